@@ -1,0 +1,42 @@
+# make demo     builds the demonstration corpus end to end
+# make test     runs every test that this machine can run, and says which it could not
+# make services sets up what the rest of the tests need (each part cached)
+PYTHON ?= python3
+BIN = .venv/bin
+READY = .venv/.ready
+# uv does not read pip's settings; hand it the index that pip is set up with, whatever that is.
+INDEX = $$($(PYTHON) -m pip config get global.index-url 2>/dev/null || echo "$$PIP_INDEX_URL")
+
+.PHONY: demo test test-long services lint lock clean
+
+demo: $(READY)
+	@$(BIN)/python -m tests.demonstration.build
+
+test: $(READY)
+	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not long" $(TESTS)
+
+test-long: $(READY)
+	@$(BIN)/python -m pytest -q -m long $(TESTS)
+
+services: $(READY)
+	@$(BIN)/python -m tests.services
+
+lint: $(READY)
+	$(BIN)/ruff check --fix . && $(BIN)/ruff format . && $(BIN)/mypy
+
+$(READY): pyproject.toml requirements/core.lock
+	@echo "Setting up .venv (once; about a minute)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -q --disable-pip-version-check uv
+	@UV_DEFAULT_INDEX="$(INDEX)" $(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/core.lock
+	@$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+lock: $(READY)
+	@UV_DEFAULT_INDEX="$(INDEX)" $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header \
+	  --group dev --python-version 3.11 --upgrade pyproject.toml -o requirements/core.lock
+
+clean:
+	rm -rf .venv .venvs .pytest_cache .mypy_cache .ruff_cache data/build data/release

@@ -1,0 +1,103 @@
+"""The handle on big tables: what a stage may ask of an engine, whichever engine it is.
+
+Three verbs that DuckDB and Spark serve with equal results: `map`, `group_map` and `sql`; and one operation on a
+whole column, near-duplicates. All text semantics (lower case, words, patterns, hashes, chance) live in kernels,
+never in SQL; SQL is plain relational work and ends in ORDER BY, or its rows come in no particular order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal, Protocol, Self
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    import pandas as pd
+    import pyarrow as pa
+
+Kernel = Callable[["pa.Table"], "pa.Table"]
+"""A pure function from a block of rows to a block of rows; picklable, so it can run in another process."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with a step's name, how much is done and how much there is (0: unknown)."""
+
+
+def silent(step: str, done: int, total: int) -> None:
+    """Report no progress."""
+
+
+class Table(Protocol):
+    """A lazy handle: rows stay on disk (or on the cluster) until they are asked for."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All rows, a block at a time."""
+
+    def to_arrow(self) -> pa.Table:
+        """All rows, in memory."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All rows as a DataFrame: strings as objects, lists as Python lists."""
+
+    def write(self, path: Path) -> None:
+        """All rows as one Parquet file."""
+
+    def __len__(self) -> int:
+        """Count the rows."""
+
+
+class Engine(Protocol):
+    """What a bulk stage may ask for."""
+
+    name: str
+
+    def table(self, source: Path | pa.Table | pd.DataFrame) -> Table:
+        """A handle on a Parquet file, an Arrow table or a DataFrame."""
+
+    def map(self, kernel: Kernel, source: Table, schema: pa.Schema) -> Table:
+        """The kernel's rows for every block of the source; blocks are of the engine's choosing."""
+
+    def group_map(self, kernel: Kernel, source: Table, by: str, schema: pa.Schema) -> Table:
+        """The kernel's rows for each group of rows that share a value of `by`, whole groups at a time."""
+
+    def sql(self, query: str, **tables: Table) -> Table:
+        """The rows of a query over the named tables, in SQL that DuckDB and Spark both speak."""
+
+    def near_duplicates(
+        self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""
+    ) -> Table:
+        """Groups of near-identical texts.
+
+        The source has `post_id` and `text`, and the column named by `scope` if only rows that share its value are
+        compared. The result has the source's keys, `group` (the smallest post id of the group) and `group_size`.
+        """
+
+    def __enter__(self) -> Self:
+        """Make room for scratch tables."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the scratch tables."""
+
+
+def open_engine(
+    name: str = "duckdb", *, scratch: Path | None = None, workers: int = 0, **settings: str
+) -> Engine:
+    """The engine of this name: `duckdb` (default), or `spark` with the extra."""
+    from covmis_build.errors import InputError, nearest
+
+    if name == "duckdb":
+        from covmis_build.engine.duck import DuckEngine
+
+        return DuckEngine(scratch=scratch, workers=workers)
+    if name == "spark":
+        from covmis_build.engine.spark import open_spark
+
+        return open_spark(scratch=scratch, settings=settings or {})
+    raise InputError(f"no engine is called '{name}'", remedy=nearest(name, ["duckdb", "spark"]))

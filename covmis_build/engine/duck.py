@@ -1,0 +1,210 @@
+"""One machine: DuckDB for SQL, spilling to disk; processes for kernels; Parquet files as tables."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from covmis_build import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    import pandas as pd
+
+    from covmis_build.engine import Kernel, Table
+
+BLOCK = 50_000
+"""Rows a block: large enough to be worth a process, small enough for a laptop's memory."""
+
+
+@dataclass(frozen=True)
+class ParquetTable:
+    """A table that lies in one Parquet file."""
+
+    path: Path
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return pq.read_schema(self.path)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All rows, a block at a time."""
+        with pq.ParquetFile(self.path) as file:
+            yield from file.iter_batches(batch_size=BLOCK)
+
+    def to_arrow(self) -> pa.Table:
+        """All rows, in memory."""
+        return pq.read_table(self.path, partitioning=None)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All rows as a DataFrame."""
+        return tables.frame(self.to_arrow())
+
+    def write(self, path: Path) -> None:
+        """Copy the file."""
+        shutil.copyfile(self.path, path)
+
+    def __len__(self) -> int:
+        """Count the rows from the file's footer."""
+        return int(pq.read_metadata(self.path).num_rows)
+
+
+def write_blocks(blocks: Iterator[pa.Table], schema: pa.Schema, path: Path) -> None:
+    """Write blocks of rows as one Parquet file, equal for equal rows whatever the blocks were."""
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        waiting: list[pa.Table] = []
+        rows = 0
+        for block in blocks:
+            if not block.num_rows:
+                continue
+            waiting.append(block.cast(schema))
+            rows += block.num_rows
+            while rows >= BLOCK:
+                joined = pa.concat_tables(waiting)
+                writer.write_table(joined.slice(0, BLOCK).combine_chunks())
+                waiting, rows = [joined.slice(BLOCK)], rows - BLOCK
+        if rows:
+            writer.write_table(pa.concat_tables(waiting).combine_chunks())
+
+
+def _apply(job: tuple[Kernel, Path, int, int]) -> pa.Table:
+    kernel, path, start, length = job
+    with pq.ParquetFile(path) as file:
+        group, skipped = 0, 0
+        while skipped + file.metadata.row_group(group).num_rows <= start:
+            skipped += file.metadata.row_group(group).num_rows
+            group += 1
+        return kernel(file.read_row_group(group).slice(start - skipped, length))
+
+
+@dataclass
+class DuckEngine:
+    """The default engine; `workers` is the number of processes for kernels (0: one per processor)."""
+
+    scratch: Path | None = None
+    workers: int = 0
+    memory: str = ""
+    name: str = "duckdb"
+    _numbers: Iterator[int] = field(default_factory=itertools.count, repr=False)
+    _folder: Path | None = field(default=None, repr=False)
+
+    def __enter__(self) -> Self:
+        """Make a folder for scratch tables."""
+        if self.scratch:
+            self.scratch.mkdir(parents=True, exist_ok=True)
+        self._folder = Path(tempfile.mkdtemp(prefix="engine-", dir=self.scratch))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the scratch tables."""
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def _new(self) -> Path:
+        if self._folder is None:
+            raise RuntimeError("use the engine in a with statement: its tables live as long as it does")
+        return self._folder / f"{next(self._numbers):05d}.parquet"
+
+    def table(self, source: Path | pa.Table | pd.DataFrame) -> Table:
+        """A handle on a Parquet file, an Arrow table or a DataFrame."""
+        if isinstance(source, Path):
+            return ParquetTable(source)
+        made = source if isinstance(source, pa.Table) else tables.arrow(source)
+        path = self._new()
+        write_blocks(iter([made]), made.schema, path)
+        return ParquetTable(path)
+
+    def map(self, kernel: Kernel, source: Table, schema: pa.Schema) -> Table:
+        """Blocks go to processes and come back in order; few rows are not worth a process."""
+        source, path = self._on_disk(source), self._new()
+        jobs: list[tuple[Kernel, Path, int, int]] = []
+        start = 0
+        with pq.ParquetFile(source.path) as file:
+            for group in range(file.num_row_groups):
+                rows = file.metadata.row_group(group).num_rows
+                jobs += [
+                    (kernel, source.path, start + at, min(BLOCK, rows - at)) for at in range(0, rows, BLOCK)
+                ]
+                start += rows
+        workers = min(self.workers or os.cpu_count() or 1, len(jobs))
+        if workers > 1:
+            with ProcessPoolExecutor(workers) as pool:
+                write_blocks(pool.map(_apply, jobs), schema, path)
+        else:
+            write_blocks(map(_apply, jobs), schema, path)
+        return ParquetTable(path)
+
+    def group_map(self, kernel: Kernel, source: Table, by: str, schema: pa.Schema) -> Table:
+        """Rows sorted by the group's key stream through memory one group at a time."""
+        in_order = self.sql(f"SELECT * FROM source ORDER BY {by}", source=source)
+        path = self._new()
+        write_blocks((kernel(group) for group in _groups(in_order, by)), schema, path)
+        return ParquetTable(path)
+
+    def sql(self, query: str, **tables: Table) -> Table:
+        """Run the query in a connection of its own, spilling into the scratch folder."""
+        import duckdb
+
+        path = self._new()
+        settings = {"temp_directory": str(path.parent / "spill"), "preserve_insertion_order": "true"}
+        if self.memory:
+            settings["memory_limit"] = self.memory
+        with duckdb.connect(config=settings) as connection:
+            for name, handle in tables.items():
+                file = str(self._on_disk(handle).path).replace("'", "''")
+                connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")
+            reader = connection.sql(query).to_arrow_reader(BLOCK)
+            write_blocks((pa.Table.from_batches([batch]) for batch in reader), reader.schema, path)
+        return ParquetTable(path)
+
+    def near_duplicates(
+        self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""
+    ) -> Table:
+        """Run the kernel of `text.near_duplicates` over the whole column."""
+        from covmis_build.text.near_duplicates import group_table
+
+        return self.table(group_table(source.to_arrow(), threshold=threshold, grouping=grouping, scope=scope))
+
+    def _on_disk(self, table: Table) -> ParquetTable:
+        if isinstance(table, ParquetTable):
+            return table
+        path = self._new()
+        table.write(path)
+        return ParquetTable(path)
+
+
+def _groups(table: Table, by: str) -> Iterator[pa.Table]:
+    """Cut rows sorted by a column where its value changes."""
+    import pyarrow.compute as pc
+
+    held: list[pa.Table] = []
+    key: object = None
+    for batch in table.batches():
+        block = pa.Table.from_batches([batch])
+        values = block.column(by)
+        changed = pc.not_equal(values.slice(1), values.slice(0, len(values) - 1)).to_pylist()
+        cuts = [0, *[at + 1 for at, differs in enumerate(changed) if differs], len(values)]
+        for start, end in itertools.pairwise(cuts):
+            first = values[start].as_py()
+            if held and first != key:
+                yield pa.concat_tables(held)
+                held = []
+            held.append(block.slice(start, end - start))
+            key = first
+    if held:
+        yield pa.concat_tables(held)

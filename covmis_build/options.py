@@ -1,0 +1,107 @@
+"""The settings of a study, table by table: what `study.toml` may say, its defaults, and what is allowed.
+
+Stages take one of these each. `study.py` reads and checks the file; the rules beside each field are the ones it
+names in its errors.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+KINDS = ("title", "news_url", "fact_check_url", "keywords")
+"""The four kinds of query, in the order in which they are printed everywhere."""
+
+LOWERCASE = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+def setting(
+    default: Any = None,
+    *,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+    values: tuple[str, ...] = (),
+    each: tuple[str, ...] = (),
+) -> Any:
+    """A field with its default and its allowed range, kept as metadata for `study.py`."""
+    rules = {"at_least": at_least, "below": below, "at_most": at_most, "values": values, "each": each}
+    if isinstance(default, list | dict):
+        return field(default_factory=lambda: type(default)(default), metadata=rules)
+    return field(default=default, metadata=rules)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """[labels]: the one home of the label scheme; no module names a class."""
+
+    values: tuple[str, ...] = ("favor", "against", "neither")
+    order: tuple[str, ...] = ()
+    poles: tuple[str, ...] = ("favor", "against")
+    keys: tuple[str, ...] = ("1", "2", "3")
+    sub_labels: dict[str, tuple[str, ...]] = setting({})
+    automatic: dict[str, str] = setting({"fact_check_url": "against"})
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """[retrieval]: which posts are looked at, and which hits must match locally."""
+
+    archive: tuple[str, ...] = ("data/archive",)
+    since: str = ""
+    until: str = ""
+    reposts: Literal["drop", "keep"] = setting("drop", values=("drop", "keep"))
+    require_match: tuple[str, ...] = setting(("keywords", "news_url", "fact_check_url"), each=KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaning:
+    """[cleaning]: the paper's five steps (section 3.1)."""
+
+    languages: tuple[str, ...] = ("en",)
+    language_source: Literal["platform", "detector"] = setting("platform", values=("platform", "detector"))
+    detector: str = setting("langdetect", values=("langdetect", "py3langid", "pycld2"))
+    undetermined: Literal["drop", "keep"] = setting("drop", values=("drop", "keep"))
+    minimum_words: int = setting(10, at_least=0)
+    words: dict[str, dict[str, Any]] = setting({})
+    similarity: float = setting(0.8, at_least=0, below=1)
+    grouping: Literal["components", "greedy"] = setting("components", values=("components", "greedy"))
+    scope: Literal["study", "claim"] = setting("study", values=("study", "claim"))
+    one_claim_per_post: bool = True
+    minimum_posts: int = setting(24, at_least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """[sampling]: appendix A.3 of the paper."""
+
+    per_claim: int = setting(24, at_least=1)
+    per_kind: int = setting(6, at_least=0)
+    design: Literal["poisson", "two_phase"] = setting("poisson", values=("poisson", "two_phase"))
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """[annotation]: who labels what, and what they see."""
+
+    claims_per_round: int = setting(12, at_least=1)
+    annotators: tuple[str, ...] = ("a1", "a2")
+    per_item: int = setting(2, at_least=1)
+    show: tuple[str, ...] = setting(
+        ("card", "quoted", "date"), each=("card", "quoted", "date", "parent", "media")
+    )
+    audit: float = setting(0.05, at_least=0, at_most=1)
+    channel: Literal["label-studio", "csv", "html"] = setting(
+        "label-studio", values=("label-studio", "csv", "html")
+    )
+    label_studio_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """[release]: what the published corpus contains."""
+
+    text: bool = False
+    mask_mentions: bool = True
+    licence: str = ""

@@ -1,0 +1,1 @@
+"""Statistics that stand alone: tables in, numbers out."""

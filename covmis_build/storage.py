@@ -1,0 +1,127 @@
+"""Every write of covmis goes through here: beside the target first, then renamed; killed anywhere, nothing is torn."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import pandas as pd
+
+DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "|", "%")
+"""What a spreadsheet may take for the start of a formula."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path to write to; it takes the target's place only if the block ends without an error.
+
+    >>> target = Path(tempfile.mkdtemp()) / "corpus.csv"
+    >>> with replacing(target) as beside:
+    ...     _ = beside.write_text("whole")
+    >>> target.read_text()
+    'whole'
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    os.close(handle)
+    beside = Path(name)
+    try:
+        yield beside
+        _flush(beside)
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+        beside.chmod(mode)
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(
+            f"cannot write: {error.strerror or error}", file=path, remedy="The previous state is untouched"
+        ) from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text as UTF-8 with plain line ends."""
+    write_bytes(path, text.encode("utf-8", "surrogatepass"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write these bytes."""
+    with replacing(path) as beside:
+        beside.write_bytes(data)
+
+
+def write_table(path: Path, frame: pd.DataFrame, table: str) -> None:
+    """Write a DataFrame as this table of ours, in Parquet."""
+    import pyarrow.parquet as pq
+
+    from covmis_build import tables
+
+    with replacing(path) as beside:
+        pq.write_table(tables.conform(frame, table), beside, compression="zstd")
+
+
+def read_table(path: Path, table: str) -> pd.DataFrame:
+    """Read a table of ours from Parquet; a missing file is an empty table."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from covmis_build import tables
+
+    if not path.exists():
+        return tables.empty(table)
+    try:
+        return tables.frame(pq.read_table(path, partitioning=None))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(
+            f"cannot be read as a table: {error}", file=path, remedy="Remove it and run `covmis run` again"
+        ) from error
+
+
+def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]], *, bom: bool = True) -> bytes:
+    """CSV that spreadsheets open as it is: UTF-8 with a mark, cells that look like formulas made harmless."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(header)
+    writer.writerows([harmless(cell) for cell in row] for row in rows)
+    return out.getvalue().encode("utf-8-sig" if bom else "utf-8", "surrogatepass")
+
+
+def harmless(cell: Any) -> Any:
+    """A cell that no spreadsheet runs: an apostrophe goes before what could start a formula, or an apostrophe.
+
+    >>> harmless("=1+1"), harmless("'quoted'"), harmless("plain"), harmless(-3)
+    ("'=1+1", "''quoted'", 'plain', -3)
+    """
+    if isinstance(cell, str) and cell.startswith(("'", *DANGEROUS)):
+        return "'" + cell
+    return cell
+
+
+def restored(cell: str) -> str:
+    """The cell as it was before `harmless`.
+
+    >>> restored(harmless("=1+1")), restored(harmless("'quoted'")), restored("'tis")
+    ('=1+1', "'quoted'", "'tis")
+    """
+    return cell[1:] if cell[:1] == "'" and cell[1:2] in {"'", *DANGEROUS} else cell

@@ -1,0 +1,218 @@
+"""The tables that pass between stages: one Arrow schema each, and one way to make a DataFrame fit it.
+
+Keys are strings and never null. Times are ISO 8601 in UTC to the second (`2020-04-22T12:34:56Z`), empty where
+unknown: they sort as text and mean the same to every engine. CONTRACTS in docs/reference/tables.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from covmis_build.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STRING, STRINGS, COUNT, REAL, FLAG = pa.string(), pa.list_(pa.string()), pa.int64(), pa.float64(), pa.bool_()
+
+
+def _schema(key: str, **columns: pa.DataType) -> pa.Schema:
+    keys = key.split()
+    return pa.schema([pa.field(name, kind, nullable=name not in keys) for name, kind in columns.items()])
+
+
+CARD = pa.struct([("url", STRING), ("title", STRING), ("description", STRING)])
+MEDIUM = pa.struct([("type", STRING), ("alt_text", STRING)])
+METRICS = pa.struct([("replies", COUNT), ("reposts", COUNT), ("likes", COUNT), ("quotes", COUNT)])
+
+SCHEMAS: dict[str, pa.Schema] = {
+    "claims": _schema(
+        "claim_id",
+        claim_id=STRING,
+        text=STRING,
+        language=STRING,
+        keywords=STRINGS,
+        titles=STRINGS,
+        news_urls=STRINGS,
+        fact_check_urls=STRINGS,
+        first_seen=STRING,
+        selected=FLAG,
+        edits=STRINGS,
+    ),
+    "queries": _schema(
+        "query_id",
+        query_id=STRING,
+        claim_id=STRING,
+        kind=STRING,
+        text=STRING,
+        expression=STRING,
+        language=STRING,
+    ),
+    "posts": _schema(
+        "post_id",
+        post_id=STRING,
+        native_id=STRING,
+        platform=STRING,
+        text=STRING,
+        created_at=STRING,
+        language=STRING,
+        urls=STRINGS,
+        cards=pa.list_(CARD),
+        media=pa.list_(MEDIUM),
+        reply_to=STRING,
+        parent_text=STRING,
+        quote_of=STRING,
+        quoted_text=STRING,
+        repost_of=STRING,
+        repost_count=COUNT,
+        conversation=STRING,
+        metrics=METRICS,
+        retrieved_at=STRING,
+        availability=STRING,
+    ),
+    "hits": _schema(
+        "claim_id post_id query_id",
+        claim_id=STRING,
+        post_id=STRING,
+        query_id=STRING,
+        kind=STRING,
+        verified=STRING,
+        matched=STRINGS,
+    ),
+    "items": _schema(
+        "item_id",
+        item_id=STRING,
+        claim_id=STRING,
+        post_id=STRING,
+        kind=STRING,
+        kinds=STRINGS,
+        other_claims=STRINGS,
+        group=STRING,
+        group_size=COUNT,
+        p_claim=REAL,
+    ),
+    "dropped": _schema(
+        "unit claim_id post_id step",
+        unit=STRING,
+        claim_id=STRING,
+        post_id=STRING,
+        step=STRING,
+        reason=STRING,
+        kept_instead=STRING,
+        similarity=REAL,
+        group=STRING,
+    ),
+    "sample": _schema(
+        "item_id",
+        item_id=STRING,
+        claim_id=STRING,
+        post_id=STRING,
+        kind=STRING,
+        p_sample=REAL,
+        draw=STRING,
+        design=STRING,
+        automatic_label=STRING,
+        audited=FLAG,
+    ),
+    "labels": _schema(
+        "label_id",
+        label_id=STRING,
+        item_id=STRING,
+        round=STRING,
+        phase=STRING,
+        annotator=STRING,
+        label=STRING,
+        sub_label=STRING,
+        status=STRING,
+        reason=STRING,
+        error_class=STRING,
+        comment=STRING,
+        seconds=REAL,
+        guideline=STRING,
+        shown=STRING,
+        given_at=STRING,
+        channel=STRING,
+        supersedes=STRING,
+    ),
+    "gold": _schema("item_id", item_id=STRING, label=STRING, how=STRING, round=STRING),
+    "corpus": _schema(
+        "item_id",
+        item_id=STRING,
+        claim_id=STRING,
+        claim=STRING,
+        post_id=STRING,
+        native_id=STRING,
+        text=STRING,
+        kind=STRING,
+        label=STRING,
+        how=STRING,
+        p_claim=REAL,
+        p_sample=REAL,
+        weight=REAL,
+        group_size=COUNT,
+        created_at=STRING,
+    ),
+    "provenance": _schema(
+        "post_id file",
+        post_id=STRING,
+        file=STRING,
+        offset=COUNT,
+        format=STRING,
+        retrieved_at=STRING,
+        query=STRING,
+    ),
+}
+
+
+def conform(frame: pd.DataFrame, table: str) -> pa.Table:
+    """The frame as this table: declared columns in declared order and type, nothing else.
+
+    Missing columns are an error, extra ones are dropped, and a null key is an error.
+    """
+    schema = SCHEMAS[table]
+    missing = [name for name in schema.names if name not in frame.columns]
+    if missing:
+        raise InputError(f"the table {table} lacks the columns {', '.join(missing)}")
+    made = pa.Table.from_pandas(frame[schema.names], preserve_index=False).cast(
+        pa.schema([field.with_nullable(True) for field in schema])
+    )
+    for name in keys(table):
+        if made.column(name).null_count:
+            raise InputError(f"the table {table} has a row without {name}")
+    return made.cast(schema)
+
+
+def empty(table: str) -> pd.DataFrame:
+    """This table without rows, as a DataFrame."""
+    return frame(SCHEMAS[table].empty_table())
+
+
+def frame(table: pa.Table) -> pd.DataFrame:
+    """An Arrow table as the DataFrame that stages use: strings as objects, lists as Python lists."""
+    import pandas as pd
+
+    columns = {}
+    for name, kind in zip(table.schema.names, table.schema.types, strict=True):
+        values = table.column(name)
+        plain = pa.types.is_string(kind) or pa.types.is_list(kind) or pa.types.is_struct(kind)
+        columns[name] = pd.Series(values.to_pylist(), dtype=object) if plain else values.to_pandas()
+    return pd.DataFrame(columns, columns=table.schema.names)
+
+
+def arrow(frame: pd.DataFrame) -> pa.Table:
+    """A DataFrame of any columns as an Arrow table: plain strings, no notes of pandas' own."""
+    made = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    plain = [
+        field.with_type(STRING)
+        if pa.types.is_large_string(field.type) or pa.types.is_null(field.type)
+        else field
+        for field in made.schema
+    ]
+    return made.cast(pa.schema(plain))
+
+
+def keys(table: str) -> list[str]:
+    """The columns that identify a row."""
+    return [field.name for field in SCHEMAS[table] if not field.nullable]

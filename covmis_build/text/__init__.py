@@ -1,0 +1,1 @@
+"""Text as covmis sees it: expressions, addresses, words, languages, near-duplicates."""

@@ -1,0 +1,40 @@
+"""What every test may ask for: third-party data, and components that `make services` sets up."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.services import SERVICES
+
+ROOT = Path(__file__).parents[1]
+DATA = os.environ.get("COVMIS_DATA_HOME") or (ROOT.parent / "shared" / "data")
+IN_CI = os.environ.get("CI") == "true"
+
+
+def lacking(what: str, remedy: str) -> None:
+    """Skip, saying how to make the test possible; in CI, where everything is set up, fail."""
+    message = f"needs {what}: {remedy}"
+    if IN_CI:
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def data_home() -> Path:
+    """The folder of third-party corpora."""
+    home = Path(DATA)
+    if not home.is_dir():
+        lacking("third-party corpora", "set COVMIS_DATA_HOME to the folder that holds them")
+    return home
+
+
+@pytest.fixture(autouse=True)
+def _services(request: pytest.FixtureRequest) -> None:
+    """`@pytest.mark.needs("spark")`: run only where `make services` has set this component up."""
+    for mark in request.node.iter_markers("needs"):
+        for name in mark.args:
+            if not SERVICES[name].ready():
+                lacking(SERVICES[name].what, "run `make services`")

@@ -1,0 +1,1 @@
+"""The demonstration: its generator and its simulated annotators."""
