@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 import os
+import socket
+import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError
 
@@ -47,6 +50,41 @@ def replacing(path: Path) -> Iterator[Path]:
         ) from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path, what: str) -> Iterator[None]:
+    """Hold a lock file while the block runs; a second holder is refused with the name of the first.
+
+    The operating system releases the lock when its holder ends, however it ends.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+") as file:
+        if not _try_lock(file):
+            file.seek(0)
+            holder = file.read().strip() or "another process"
+            raise InputError(f"the study is in use by {holder}", remedy="Wait for it to end, or end it")
+        file.truncate(0)
+        since = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        file.write(f"`{what}` (process {os.getpid()} on {socket.gethostname()}, since {since})")
+        file.flush()
+        yield
+        file.truncate(0)
+
+
+def _try_lock(file: IO[str]) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _flush(path: Path) -> None:
