@@ -136,6 +136,13 @@ def read_table(path: Path, table: str) -> pd.DataFrame:
         ) from error
 
 
+def read_column(path: Path, column: str) -> list[Any]:
+    """One column of a table of ours."""
+    import pyarrow.parquet as pq
+
+    return list(pq.read_table(path, columns=[column], partitioning=None).column(column).to_pylist())
+
+
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]], *, bom: bool = True) -> bytes:
     """CSV that spreadsheets open as it is: UTF-8 with a mark, cells that look like formulas made harmless."""
     out = io.StringIO(newline="")

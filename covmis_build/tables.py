@@ -154,6 +154,8 @@ SCHEMAS: dict[str, pa.Schema] = {
         group_size=COUNT,
         created_at=STRING,
     ),
+    "unreadable": _schema("file", file=STRING, offset=COUNT, problem=STRING),
+    "chains": _schema("group", group=STRING, size=COUNT, weakest=REAL, weakest_a=STRING, weakest_b=STRING),
     "provenance": _schema(
         "post_id file",
         post_id=STRING,
@@ -171,17 +173,24 @@ def conform(frame: pd.DataFrame, table: str) -> pa.Table:
 
     Missing columns are an error, extra ones are dropped, and a null key is an error.
     """
-    schema = SCHEMAS[table]
-    missing = [name for name in schema.names if name not in frame.columns]
+    return fit(frame, SCHEMAS[table], table)
+
+
+def fit(rows: pd.DataFrame | pa.Table, schema: pa.Schema, table: str) -> pa.Table:
+    """Rows of either kind in this schema; `table` is the name for errors."""
+    columns = rows.column_names if isinstance(rows, pa.Table) else list(rows.columns)
+    missing = [name for name in schema.names if name not in columns]
     if missing:
         raise InputError(f"the table {table} lacks the columns {', '.join(missing)}")
-    made = pa.Table.from_pandas(frame[schema.names], preserve_index=False).cast(
-        pa.schema([field.with_nullable(True) for field in schema])
-    )
-    for name in keys(table):
-        if made.column(name).null_count:
-            raise InputError(f"the table {table} has a row without {name}")
-    return made.cast(schema)
+    loose = pa.schema([field.with_nullable(True) for field in schema])
+    if isinstance(rows, pa.Table):
+        made = rows.select(schema.names).cast(loose)
+    else:
+        made = pa.Table.from_pandas(rows[schema.names], schema=loose, preserve_index=False)
+    for field in schema:
+        if not field.nullable and made.column(field.name).null_count:
+            raise InputError(f"the table {table} has a row without {field.name}")
+    return made.replace_schema_metadata(None).cast(schema)
 
 
 def empty(table: str) -> pd.DataFrame:
