@@ -324,26 +324,27 @@ def _check_words(language: str, rule: dict[str, Any], file: Path | str) -> None:
 
 def settings_toml(study: Study) -> str:
     """The study's settings as the text of a study.toml, every key written out."""
-    lines = [f"title = {_toml(study.title)}", f"seed = {study.seed}"]
+    lines = [f"title = {toml(study.title)}", f"seed = {study.seed}"]
     for name, kind in TABLES.items():
         options = getattr(study, name)
         lines += [
             "",
             f"[{name}]",
-            *(f"{one.name} = {_toml(getattr(options, one.name))}" for one in fields(kind)),
+            *(f"{one.name} = {toml(getattr(options, one.name))}" for one in fields(kind)),
         ]
     return "\n".join(lines) + "\n"
 
 
-def _toml(value: Any) -> str:
+def toml(value: Any) -> str:
+    """A plain value as TOML writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return '"' + "".join(_toml_character(one) for one in value) + '"'
     if isinstance(value, tuple | list):
-        return "[" + ", ".join(_toml(one) for one in value) + "]"
+        return "[" + ", ".join(toml(one) for one in value) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_toml(str(key))} = {_toml(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{toml(str(key))} = {toml(one)}" for key, one in value.items()) + "}"
     return repr(value)
 
 

@@ -1,0 +1,277 @@
+"""`covmis new`, `run`, `status`, `explain`: a study from the outside."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from covmis_build import storage
+from covmis_build.cli.console import JsonOption, StudyOption, emit_json, grid, progress, say, warn
+from covmis_build.errors import InputError
+
+if TYPE_CHECKING:
+    from covmis_build.flow import Step
+    from covmis_build.study import Study
+
+
+def new(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make.")],
+    title: Annotated[str, typer.Option(help="The study's title.")] = "",
+) -> None:
+    """Make a folder for a new study, with settings, an example claim list and a README.
+
+    Example: covmis new my-study --title "Vaccine rumours, 2026"
+    """
+    from importlib.resources import files
+
+    from covmis_build.study import toml
+
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError("is there already and not empty", file=folder, remedy="Choose another name")
+    template = files("covmis_build") / "template"
+    with_title = {
+        "study.toml": lambda text: text.replace('title = "…"', f"title = {toml(title or folder.name)}")
+    }
+    for path, text in _walk(template):
+        storage.write_text(folder / path, with_title.get(path, str)(text))
+    say(f"Made {folder}/. Next: read {folder}/README.md, then `cd {folder}` and `covmis status`.")
+
+
+def _walk(place: Any, prefix: str = "") -> list[tuple[str, str]]:
+    found = []
+    for one in sorted(place.iterdir(), key=lambda entry: entry.name):
+        if one.name == "__pycache__":
+            continue
+        if one.is_dir():
+            found += _walk(one, f"{prefix}{one.name}/")
+        else:
+            found.append((prefix + one.name, one.read_text("utf-8")))
+    return found
+
+
+def run(
+    stages: Annotated[
+        list[str] | None, typer.Argument(metavar="[STAGE]...", help="Default: all stages.")
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Make them again even if nothing changed.")] = False,
+    engine: Annotated[str, typer.Option(help="duckdb, or spark (an extra).")] = "duckdb",
+    master: Annotated[str, typer.Option(help="Spark's master, like local[2] or spark://host:7077.")] = "",
+    conf: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting for Spark.")] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Processes to use (0: one per processor).")] = 0,
+    study: StudyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring the study up to date: claims, queries, retrieve, clean, sample; only what is stale.
+
+    Example: covmis run
+    """
+    from covmis_build import stages as frame
+    from covmis_build.study import open_study
+
+    opened = open_study(study)
+    settings = dict(_pair(one) for one in conf or [])
+    if master:
+        settings["spark.master"] = master
+    with progress() as report:
+        outcomes = frame.run(
+            opened,
+            stages or (),
+            force=force,
+            engine=engine,
+            workers=workers,
+            settings=settings,
+            progress=report,
+        )
+    if as_json:
+        emit_json({"stages": [asdict(one) for one in outcomes]})
+        return
+    rows = [
+        (one.stage, "made" if one.made else "current", f"{one.seconds:.1f} s" if one.made else "",
+         ", ".join(f"{count:,} {table}" for table, count in one.rows.items()))
+        for one in outcomes
+    ]  # fmt: skip
+    grid(rows, ("stage", "state", "time", "tables"))
+    unreadable = next((one.rows.get("unreadable", 0) for one in outcomes if one.stage == "retrieve"), 0)
+    if unreadable:
+        warn(
+            f"{unreadable:,} lines of the archive could not be read; they are listed in data/build/unreadable.parquet"
+        )
+    if not stages:
+        say("", "Next: `covmis status` shows the flow, `covmis round open` starts annotation.")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--conf {text}: write KEY=VALUE")
+    return key, value
+
+
+def status(
+    html: Annotated[
+        bool, typer.Option("--html", help="Also write the flow as a page: data/build/flow.html.")
+    ] = False,
+    study: StudyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show where the study stands: the stages, the flow from claims to labels, the rounds, and what to do next.
+
+    Example: covmis status --html
+    """
+    from covmis_build import stages as frame
+    from covmis_build.flow import flow
+    from covmis_build.study import open_study
+
+    opened = open_study(study)
+    states = frame.current(opened)
+    steps = flow(opened)
+    rounds = _rounds(opened)
+    advice = _next(opened, states, rounds)
+    page = _flow_page(opened, steps, rounds) if html else None
+    if as_json:
+        emit_json(
+            {
+                "title": opened.title,
+                "stages": [{"stage": name, "current": state} for name, state in states.items()],
+                "flow": [asdict(step) for step in steps],
+                "rounds": rounds,
+                "next": advice,
+                "page": page,
+            }
+        )
+        return
+    say(opened.title, "")
+    grid([(name, "current" if state else "to be made") for name, state in states.items()], ("stage", "state"))
+    if steps:
+        say("")
+        grid([_flow_row(step) for step in steps], ("step", "claims", "pairs", "dropped", "why"))
+    if rounds:
+        say("")
+        grid([tuple(one.values()) for one in rounds], tuple(rounds[0]))
+    for line in _notes(opened):
+        say("", line)
+    say("", f"Next: {advice}")
+    if page:
+        say(f"The flow as a page: {page}")
+
+
+def _flow_row(step: Step) -> tuple[Any, ...]:
+    why = "; ".join(f"{reason} {count:,}" for reason, count in step.reasons.items())
+    return (step.keeps, step.claims, step.pairs, step.dropped_pairs, why)
+
+
+def _rounds(study: Study) -> list[dict[str, Any]]:
+    """One row a round: how many items, how many labels, sealed or not."""
+    from covmis_build.flow import ask
+
+    found = []
+    for path in sorted(study.rounds.glob("*/items.parquet")):
+        labels = path.with_name("labels.parquet")
+        found.append(
+            {
+                "round": path.parent.name,
+                "claims": ask("SELECT count(DISTINCT claim_id) FROM items", items=path)[0][0],
+                "items": ask("SELECT count(*) FROM items", items=path)[0][0],
+                "labels": ask("SELECT count(*) FROM labels", labels=labels)[0][0] if labels.exists() else 0,
+                "sealed": "yes" if path.with_name("seal.json").exists() else "no",
+            }
+        )
+    return found
+
+
+def _next(study: Study, states: dict[str, bool], rounds: list[dict[str, Any]]) -> str:
+    """The one thing to do now."""
+    if not all(states.values()):
+        stale = ", ".join(name for name, state in states.items() if not state)
+        return f"`covmis run` (to be made: {stale})"
+    unsealed = [one["round"] for one in rounds if one["sealed"] == "no"]
+    if unsealed:
+        return f"finish round {unsealed[0]}: `covmis round status` says how"
+    sampled = set(storage.read_column(study.table("sample"), "claim_id"))
+    for path in study.rounds.glob("*/items.parquet"):
+        sampled -= set(storage.read_column(path, "claim_id"))
+    if sampled:
+        return f"`covmis round open` ({len(sampled)} claims have no round yet)"
+    return "`covmis release`" if rounds else "more posts: no claim has enough for a sample"
+
+
+def _notes(study: Study) -> list[str]:
+    """What deserves attention: frozen items that the present build would not contain."""
+    from covmis_build.annotation.rounds import frozen_items
+    from covmis_build.flow import missing_from_build
+
+    lost = missing_from_build(study, frozen_items(study.rounds))
+    if not lost:
+        return []
+    shown = ", ".join(lost[:5]) + (", …" if len(lost) > 5 else "")
+    return [
+        f"{len(lost)} frozen items stay in the study although the present settings would not find them: {shown}"
+    ]
+
+
+def _flow_page(study: Study, steps: list[Step], rounds: list[dict[str, Any]]) -> str:
+    """Write data/build/flow.html; its path."""
+    import pandas as pd
+
+    from covmis_build.report import figures
+    from covmis_build.report.page import Section, page, table_html
+
+    if not steps:
+        raise InputError("nothing has been built yet", remedy="Run `covmis run` first")
+    names = {
+        "step": "What is left",
+        "claims": "Claims",
+        "pairs": "Claim × post pairs",
+        "dropped": "Dropped",
+        "why": "Why",
+    }
+    frame = pd.DataFrame([_flow_row(step) for step in steps], columns=list(names), dtype=object)
+    counted = [(step.keeps, float(step.pairs)) for step in steps if step.pairs is not None]
+    bars = figures.bars(
+        counted, alt="Claim and post pairs left after each step", unit="pairs left after each step"
+    )
+    last = steps[-1]
+    sections = [
+        Section(
+            "From the claim list to the sample",
+            prose="A pair is a post that a query of a claim found. Whatever is not kept is dropped at one step, for "
+            "one reason; data/build/dropped.parquet lists every pair, and `covmis explain ID` tells the story of one.",
+            body=table_html(frame, names=names, headings=1),
+            figures=[bars],
+        )
+    ]
+    if rounds:
+        sections.append(Section("Annotation", body=table_html(pd.DataFrame(rounds), headings=1)))
+    tiles = [
+        ("Claims in the list", f"{steps[0].claims:,}", ""),
+        ("Claims in the sample", f"{last.claims:,}", ""),
+        ("Pairs found", f"{steps[2].pairs or 0:,}", "claim × post"),
+        ("Pairs drawn", f"{last.pairs or 0:,}", "the sample"),
+    ]
+    path = study.build / "flow.html"
+    storage.write_text(path, page("Flow of the study", sections, study=study.title, tiles=tiles))
+    return study.relative(path)
+
+
+def explain(
+    wanted: Annotated[
+        str, typer.Argument(metavar="ID", help="A claim id, a post id, or an item id (claim|post).")
+    ],
+    study: StudyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell the whole story of a claim, a post or an item: found how, dropped why, drawn with what probability.
+
+    Example: covmis explain x:1255000000000000000
+    """
+    from covmis_build.explain import explain as story
+    from covmis_build.study import open_study
+
+    sentences = story(open_study(study), wanted)
+    if as_json:
+        emit_json({"id": wanted, "sentences": sentences})
+    else:
+        say(*sentences)

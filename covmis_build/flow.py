@@ -1,0 +1,107 @@
+"""What happened to every claim and every claim × post pair, counted.
+
+The unit from retrieval on is the pair of a claim and a post: what came in is either kept or in `dropped`, with the
+step and the reason. Nothing is counted from memory; every number is read from the tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from covmis_build import storage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from covmis_build.study import Study
+
+WORDS = {
+    "retrieve": "matched in the archive",
+    "one_claim_per_post": "one claim per post",
+    "language": "in the study's languages",
+    "words": "long enough",
+    "near_duplicates": "one of each group of near-identical posts",
+    "minimum_posts": "claims with enough posts",
+    "sample": "drawn",
+}
+"""What a step keeps, in the order of the steps."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One row of the flow: what is left after a step, and what it dropped, by reason."""
+
+    name: str
+    keeps: str
+    claims: int
+    pairs: int | None
+    dropped_claims: int
+    dropped_pairs: int | None
+    reasons: dict[str, int]
+
+
+def flow(study: Study) -> list[Step]:
+    """The way from the claim list to the sample, step by step; empty before the first run."""
+    if not study.table("dropped").exists():
+        return []
+    counts = _dropped_counts(study.table("dropped"))
+    claims = storage.read_table(study.table("claims"), "claims")
+    unselected = counts.get(("claim", "claims"), {})
+    listed, selected = len(claims), len(claims) - sum(unselected.values())
+    steps = [
+        Step("claims", "in the claim list", listed, None, 0, None, {}),
+        Step("select", "selected", selected, None, listed - selected, None, unselected),
+    ]
+    left_claims, left = selected, _pairs(study)
+    for name, keeps in WORDS.items():
+        gone, gone_claims = counts.get(("pair", name), {}), counts.get(("claim", name), {})
+        left, left_claims = left - sum(gone.values()), left_claims - sum(gone_claims.values())
+        reasons = {**gone, **{f"claim: {reason}": count for reason, count in gone_claims.items()}}
+        steps.append(
+            Step(name, keeps, left_claims, left, sum(gone_claims.values()), sum(gone.values()), reasons)
+        )
+    return steps
+
+
+def _pairs(study: Study) -> int:
+    """All claim × post pairs that a query found, before anything was dropped."""
+    query = """SELECT count(*) FROM (
+        SELECT claim_id, post_id FROM hits UNION SELECT claim_id, post_id FROM dropped
+        WHERE unit = 'pair' AND step = 'retrieve')"""
+    return int(ask(query, hits=study.table("hits"), dropped=study.table("retrieve.dropped"))[0][0])
+
+
+def _dropped_counts(path: Path) -> dict[tuple[str, str], dict[str, int]]:
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    query = "SELECT unit, step, reason, count(*) FROM dropped GROUP BY ALL ORDER BY ALL"
+    for unit, step, reason, count in ask(query, dropped=path):
+        found.setdefault((unit, step), {})[reason] = count
+    return found
+
+
+def ask(query: str, *values: str, **tables: Path) -> list[tuple[Any, ...]]:
+    """The rows of a small question to tables on disk; `?` stands for each of the values."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        for name, path in tables.items():
+            file = str(path).replace("'", "''")
+            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")
+        return list(connection.execute(query, values).fetchall())
+
+
+def missing_from_build(study: Study, frozen: pd.DataFrame) -> list[str]:
+    """Items of opened rounds that the present settings and archive would not contain."""
+    if not study.table("hits").exists():
+        return []
+    hit = set(
+        zip(
+            storage.read_column(study.table("hits"), "claim_id"),
+            storage.read_column(study.table("hits"), "post_id"),
+            strict=True,
+        )
+    )
+    return [one.item_id for one in frozen.itertuples() if (one.claim_id, one.post_id) not in hit]
