@@ -1,0 +1,1 @@
+"""Pages and figures: finished tables in, one safe self-contained HTML file out."""

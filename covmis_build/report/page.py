@@ -1,0 +1,192 @@
+"""One safe HTML file a page: no scripts needed, no outside request, good on a phone, in print and in the dark.
+
+`render` fills a template of ours; whatever text it is given is escaped, and a name that a template misses is an
+error, never a blank. `page` is the short way for a page that is headings, prose, tables and figures:
+
+    page("Statistics", [Section("Posts per claim", prose="…", body=table_html(frame))], study="My study")
+"""
+
+from __future__ import annotations
+
+import numbers
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
+
+from covmis_build import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import jinja2
+    import pandas as pd
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+UNDEFINED = "\N{EN DASH}"
+"""What stands where there is no number."""
+
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "%": r"\%",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "\n": " ",
+    "\t": " ",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One part of a page: a heading, plain prose, finished HTML below it, and figures (inline SVG)."""
+
+    title: str
+    prose: str = ""
+    body: str = Markup("")
+    figures: Sequence[str] = ()
+
+
+def render(template: str, **context: Any) -> str:
+    """Fill a template from templates/: outside text escaped, missing names refused."""
+    return _environment().get_template(template).render(version=__version__, **context)
+
+
+def page(
+    title: str,
+    sections: Iterable[Section | tuple[str, str]],
+    *,
+    study: str = "",
+    lead: str = "",
+    tiles: Sequence[tuple[str, str, str]] = (),
+) -> str:
+    """A whole page. A tuple is (heading, HTML); a tile is (name, value, small print) at the top.
+
+    HTML is what is marked as such (`Markup`, `table_html`, the figures of `report.figures`); plain text is escaped.
+    """
+    parts = [one if isinstance(one, Section) else Section(one[0], body=one[1]) for one in sections]
+    return render("page.html", title=title, sections=parts, study=study, lead=lead, tiles=tiles)
+
+
+def table_html(
+    frame: pd.DataFrame,
+    *,
+    caption: str = "",
+    digits: int = 3,
+    names: Mapping[str, str] | None = None,
+    headings: int = 0,
+) -> Markup:
+    """A DataFrame as an HTML table: numbers to the right, missing ones as a dash, all text escaped.
+
+    `names` renames columns for readers; the first `headings` columns head their row.
+    """
+    columns = [str((names or {}).get(name, name)) for name in frame.columns]
+    numeric = [_is_numeric(frame.iloc[:, at].tolist()) for at in range(len(columns))]
+    rows = [[shown(cell, digits) for cell in row] for row in frame.itertuples(index=False, name=None)]
+    return Markup(  # noqa: S704 - the template has escaped every cell
+        render("table.html", columns=columns, numeric=numeric, rows=rows, caption=caption, headings=headings)
+    )
+
+
+def table_latex(
+    frame: pd.DataFrame,
+    *,
+    caption: str = "",
+    label: str = "",
+    digits: int = 3,
+    names: Mapping[str, str] | None = None,
+) -> str:
+    """A DataFrame as a LaTeX table with booktabs' rules, all text escaped."""
+    numeric = [_is_numeric(frame.iloc[:, at].tolist()) for at in range(frame.shape[1])]
+
+    def line(cells: Iterable[Any]) -> str:
+        return " & ".join(latex_escape(str(shown(cell, digits))) for cell in cells) + r" \\"
+
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            *([rf"\caption{{{latex_escape(caption)}}}"] if caption else []),
+            *([rf"\label{{{label}}}"] if label else []),
+            rf"\begin{{tabular}}{{{''.join('r' if right else 'l' for right in numeric)}}}",
+            r"\toprule",
+            line((names or {}).get(name, name) for name in frame.columns),
+            r"\midrule",
+            *(line(row) for row in frame.itertuples(index=False, name=None)),
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def latex_escape(text: str) -> str:
+    r"""Text that LaTeX prints as it is.
+
+    >>> print(latex_escape("50% of $x_1$ & co"))
+    50\% of \$x\_1\$ \& co
+    """
+    escaped = (LATEX.get(one, one) for one in text)
+    return "".join(one for one in escaped if len(one) > 1 or unicodedata.category(one) not in {"Cc", "Cs"})
+
+
+def shown(cell: Any, digits: int = 3) -> Any:
+    """A cell as readers see it: numbers rounded, what is missing as a dash, lists joined.
+
+    >>> shown(0.63647), shown(1200), shown(["a", "b"]), shown(True), shown(None) == UNDEFINED
+    ('0.636', '1,200', 'a, b', 'yes', True)
+    """
+    if cell is None or cell != cell:  # noqa: PLR0124 - only what is not a number differs from itself
+        return UNDEFINED
+    if isinstance(cell, list | tuple):
+        return ", ".join(str(one) for one in cell)
+    if _is_flag(cell):
+        return "yes" if cell else "no"
+    if _is_number(cell):
+        whole = isinstance(cell, numbers.Integral)
+        return f"{int(cell):,}" if whole else f"{float(cell):.{digits}f}".replace("-", "\N{MINUS SIGN}")
+    return cell if isinstance(cell, Markup) else str(cell)
+
+
+def _is_flag(cell: Any) -> bool:
+    return isinstance(cell, bool) or type(cell).__name__ == "bool"
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, numbers.Real) and not _is_flag(cell)
+
+
+def _is_numeric(cells: list[Any]) -> bool:
+    known = [cell for cell in cells if cell is not None]
+    return bool(known) and all(_is_number(cell) for cell in known)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["shown"] = shown
+    made.filters["latex"] = latex_escape
+    made.filters["lines"] = lambda text: Markup("<br>").join(escape(line) for line in str(text).split("\n"))
+    return made
