@@ -104,4 +104,5 @@ def missing_from_build(study: Study, frozen: pd.DataFrame) -> list[str]:
             strict=True,
         )
     )
-    return [one.item_id for one in frozen.itertuples() if (one.claim_id, one.post_id) not in hit]
+    pairs = zip(frozen["item_id"], frozen["claim_id"], frozen["post_id"], strict=True)
+    return [str(item_id) for item_id, *pair in pairs if tuple(pair) not in hit]
