@@ -1,0 +1,174 @@
+"""The sampling stage: which items people (or the automatic rule) will label, each with its probability.
+
+Chance belongs to the item: `keyed.uniform(seed, "sampling", item_id)`. So adding a claim changes no other claim's
+sample, and more posts change a sample only as far as their probabilities do.
+
+Items in opened rounds are kept, whatever happened since. What a claim lacks is drawn as a further draw, in the
+design the claim was first drawn with:
+
+- poisson: an item is in as soon as its number is less than any of its probabilities, so the probability of draws
+  together is their maximum, for every item that was in reach of them.
+- two_phase: a greater target over the same posts keeps the smaller draw whole, so the probability is that of the
+  greater. Over other posts, draws together have no known probability: a complete claim stays as it is, and
+  topping it up is refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from covmis_build import tables
+from covmis_build.errors import InputError
+from covmis_build.keyed import uniform
+from covmis_build.sampling import history
+from covmis_build.sampling.inclusion import Allocation, allocate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from covmis_build.options import Labels, Sampling
+
+VERSION = 1
+EXPECTED = ["claim_id", "stratum", "kind", "N", "probability", "expected", "variance", "drawn", "frozen"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What the stage makes: tables `sample` and `dropped`, and the draw's expectation beside what came."""
+
+    sample: pd.DataFrame
+    dropped: pd.DataFrame
+    expected: pd.DataFrame
+    """A row per claim and stratum: EXPECTED; `drawn` counts everyone in the sample, `frozen` those of earlier draws."""
+
+
+def sample(
+    items: pd.DataFrame,
+    frozen: pd.DataFrame,
+    options: Sampling,
+    labels: Labels,
+    *,
+    seed: int,
+    audit: float = 0.0,
+    strata: Mapping[str, str] | None = None,
+) -> Sampled:
+    """Draw from `items` (table `items`), keeping `frozen`, the items of opened rounds, as they are.
+
+    `frozen` has the columns of table `sample` and every drawn item of the claims in its rounds. `audit` is the part
+    of the automatic labels that people check unknowingly. `strata` (item_id to a name, e.g. a month or a platform)
+    splits each kind further; quotas are then per kind and name.
+    """
+    pool = _rows(items)
+    past = history.frozen_items(frozen)
+    claims = _by_claim(pool)
+    earlier = _by_claim(past)
+    chosen: list[history.Chosen] = []
+    expected: list[dict[str, Any]] = []
+    for claim, rows in claims.items():
+        stratum = {item: _stratum(item, row["kind"], strata) for item, row in rows.items()}
+        allocation = allocate(Counter(stratum.values()), options.per_kind, options.per_claim)
+        before = earlier.get(claim, {})
+        drawn = history.draw(claim, stratum, allocation, before, design=options.design, seed=seed)
+        chosen += drawn
+        kinds = {stratum[item]: row["kind"] for item, row in rows.items()}
+        counted = Counter(stratum.get(one.item_id, "") for one in drawn)
+        frozen_ones = Counter(stratum.get(item, "") for item in before)
+        for name, row in expectation(allocation, drawn[0].design if drawn else options.design).items():
+            here = {"drawn": counted[name], "frozen": frozen_ones[name]}
+            expected.append({"claim_id": claim, "stratum": name, "kind": kinds[name], **row, **here})
+    for claim in earlier.keys() - claims.keys():
+        chosen += history.closed(earlier[claim])
+    made = _table(chosen, pool, past, labels, seed=seed, audit=audit)
+    taken = set(made["item_id"])
+    return Sampled(
+        made,
+        _dropped(row for item, row in pool.items() if item not in taken),
+        pd.DataFrame(expected, columns=EXPECTED).sort_values(["claim_id", "stratum"], ignore_index=True),
+    )
+
+
+def expectation(allocation: Allocation, design: str) -> dict[str, dict[str, float]]:
+    """What a draw will bring, by stratum: N, probability, expected size and its variance."""
+    rows = {}
+    for name, number in allocation.counts.items():
+        p = allocation.chance(name)
+        variance = number * p * (1 - p)
+        if design == "two_phase" and number > 1:
+            variance += number * (number - 1) * (allocation.together(name, name) - p * p)
+        rows[name] = {
+            "N": number,
+            "probability": float(p),
+            "expected": float(number * p),
+            "variance": float(variance),
+        }
+    return rows
+
+
+def automatic_label(kinds: Iterable[str], labels: Labels) -> str:
+    """The label that an item gets without people, or none.
+
+    That of a listed kind among the ones it was found by, whatever its stratum; none if they disagree.
+
+    >>> from covmis_build.options import Labels
+    >>> automatic_label(["keywords", "fact_check_url"], Labels()), automatic_label(["keywords"], Labels())
+    ('against', '')
+    """
+    given = {labels.automatic[kind] for kind in kinds if kind in labels.automatic}
+    return given.pop() if len(given) == 1 else ""
+
+
+def _rows(items: pd.DataFrame) -> history.Past:
+    names = [str(name) for name in items.columns]
+    rows = (dict(zip(names, row, strict=True)) for row in items.itertuples(index=False, name=None))
+    return {row["item_id"]: row for row in sorted(rows, key=lambda row: str(row["item_id"]))}
+
+
+def _by_claim(rows: history.Past) -> dict[str, history.Past]:
+    claims: dict[str, history.Past] = {}
+    for item, row in rows.items():
+        claims.setdefault(str(row["claim_id"]), {})[item] = row
+    return claims
+
+
+def _stratum(item: str, kind: str, strata: Mapping[str, str] | None) -> str:
+    if strata is None:
+        return kind
+    if item not in strata:
+        raise InputError(f"the item {item} has no stratum", remedy="Give every item one, or none")
+    return f"{kind} / {strata[item]}"
+
+
+def _table(
+    chosen: list[history.Chosen],
+    pool: history.Past,
+    past: history.Past,
+    labels: Labels,
+    *,
+    seed: int,
+    audit: float,
+) -> pd.DataFrame:
+    """The table `sample`: frozen items with the labels rule and audit that they were frozen with."""
+    rows = []
+    for one in sorted(chosen, key=lambda one: one.item_id):
+        item = one.item_id
+        if item in past:
+            row = past[item]
+        else:
+            row = dict(pool[item])
+            row["automatic_label"] = automatic_label(row["kinds"], labels)
+            row["audited"] = row["automatic_label"] != "" and uniform(seed, "audit", item) < audit
+        rows.append({**row, **asdict(one), "audited": bool(row["audited"])})
+    return pd.DataFrame(rows, columns=tables.SCHEMAS["sample"].names)
+
+
+def _dropped(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    constant = {"unit": "pair", "step": "sample", "reason": "not drawn", "kept_instead": "", "group": ""}
+    made = [
+        {**constant, "claim_id": row["claim_id"], "post_id": row["post_id"], "similarity": None}
+        for row in rows
+    ]
+    return pd.DataFrame(made, columns=tables.SCHEMAS["dropped"].names)

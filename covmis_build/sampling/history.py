@@ -1,0 +1,139 @@
+"""A claim's earlier draws: what opened rounds have frozen stays, and more is drawn only if chances stay known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.errors import InputError
+from covmis_build.keyed import uniform
+from covmis_build.sampling.designs import poisson, two_phase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from covmis_build.sampling.inclusion import Allocation
+
+COLUMNS = [
+    "item_id",
+    "claim_id",
+    "post_id",
+    "kind",
+    "p_sample",
+    "draw",
+    "design",
+    "automatic_label",
+    "audited",
+]
+CLOSE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An item in the sample: the probability that all draws so far gave it, its own draw and design."""
+
+    item_id: str
+    p_sample: float
+    draw: str
+    design: str
+
+
+Past = dict[str, dict[str, Any]]
+"""Frozen items by id, each a row of the table `sample`."""
+
+
+def frozen_items(frozen: pd.DataFrame) -> Past:
+    """The frozen items, checked; one that is in two rounds counts with its greater probability."""
+    if frozen.empty:
+        return {}
+    if missing := [name for name in COLUMNS if name not in frozen.columns]:
+        raise InputError(f"the frozen items lack the columns {', '.join(missing)}")
+    past: Past = {}
+    for row in frozen[COLUMNS].to_dict("records"):
+        item, p = str(row["item_id"]), float(row["p_sample"])
+        if not 0 < p <= 1:
+            raise InputError(
+                f"the frozen item {item} has the probability {p}", remedy="It is above 0 and at most 1"
+            )
+        if item not in past or p > past[item]["p_sample"]:
+            past[item] = {str(name): value for name, value in row.items()} | {"p_sample": p}
+    return past
+
+
+def draw(
+    claim: str, kind_of: Mapping[str, str], allocation: Allocation, past: Past, *, design: str, seed: int
+) -> list[Chosen]:
+    """Everyone in this claim's sample: the frozen ones, and who else these posts and settings call for.
+
+    A claim keeps the design it was first drawn with. Combined probabilities: see `covmis_build.sampling.draw`.
+    """
+    designs = sorted({row["design"] for row in past.values()}) or [design]
+    if len(designs) > 1:
+        raise InputError(
+            f"claim {claim} has frozen items of the designs {' and '.join(designs)}: nobody knows the probabilities of both together",
+            remedy="Keep one design per claim",
+        )
+    if designs[0] == "poisson":
+        _same_seed(claim, past, seed)
+        drawn = poisson(kind_of, allocation, seed=seed)
+    else:
+        drawn = two_phase(kind_of, allocation, seed=seed)
+        if past and not _contains(claim, kind_of, allocation, past, drawn):
+            return [_kept(item, row) for item, row in past.items()]
+    now = {kind: float(allocation.chance(kind)) for kind in allocation.counts}
+    kept = [_kept(item, row, now[kind_of[item]] if item in kind_of else 0.0) for item, row in past.items()]
+    number = _next_draw(past)
+    return kept + [Chosen(item, now[kind_of[item]], number, designs[0]) for item in drawn - past.keys()]
+
+
+def closed(past: Past) -> list[Chosen]:
+    """The frozen items of a claim that has no posts any more."""
+    return [_kept(item, row) for item, row in past.items()]
+
+
+def _kept(item: str, row: dict[str, Any], now: float = 0.0) -> Chosen:
+    return Chosen(item, max(row["p_sample"], now), str(row["draw"]), row["design"])
+
+
+def _same_seed(claim: str, past: Past, seed: int) -> None:
+    """A frozen Poisson item's number is below its probability, or it came from other numbers."""
+    for item, row in past.items():
+        if uniform(seed, "sampling", item) >= row["p_sample"]:
+            raise InputError(
+                f"claim {claim}: the frozen item {item} was not drawn with the seed {seed}: draws with different seeds have no known probability together",
+                remedy="Set `seed` back to what it was when the round was opened",
+            )
+
+
+def _contains(
+    claim: str, kind_of: Mapping[str, str], allocation: Allocation, past: Past, drawn: set[str]
+) -> bool:
+    """Whether this two-phase draw contains the earlier one by its construction; refuse if neither ends it."""
+    if past.keys() <= drawn and _same_posts(kind_of, allocation, past):
+        return True
+    if len(past) >= allocation.size:
+        return False
+    raise InputError(
+        f"claim {claim} has {len(past)} frozen items and should have {allocation.size}, but its posts, the seed or per_kind changed since they were drawn: nobody knows the probabilities of both two-phase draws together",
+        remedy="Set per_claim back to what it was, or use the design poisson from the start",
+    )
+
+
+def _same_posts(kind_of: Mapping[str, str], allocation: Allocation, past: Past) -> bool:
+    """Whether the frozen probabilities are those of some target, no greater, over exactly these posts."""
+    fills = set()
+    for item, row in past.items():
+        kind, p = kind_of[item], row["p_sample"]
+        first = allocation.first[kind] / allocation.counts[kind]
+        if first < 1:
+            fills.add(round((p - first) / (1 - first) * allocation.remaining, 6))
+        elif p < 1 - CLOSE:
+            return False
+    return all(fill == round(fill) and 0 <= fill <= allocation.more for fill in fills) and len(fills) <= 1
+
+
+def _next_draw(past: Past) -> str:
+    numbers = [int(row["draw"]) for row in past.values() if str(row["draw"]).isdigit()]
+    return str(1 + max(numbers, default=0))

@@ -1,0 +1,152 @@
+"""Inclusion probabilities of the paper (appendix A.3), exact, and the joint ones of its fixed-size twin.
+
+Both designs give each kind its quota and then fill the claim up to its target from what remains. `poisson` decides
+every post on its own with probability p; `two_phase` draws the quota and then the rest without replacement. The
+probabilities are the same, so the expected size is; only the two-phase size never varies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.errors import InputError
+
+if TYPE_CHECKING:
+    Quota = int | Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """What one claim's counts lead to, in exact numbers; kinds without posts are left out."""
+
+    counts: dict[str, int]
+    first: dict[str, int]
+    """How many of each kind the first phase takes: its quota, or all there are."""
+    more: int
+    """What is still needed to reach the target, at most what remains (the paper's m)."""
+    remaining: int
+    """Posts that the first phase leaves (the paper's N_r)."""
+
+    @property
+    def fill(self) -> Fraction:
+        """The chance of a remaining post to be taken in the second phase."""
+        return Fraction(self.more, self.remaining) if self.more else Fraction(0)
+
+    @property
+    def size(self) -> int:
+        """The expected size; the exact one of a two-phase draw."""
+        return sum(self.first.values()) + self.more
+
+    def chance(self, kind: str) -> Fraction:
+        """The probability that a post of this kind is drawn."""
+        first = Fraction(self.first[kind], self.counts[kind])
+        return first + (1 - first) * self.fill
+
+    def together(self, one: str, other: str) -> Fraction:
+        """The probability that a two-phase draw has two given posts, one of each of these kinds, both."""
+        fill = self.fill
+        both = Fraction(0)
+        if self.remaining > 1:
+            both = Fraction(self.more * (self.more - 1), self.remaining * (self.remaining - 1))
+        if one != other:
+            a, b = (Fraction(self.first[kind], self.counts[kind]) for kind in (one, other))
+            return a * b + (a * (1 - b) + b * (1 - a)) * fill + (1 - a) * (1 - b) * both
+        n, k = self.counts[one], self.first[one]
+        if n < 2:
+            raise InputError(f"the kind '{one}' has one post; a pair needs two")
+        pairs = k * (k - 1) + 2 * k * (n - k) * fill + (n - k) * (n - k - 1) * both
+        return Fraction(pairs) / (n * (n - 1))
+
+
+def allocate(counts: Mapping[str, int], per_kind: Quota = 6, per_claim: int = 24) -> Allocation:
+    """The draw that these counts lead to.
+
+    A claim with fewer posts than its target is taken whole. Quotas win over the target: where they alone ask for
+    more, nothing is filled up and the size is theirs.
+    """
+    counts = {kind: _count(number, f"the kind '{kind}'") for kind, number in counts.items()}
+    counts = {kind: number for kind, number in counts.items() if number}
+    target = _count(per_claim, "per_claim")
+    first = {kind: min(number, _quota(per_kind, kind)) for kind, number in counts.items()}
+    remaining = sum(counts.values()) - sum(first.values())
+    more = min(max(target - sum(first.values()), 0), remaining)
+    return Allocation(counts, first, more, remaining)
+
+
+def inclusion_probabilities(
+    counts: Mapping[str, int], per_kind: Quota = 6, per_claim: int = 24
+) -> dict[str, float]:
+    """The probability with which a post of each kind enters the sample (appendix A.3).
+
+    Computed in exact fractions and rounded once. A kind without posts has none.
+
+    >>> inclusion_probabilities({"title": 3, "keywords": 63})
+    {'title': 1.0, 'keywords': 0.3333333333333333}
+    """
+    drawn = allocate(counts, per_kind, per_claim)
+    return {kind: float(drawn.chance(kind)) for kind in drawn.counts}
+
+
+def joint_probabilities(
+    counts: Mapping[str, int], per_kind: Quota = 6, per_claim: int = 24
+) -> dict[tuple[str, str], float]:
+    """The probability that a two-phase draw has two given posts both, for each pair of kinds.
+
+    Two posts of one kind are under `(kind, kind)`, which is there only if the kind has two.
+
+    >>> joint_probabilities({"title": 4, "news_url": 3, "keywords": 5}, per_kind=2, per_claim=7)["keywords", "keywords"]
+    0.2
+    """
+    drawn = allocate(counts, per_kind, per_claim)
+    return {
+        (one, other): float(drawn.together(one, other))
+        for one in drawn.counts
+        for other in drawn.counts
+        if one != other or drawn.counts[one] > 1
+    }
+
+
+def expected_size(counts: Mapping[str, int], per_kind: Quota = 6, per_claim: int = 24) -> float:
+    """The expected number of posts drawn: the target, if there are that many.
+
+    >>> expected_size({"title": 200, "news_url": 150, "fact_check_url": 80, "keywords": 400})
+    24.0
+    """
+    return float(allocate(counts, per_kind, per_claim).size)
+
+
+def size_variance(counts: Mapping[str, int], per_kind: Quota = 6, per_claim: int = 24) -> float:
+    """The variance of a Poisson draw's size (a two-phase draw's is zero).
+
+    >>> size_variance({"title": 200, "news_url": 150, "fact_check_url": 80, "keywords": 400})
+    23.04
+    """
+    drawn = allocate(counts, per_kind, per_claim)
+    chances = ((number, drawn.chance(kind)) for kind, number in drawn.counts.items())
+    return float(sum((number * chance * (1 - chance) for number, chance in chances), Fraction(0)))
+
+
+def _quota(per_kind: Quota, kind: str) -> int:
+    if isinstance(per_kind, Mapping):
+        if kind not in per_kind:
+            raise InputError(
+                f"per_kind gives no quota for the kind '{kind}'", remedy="0 means no quota of its own"
+            )
+        return _count(per_kind[kind], f"the quota of '{kind}'")
+    return _count(per_kind, "per_kind")
+
+
+def _count(number: Any, what: str) -> int:
+    """A number of posts; counts that came through pandas may be floats, but are whole."""
+    try:
+        whole = int(number)
+    except (TypeError, ValueError, OverflowError):
+        whole = -1
+    if whole < 0 or whole != number:
+        raise InputError(
+            f"{what}: {number!r} is not a number of posts", remedy="Give a whole number, 0 or more"
+        )
+    return whole
