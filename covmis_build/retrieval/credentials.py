@@ -1,0 +1,102 @@
+"""Secrets come from the environment or the keyring and stay in memory: in no file, log, message or argument list.
+
+A secret is asked for by name (`X_BEARER_TOKEN`). The environment is looked at first, then the system's keyring,
+where `keyring set covmis X_BEARER_TOKEN` puts it without showing it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from typing import NoReturn
+
+from covmis_build.errors import InputError
+
+SERVICE = "covmis"
+HIDDEN = "[hidden]"
+SHORTEST = 6
+"""Shorter values are not looked for in texts: they would blot out ordinary words."""
+
+_seen: set[str] = set()
+
+
+class Secret:
+    """A value that shows itself only when asked: printing, logging or copying the object shows nothing."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+        _seen.add(value)
+
+    def reveal(self) -> str:
+        """The value itself, for the one call that sends it."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return HIDDEN
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret is not written anywhere")
+
+
+def find(name: str) -> Secret | None:
+    """The secret of this name, or None."""
+    value = os.environ.get(name, "").strip() or _from_keyring(name)
+    return Secret(value) if value else None
+
+
+def need(name: str, what: str) -> Secret:
+    """The secret of this name; if there is none, an error that says how to provide it."""
+    found = find(name)
+    if found is None:
+        raise InputError(
+            f"{what} is not set",
+            remedy=f"Set the environment variable {name}, or run `keyring set {SERVICE} {name}`",
+        )
+    return found
+
+
+def _from_keyring(name: str) -> str:
+    """What the keyring holds; a machine without one (a server, a container) simply has nothing."""
+    try:
+        import keyring
+    except ImportError:
+        return ""
+    try:
+        return keyring.get_password(SERVICE, name) or ""
+    except Exception:  # noqa: BLE001 - backends raise errors of their own, and some put the value into the message
+        return ""
+
+
+def scrubbed(text: str) -> str:
+    """The text without any secret that was read in this process: servers and libraries do echo them.
+
+    >>> _ = Secret("s3cret-token")
+    >>> scrubbed("401 for Bearer s3cret-token")
+    '401 for Bearer [hidden]'
+    """
+    for value in _seen:
+        if len(value) >= SHORTEST:
+            text = text.replace(value, HIDDEN)
+    return text
+
+
+def pseudonym(author: str) -> str:
+    """A name for an author (`x:12`) that only the holder of the study's key can connect with the person.
+
+    The key is `COVMIS_AUTHOR_KEY`: 32 random bytes as 64 hexadecimal digits, kept outside the study.
+    """
+    name = "COVMIS_AUTHOR_KEY"
+    digits = need(name, "the key for author pseudonyms").reveal()
+    try:
+        key = bytes.fromhex(digits)
+    except ValueError:
+        key = b""
+    if len(key) < 32:
+        raise InputError(
+            f"{name} is not a key",
+            remedy='Make one: python -c "import secrets; print(secrets.token_hex(32))"',
+        )
+    return "author:" + hmac.new(key, author.encode("utf-8"), hashlib.sha256).hexdigest()[:32]
