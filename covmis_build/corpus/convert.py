@@ -1,0 +1,149 @@
+"""The corpus as CSV, JSON lines and Parquet: the same table in each, and back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from covmis_build import storage, tables
+from covmis_build.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+FORMATS = ("csv", "jsonl", "parquet")
+REALS = ("p_claim", "p_sample", "weight")
+
+
+def columns(*, text: bool) -> list[str]:
+    """The columns of a released corpus; `text` is among them only where texts are released."""
+    return [name for name in tables.SCHEMAS["corpus"].names if text or name != "text"]
+
+
+def write_corpus(path: Path, corpus: pd.DataFrame, *, text: bool) -> None:
+    """Write the corpus in the format that the file's name ends with."""
+    kept = corpus[columns(text=text)]
+    if path.suffix == ".csv":
+        storage.write_bytes(path, storage.csv_bytes(list(kept.columns), _rows(kept)))
+    elif path.suffix == ".jsonl":
+        storage.write_text(path, "".join(_line(row) for row in kept.to_dict("records")))
+    elif path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        made = tables.conform(corpus, "corpus").select(list(kept.columns))
+        with storage.replacing(path) as beside:
+            pq.write_table(made, beside, compression="zstd")
+    else:
+        raise InputError("is no format of a corpus", file=path, remedy="Use .csv, .jsonl or .parquet")
+
+
+def _rows(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+    return [tuple("" if _missing(cell) else cell for cell in row) for row in frame.itertuples(index=False)]
+
+
+def _line(row: dict[Any, Any]) -> str:
+    """One object a line: U+2028 and its like are escaped, so that no reader takes them for a line end."""
+    made = {name: None if _missing(cell) else _native(cell) for name, cell in row.items()}
+    text = json.dumps(made, ensure_ascii=False, allow_nan=False)
+    for one in "\x85\u2028\u2029":
+        text = text.replace(one, f"\\u{ord(one):04x}")
+    return text + "\n"
+
+
+def _native(cell: Any) -> Any:
+    return cell.item() if hasattr(cell, "item") else cell
+
+
+def _missing(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def read_corpus(path: Path) -> pd.DataFrame:
+    """A released corpus in any of its formats, as the table `corpus` (text empty where it holds none)."""
+    import pandas as pd
+
+    if not path.is_file():
+        raise InputError("is not there", file=path, remedy="Make it with `covmis release`")
+    try:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            frame = tables.frame(pq.read_table(path, partitioning=None))
+        elif path.suffix == ".jsonl":
+            frame = pd.DataFrame(_json_rows(path))
+        elif path.suffix == ".csv":
+            frame = _csv_frame(path)
+        else:
+            raise InputError("is no format of a corpus", file=path, remedy="Use .csv, .jsonl or .parquet")
+    except (ValueError, OSError) as error:
+        raise InputError(f"cannot be read: {error}", file=path) from error
+    lacking = [name for name in columns(text=False) if name not in frame]
+    if lacking:
+        raise InputError(
+            f"lacks the columns {', '.join(lacking)}",
+            file=path,
+            remedy="Is this a corpus of `covmis release`?",
+        )
+    if "text" not in frame:
+        frame["text"] = None
+    _check_ids(frame, path)
+    return pd.DataFrame(tables.frame(tables.conform(frame, "corpus")))
+
+
+def _json_rows(path: Path) -> list[dict[str, Any]]:
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        if line.strip():
+            try:
+                rows.append(dict(json.loads(line)))
+            except (ValueError, TypeError) as error:
+                raise InputError(f"is not a JSON object: {error}", file=path, row=number) from None
+    return rows
+
+
+def _csv_frame(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    data = path.read_bytes().decode("utf-8-sig")
+    reader = csv.reader(io.StringIO(data, newline=""))
+    header = next(reader, [])
+    rows = []
+    for number, cells in enumerate(reader, 2):
+        if len(cells) != len(header):
+            raise InputError(
+                f"has {len(cells)} cells, not {len(header)}",
+                file=path,
+                row=number,
+                remedy="Export it anew as CSV",
+            )
+        row: dict[str, Any] = {name: storage.restored(cell) for name, cell in zip(header, cells, strict=True)}
+        for name in (*REALS, "group_size"):
+            if name in row:
+                row[name] = _number(row[name], name, path, number)
+        rows.append(row)
+    return pd.DataFrame(rows, columns=header)
+
+
+def _number(cell: str, name: str, path: Path, row: int) -> float | int | None:
+    try:
+        return None if cell == "" else int(cell) if name == "group_size" else float(cell)
+    except ValueError:
+        raise InputError(f"{name} is not a number: {cell!r}", file=path, row=row) from None
+
+
+def _check_ids(frame: pd.DataFrame, path: Path) -> None:
+    """A spreadsheet turns long ids into 1.25E+18: such a file has lost its posts."""
+    ids = frame["native_id"].fillna("").astype(str)
+    broken = ids[ids.str.fullmatch(r"\d[.,]?\d*[eE]\+?\d+")]
+    if len(broken):
+        raise InputError(
+            f"the id {broken.iloc[0]} is in scientific notation: a spreadsheet has rounded it",
+            file=path,
+            row=int(broken.index[0]) + 2,
+            remedy="Use the file as released, or import the column as text",
+        )

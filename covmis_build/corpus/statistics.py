@@ -1,0 +1,193 @@
+"""What the corpus contains, in numbers: the paper's Table 4, per claim, per month, lengths, weights, estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.options import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+SOURCES = {"title": "Title", "news_url": "URL", "fact_check_url": "URL", "keywords": "Keywords"}
+"""The paper's Table 4 counts the two kinds of URL together."""
+
+ESTIMANDS = {
+    "messages": "distinct messages that the queries found and cleaning kept",
+    "posts": "posts that the queries found, copies counted with their message",
+}
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Finished tables; `to_dict` is what statistics.json holds."""
+
+    labels: tuple[str, ...]
+    rows: int
+    claims: int
+    by_source: pd.DataFrame
+    """Title, URL, Keywords and Total: as printed in the paper's Table 4."""
+    by_kind: pd.DataFrame
+    """Each kind of query: rows a label, in all, labelled automatically and by people."""
+    by_how: pd.DataFrame
+    per_claim: pd.DataFrame
+    claim_sizes: pd.DataFrame
+    """Rows a claim: mean, standard deviation, smallest, largest; the whole and by kind."""
+    per_month: pd.DataFrame
+    lengths: pd.DataFrame
+    """Words and characters a text, by label; empty where no text is at hand."""
+    weights: pd.DataFrame
+    shares: pd.DataFrame
+    """Estimated share of each label with a 95% interval, for both estimands."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers, null for what is undefined."""
+        return {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+
+
+def statistics(
+    corpus: pd.DataFrame, labels: Sequence[str], texts: pd.Series[Any] | None = None
+) -> Statistics:
+    """Count the corpus. `labels` gives their order; `texts` (by item_id) stands in for texts not released."""
+    import pandas as pd
+
+    frame = corpus.assign(
+        source=corpus["kind"].map(SOURCES).fillna(corpus["kind"]),
+        month=corpus["created_at"].fillna("").str[:7].replace("", "unknown"),
+        automatic=corpus["how"] == "automatic",
+    )
+    names = [*labels, *sorted(set(corpus["label"]) - set(labels))]
+    kinds = [*KINDS, *sorted(set(corpus["kind"]) - set(KINDS))]
+    by_kind = _crossed(frame, "kind", kinds, names)
+    automatic = frame.groupby("kind")["automatic"].sum().reindex(kinds, fill_value=0).astype(int)
+    by_kind["automatic"] = [*automatic.tolist(), int(automatic.sum())]
+    by_kind["manual"] = by_kind["total"] - by_kind["automatic"]
+    per_claim = _crossed(frame, "claim_id", list(dict.fromkeys(frame["claim_id"])), names, total=False)
+    claims = frame.drop_duplicates("claim_id").set_index("claim_id")["claim"]
+    per_claim.insert(1, "claim", per_claim["claim_id"].map(claims))
+    if texts is None:
+        texts = frame.set_index("item_id")["text"]
+    return Statistics(
+        labels=tuple(names),
+        rows=len(frame),
+        claims=frame["claim_id"].nunique(),
+        by_source=_crossed(frame, "source", list(dict.fromkeys([*SOURCES.values(), *kinds[4:]])), names),
+        by_kind=by_kind,
+        by_how=frame["how"].value_counts().sort_index().rename_axis("how").reset_index(name="rows"),
+        per_claim=per_claim,
+        claim_sizes=_claim_sizes(frame, kinds),
+        per_month=_crossed(frame, "month", sorted(set(frame["month"])), names, total=False),
+        lengths=_lengths(frame, texts, names),
+        weights=_weights(frame),
+        shares=_shares(frame, names) if len(frame) else pd.DataFrame(columns=SHARES),
+    )
+
+
+def _crossed(
+    frame: pd.DataFrame, by: str, rows: list[str], columns: list[str], *, total: bool = True
+) -> pd.DataFrame:
+    """Rows of the corpus by this column and by label, zeros included."""
+    import pandas as pd
+
+    made = pd.crosstab(frame[by], frame["label"]).reindex(index=rows, columns=columns, fill_value=0)
+    if total:
+        made = pd.concat([made, made.sum().to_frame("Total").T])
+    made["total"] = made.sum(axis=1)
+    made.columns.name = None
+    return made.astype(int).rename_axis(by).reset_index()
+
+
+def _claim_sizes(frame: pd.DataFrame, kinds: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    sizes = pd.crosstab(frame["claim_id"], frame["kind"]).reindex(columns=kinds, fill_value=0)
+    sizes["all"] = sizes.sum(axis=1)
+    made = pd.DataFrame(
+        {
+            "mean": sizes.mean(),
+            "sd": sizes.std(ddof=1),
+            "smallest": sizes.min(),
+            "largest": sizes.max(),
+            "claims": (sizes > 0).sum(),
+        }
+    )
+    made.columns.name = None
+    return made.rename_axis("kind").reset_index()
+
+
+def _lengths(frame: pd.DataFrame, texts: pd.Series[Any], names: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    known = frame.assign(text=frame["item_id"].map(texts)).dropna(subset=["text"])
+    rows = []
+    for name in [*names, "all"]:
+        part = known if name == "all" else known[known["label"] == name]
+        for unit, length in (
+            ("words", part["text"].map(lambda text: len(text.split()))),
+            ("characters", part["text"].str.len()),
+        ):
+            if len(part):
+                low, middle, high = length.quantile([0.25, 0.5, 0.75])
+                spread = length.std(ddof=1)
+                rows.append(
+                    (
+                        name,
+                        unit,
+                        len(part),
+                        length.mean(),
+                        spread,
+                        length.min(),
+                        low,
+                        middle,
+                        high,
+                        length.max(),
+                    )
+                )
+    columns = "label unit texts mean sd smallest quarter median three_quarters largest".split()  # noqa: SIM905
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _weights(frame: pd.DataFrame) -> pd.DataFrame:
+    """The weights' sum (distinct messages represented), range, and Kish's design effect n·Σw²/(Σw)²."""
+    import pandas as pd
+
+    weight = frame["weight"].astype(float)
+    if not len(weight):
+        return pd.DataFrame(columns=["sum", "smallest", "mean", "largest", "design_effect"])
+    effect = len(weight) * (weight**2).sum() / weight.sum() ** 2
+    values = (weight.sum(), weight.min(), weight.mean(), weight.max(), effect)
+    return pd.DataFrame([values], columns=["sum", "smallest", "mean", "largest", "design_effect"])
+
+
+SHARES = ["estimand", "label", "unweighted", "share", "low", "high", "design_effect"]
+
+
+def _shares(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Hájek shares with logit intervals; the labels' own errors are `covmis estimate`'s matter."""
+    import numpy as np
+    import pandas as pd
+
+    from covmis_build.stats import horvitz_thompson
+
+    design = horvitz_thompson.made_design(
+        frame["p_sample"].to_numpy(float), first=frame["p_claim"].to_numpy(float)
+    )
+    rows = []
+    for estimand, sizes in (("messages", None), ("posts", frame["group_size"].to_numpy(float))):
+        for name in names:
+            here = np.asarray(frame["label"] == name, dtype=float)
+            found = horvitz_thompson.mean(here, design, sizes=sizes)
+            effect = found.design_effect
+            rows.append((estimand, name, here.mean(), found.value, found.low, found.high, effect))
+    return pd.DataFrame(rows, columns=SHARES)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_dict"):
+        return [{name: _plain(cell) for name, cell in row.items()} for row in value.to_dict("records")]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - NaN
