@@ -1,0 +1,207 @@
+"""What is known of real sites: wrappers around an address, and pages that have several addresses."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import parse_qsl, unquote
+
+if TYPE_CHECKING:
+    from covmis_build.text.urls import Parts
+
+_ARCHIVE_TODAY = {f"archive.{end}" for end in ("is", "today", "ph", "fo", "li", "md", "vn")}
+_PARAMETER = {
+    "l.facebook.com": "u", "lm.facebook.com": "u", "l.instagram.com": "u", "out.reddit.com": "url",
+    "t.umblr.com": "z", "vk.com": "to", "l.messenger.com": "u", "slack-redir.net": "url", "disq.us": "url",
+    "duckduckgo.com": "uddg", "exit.sc": "url", "steamcommunity.com": "url", "getpocket.com": "url",
+    "translate.google.com": "u", "l.wl.co": "u", "youtube.com": "q", "facebook.com": "u", "linkedin.com": "url",
+    "consent.youtube.com": "continue", "consent.google.com": "continue", "away.vk.com": "to", "l.threads.net": "u",
+}  # fmt: skip
+_SHIELDS = {
+    "vk.com": r"/away\.php", "duckduckgo.com": "/l/?", "steamcommunity.com": "/linkfilter/?",
+    "getpocket.com": "/redirect", "translate.google.com": "/translate", "youtube.com": "/redirect",
+    "facebook.com": r"/(?:flx/warn/?|l\.php)", "linkedin.com": "/(?:redir/redirect|safety/go)", "t.umblr.com": "/redirect",
+    "disq.us": "/(?:url)?", "slack-redir.net": "/link",
+}  # fmt: skip
+"""Hosts that are wrappers only under these paths."""
+
+
+def inside(parts: Parts) -> str:
+    """The address that this one wraps; empty if it wraps none."""
+    host, path, query = parts.host, parts.path, dict(parts.query)
+    tail = _tail(parts)
+    if host in {"web.archive.org", "archive.org", "wayback.archive.org"}:
+        found = re.match(r"(?:/web)?/(?:\d{1,14}|\*)(?:[a-z]{2}_)?\*?/(.+)", path)
+        return found[1] + tail if found and "." in found[1] else ""
+    if host in _ARCHIVE_TODAY:
+        found = re.match(r"/(?:\d{4}[\d.\-]*|newest|o/\w+)/(.+)", path)
+        return found[1] + tail if found else query.get("url", "")
+    if re.fullmatch(r"google(?:\.[a-z]{2,3}){1,2}", host):
+        found = re.match(r"/amp/(?:s/)?(.+)", path)
+        if path == "/url":
+            return query.get("url") or query.get("q", "")
+        return found[1] + tail if found else ""
+    if host.endswith(".cdn.ampproject.org") or host == "cdn.ampproject.org":
+        found = re.match(r"/(?:[a-z]/)+(.+)", path)
+        return found[1] + tail if found else ""
+    if host == "webcache.googleusercontent.com":
+        cached = re.match(r"cache:(?:[\w-]{12}:)?(\S+)", query.get("q", ""))
+        return cached[1] if cached else ""
+    if host.endswith(".translate.goog"):
+        name = re.sub("\0", "-", host[: -len(".translate.goog")].replace("--", "\0").replace("-", "."))
+        return name + path + _tail(parts, drop="_x_tr_")
+    if host in {"outline.com", "12ft.io", "href.li", "r.jina.ai"}:
+        return _wrapped(parts)
+    if host in _PARAMETER and re.fullmatch(_SHIELDS.get(host, ".*"), path):
+        return query.get(_PARAMETER[host], "")
+    return ""
+
+
+def _wrapped(parts: Parts) -> str:
+    found = re.match(r"/(?:proxy/)?(https?:/.+)", parts.path)
+    bare = next((name for name, value in parts.query if name.startswith("http") and not value), "")
+    return re.sub(r"^(https?):/+", r"\1://", found[1]) + _tail(parts) if found else bare
+
+
+def _tail(parts: Parts, drop: str = "\0") -> str:
+    from urllib.parse import urlencode
+
+    kept = [(name, value) for name, value in parts.query if not name.startswith(drop)]
+    return ("?" + urlencode(kept) if kept else "") + (f"#{parts.fragment}" if parts.fragment else "")
+
+
+_ALIASES = {
+    "twitter.com": "x.com", "nitter.net": "x.com", "fxtwitter.com": "x.com", "vxtwitter.com": "x.com",
+    "fixupx.com": "x.com", "fixvx.com": "x.com", "mobile.x.com": "x.com",
+    "web.facebook.com": "facebook.com", "mbasic.facebook.com": "facebook.com", "fb.com": "facebook.com",
+    "old.reddit.com": "reddit.com", "np.reddit.com": "reddit.com", "new.reddit.com": "reddit.com",
+    "i.reddit.com": "reddit.com", "sh.reddit.com": "reddit.com", "edition.cnn.com": "cnn.com", "us.cnn.com": "cnn.com",
+    "dx.doi.org": "doi.org", "telegram.me": "t.me", "telegram.dog": "t.me", "youtube-nocookie.com": "youtube.com",
+    "music.youtube.com": "youtube.com", "gaming.youtube.com": "youtube.com", "bbc.co.uk": "bbc.com",
+    "thedailybeast.com": "thedailybeast.com", "huffpost.com": "huffpost.com", "amp-cnn-com.cdn.ampproject.org": "cnn.com",
+}  # fmt: skip
+
+_NO_QUERY = {
+    "nytimes.com", "washingtonpost.com", "theguardian.com", "dailymail.co.uk", "politifact.com", "snopes.com",
+    "leadstories.com", "factcheck.org", "reuters.com", "cnn.com", "bbc.com", "usatoday.com", "foxnews.com",
+    "medium.com", "healthfeedback.org", "naturalnews.com", "breitbart.com", "independent.co.uk", "forbes.com",
+    "businessinsider.com", "apnews.com", "thegatewaypundit.com", "zerohedge.com", "nypost.com", "thesun.co.uk",
+    "mirror.co.uk", "express.co.uk", "buzzfeednews.com", "vox.com", "wsj.com", "bloomberg.com", "cnbc.com",
+}  # fmt: skip
+"""Sites whose articles stand in the path alone; there a query only says how the reader came."""
+
+_ARTICLE = re.compile(r"(?i)/(?:19|20)\d\d/|/(?:19|20)\d\d-\d\d-\d\d|-[0-9a-f]{8,}$|[\w]+(?:-[\w]+){3,}|\.s?html?$")
+
+
+def same_page(parts: Parts) -> Parts:
+    """The one address of the page among those its site has for it."""
+    host = _ALIASES.get(parts.host, parts.host)
+    host = re.sub(r"^[a-z]{2}-[a-z]{2}\.facebook\.com$", "facebook.com", host)
+    host = re.sub(r"^([\w-]+)\.m\.(wiki\w+\.org)$", r"\1.\2", host)
+    host = re.sub(r"^(.+)\.blogspot\.(?:[a-z]{2}|com?\.[a-z]{2})$", r"\1.blogspot.com", host)
+    parts = parts._replace(host=host)
+    if host in {"x.com", "t.me"} and parts.fragment.startswith("!/"):
+        parts = parts._replace(path=parts.fragment[1:], fragment="")
+    for pattern, target in _PATHS.get(host, ()):
+        found = re.match(pattern, parts.path)
+        if found:
+            return _target(parts, found.expand(target))
+    rule = _BY_QUERY.get(host)
+    if rule:
+        parts = _by_query(parts, rule)
+    if host == "hoax-alert.leadstories.com":
+        return parts._replace(host="leadstories.com", path="/hoax-alert" + parts.path, query=())
+    if host.endswith(".blogspot.com"):
+        return parts._replace(query=tuple(pair for pair in parts.query if pair[0] != "m"))
+    if host in _NO_QUERY and _ARTICLE.search(parts.path):
+        return parts._replace(query=())
+    return parts
+
+
+def _target(parts: Parts, text: str) -> Parts:
+    host, _, rest = text.partition("/")
+    path, _, asked = rest.partition("?")
+    return parts._replace(
+        host=host, path="/" + path if path else "", query=tuple(parse_qsl(asked)), fragment=""
+    )
+
+
+class _Asked(NamedTuple):
+    """A page that its query names: under `path`, the parameter `names` -> the target."""
+
+    path: str
+    names: tuple[str, ...]
+    target: str
+
+
+_BY_QUERY: dict[str, tuple[_Asked, ...]] = {
+    "youtube.com": (
+        _Asked("/watch/?", ("v",), "youtube.com/watch?v={}"),
+        _Asked("/playlist", ("list",), "youtube.com/playlist?list={}"),
+    ),
+    "facebook.com": (
+        _Asked(r"/(?:photo(?:\.php)?/?)", ("fbid",), "facebook.com/photo?fbid={}"),
+        _Asked(r"/(?:watch(?:/live)?/?|video\.php|video/video\.php)", ("v",), "facebook.com/watch?v={}"),
+        _Asked(r"/(?:story|permalink)\.php", ("story_fbid", "id"), "facebook.com/story.php?id={1}&story_fbid={0}"),
+    ),
+    "bitchute.com": (), "dailymotion.com": (),
+}  # fmt: skip
+
+
+def _by_query(parts: Parts, rules: tuple[_Asked, ...]) -> Parts:
+    asked = dict(parts.query)
+    if parts.host == "youtube.com" and parts.path == "/attribution_link" and "u" in asked:
+        path, _, rest = unquote(asked["u"]).partition("?")
+        parts = parts._replace(path=path, query=tuple(parse_qsl(rest)))
+        asked = dict(parts.query)
+    for rule in rules:
+        if re.fullmatch(rule.path, parts.path) and all(asked.get(name) for name in rule.names):
+            return _target(parts, rule.target.format(*(asked[name].strip("/") for name in rule.names)))
+    return parts
+
+
+_PATHS: dict[str, tuple[tuple[str, str], ...]] = {
+    "x.com": (
+        (r"/(?:i/web|i|[^/]+)/status(?:es)?/(\d+)(?:[/?].*)?$", r"x.com/status/\1"),
+        (r"/status/(\d+)$", r"x.com/status/\1"),
+    ),
+    "youtu.be": ((r"/([\w-]+)/?$", r"youtube.com/watch?v=\1"),),
+    "youtube.com": ((r"/(?:embed|v|e|shorts|live)/([\w-]{6,})/?$", r"youtube.com/watch?v=\1"),),
+    "facebook.com": (
+        (r"/[^/]+/videos/(?:[^/]+/)?(\d+)/?$", r"facebook.com/watch?v=\1"),
+        (r"/[^/]+/photos/[^/]+/(\d+)/?$", r"facebook.com/photo?fbid=\1"),
+        (r"/groups/([^/]+)/(?:permalink|posts)/(\d+)/?$", r"facebook.com/groups/\1/posts/\2"),
+    ),
+    "fb.watch": (),
+    "instagram.com": ((r"/(?:[\w.]+/)?(?:p|reel|reels|tv)/([\w-]+)/?$", r"instagram.com/p/\1"),),
+    "tiktok.com": (
+        (r"/@[^/]+/video/(\d+)", r"tiktok.com/video/\1"),
+        (r"/v/(\d+)\.html", r"tiktok.com/video/\1"),
+        (r"/embed/(?:v2/)?(\d+)", r"tiktok.com/video/\1"),
+    ),
+    "reddit.com": (
+        (r"/(?:(?:r|user|u)/[^/]+/)?comments/(\w+)/[^/]+/(\w+)/?$", r"reddit.com/comments/\1/\2"),
+        (r"/(?:(?:r|user|u)/[^/]+/)?comments/(\w+)(?:/[^/]*)?/?$", r"reddit.com/comments/\1"),
+    ),
+    "redd.it": ((r"/(\w+)/?$", r"reddit.com/comments/\1"),),
+    "t.me": ((r"/s/(\w+)/(\d+)", r"t.me/\1/\2"),),
+    "dai.ly": ((r"/(\w+)$", r"dailymotion.com/video/\1"),),
+    "dailymotion.com": ((r"/(?:embed/)?video/([^_/]+)", r"dailymotion.com/video/\1"),),
+    "player.vimeo.com": ((r"/video/(\d+)", r"vimeo.com/\1"),),
+    "bitchute.com": ((r"/(?:embed|video)/(\w+)/?$", r"bitchute.com/video/\1"),),
+    "ncbi.nlm.nih.gov": (
+        (r"/pubmed/(\d+)/?$", r"pubmed.ncbi.nlm.nih.gov/\1"),
+        (r"/pmc/articles/(PMC\d+)/?$", r"pmc.ncbi.nlm.nih.gov/articles/\1"),
+    ),
+    "amazon.com": ((r"/(?:[^/]+/)?(?:dp|gp/product)/(\w{10})(?:/.*)?$", r"amazon.com/dp/\1"),),
+}
+
+REWRITTEN = frozenset(
+    ".".join(host.split(".")[-2:])
+    for host in (
+        *_ALIASES, *_ALIASES.values(), *_PATHS, *_PARAMETER, *_ARCHIVE_TODAY, "archive.org", "ampproject.org",
+        "googleusercontent.com", "translate.goog", "outline.com", "12ft.io", "href.li", "jina.ai", "leadstories.com",
+        "bsky.app", "amazon.com",
+    )
+)  # fmt: skip
+"""Last two labels of every host whose key may carry another host, beside google.* and blogspot.*."""

@@ -1,0 +1,187 @@
+"""One page, one key: what a page's many addresses have in common, and different pages never.
+
+A key is `host/path?query` without scheme: wrappers (web archives, AMP caches, link shields) are opened, mobile and
+AMP hosts, default ports, tracking parameters, fragments and trailing slashes go, escapes are written one way. Paths
+keep their case. Sites that give one page several addresses have rules in `sites.py`. No network: short links that
+only their server can resolve stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TRACKING = re.compile(
+    r"""(?ix) utm_\w+ | fbclid | gclid | gclsrc | dclid | gbraid | wbraid | msclkid | yclid | twclid | ttclid | igshid | igsh
+    | li_fat_id | mc_[ce]id | _hs(?:enc|mi) | hsctatracking | mkt_tok | ref_(?:src|url) | __twitter_impression | ncid
+    | (?:s_)?(?:cid|kwcid) (?<!^cid) | cmpid | cmp | ito | icid | ocid | smid | smtyp | sr_share | taid | tpcc | at_(?:medium|campaign\w*|custom\w*|link\w*)
+    | ns_(?:mchannel|source|campaign|linkname|fee) | xtor | wt[._]mc(?:_id)? | vero_\w+ | oly_(?:enc|anon)_id | _g[al] | spm
+    | guccounter | guce_referrer(?:_\w+)? | amp | amp_\w+ | fb_(?:action_ids|action_types|ref|source|comment_id)
+    | action_(?:object|type|ref)_map | mibextid | __(?:tn|xts|cft|s)__(?:\[\d*\])? | soc_(?:src|trk) | s_source | share_?id | sharetype | _branch_match_id
+    | trk(?:info|campaign)? | piano\w* | mod | pwapi_token | emc | recruiter | recruited_by_id | feature | app | si | usqp | __s | _openstat | hootpostid | sfns"""
+)
+"""Names of parameters that say how a reader came, not what is read."""
+
+_INDEX = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?|jsp|cfm)$", re.IGNORECASE)
+_HOST_PREFIX = re.compile(r"^(?:www\d?|m|mobile|amp|touch)\.(?=[^.]+\.)")
+_PUBLIC = {f"{kind}.{country}" for kind in ("co", "com", "org", "net", "gov", "ac", "edu") for country in
+           ("uk", "au", "nz", "za", "in", "jp", "kr", "br", "mx", "ar", "tr", "cn", "tw", "hk", "sg", "my", "ph", "ng", "ke", "il", "th", "id")}  # fmt: skip
+_SAFE = "!$&'()*+,;=:@/~-._"
+_IN_TEXT = re.compile(
+    r"(?:https?://|(?<![\w@./:-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}/)[^\s<>\"“”«»]+",
+    re.IGNORECASE,
+)
+
+
+class Parts(NamedTuple):
+    """An address in pieces: `fragment` only where it names content; `query` without tracking, in order."""
+
+    host: str
+    path: str
+    query: tuple[tuple[str, str], ...]
+    fragment: str
+
+    def __str__(self) -> str:
+        asked = "&".join(
+            f"{_quoted(name)}={_quoted(value)}" if value else _quoted(name) for name, value in self.query
+        )
+        marked = f"#{self.fragment}" if self.fragment else ""
+        return f"{self.host}{self.path}{'?' + asked if asked else ''}{marked}"
+
+
+def canonical_url(url: str) -> str:
+    """The key of the page at this address; empty if there is no address in the text.
+
+    >>> canonical_url("https://m.example.org/a/?utm_source=x&id=3#top")
+    'example.org/a?id=3'
+    >>> canonical_url("http://youtu.be/Ab-1")
+    'youtube.com/watch?v=Ab-1'
+    """
+    from covmis_build.text.sites import same_page
+
+    parts = opened(url)
+    return str(_tidy(same_page(parts))) if parts else ""
+
+
+def plain_address(url: str) -> str:
+    """The address without scheme, wrapper and tracking, otherwise as its site writes it: for platforms' searches.
+
+    >>> plain_address("https://web.archive.org/web/2020/https://hoax-alert.leadstories.com/a.html?fbclid=1")
+    'hoax-alert.leadstories.com/a.html'
+    """
+    parts = opened(url)
+    return str(_tidy(parts)) if parts else ""
+
+
+def opened(url: str) -> Parts | None:
+    """The address in pieces after every wrapper around it is opened."""
+    from covmis_build.text.sites import inside
+
+    parts = _split(url)
+    for _ in range(6):
+        inner = inside(parts) if parts else ""
+        within = _split(inner) if inner else None
+        if within is None:
+            break
+        parts = within
+    return parts
+
+
+def addresses(text: str) -> Iterator[str]:
+    """The addresses written in a text, with or without scheme; shortened ones of t.co say nothing and are left out."""
+    if "/" not in text:
+        return
+    for match in _IN_TEXT.finditer(text):
+        found = match[0].rstrip(".,;:!?'…’*_")
+        while found.endswith(")") and found.count(")") > found.count("("):
+            found = found[:-1].rstrip(".,;:!?'…’")
+        if not re.match(r"(?i)https?://t\.co/", found):
+            yield found
+
+
+def _split(url: str) -> Parts | None:
+    text = url.strip().strip("<>\"'").replace("&amp;", "&")
+    text = re.sub(r"[\t\r\n]", "", text)
+    if text.startswith("at://"):
+        text = re.sub(
+            r"^at://([^/]+)/app\.bsky\.feed\.post/", r"https://bsky.app/profile/\1/post/", text
+        )
+    if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", text):
+        text = "http://" + text.lstrip("/")
+    elif not re.match(r"(?i)https?://", text):
+        return None
+    try:
+        cut = urlsplit(text)
+        host, port = cut.hostname or "", cut.port
+    except ValueError:
+        return None
+    host = _host(host)
+    if "." not in host and host != "localhost":
+        return None
+    if port not in {None, 80, 443}:
+        host = f"{host}:{port}"
+    fragment = cut.fragment if cut.fragment.startswith(("!", "/")) else ""
+    return Parts(host, cut.path, tuple(parse_qsl(cut.query, keep_blank_values=True)), fragment)
+
+
+def _host(host: str) -> str:
+    host = host.rstrip(".").lower()
+    if not host.isascii():
+        try:
+            host = host.encode("idna").decode("ascii")
+        except UnicodeError:
+            return ""
+    bare = _HOST_PREFIX.sub("", host)
+    while bare != host and bare not in _PUBLIC:
+        host, bare = bare, _HOST_PREFIX.sub("", bare)
+    return host
+
+
+def _tidy(parts: Parts) -> Parts:
+    """Escapes one way, no empty steps, no trailing slash, no AMP twin, no tracking; parameters in order of name."""
+    path = re.sub(r";jsessionid=[^/?]*", "", parts.path, flags=re.IGNORECASE)
+    path = re.sub(r"/{2,}", "/", _quoted(path, _SAFE))
+    path = _without_dots(path)
+    path = re.sub(r"(?:/amp(?:\.html?)?|\.amp)/?$", "", path)
+    path = re.sub(r"\.amp(?=\.html?$)", "", path)
+    path = re.sub(r"^/amp/(?=[^/]*[^/\d])", "/", path)
+    query = tuple(
+        sorted(
+            {
+                (name, value)
+                for name, value in parts.query
+                if not TRACKING.fullmatch(name) and (name.lower(), value.lower()) != ("outputtype", "amp")
+            }
+        )
+    )
+    path = _INDEX.sub("", path) if not query else path
+    return parts._replace(path=path.rstrip("/"), query=query)
+
+
+def _without_dots(path: str) -> str:
+    if "/." not in path:
+        return path
+    kept: list[str] = []
+    for step in path.split("/"):
+        if step == "..":
+            kept = kept[:-1] if len(kept) > 1 else kept
+        elif step != ".":
+            kept.append(step)
+    return "/".join(kept)
+
+
+def _quoted(text: str, safe: str = "!$'()*,;:@/~-._") -> str:
+    """Escape what must be and nothing else, whatever was escaped before; an escaped slash stays one."""
+    if text.isascii() and "%" not in text and re.fullmatch(r"[\w!$'()*,;:@/~.-]*", text):
+        return text
+    pieces = re.split(r"(?i)(%2f|%3f|%23|%25|%26|%3d|%2b)", text) if "safe" and safe is _SAFE else [text]
+    return "".join(
+        piece.upper()
+        if index % 2
+        else quote(unquote_to_bytes(piece) if safe is _SAFE else piece.encode("utf-8", "replace"), safe=safe)
+        for index, piece in enumerate(pieces)
+    )
