@@ -1,0 +1,71 @@
+"""The default engine: verbs whose rows do not depend on blocks, order or processes."""
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covmis_build import tables
+from covmis_build.engine import duck, open_engine
+from covmis_build.errors import InputError
+
+WORDS = pa.schema([("word", pa.string()), ("length", pa.int64())])
+FIRST = pa.schema([("key", pa.string()), ("rows", pa.int64())])
+
+
+def lengths(block):
+    words = block.column("word").to_pylist()
+    return pa.table([words, [len(word) for word in words]], schema=WORDS)
+
+
+def count(block):
+    return pa.table([[block.column("key")[0].as_py()], [block.num_rows]], schema=FIRST)
+
+
+@settings(max_examples=20, deadline=None)
+@given(words=st.lists(st.text(max_size=5), max_size=40), block=st.integers(1, 9), workers=st.integers(1, 2))
+def test_map_does_not_depend_on_blocks_or_processes(words, block, workers):
+    with pytest.MonkeyPatch.context() as patch, open_engine(workers=workers) as engine:
+        patch.setattr(duck, "BLOCK", block)
+        made = engine.map(lengths, engine.table(pa.table({"word": pa.array(words, pa.string())})), WORDS)
+        assert made.to_arrow().to_pydict() == {"word": words, "length": [len(word) for word in words]}
+
+
+@settings(max_examples=20, deadline=None)
+@given(keys=st.lists(st.sampled_from("abcde"), max_size=60), block=st.integers(1, 9))
+def test_groups_are_whole_whatever_the_blocks(keys, block):
+    with pytest.MonkeyPatch.context() as patch, open_engine() as engine:
+        patch.setattr(duck, "BLOCK", block)
+        source = engine.table(pa.table({"key": pa.array(keys, pa.string())}))
+        made = engine.group_map(count, source, "key", FIRST).to_arrow().to_pylist()
+    assert made == [{"key": key, "rows": keys.count(key)} for key in sorted(set(keys))]
+
+
+def test_sql_reads_frames_with_lists_and_missing_values():
+    frame = pd.DataFrame({"a": ["x", None], "b": [["1", "2"], []], "c": [1.5, float("nan")]})
+    with open_engine() as engine:
+        made = engine.sql("SELECT * FROM t WHERE a IS NOT NULL", t=engine.table(frame))
+        assert made.to_pandas().to_dict("records") == [{"a": "x", "b": ["1", "2"], "c": 1.5}]
+        assert len(made) == 1
+
+
+def test_equal_rows_are_equal_bytes(tmp_path):
+    table = pa.table({"n": list(range(10))})
+    duck.write_blocks(iter([table]), table.schema, tmp_path / "a")
+    duck.write_blocks(
+        iter([table.slice(0, 3), table.slice(3, 0), table.slice(3)]), table.schema, tmp_path / "b"
+    )
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_an_unknown_engine_is_refused():
+    with pytest.raises(InputError, match="no engine is called 'duck'"):
+        open_engine("duck")
+
+
+def test_every_table_of_ours_survives_the_engine():
+    with open_engine() as engine:
+        for name, schema in tables.SCHEMAS.items():
+            made = engine.table(tables.conform(tables.empty(name), name))
+            assert made.schema.names == schema.names

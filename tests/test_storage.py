@@ -1,0 +1,78 @@
+"""Whatever happens, a file is whole: the old one or the new one."""
+
+import multiprocessing
+import os
+import resource
+import signal
+import stat
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covmis_build import storage, tables
+from covmis_build.errors import InputError
+
+
+def test_an_error_leaves_the_old_file_and_no_leftovers(tmp_path):
+    target = tmp_path / "corpus.csv"
+    storage.write_text(target, "old")
+    with pytest.raises(ZeroDivisionError), storage.replacing(target) as beside:
+        beside.write_text("half" * (1 // 0))
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.csv"]
+
+
+def _write_beyond_the_limit(folder):
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    try:
+        storage.write_bytes(folder / "corpus.csv", b"x" * 100_000)
+    except InputError as error:
+        os._exit(7 if "cannot write" in str(error) and "previous state is untouched" in str(error) else 8)
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    storage.write_text(tmp_path / "corpus.csv", "old")
+    child = multiprocessing.get_context("fork").Process(target=_write_beyond_the_limit, args=(tmp_path,))
+    child.start()
+    child.join()
+    assert child.exitcode == 7
+    assert (tmp_path / "corpus.csv").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.csv"]
+
+
+def test_modes_are_kept_and_new_files_follow_the_umask(tmp_path):
+    target = tmp_path / "secret"
+    storage.write_text(target, "1")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o666 & ~storage._umask()
+    target.chmod(0o600)
+    storage.write_text(target, "2")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_a_second_holder_is_told_who_is_first(tmp_path):
+    with (
+        storage.locked(tmp_path / ".lock", "covmis run"),
+        pytest.raises(InputError, match=rf"in use by `covmis run` \(process {os.getpid()} on"),
+        storage.locked(tmp_path / ".lock", "covmis purge"),
+    ):
+        pass
+    with storage.locked(tmp_path / ".lock", "covmis run"):
+        pass
+
+
+@given(st.text())
+def test_cells_come_back_and_never_start_a_formula(cell):
+    safe = storage.harmless(cell)
+    assert storage.restored(safe) == cell
+    assert not safe.startswith(storage.DANGEROUS)
+
+
+def test_a_broken_table_says_what_to_do(tmp_path):
+    (tmp_path / "items.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(InputError, match="covmis run"):
+        storage.read_table(tmp_path / "items.parquet", "items")
+    assert (
+        list(storage.read_table(tmp_path / "none.parquet", "items").columns) == tables.SCHEMAS["items"].names
+    )
