@@ -22,7 +22,7 @@ ALLOWED = {
     "text": LEAVES,
     "stats": LEAVES,
     "report": LEAVES | {"tables"},
-    "study": {"errors", "options"},
+    "study": {"errors", "options"},  # run, stages, flow and explain orchestrate
     **dict.fromkeys(CAPABILITIES, FRAME),
     "evaluation": FRAME | {"sampling"},
     "models": FRAME | {"evaluation", "datasets"},

@@ -68,7 +68,7 @@ def run(
 
     Example: covmis run
     """
-    from covmis_build import stages as frame
+    from covmis_build.run import run as bring_up_to_date
     from covmis_build.study import open_study
 
     opened = open_study(study)
@@ -76,7 +76,7 @@ def run(
     if master:
         settings["spark.master"] = master
     with progress() as report:
-        outcomes = frame.run(
+        outcomes = bring_up_to_date(
             opened,
             stages or (),
             force=force,
@@ -121,12 +121,12 @@ def status(
 
     Example: covmis status --html
     """
-    from covmis_build import stages as frame
     from covmis_build.flow import flow
+    from covmis_build.run import current
     from covmis_build.study import open_study
 
     opened = open_study(study)
-    states = frame.current(opened)
+    states = current(opened)
     steps = flow(opened)
     rounds = _rounds(opened)
     advice = _next(opened, states, rounds)
