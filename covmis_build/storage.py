@@ -119,6 +119,25 @@ def write_table(path: Path, frame: pd.DataFrame, table: str) -> None:
         pq.write_table(tables.conform(frame, table), beside, compression="zstd")
 
 
+def append_bytes(path: Path, data: bytes) -> None:
+    """Add these bytes at the end of a file, on disk when this returns; for journals whose reader forgives a torn end."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("ab", buffering=0) as file:
+            if file.write(data) != len(data):
+                raise OSError(28, "No space left on device")
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror or error}", file=path) from error
+
+
+def cut(path: Path, size: int) -> None:
+    """Shorten a journal to its whole entries."""
+    with path.open("r+b") as file:
+        file.truncate(size)
+        os.fsync(file.fileno())
+
+
 def read_table(path: Path, table: str) -> pd.DataFrame:
     """Read a table of ours from Parquet; a missing file is an empty table."""
     import pyarrow as pa

@@ -13,6 +13,15 @@ from typing import NoReturn
 
 from covmis_build.errors import InputError
 
+NAMES = {
+    "X_BEARER_TOKEN": "the token of an X developer app",
+    "BLUESKY_HANDLE": "a Bluesky handle, like name.bsky.social",
+    "BLUESKY_APP_PASSWORD": "an app password of that handle",
+    "MASTODON_ACCESS_TOKEN": "the token of an app on a Mastodon server, with the right to search",
+    "COVMIS_AUTHOR_KEY": "the study's key for author pseudonyms: 64 hexadecimal digits",
+}
+"""Every credential that covmis knows, and what it is."""
+
 SERVICE = "covmis"
 HIDDEN = "[hidden]"
 SHORTEST = 6
@@ -47,12 +56,12 @@ def find(name: str) -> Secret | None:
     return Secret(value) if value else None
 
 
-def need(name: str, what: str) -> Secret:
+def need(name: str) -> Secret:
     """The secret of this name; if there is none, an error that says how to provide it."""
     found = find(name)
     if found is None:
         raise InputError(
-            f"{what} is not set",
+            f"{NAMES[name]} is needed and not set",
             remedy=f"Set the environment variable {name}, or run `keyring set {SERVICE} {name}`",
         )
     return found
@@ -89,7 +98,7 @@ def pseudonym(author: str) -> str:
     The key is `COVMIS_AUTHOR_KEY`: 32 random bytes as 64 hexadecimal digits, kept outside the study.
     """
     name = "COVMIS_AUTHOR_KEY"
-    digits = need(name, "the key for author pseudonyms").reveal()
+    digits = need(name).reveal()
     try:
         key = bytes.fromhex(digits)
     except ValueError:
