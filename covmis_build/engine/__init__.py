@@ -7,7 +7,8 @@ never in SQL; SQL is plain relational work and ends in ORDER BY, or its rows com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 if TYPE_CHECKING:
@@ -51,6 +52,19 @@ class Table(Protocol):
         """Count the rows."""
 
 
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Texts in groups of near-identical ones, and what their chains look like.
+
+    `members` has one row for each of the source's: its keys (`post_id`, and the scope's column), `group_id` (the
+    smallest post id of the group), `kept` (the post that stands for it) and `similarity` to that post.
+    `chains` is the table of that name: the largest groups and the two least similar texts of each.
+    """
+
+    members: Table
+    chains: Table
+
+
 class Engine(Protocol):
     """What a bulk stage may ask for."""
 
@@ -70,11 +84,12 @@ class Engine(Protocol):
 
     def near_duplicates(
         self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""
-    ) -> Table:
-        """Groups of near-identical texts.
+    ) -> Groups:
+        """Groups of texts with a similarity above the threshold, as `text.near_duplicates` defines it.
 
-        The source has `post_id` and `text`, and the column named by `scope` if only rows that share its value are
-        compared. The result has the source's keys, `group` (the smallest post id of the group) and `group_size`.
+        The source has `post_id`, `text`, `priority` (the lowest of a group stands for it; ties go to the smaller
+        post id), and the column named by `scope` if only rows that share its value are compared; idf is fitted on
+        distinct posts in any case.
         """
 
     def __enter__(self) -> Self:
@@ -87,7 +102,11 @@ class Engine(Protocol):
 
 
 def open_engine(
-    name: str = "duckdb", *, scratch: Path | None = None, workers: int = 0, **settings: str
+    name: str = "duckdb",
+    *,
+    scratch: Path | None = None,
+    workers: int = 0,
+    settings: Mapping[str, str] | None = None,
 ) -> Engine:
     """The engine of this name: `duckdb` (default), or `spark` with the extra."""
     from covmis_build.errors import InputError, nearest

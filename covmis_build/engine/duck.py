@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from covmis_build.engine import Kernel, Table
+    from covmis_build.engine import Groups, Kernel, Table
 
 BLOCK = 50_000
 """Rows a block: large enough to be worth a process, small enough for a laptop's memory."""
@@ -174,11 +174,13 @@ class DuckEngine:
 
     def near_duplicates(
         self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""
-    ) -> Table:
+    ) -> Groups:
         """Run the kernel of `text.near_duplicates` over the whole column."""
+        from covmis_build.engine import Groups
         from covmis_build.text.near_duplicates import group_table
 
-        return self.table(group_table(source.to_arrow(), threshold=threshold, grouping=grouping, scope=scope))
+        members, chains = group_table(source.to_arrow(), threshold=threshold, grouping=grouping, scope=scope)
+        return Groups(self.table(members), self.table(chains))
 
     def _on_disk(self, table: Table) -> ParquetTable:
         if isinstance(table, ParquetTable):

@@ -1,0 +1,68 @@
+"""The language of a text: one function, several detectors.
+
+`langdetect` is the reference; its seeded labels are what `covmis` calls the language of a text. `py3langid` and
+`pycld2` come with the extra `language`. A text whose language cannot be told has the language "".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from covmis_build.errors import InputError, MissingExtra, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def detect_languages(texts: Sequence[str], detector: str = "langdetect") -> list[str]:
+    """The language code of each text, or "" where there is none to be told.
+
+    >>> detect_languages(["the cat sat on the mat and looked at the dog", "12345 !!"])
+    ['en', '']
+    """
+    if detector not in DETECTORS:
+        raise InputError(f"no language detector is called '{detector}'", remedy=nearest(detector, DETECTORS))
+    return DETECTORS[detector](texts)
+
+
+def _langdetect(texts: Sequence[str]) -> list[str]:
+    from langdetect import DetectorFactory, LangDetectException, detect
+
+    DetectorFactory.seed = 0
+    found = []
+    for text in texts:
+        try:
+            label = detect(text)
+        except LangDetectException:
+            label = ""
+        found.append("" if label == "unknown" else label)
+    return found
+
+
+def _py3langid(texts: Sequence[str]) -> list[str]:
+    try:
+        from py3langid.langid import classify
+    except ImportError as error:
+        raise MissingExtra("language", "the language detector py3langid") from error
+    return [classify(text)[0] if any(map(str.isalpha, text)) else "" for text in texts]
+
+
+def _pycld2(texts: Sequence[str]) -> list[str]:
+    try:
+        import pycld2
+    except ImportError as error:
+        raise MissingExtra("language", "the language detector pycld2") from error
+    found = []
+    for text in texts:
+        printable = "".join(letter for letter in text if letter.isprintable() or letter.isspace())
+        code = pycld2.detect(printable.encode("utf-8", "ignore"))[2][0][1]
+        found.append("" if code == "un" else code)
+    return found
+
+
+DETECTORS: dict[str, Callable[[Sequence[str]], list[str]]] = {
+    "langdetect": _langdetect,
+    "py3langid": _py3langid,
+    "pycld2": _pycld2,
+}
+"""The names that [cleaning] detector may have."""
