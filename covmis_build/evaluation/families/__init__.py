@@ -1,0 +1,1 @@
+"""The measures, one file a family."""

@@ -1,0 +1,121 @@
+"""What a table of scores needs besides the labels: order, poles, class weights, policies; checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from covmis_build.errors import InputError, nearest
+from covmis_build.evaluation.catalogue import chosen, measures
+from covmis_build.stats.confusion import Counts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from covmis_build.evaluation.measure import Measure, Policy
+
+    Array = NDArray[np.float64]
+
+UNRELATED = "unrelated"
+"""The class that the FNC-1 score treats apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Measures and what they need, for one declared label set."""
+
+    labels: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    undefined: Policy = "zero"
+    order: tuple[str, ...] = ()
+    poles: tuple[str, ...] = ()
+    class_weights: tuple[float, ...] = ()
+
+    def values(self, confusion: Array) -> dict[str, Array]:
+        """Every measure on a stack of confusion matrices in the order of the labels."""
+        made: dict[tuple[int, ...], Counts] = {}
+        results = {}
+        for measure in self.measures:
+            turned = self._turned(measure)
+            if turned not in made:
+                made[turned] = Counts(_turn(confusion, turned))
+            weights = [self.class_weights[c] for c in turned] if self.class_weights else None
+            results[measure.name] = measure.of(made[turned], weights, self.undefined)
+        return results
+
+    def _turned(self, measure: Measure) -> tuple[int, ...]:
+        """In which order this measure wants the classes."""
+        place = {label: at for at, label in enumerate(self.labels)}
+        if "order" in measure.needs and self.order:
+            return tuple(place[label] for label in self.order)
+        if "poles" in measure.needs and self.poles:
+            inner = [at for label, at in place.items() if label not in self.poles]
+            return (place[self.poles[0]], *inner, place[self.poles[1]])
+        if "unrelated_last" in measure.needs and UNRELATED in place:
+            return (*(at for label, at in place.items() if label != UNRELATED), place[UNRELATED])
+        return tuple(range(len(self.labels)))
+
+
+def _turn(confusion: Array, turned: tuple[int, ...]) -> Array:
+    if turned == tuple(range(len(turned))):
+        return confusion
+    columns = [*turned, *range(len(turned), confusion.shape[-1])]
+    return confusion[..., list(turned), :][..., columns]
+
+
+def setting(
+    labels: Sequence[str],
+    *,
+    names: Sequence[str] | None = None,
+    order: Sequence[str] | None = None,
+    poles: Sequence[str] | None = None,
+    class_weights: Mapping[str, float] | Sequence[float] | None = None,
+    undefined: Policy = "zero",
+) -> Setting:
+    """The setting, checked; without names, every measure whose needs are met."""
+    declared = tuple(str(one) for one in labels)
+    weights = _weights(class_weights, declared)
+    ordered = tuple(str(one) for one in order or ())
+    ends = tuple(str(one) for one in poles or ())
+    if ordered and sorted(ordered) != sorted(declared):
+        raise InputError(
+            f"the order {list(ordered)} is not an order of the labels", remedy=f"Order {', '.join(declared)}"
+        )
+    if ends and (len(ends) != 2 or not set(ends) <= set(declared) or ends[0] == ends[1]):
+        raise InputError(f"the poles {list(ends)}", remedy=f"Name two of {', '.join(declared)}")
+    met = {
+        "order": bool(ordered),
+        "poles": bool(ends),
+        "class_weights": bool(weights),
+        "unrelated_last": UNRELATED in declared and len(declared) == 4,
+    }
+    if names is None:
+        picked = [one for one in measures.values() if all(met[need] for need in one.needs)]
+    else:
+        picked = chosen([names] if isinstance(names, str) else names)
+        if not picked:
+            raise InputError("no measure is named", remedy=nearest("", measures))
+    for one in picked:
+        if "class_weights" in one.needs and not weights:
+            raise InputError(
+                f"the measure {one.name} needs class weights", remedy="Give a weight for each label"
+            )
+    return Setting(declared, tuple(picked), undefined, ordered, ends, weights)
+
+
+def _weights(
+    given: Mapping[str, float] | Sequence[float] | None, labels: tuple[str, ...]
+) -> tuple[float, ...]:
+    if given is None or not len(given):
+        return ()
+    if isinstance(given, Mapping):
+        for label in given:
+            if label not in labels:
+                raise InputError(f"a weight for the unknown label '{label}'", remedy=nearest(label, labels))
+        return tuple(float(given.get(label, 0.0)) for label in labels)
+    return tuple(float(one) for one in given)

@@ -1,0 +1,157 @@
+"""Three tests of the difference between systems, on confusion counts: nothing here knows about labels or files.
+
+All of them give p-values that count the observed data as one replicate, unless every arrangement is enumerated.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from covmis_build.errors import InputError
+from covmis_build.stats.bootstrap import TOGETHER, at_least, generator, p_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Value = Callable[[Array], Array]
+    """From counts (..., width) to values (...)."""
+
+LIMIT = 1 << 20
+"""Arrangements that are enumerated at most."""
+
+
+def every_draw(units: int) -> Array:
+    """All ways to draw as many units as there are: (units ** units, units) weights."""
+    _affordable(units**units)
+    return np.array([np.bincount(one, minlength=units) for one in product(range(units), repeat=units)])
+
+
+def bootstrap_p(differences: Array, observed: float, *, exact: bool = False) -> float:
+    """Shifted two-sided: how often the resampled difference is as far from the observed one as that is from 0."""
+    extreme = at_least(np.abs(differences - observed), abs(observed)).sum()
+    return p_value(int(extreme), len(differences), exact=exact)
+
+
+def randomisation_p(
+    first: Array, second: Array, value: Value, *, replicates: int, seed: int, exact: bool = False
+) -> float:
+    """Two-sided, by swapping the two systems within units; `first` and `second` are counts (units, width)."""
+    observed = abs(float(value(first.sum(axis=0)) - value(second.sum(axis=0))))
+    extreme = done = 0
+    total, swap = first.sum(axis=0), second - first
+    other = second.sum(axis=0)
+    for swapped in _swaps(len(first), replicates, seed, exact=exact):
+        moved = swapped @ swap
+        differences = np.abs(value(total + moved) - value(other - moved))
+        extreme += int(at_least(differences, observed).sum())
+        done += len(swapped)
+    return p_value(extreme, done, exact=exact)
+
+
+def _swaps(units: int, replicates: int, seed: int, *, exact: bool) -> Iterator[Array]:
+    if exact:
+        _affordable(2**units)
+        yield np.array(list(product((0.0, 1.0), repeat=units)))
+        return
+    for number, start in enumerate(range(0, replicates, TOGETHER)):
+        drawn = generator(seed, "randomisation", str(number)).random((TOGETHER, units)) < 0.5
+        yield drawn[: replicates - start].astype(np.float64)
+
+
+def tukey_p(
+    parts: Array, value: Value, *, replicates: int, seed: int, exact: bool = False
+) -> NDArray[np.float64]:
+    """Randomised Tukey HSD: a p-value for every pair, controlling the error over all of them together.
+
+    `parts` are counts (units, systems, width). In every replicate the systems are permuted within each unit; the
+    largest difference between any two is what each observed difference must beat.
+    """
+    observed = value(parts.sum(axis=0))
+    distances = np.abs(observed[:, None] - observed[None, :])
+    extreme = np.zeros_like(distances)
+    done = 0
+    for totals in _permuted_sums(parts, replicates, seed, exact=exact):
+        values = value(totals)
+        widest = values.max(axis=1) - values.min(axis=1)
+        extreme += at_least(widest[:, None, None], distances[None]).sum(axis=0)
+        done += len(totals)
+    made = extreme / done if exact else (1 + extreme) / (done + 1)
+    np.fill_diagonal(made, 1.0)
+    return np.asarray(made)
+
+
+def _permuted_sums(parts: Array, replicates: int, seed: int, *, exact: bool) -> Iterator[Array]:
+    units, systems, width = parts.shape
+    if exact:
+        orders = np.array(list(permutations(range(systems))))
+        _affordable(len(orders) ** units)
+        arranged = [part[orders] for part in parts]  # (orders, systems, width) for each unit
+        sums = arranged[0]
+        for one in arranged[1:]:
+            sums = (sums[:, None] + one[None]).reshape(-1, systems, width)
+        yield sums
+        return
+    at_once = 16  # replicates whose permuted counts are held at a time
+    rows = np.arange(units)[:, None]
+    buffer: list[Array] = []
+    numbers = np.broadcast_to(np.arange(systems), (units, systems))
+    for replicate in range(replicates):
+        rng = generator(seed, "tukey", str(replicate))
+        buffer.append(parts[rows, rng.permuted(numbers, axis=1)].sum(axis=0))
+        if len(buffer) == at_once:
+            yield np.stack(buffer)
+            buffer = []
+    if buffer:
+        yield np.stack(buffer)
+
+
+def tukey_p_of_values(
+    values: Array, *, replicates: int, seed: int, exact: bool = False
+) -> NDArray[np.float64]:
+    """The same for measures that are means over units: `values` is (units, systems)."""
+    return tukey_p(
+        np.asarray(values, dtype=np.float64)[:, :, None],
+        lambda totals: totals[..., 0] / len(values),
+        replicates=replicates,
+        seed=seed,
+        exact=exact,
+    )
+
+
+def holm(p_values: Array) -> Array:
+    """Holm's adjustment for several tests, in the order given.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(6).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values, kind="stable")
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def welch(first: Array, second: Array) -> tuple[float, float]:
+    """Welch's t and its two-sided p for two sets of runs with unequal variances."""
+    from scipy.stats import ttest_ind
+
+    if len(first) < 2 or len(second) < 2:
+        raise InputError("Welch's test needs at least two runs of each system", remedy="Give more runs")
+    if np.ptp(first) == 0 and np.ptp(second) == 0:
+        same = bool(first[0] == second[0])
+        return (0.0, 1.0) if same else (float(np.sign(first[0] - second[0]) * np.inf), 0.0)
+    found = ttest_ind(first, second, equal_var=False)
+    return float(found.statistic), float(found.pvalue)
+
+
+def _affordable(arrangements: int) -> None:
+    if arrangements > LIMIT:
+        raise InputError(
+            f"{arrangements:,} arrangements are too many to enumerate", remedy="Leave out exact=True"
+        )
