@@ -7,30 +7,45 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from covmis_build.sampling.draw import Sampled, sample
+    from covmis_build.sampling.estimates import Estimates, estimates
+    from covmis_build.sampling.history import combined_probabilities
     from covmis_build.sampling.inclusion import (
         expected_size,
         inclusion_probabilities,
         joint_probabilities,
         size_variance,
     )
+    from covmis_build.sampling.plan import counts_of, plan, seconds_per_label
     from covmis_build.stats.horvitz_thompson import Estimate, estimate
 
 __all__ = [
     "Estimate",
+    "Estimates",
     "Sampled",
+    "combined_probabilities",
+    "counts_of",
     "estimate",
+    "estimates",
     "expected_size",
     "inclusion_probabilities",
     "joint_probabilities",
+    "plan",
     "sample",
+    "seconds_per_label",
     "size_variance",
 ]
 
 HOMES = {
     "Estimate": "covmis_build.stats.horvitz_thompson",
-    "estimate": "covmis_build.stats.horvitz_thompson",
+    "Estimates": "covmis_build.sampling.estimates",
     "Sampled": "covmis_build.sampling.draw",
+    "combined_probabilities": "covmis_build.sampling.history",
+    "counts_of": "covmis_build.sampling.plan",
+    "estimate": "covmis_build.stats.horvitz_thompson",
+    "estimates": "covmis_build.sampling.estimates",
+    "plan": "covmis_build.sampling.plan",
     "sample": "covmis_build.sampling.draw",
+    "seconds_per_label": "covmis_build.sampling.plan",
 }
 """Where a name lives if not in `inclusion`; the heavy ones load when they are first used."""
 

@@ -88,6 +88,27 @@ def draw(
     return kept + [Chosen(item, now[kind_of[item]], number, designs[0]) for item in drawn - past.keys()]
 
 
+def combined_probabilities(frozen: pd.DataFrame) -> dict[str, float]:
+    """The probability that each frozen item had over all draws of its claim and kind that rounds have opened.
+
+    An item of an earlier draw could also have come in by a later one, with that draw's probability for its kind:
+    it has the greater of both. A release that contains top-up rounds weights by these.
+    """
+    past = frozen_items(frozen)
+    later: dict[tuple[str, str], dict[int, float]] = {}
+    for row in past.values():
+        draws = later.setdefault((row["claim_id"], row["kind"]), {})
+        number = _number(row)
+        draws[number] = max(draws.get(number, 0.0), row["p_sample"])
+    return {
+        item: max(
+            row["p_sample"],
+            *(p for at, p in later[row["claim_id"], row["kind"]].items() if at >= _number(row)),
+        )
+        for item, row in past.items()
+    }
+
+
 def closed(past: Past) -> list[Chosen]:
     """The frozen items of a claim that has no posts any more."""
     return [_kept(item, row) for item, row in past.items()]
@@ -135,5 +156,9 @@ def _same_posts(kind_of: Mapping[str, str], allocation: Allocation, past: Past) 
 
 
 def _next_draw(past: Past) -> str:
-    numbers = [int(row["draw"]) for row in past.values() if str(row["draw"]).isdigit()]
-    return str(1 + max(numbers, default=0))
+    return str(1 + max((_number(row) for row in past.values()), default=0))
+
+
+def _number(row: dict[str, Any]) -> int:
+    """Which draw of its claim an item came with; draws that are not numbered come before the first."""
+    return int(row["draw"]) if str(row["draw"]).isdigit() else 0

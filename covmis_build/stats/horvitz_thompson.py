@@ -17,13 +17,15 @@ import numpy as np
 from covmis_build.errors import InputError, nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
     Joint = ArrayLike | Mapping[Any, ArrayLike]
 
 DESIGNS = ("poisson", "two_phase")
-ESTIMATORS = ("hajek", "horvitz_thompson")
+ESTIMATORS = ("hajek", "horvitz_thompson", "ht")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +48,16 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How the units at hand came into the sample.
-
-    `probabilities` are those of this draw. `first` are those of an earlier, independent Bernoulli phase (one claim
-    kept per post). `strata` name groups that were drawn independently of each other; `joint` has the probabilities
-    of pairs, as a matrix over all units or one per stratum. Without `joint`, the fixed-size variance is Hájek's
-    approximation.
-    """
+    """How the units at hand came into the sample; made and checked by `made_design`."""
 
     probabilities: Floats
-    name: Literal["poisson", "two_phase"] = "poisson"
-    strata: NDArray[np.object_] | None = None
-    joint: Joint | None = None
+    """Those of this draw."""
+    names: NDArray[np.str_]
+    """The design that drew each unit."""
+    blocks: tuple[tuple[NDArray[np.intp], Floats | None], ...] = ()
+    """The fixed-size units by stratum, each with its joint probabilities if they are known."""
     first: Floats | None = None
+    """Probabilities of an earlier, independent Bernoulli phase (one claim kept per post)."""
 
     @property
     def weights(self) -> Floats:
@@ -73,21 +72,12 @@ class Design:
         return self._drawn(z / self.first) + float(earlier)
 
     def _drawn(self, z: Floats) -> float:
+        """Poisson units vary on their own; fixed-size ones within their stratum."""
         pi = self.probabilities
-        if self.name == "poisson":
-            return float(np.sum((1 - pi) / pi**2 * z**2))
-        if self.strata is None:
-            return _fixed_size(z, pi, self._matrix(None, np.arange(len(pi))))
-        names, inverse = np.unique(self.strata.astype(str), return_inverse=True)
-        parts = ((name, np.flatnonzero(inverse == at)) for at, name in enumerate(names))
-        return math.fsum(_fixed_size(z[rows], pi[rows], self._matrix(name, rows)) for name, rows in parts)
-
-    def _matrix(self, stratum: str | None, rows: NDArray[np.intp]) -> Floats | None:
-        if self.joint is None:
-            return None
-        if isinstance(self.joint, Mapping):
-            return None if stratum not in self.joint else np.asarray(self.joint[stratum], dtype=float)
-        return np.asarray(self.joint, dtype=float)[np.ix_(rows, rows)]
+        alone = float(np.sum(((1 - pi) / pi**2 * z**2)[self.names == "poisson"]))
+        return alone + math.fsum(
+            _fixed_size(z[rows], pi[rows], joint) for rows, joint in self.blocks if z[rows].any()
+        )
 
 
 def _fixed_size(z: Floats, pi: Floats, joint: Floats | None) -> float:
@@ -111,14 +101,14 @@ def estimate(
     probabilities: ArrayLike,
     *,
     design: Literal["poisson", "two_phase"] = "poisson",
-    estimator: Literal["hajek", "horvitz_thompson"] = "hajek",
+    estimator: Literal["hajek", "horvitz_thompson", "ht"] = "hajek",
     strata: ArrayLike | None = None,
     joint: Joint | None = None,
     level: float = 0.95,
 ) -> Estimate:
     """What the sample's values say about the population that it was drawn from with these probabilities.
 
-    `hajek` estimates the mean, `horvitz_thompson` the total. Means of values between 0 and 1 have logit intervals,
+    `hajek` estimates the mean, `horvitz_thompson` (`ht` for short) the total. Means of values between 0 and 1 have logit intervals,
     all else normal ones. For the fixed-size design, `strata` (claims) are drawn apart from each other.
 
     >>> found = estimate([1, 1, 1, 0, 1, 0], [1, .5, .5, .5, .25, .25])
@@ -139,14 +129,19 @@ def estimate(
 def made_design(
     probabilities: ArrayLike,
     *,
-    design: Literal["poisson", "two_phase"] = "poisson",
+    design: str | Sequence[str] = "poisson",
     strata: ArrayLike | None = None,
     joint: Joint | None = None,
     first: ArrayLike | None = None,
 ) -> Design:
-    """A checked `Design`."""
-    if design not in DESIGNS:
-        raise InputError(f"no design is called '{design}'", remedy=nearest(design, DESIGNS))
+    """A checked `Design`; `design` is one name, or one for each unit.
+
+    `strata` name groups that were drawn independently of each other; `joint` has the probabilities of pairs, as one
+    matrix over all units or one per stratum. Without `joint`, the fixed-size variance is Hájek's approximation.
+    """
+    for name in {design} if isinstance(design, str) else set(design):
+        if name not in DESIGNS:
+            raise InputError(f"no design is called '{name}'", remedy=nearest(str(name), DESIGNS))
     chances = {"probability": np.asarray(probabilities, dtype=float)}
     if first is not None:
         chances["first-phase probability"] = np.asarray(first, dtype=float)
@@ -158,14 +153,32 @@ def made_design(
         len(part) != len(chances["probability"]) for part in (*chances.values(), groups) if part is not None
     ):
         raise InputError("probabilities, strata and first-phase probabilities differ in length")
-    return Design(chances["probability"], design, groups, joint, chances.get("first-phase probability"))
+    names = np.broadcast_to(np.asarray(design, dtype=str), chances["probability"].shape)
+    blocks = tuple(_blocks(names == "two_phase", groups, joint))
+    return Design(chances["probability"], names, blocks, chances.get("first-phase probability"))
 
 
-def total(y: Floats, design: Design, *, level: float = 0.95) -> Estimate:
-    """The Horvitz-Thompson total."""
+def _blocks(
+    fixed: NDArray[np.bool_], groups: NDArray[np.object_] | None, joint: Joint | None
+) -> Iterator[tuple[NDArray[np.intp], Floats | None]]:
+    """The rows of each stratum of fixed-size units, with their part of the joint probabilities."""
+    strata = np.zeros(len(fixed), dtype=str) if groups is None else groups.astype(str)
+    matrix = None if joint is None or isinstance(joint, Mapping) else np.asarray(joint, dtype=float)
+    if matrix is not None and matrix.shape != (len(fixed), len(fixed)):
+        raise InputError(f"joint is not a matrix of {len(fixed)} rows and columns")
+    for name in np.unique(strata[fixed]):
+        rows = np.flatnonzero((strata == name) & fixed)
+        if isinstance(joint, Mapping):
+            yield rows, np.asarray(joint[str(name)], dtype=float) if str(name) in joint else None
+        else:
+            yield rows, None if matrix is None else matrix[np.ix_(rows, rows)]
+
+
+def total(y: Floats, design: Design, *, extra: float = 0.0, level: float = 0.95) -> Estimate:
+    """The Horvitz-Thompson total; `extra` is variance from a later phase."""
     w = design.weights
-    value, variance = float(np.sum(w * y)), design.variance(y)
-    reach = _reach(level) * math.sqrt(variance)
+    value, variance = float(np.sum(w * y)), design.variance(y) + extra
+    reach = reach_of(level) * math.sqrt(variance)
     everyone = float(np.sum(w))
     simple = _spread(y, w) * everyone**2 / len(y) if len(y) else 0.0
     return Estimate(
@@ -201,7 +214,7 @@ def mean(
         worth = design.variance(scale)
         low, high = logit_interval(value, variance, level=level, effective=1 / worth if worth else math.inf)
     else:
-        reach = _reach(level) * math.sqrt(variance)
+        reach = reach_of(level) * math.sqrt(variance)
         low, high = value - reach, value + reach
     return Estimate(value, variance, low, high, n, variance / simple if simple else math.nan)
 
@@ -214,7 +227,7 @@ def logit_interval(
     On the logit scale, where that exists. At 0 and 1 it does not, and a width of zero would be a lie: there it is
     Wilson's, for as many units as the sample is worth (`effective`).
     """
-    z = _reach(level)
+    z = reach_of(level)
     if 0 < share < 1:
         middle = math.log(share / (1 - share))
         reach = z * math.sqrt(variance) / (share * (1 - share))
@@ -227,7 +240,8 @@ def _expit(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
 
-def _reach(level: float) -> float:
+def reach_of(level: float) -> float:
+    """How many standard errors an interval of this level reaches to each side."""
     if not 0 < level < 1:
         raise InputError(f"the level {level} is not between 0 and 1", remedy="0.95 is usual")
     return NormalDist().inv_cdf((1 + level) / 2)

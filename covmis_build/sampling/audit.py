@@ -1,0 +1,136 @@
+"""What the hidden check of automatic labels says: how often they are wrong, and how to put that right.
+
+A keyed part of the automatic labels was also given by people. Among the automatic items, the share of each label is
+therefore estimated from these audited ones alone, and its uncertainty joins that of the sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from covmis_build.stats.horvitz_thompson import logit_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+AUTOMATIC, AUDITED = "automatic", "audited"
+COLUMNS = ["automatic_label", "items", "audited", "errors", "rate", "low", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Which items were labelled automatically, and what people said of those they checked."""
+
+    groups: NDArray[np.object_]
+    """Each item's automatic label; empty for items that only people labelled."""
+    checked: NDArray[np.bool_]
+    labels: NDArray[np.object_]
+    weights: Floats
+    probabilities: Floats
+
+    def corrected(self, label: str, sizes: Floats) -> tuple[Floats, dict[str, tuple[float, float]]]:
+        """For each item the expected part of this label, and for each corrected group its share and variance.
+
+        People's labels count as they are, and so do automatic ones of a group that nobody checked.
+        """
+        y = (self.labels == label).astype(float)
+        shares: dict[str, tuple[float, float]] = {}
+        for group in self.corrigible():
+            here = self.groups == group
+            shares[group] = share, _ = self._share(y, here, sizes)
+            y = np.where(here, share, y)
+        return y, shares
+
+    def corrigible(self) -> list[str]:
+        """The automatic labels of which some were checked."""
+        return sorted(set(self.groups[self.checked]) - {""})
+
+    def _share(self, y: Floats, here: NDArray[np.bool_], sizes: Floats) -> tuple[float, float]:
+        """A weighted share among the checked items of a group, and its variance given the sample."""
+        rows = here & self.checked
+        w = (self.weights * sizes)[rows]
+        part = w.sum() / (self.weights * sizes)[here].sum()
+        share = float(np.sum(w * y[rows]) / w.sum())
+        loose = (w / w.sum()) ** 2 * (1 - self.probabilities[rows] * part)
+        if 0 < share < 1:
+            return share, float(np.sum(loose * (y[rows] - share) ** 2))
+        # All checked ones agree. That is no proof that all do: half a deviating item more is assumed.
+        worth = 1 / loose.sum() if loose.sum() else np.inf
+        guess = 0.5 / (worth + 1)
+        return share, float(guess * (1 - guess) / worth)
+
+    def table(self, *, level: float = 0.95) -> pd.DataFrame:
+        """How many automatic labels there are, how many were checked, and the rate of errors with its interval."""
+        rows = []
+        for group in sorted(set(self.groups) - {""}):
+            here = self.groups == group
+            rows_checked = here & self.checked
+            wrong = (self.labels != group).astype(float)
+            rate = low = high = np.nan
+            if rows_checked.any():
+                rate, variance = self._share(wrong, here, np.ones(len(wrong)))
+                low, high = logit_interval(rate, variance, level=level, effective=float(rows_checked.sum()))
+            rows.append(
+                {
+                    "automatic_label": group,
+                    "items": int(here.sum()),
+                    "audited": int(rows_checked.sum()),
+                    "errors": int(wrong[rows_checked].sum()),
+                    "rate": rate,
+                    "low": low,
+                    "high": high,
+                }
+            )
+        return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def audit_of(corpus: pd.DataFrame, automatic: Mapping[str, str], weights: Floats) -> Audit:
+    """The audit that a corpus contains.
+
+    The automatic label of a checked item is in the column `automatic_label` where there is one; otherwise it is its
+    kind's, or the only one that `automatic` (kind to label) knows.
+    """
+    made = corpus["how"].isin([AUTOMATIC, AUDITED]).to_numpy()
+    if "automatic_label" in corpus.columns:
+        groups = corpus["automatic_label"].fillna("").to_numpy(dtype=object)
+    else:
+        only = next(iter(automatic.values())) if len(set(automatic.values())) == 1 else ""
+        groups = np.array([automatic.get(kind, only) for kind in corpus["kind"]], dtype=object)
+    own = (corpus["how"] == AUTOMATIC).to_numpy()
+    labels = corpus["label"].to_numpy(dtype=object)
+    groups = np.where(own, labels, np.where(made, groups, ""))
+    checked = (corpus["how"] == AUDITED).to_numpy()
+    return Audit(groups, checked, labels, weights, corpus["p_sample"].to_numpy(dtype=float))
+
+
+def upper_bound(checked: float, *, level: float = 0.95) -> float:
+    """The greatest error rate that an audit without errors leaves possible.
+
+    >>> round(upper_bound(30), 3)
+    0.114
+    """
+    return logit_interval(0.0, 0.0, level=level, effective=checked)[1]
+
+
+def sentences(table: pd.DataFrame, *, level: float = 0.95) -> Sequence[str]:
+    """What a methods section says of the audit."""
+    said = []
+    for row in table.to_dict("records"):
+        head = f"{row['items']:,} labels were given automatically ({row['automatic_label']})"
+        if not row["audited"]:
+            said.append(f"{head}; none was checked, and the estimates take them for right.")
+            continue
+        said.append(
+            f"{head}; people who could not tell them from others labelled {row['audited']:,} of them and disagreed "
+            f"with {row['errors']:,}: an error rate of {row['rate']:.1%} ({level:.0%} interval {row['low']:.1%} to "
+            f"{row['high']:.1%}), which the estimates correct for."
+        )
+    return said

@@ -1,0 +1,134 @@
+"""What a sample will be before it is drawn: its size, the hours it costs, and how wide its intervals come out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from covmis_build.sampling.audit import upper_bound
+from covmis_build.sampling.draw import automatic_label
+from covmis_build.sampling.inclusion import allocate
+from covmis_build.stats.horvitz_thompson import reach_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from covmis_build.options import Annotation, Labels, Sampling
+
+TARGETS = (12, 24, 36, 48, 96)
+LONGEST = 600.0
+"""A label that took more seconds than this counts as this: the screen was left open, not read."""
+COLUMNS = [
+    "per_claim", "per_kind", "claims", "items", "items_sd", "automatic", "audited", "by_people", "hours",
+    "half_width_pool", "half_width_claim", "design_effect", "audit_bound",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the labels so far say about time, and what a plan assumes."""
+
+    seconds: float | None
+    """Mean seconds a label; none if nobody has labelled anything yet."""
+    labels: int
+    """How many labels that mean is of."""
+
+
+def seconds_per_label(labels: pd.DataFrame) -> Cost:
+    """The mean time of the labels given independently so far (table `labels`)."""
+    given = labels[(labels["phase"] == "independent") & (labels["status"] == "given")]
+    seconds = pd.to_numeric(given["seconds"], errors="coerce")
+    seconds = seconds[seconds > 0].clip(upper=LONGEST)
+    return Cost(float(seconds.mean()) if len(seconds) else None, len(seconds))
+
+
+def plan(
+    items: pd.DataFrame,
+    options: Sampling,
+    labels: Labels,
+    annotation: Annotation,
+    *,
+    seconds: float | None = None,
+    targets: Sequence[int] = TARGETS,
+    share: float = 0.5,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """For each target per claim, the study's own among them: size, hours, and half-widths of intervals.
+
+    Half-widths are of the Hájek share of distinct messages, for a label that has this share everywhere: of the
+    whole pool, and of the median claim. `audit_bound` is the error rate of automatic labels that an audit without
+    an error would still leave possible. A target too small for the quotas gets smaller quotas.
+    """
+    counts = counts_of(items)
+    automatic = [automatic_label(kinds, labels) != "" for kinds in items["kinds"]]
+    frame = items[["claim_id", "kind", "p_claim"]].assign(automatic=automatic)
+    rows = []
+    for target in sorted({options.per_claim, *targets}):
+        quota = min(options.per_kind, target // 4)
+        sampling = replace(options, per_claim=target, per_kind=quota)
+        rows.append(_row(frame, counts, sampling, annotation, seconds, share, level))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def counts_of(items: pd.DataFrame) -> dict[str, dict[str, int]]:
+    """How many posts of each kind each claim has.
+
+    >>> counts_of(pd.DataFrame({"claim_id": ["1", "1", "2"], "kind": ["title", "title", "keywords"]}))
+    {'1': {'title': 2}, '2': {'keywords': 1}}
+    """
+    counts: dict[str, dict[str, int]] = {}
+    pairs = Counter(zip(items["claim_id"], items["kind"], strict=True))
+    for claim, kind in sorted(pairs):
+        counts.setdefault(str(claim), {})[str(kind)] = pairs[claim, kind]
+    return counts
+
+
+def _row(
+    frame: pd.DataFrame,
+    counts: dict[str, dict[str, int]],
+    sampling: Sampling,
+    annotation: Annotation,
+    seconds: float | None,
+    share: float,
+    level: float,
+) -> dict[str, Any]:
+    drawn = {
+        claim: allocate(number, sampling.per_kind, sampling.per_claim) for claim, number in counts.items()
+    }
+    chance = {(claim, kind): float(one.chance(kind)) for claim, one in drawn.items() for kind in one.counts}
+    pairs = zip(frame["claim_id"], frame["kind"], strict=True)
+    p = np.array([chance[str(claim), str(kind)] for claim, kind in pairs], dtype=float)
+    first = frame["p_claim"].to_numpy(dtype=float)
+    automatic = frame["automatic"].to_numpy(dtype=bool)
+    machine = float(p[automatic].sum())
+    people = float(p[~automatic].sum()) + annotation.audit * machine
+    hours = None if seconds is None else people * annotation.per_item * seconds / 3600
+    # The variance that a sum of e/π has when the e are independent with variance 1 (both designs, to first order).
+    loose = ((1 / p - 1) + (1 - first)) / first**2
+    reach = reach_of(level) * math.sqrt(share * (1 - share))
+    claims, inverse = np.unique(frame["claim_id"].to_numpy(dtype=str), return_inverse=True)
+    each = np.sqrt(np.bincount(inverse, loose)) / np.bincount(inverse, 1 / first)
+    whole = math.sqrt(loose.sum()) / (1 / first).sum()
+    varies = sampling.design == "poisson"
+    return {
+        "per_claim": sampling.per_claim,
+        "per_kind": sampling.per_kind,
+        "claims": len(claims),
+        "items": float(p.sum()),
+        "items_sd": math.sqrt(float((p * (1 - p)).sum())) if varies else 0.0,
+        "automatic": machine,
+        "audited": annotation.audit * machine,
+        "by_people": people,
+        "hours": hours,
+        "half_width_pool": reach * whole,
+        "half_width_claim": reach * float(np.median(each)),
+        "design_effect": whole**2 * float(p.sum()),
+        "audit_bound": upper_bound(annotation.audit * machine, level=level)
+        if annotation.audit * machine
+        else None,
+    }
