@@ -1,0 +1,153 @@
+"""Fact-checks as the web publishes them: schema.org ClaimReview (JSON, JSON-LD, DataFeed) and Google's answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.errors import InputError
+from covmis_build.text.sheets import text_of
+from covmis_build.text.urls import canonical_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def looks_like_json(path: Path) -> bool:
+    """Whether the file begins as JSON does."""
+    with path.open("rb") as file:
+        return file.read(64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in {b"{", b"["}
+
+
+def detect(path: Path) -> str:
+    """Google's answers name reviews `claimReview`; everything else is schema.org's vocabulary."""
+    documents = _documents(path)
+    return "fact_check" if any(True for one in documents for _ in _answers(one)) else "claim_review"
+
+
+def claims(path: Path, *, google: bool) -> list[dict[str, Any]]:
+    """One claim for each text that was reviewed; several reviews of it bring several fact-check addresses."""
+    documents = _documents(path)
+    return merged(
+        facts for one in documents for facts in (_google(one) if google else _schema_org(one, path))
+    )
+
+
+def merged(reviews: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Reviews of the same claim as one claim; ids come from the claim's own words, so that they do not move."""
+    from covmis_build.claims.reading import claim
+
+    found: dict[str, dict[str, Any]] = {}
+    for review in reviews:
+        text = " ".join(review["text"].split())
+        if not text:
+            continue
+        key = hashlib.sha256(text.casefold().encode("utf-8", "replace")).hexdigest()[:10]
+        row = found.setdefault(key, claim(f"c{key}", text))
+        for name in ("titles", "news_urls", "fact_check_urls"):
+            known = {canonical_url(one) or one for one in row[name]}
+            row[name] += [
+                one for one in dict.fromkeys(review[name]) if one and (canonical_url(one) or one) not in known
+            ]
+        row["language"] = row["language"] or review["language"]
+        days = [day for day in (row["first_seen"], review["first_seen"]) if day]
+        row["first_seen"] = min(days, default="")
+    return list(found.values())
+
+
+def _documents(path: Path) -> list[Any]:
+    text = text_of(path).strip()
+    if not text:
+        raise InputError("is empty", file=path)
+    try:
+        return [json.loads(text)]
+    except ValueError as whole:
+        documents = []
+        for number, line in enumerate(text.splitlines(), start=1):
+            try:
+                documents += [json.loads(line)] if line.strip() else []
+            except ValueError:
+                problem = f"is not JSON: {whole}" if number == 1 else "the line is not JSON"
+                raise InputError(problem, file=path, row=number) from None
+        return documents
+
+
+def _answers(document: Any) -> Iterator[dict[str, Any]]:
+    pages = document if isinstance(document, list) else [document]
+    for page in pages:
+        listed = page.get("claims", [page]) if isinstance(page, dict) else []
+        yield from (one for one in listed if isinstance(one, dict) and isinstance(one.get("claimReview"), list))
+
+
+def _google(document: Any) -> Iterator[dict[str, Any]]:
+    """Claims of `claims:search`, or of a list of such pages."""
+    for one in _answers(document):
+        reviews = [review for review in one["claimReview"] if isinstance(review, dict)]
+        yield {
+            "text": _text(one.get("text")),
+            "titles": [],
+            "news_urls": [],
+            "fact_check_urls": [_text(review.get("url")) for review in reviews],
+            "language": next((_text(review.get("languageCode")) for review in reviews), ""),
+            "first_seen": _text(one.get("claimDate"))[:10],
+        }
+
+
+def _schema_org(document: Any, path: Path) -> Iterator[dict[str, Any]]:
+    found = False
+    for review in _reviews(document):
+        found = True
+        item = _first(review.get("itemReviewed"))
+        shown = [*_list(item.get("appearance")), *_list(item.get("firstAppearance"))]
+        yield {
+            "text": _text(review.get("claimReviewed")) or _text(item.get("name")),
+            "titles": [_text(one.get("headline")) for one in shown if isinstance(one, dict)],
+            "news_urls": [_address(one) for one in shown],
+            "fact_check_urls": [_address(review)],
+            "language": _text(review.get("inLanguage")),
+            "first_seen": (_text(item.get("datePublished")) or _text(review.get("datePublished")))[:10],
+        }
+    if not found:
+        raise InputError(
+            "has no ClaimReview in it", file=path, remedy="A CSV is read too: see `covmis claims import -h`"
+        )
+
+
+def _reviews(node: Any) -> Iterator[dict[str, Any]]:
+    """Every ClaimReview anywhere in a document: a graph, a feed, a list, or inside another thing."""
+    if isinstance(node, list):
+        for one in node:
+            yield from _reviews(one)
+    elif isinstance(node, dict):
+        kinds = {re.sub(r"^.*[/:]", "", _text(kind)) for kind in _list(node.get("@type") or node.get("type"))}
+        if "ClaimReview" in kinds or "claimReviewed" in node:
+            yield node
+        else:
+            for one in node.values():
+                if isinstance(one, dict | list):
+                    yield from _reviews(one)
+
+
+def _address(node: Any) -> str:
+    if isinstance(node, dict):
+        return _text(node.get("url")) or (_text(node.get("@id")) if "://" in _text(node.get("@id")) else "")
+    return _text(node)
+
+
+def _list(node: Any) -> list[Any]:
+    return node if isinstance(node, list) else [] if node is None else [node]
+
+
+def _first(node: Any) -> dict[str, Any]:
+    return next((one for one in _list(node) if isinstance(one, dict)), {})
+
+
+def _text(node: Any) -> str:
+    if isinstance(node, list):
+        return _text(node[0]) if node else ""
+    if isinstance(node, dict):
+        return _text(node.get("@value"))
+    return str(node).strip() if isinstance(node, str | int) else ""

@@ -1,0 +1,97 @@
+"""CoAID releases: news and claim files with up to five news addresses, and the posts found by their titles."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.errors import InputError
+from covmis_build.text.sheets import check_ids, need, read_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+_NAMED = re.compile(r"(?:News|Claim)FakeCOVID-19\.csv")
+_MAC_ROMAN = str.maketrans(
+    {"Ò": "“", "Ó": "”", "Õ": "’", "Ô": "‘", "É": "…", "Ñ": "—", "Ð": "–", "Ÿ": "ü", "™": "ô"}
+)
+"""Typographic signs that were saved as Mac Roman and read as Windows Latin."""
+
+
+def is_header(header: Sequence[str]) -> bool:
+    """Whether this is the header of a CoAID list: a nameless index, and addresses in columns of these names."""
+    return bool(header) and header[0] == "" and {"fact_check_url", "news_url", "title"} <= set(header)
+
+
+def files(path: Path) -> list[Path]:
+    """The lists of fake news and claims at this place: a file, a release, or a folder of releases."""
+    if path.is_file():
+        return [path]
+    return sorted(one for one in path.rglob("*.csv") if _NAMED.fullmatch(one.name))
+
+
+def claims(path: Path) -> list[dict[str, Any]]:
+    """The claims of all releases at this place."""
+    from covmis_build.claims.reading import claim
+
+    found = []
+    for file in files(path):
+        header, lines = read_rows(file)
+        if not is_header(header):
+            raise InputError("is not a CoAID list", file=file, row=1)
+        for number, line in enumerate(lines, start=2):
+            title = mended(line["title"]) or mended(line.get("newstitle", "")).strip('"')
+            urls = [line.get(name, "").strip() for name in header if re.fullmatch(r"news_url\d?", name)]
+            headline = mended(line.get("newstitle", "")).strip()
+            found.append(
+                claim(
+                    line[""].strip(),
+                    title.strip().strip('"'),
+                    language="en",
+                    titles=[headline] if headline.strip('" ') else [],
+                    news_urls=list(dict.fromkeys(url for url in urls if url)),
+                    fact_check_urls=[line["fact_check_url"].strip()]
+                    if line["fact_check_url"].strip()
+                    else [],
+                    first_seen=_day(line.get("publish_date", "")),
+                    row=number,
+                )
+            )
+    return found
+
+
+def posts(path: Path) -> list[tuple[str, str]]:
+    """Pairs of claim and post from the `_tweets.csv` beside each list."""
+    pairs: set[tuple[str, str]] = set()
+    for file in files(path):
+        beside = file.with_name(f"{file.stem}_tweets.csv")
+        if not beside.exists():
+            continue
+        header, lines = read_rows(beside)
+        index, post = need(beside, header, ["index"]), need(beside, header, ["tweet_id"])
+        check_ids(beside, [line[post].strip() for line in lines])
+        pairs.update((line[index].strip(), f"x:{line[post].strip()}") for line in lines)
+    return sorted(pairs)
+
+
+def mended(text: str) -> str:
+    """Typographic signs as they were before the file was saved and read in two encodings.
+
+    >>> mended("IndiaÕs ÒplanÓ")
+    'India’s “plan”'
+    """
+    if re.search(r"[ÒÓÕÔ]|\bÑ\b|[a-z][Ÿ™][a-z]", text):
+        text = text.translate(_MAC_ROMAN)
+    return " ".join(text.split())
+
+
+def _day(text: str) -> str:
+    """A day such as 11-Apr-20, in ISO form; what is not a day is left out."""
+    for form in ("%d-%b-%y", "%Y-%m-%d", "%m/%d/%Y", "%m/%d/%y", "%B %d, %Y"):
+        try:
+            return datetime.strptime(text.strip(), form).date().isoformat()  # noqa: DTZ007 - days have no zone
+        except ValueError:
+            continue
+    return ""

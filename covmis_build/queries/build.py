@@ -1,0 +1,87 @@
+"""From claims to queries: one for each title, each address and each line of keywords."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from covmis_build.errors import InputError
+from covmis_build.options import KINDS
+from covmis_build.text.expression import Address, Term, parse, tokens
+from covmis_build.text.urls import canonical_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
+COLUMNS = {
+    "title": "titles",
+    "news_url": "news_urls",
+    "fact_check_url": "fact_check_urls",
+    "keywords": "keywords",
+}
+"""Where in the claims table each kind of query comes from."""
+
+_TAGGED = re.compile(r"\[([A-Za-z]{2,3}(?:-[A-Za-z]+)?)\]\s*(.*)", re.DOTALL)
+
+
+def build_queries(claims: pd.DataFrame) -> pd.DataFrame:
+    """The table `queries` of the selected claims, in the order of claims and kinds.
+
+    Ids are the claim's, the kind and the place in the claim's list: `12:keywords:1`. A line of keywords that begins
+    with a language in brackets, `[es] vacuna`, is a query in that language; others are in the claim's. What says
+    nothing (a title of signs only) makes no query; what repeats another query of its claim and kind makes none.
+    """
+    import pandas as pd
+
+    rows = [row for claim in claims.itertuples(index=False) if _wanted(claim) for row in _of_claim(claim)]
+    frame = pd.DataFrame(rows, columns=["query_id", "claim_id", "kind", "text", "expression", "language"])
+    return frame.astype(object)
+
+
+def _wanted(claim: object) -> bool:
+    chosen = getattr(claim, "selected", True)
+    return chosen is None or chosen != chosen or bool(chosen)  # noqa: PLR0124 - not a number: not decided
+
+
+def _of_claim(claim: object) -> Iterator[dict[str, str]]:
+    claim_id, language = str(getattr(claim, "claim_id", "")), getattr(claim, "language", "") or ""
+    for kind in KINDS:
+        known: set[str] = set()
+        for number, text in enumerate(getattr(claim, COLUMNS[kind], None) or (), start=1):
+            tagged = _TAGGED.match(text) if kind == "keywords" else None
+            words = tagged[2] if tagged else text
+            try:
+                expression = expression_of(kind, words)
+            except InputError as error:
+                raise InputError(f"claim {claim_id}, {kind} {number}: {error}") from error
+            if expression and expression not in known:
+                known.add(expression)
+                yield {
+                    "query_id": f"{claim_id}:{kind}:{number}",
+                    "claim_id": claim_id,
+                    "kind": kind,
+                    "text": words,
+                    "expression": expression,
+                    "language": (tagged[1].lower() if tagged else language) or "",
+                }
+
+
+def expression_of(kind: str, text: str) -> str:
+    r"""What a title, an address or keywords mean, in the language of expressions; empty if nothing.
+
+    >>> expression_of("title", '"He said "no" to masks"')
+    '"he said no to masks"'
+    >>> expression_of("news_url", "https://www.example.org/a/?fbclid=1")
+    'url:"example.org/a"'
+    """
+    if kind == "title":
+        cut = tuple(tokens(text))
+        return str(Term(cut)) if cut else ""
+    if kind == "keywords":
+        return str(parse(text)) if tokens(text) else ""
+    key = canonical_url(text)
+    if not key and text.strip():
+        raise InputError(f"not an address: {text}", remedy="Write it as https://…")
+    return str(Address(key)) if key else ""
