@@ -8,6 +8,7 @@ change a single row. Tables are written beside the old ones and renamed together
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,7 @@ def run(
     wanted = _with_needs(names)
     forced = {stage.name for stage in STAGES if force and (not names or stage.name in names)}
     with storage.locked(study.build / ".lock", "covmis run"):
+        _sweep(study.build)
         cache = _read_cache(study)
         log = study.build / "ledger.jsonl"
         outcomes = []
@@ -63,6 +65,13 @@ def run(
                 outcomes.append(_make(study, stage, key, engine, workers, settings or {}, progress))
         storage.write_text(study.build / ".files.json", json.dumps(cache, indent=0, sort_keys=True))
     return outcomes
+
+
+def _sweep(build: Path) -> None:
+    """Remove what a killed run left: half-written files and scratch tables, never a table in use."""
+    for leftover in [*build.glob(".*.part"), *build.glob(".*.new")]:
+        leftover.unlink(missing_ok=True)
+    shutil.rmtree(build / ".scratch", ignore_errors=True)
 
 
 def current(study: Study) -> dict[str, bool]:
