@@ -1,0 +1,209 @@
+"""A run does what is stale and nothing else, and ends the same whatever happens on the way."""
+
+import dataclasses
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from covmis_build import storage
+from covmis_build.engine import duck
+from covmis_build.errors import InputError
+from covmis_build.flow import ask, flow
+from covmis_build.run import current, run
+from covmis_build.stages import STAGES
+from covmis_build.study import open_study
+from tests.small_study import pages_of, small_study
+
+OUTSIDE_THE_PROMISE = {"provenance.parquet", "unreadable.parquet"}
+"""They say where things were found, which does depend on the files."""
+
+
+def tables_of(study):
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(study.build.glob("*.parquet"))
+        if path.name not in OUTSIDE_THE_PROMISE
+    }
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    study = small_study(tmp_path_factory.mktemp("built"))
+    run(study, workers=1)
+    return study
+
+
+@pytest.fixture
+def copied(built, tmp_path):
+    shutil.copytree(built.folder, tmp_path / "study")
+    return open_study(tmp_path / "study")
+
+
+def made(outcomes):
+    return [one.stage for one in outcomes if one.made]
+
+
+def test_the_second_run_does_nothing(copied):
+    assert made(run(copied, workers=1)) == []
+    assert all(current(copied).values())
+
+
+def test_only_what_depends_on_a_setting_is_made_again(copied):
+    gentler = dataclasses.replace(copied, cleaning=dataclasses.replace(copied.cleaning, minimum_words=8))
+    assert current(gentler) == {
+        "claims": True,
+        "queries": True,
+        "retrieve": True,
+        "clean": False,
+        "sample": False,
+    }
+    assert made(run(gentler, workers=1)) == ["clean", "sample"]
+    louder = dataclasses.replace(copied, annotation=dataclasses.replace(copied.annotation, per_item=3))
+    assert made(run(louder, ["claims", "queries"], workers=1)) == []
+
+
+def test_a_lost_table_and_a_forced_stage_are_made_again(copied):
+    before = tables_of(copied)
+    copied.table("items").unlink()
+    assert made(run(copied, workers=1)) == ["clean"]
+    assert made(run(copied, ["sample"], force=True, workers=1)) == ["sample"]
+    assert tables_of(copied) == before
+
+
+def test_what_was_noted_before_an_interrupted_replacement_does_not_count(copied):
+    lines = (copied.build / "ledger.jsonl").read_bytes().splitlines(keepends=True)
+    (copied.build / "ledger.jsonl").write_bytes(
+        b"".join(line for line in lines if b'"done"' not in line or b'"sample"' not in line)
+    )
+    assert made(run(copied, workers=1)) == ["sample"]
+
+
+def test_the_study_is_locked_while_it_runs(copied):
+    with (
+        storage.locked(copied.build / ".lock", "covmis run"),
+        pytest.raises(InputError, match="the study is in use by `covmis run`"),
+    ):
+        run(copied)
+
+
+def test_an_unknown_stage_is_refused(copied):
+    with pytest.raises(InputError, match=r"no stage is called 'cleaning'\. Did you mean 'clean'\?"):
+        run(copied, ["cleaning"])
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(chance=st.randoms(use_true_random=False), files=st.integers(1, 4), block=st.sampled_from([97, 1000, 50_000]),
+       workers=st.integers(1, 2))  # fmt: skip
+def test_order_chunks_and_threads_change_nothing(built, tmp_path_factory, chance, files, block, workers):
+    folder = tmp_path_factory.mktemp("shuffled")
+    shutil.copytree(
+        built.folder, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", "archive")
+    )
+    archive = folder / "data" / "archive"
+    archive.mkdir(parents=True)
+    for suffix, lines in pages_of(built).items():
+        chance.shuffle(lines)
+        for at in range(files):
+            (archive / f"{chance.random()}{suffix}").write_bytes(b"".join(lines[at::files]))
+    study = open_study(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duck, "BLOCK", block)
+        run(study, workers=workers)
+    assert tables_of(study) == tables_of(built)
+
+
+def test_kept_and_dropped_are_what_came_in(built):
+    table = built.table
+    clashes = ask(
+        "SELECT count(*) FROM sample JOIN dropped USING (claim_id, post_id) WHERE unit = 'pair'",
+        sample=table("sample"), dropped=table("dropped"),
+    )  # fmt: skip
+    assert clashes == [(0,)]
+    lost = ask(
+        "SELECT count(*) FROM (SELECT DISTINCT claim_id, post_id FROM hits) AS hits "
+        "LEFT JOIN sample USING (claim_id, post_id) LEFT JOIN (SELECT * FROM dropped WHERE unit = 'pair') AS dropped "
+        "USING (claim_id, post_id) WHERE sample.item_id IS NULL AND dropped.step IS NULL",
+        hits=table("hits"), sample=table("sample"), dropped=table("dropped"),
+    )  # fmt: skip
+    assert lost == [(0,)]
+    twice = ask(
+        "SELECT count(*) FROM (SELECT claim_id, post_id FROM dropped WHERE unit = 'pair' GROUP BY ALL HAVING count(*) > 1)",
+        dropped=table("dropped"),
+    )
+    assert twice == [(0,)]
+
+
+def test_the_flow_ends_with_the_sample(built):
+    steps = flow(built)
+    sampled = ask("SELECT count(*), count(DISTINCT claim_id) FROM sample", sample=built.table("sample"))
+    assert [(steps[-1].pairs, steps[-1].claims)] == sampled
+    pairs = [step.pairs for step in steps if step.pairs is not None]
+    assert pairs == sorted(pairs, reverse=True)
+    reasons = {row[0] for row in ask("SELECT DISTINCT step FROM dropped", dropped=built.table("dropped"))}
+    assert reasons <= {step.name for step in steps}, "every step that drops is a row of the flow"
+
+
+def killed_and_finished(built, folder, moments, seconds):
+    """Kill a run again and again, each time at another moment; then let one end."""
+    shutil.copytree(built.folder, folder, ignore=shutil.ignore_patterns("build"))
+    command = [
+        sys.executable,
+        "-c",
+        "from covmis_build.cli import main; main()",
+        "run",
+        "--study",
+        str(folder),
+    ]
+    for moment in moments:
+        shutil.rmtree(folder / "data" / "build", ignore_errors=random.Random(moment).random() < 0.5)
+        child = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        time.sleep(moment * seconds)
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        run(open_study(folder), workers=1)
+        yield tables_of(open_study(folder))
+
+
+def _kill(built, tmp_path, count):
+    expected = tables_of(built)
+    began = time.monotonic()
+    shutil.copytree(built.folder, tmp_path / "timed", ignore=shutil.ignore_patterns("build"))
+    subprocess.run(
+        [sys.executable, "-c", "from covmis_build.cli import main; main()", "run", "--study", str(tmp_path / "timed")],
+        check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    seconds = time.monotonic() - began
+    chance = random.Random(20220405)
+    moments = [chance.random() for _ in range(count)]
+    for tables in killed_and_finished(built, tmp_path / "killed", moments, seconds):
+        assert tables == expected
+    build = tmp_path / "killed" / "data" / "build"
+    assert {path.name for path in build.glob(".*")} <= {".lock", ".files.json"}, "leftovers are swept"
+
+
+def test_killed_at_ten_moments_and_finished_the_tables_are_identical(built, tmp_path):
+    _kill(built, tmp_path, 10)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_killed_at_fifty_moments_and_finished_the_tables_are_identical(built, tmp_path):
+    _kill(built, tmp_path, 50)
+
+
+def test_stages_come_in_the_order_of_their_needs():
+    seen = set()
+    for stage in STAGES:
+        assert set(stage.after) <= seen
+        seen.add(stage.name)
