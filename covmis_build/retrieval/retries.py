@@ -15,11 +15,13 @@ bad_query    the platform cannot read this query: leave it, note it, go on with 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from covmis_build.retrieval.credentials import scrubbed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Kind = Literal[
     "rate_limit", "outage", "malformed", "expired", "usage_cap", "no_credit", "refused", "bad_query"
