@@ -68,7 +68,7 @@ def detect(path: Path) -> str:
         )
     if path.suffix.lower() in {".json", ".jsonl", ".jsonld", ".ndjson"} or claim_review.looks_like_json(path):
         return claim_review.detect(path)
-    header, _ = read_rows(path)
+    header, _ = read_rows(path, strict=True)
     return "coaid" if coaid.is_header(header) else "csv"
 
 
@@ -113,7 +113,7 @@ def claim(claim_id: str, text: str, **values: Any) -> dict[str, Any]:
 
 
 def _csv_rows(path: Path) -> list[dict[str, Any]]:
-    header, lines = read_rows(path)
+    header, lines = read_rows(path, strict=True)
     named = {name: column(header, known) for name, known in _NAMES.items()}
     named["claim_id"], named["text"] = (
         need(path, header, _NAMES["claim_id"]),

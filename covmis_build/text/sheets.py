@@ -20,8 +20,11 @@ KEPT_DIGITS = 15
 """Digits that a spreadsheet keeps of a number; the rest become zeros."""
 
 
-def text_of(path: Path) -> str:
-    """The file's text; UTF-8, with a mark or not, or else Western European as spreadsheets save it."""
+def text_of(path: Path, *, strict: bool = False) -> str:
+    """The file's text; UTF-8, with a mark or not, or else Western European as spreadsheets save it.
+
+    Strict refuses what is not UTF-8: a study's own files must not be guessed at.
+    """
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path, remedy="Name the file inside it")
     try:
@@ -30,6 +33,8 @@ def text_of(path: Path) -> str:
         raise InputError("is missing", file=path) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from error
+    if strict:
+        return _utf8(data, path)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     if b"\0" in data[:4096]:
@@ -40,9 +45,20 @@ def text_of(path: Path) -> str:
         return data.decode("cp1252", "replace")
 
 
-def read_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
+def _utf8(data: bytes, path: Path) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        row = data.count(b"\n", 0, error.start) + 1
+        raise InputError("is not UTF-8", file=path, row=row, remedy="Save it as CSV UTF-8") from None
+    if "\0" in text:
+        raise InputError("is not a text file", file=path, row=text.count("\n", 0, text.index("\0")) + 1)
+    return text
+
+
+def read_rows(path: Path, *, strict: bool = False) -> tuple[list[str], list[dict[str, str]]]:
     """The header and the rows of a CSV (or tab- or semicolon-separated) file; missing cells are empty."""
-    text = text_of(path)
+    text = text_of(path, strict=strict)
     if not text.strip():
         raise InputError("is empty", file=path, remedy="A header and at least one row are expected")
     first = text.lstrip().splitlines()[0]
@@ -53,6 +69,9 @@ def read_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     except csv.Error as error:
         raise InputError(f"is not readable as CSV: {error}", file=path) from error
     header = [cell.strip() for cell in lines[0]]
+    for name in header:
+        if name and header.count(name) > 1:
+            raise InputError(f"has two columns called '{name}'", file=path, row=1, remedy="Rename or remove one")
     rows = []
     for number, cells in enumerate(lines[1:], start=2):
         if not any(cell.strip() for cell in cells):
