@@ -73,14 +73,12 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     groups: list[tuple[str, str, NDArray[np.bool_]]] = [("", "", np.ones(len(of.gold), dtype=bool))]
     for name, values in (by or {}).items():
         codes, known = grouping(values, of, name)
-        groups += [(name, str(one), codes == code) for code, one in enumerate(known)]
+        ordered = sorted(enumerate(known), key=lambda pair: str(pair[1]))
+        groups += [(name, str(one), codes == code) for code, one in ordered]
     rows = []
     for name, group, inside in groups:
         rows += _rows(of, chosen, name, group, inside, owners, chances, replicates, level, seed)
-    frame = pd.DataFrame(rows)
-    if chances is None:
-        return frame
-    return frame
+    return pd.DataFrame(rows)
 
 
 def _probabilities(values: Any, of: Judged) -> Array:

@@ -136,6 +136,16 @@ def times(frame: pd.DataFrame, column: str = "", id_column: str = "") -> list[in
     return [_time_of_id(str(one), row) for row, one in enumerate(frame[found], 1)]
 
 
+def moments(frame: pd.DataFrame, column: str = "", id_column: str = "") -> list[str]:
+    """The times as text in UTC, to the second."""
+    from datetime import UTC, datetime
+
+    return [
+        datetime.fromtimestamp(one / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        for one in times(frame, column, id_column)
+    ]
+
+
 def _time_of_id(one: str, row: int) -> int:
     digits = one.rpartition(":")[2]
     if not digits.isdecimal() or int(digits) < 1 << 22:
