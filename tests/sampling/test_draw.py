@@ -1,0 +1,261 @@
+"""The sample: permanent numbers, two designs, opened rounds kept."""
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covmis_build import tables
+from covmis_build.errors import InputError
+from covmis_build.keyed import uniform
+from covmis_build.options import Labels, Sampling
+from covmis_build.sampling import combined_probabilities, sample
+
+NOTHING = tables.empty("sample")
+COUNTS = {
+    "1": {"title": 30, "news_url": 4, "fact_check_url": 12, "keywords": 80},
+    "2": {"keywords": 50},
+    "3": {"title": 9, "fact_check_url": 9, "keywords": 9},
+}
+DESIGNS = ["poisson", "two_phase"]
+claim = st.fixed_dictionaries(
+    {kind: st.integers(0, 40) for kind in ("title", "news_url", "fact_check_url", "keywords")}
+)
+
+
+def draw(items, frozen=NOTHING, *, seed=5, audit=0.0, labels=None, strata=None, **options):
+    return sample(
+        items, frozen, Sampling(**options), labels or Labels(), seed=seed, audit=audit, strata=strata
+    )
+
+
+def test_the_rule_of_the_paper(make_items):
+    found = draw(make_items(COUNTS))
+    p = found.expected.set_index(["claim_id", "kind"])["probability"]
+    items = make_items(COUNTS)
+    chosen = {
+        row.item_id
+        for row in items.itertuples()
+        if uniform(5, "sampling", row.item_id) < p[row.claim_id, row.kind]
+    }
+    assert set(found.sample["item_id"]) == chosen
+    assert set(found.sample["draw"]) == {"1"}
+    tables.conform(found.sample, "sample")
+    tables.conform(found.dropped, "dropped")
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@given(
+    counts=st.lists(claim, min_size=1, max_size=4), per_kind=st.integers(0, 8), per_claim=st.integers(1, 40)
+)
+@settings(max_examples=25, deadline=None)
+def test_nothing_vanishes_and_sizes_hold(make_items, design, counts, per_kind, per_claim):
+    items = make_items({str(at): one for at, one in enumerate(counts)})
+    found = draw(items, design=design, per_kind=per_kind, per_claim=per_claim)
+    assert len(found.sample) + len(found.dropped) == len(items)
+    assert not set(found.sample["post_id"] + found.sample["claim_id"]) & set(
+        found.dropped["post_id"] + found.dropped["claim_id"]
+    )
+    assert found.expected["drawn"].sum() == len(found.sample)
+    if design == "two_phase":
+        sizes = found.expected.groupby("claim_id")[["expected", "drawn"]].sum()
+        assert (sizes["expected"].round(9) == sizes["drawn"]).all()
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@given(counts=st.lists(claim, min_size=2, max_size=4))
+@settings(max_examples=25, deadline=None)
+def test_another_claim_changes_no_claims_sample(make_items, design, counts):
+    everyone = make_items({str(at): one for at, one in enumerate(counts)})
+    fewer = everyone[everyone["claim_id"] != "1"]
+    with_it = draw(everyone, design=design).sample
+    without = draw(fewer, design=design).sample
+    pd.testing.assert_frame_equal(
+        with_it[with_it["claim_id"] != "1"].reset_index(drop=True), without.reset_index(drop=True)
+    )
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_order_of_rows_does_not_matter(make_items, design):
+    items = make_items(COUNTS)
+    shuffled = items.sample(frac=1, random_state=3)
+    one, other = draw(items, design=design, audit=0.5), draw(shuffled, design=design, audit=0.5)
+    pd.testing.assert_frame_equal(one.sample, other.sample)
+    pd.testing.assert_frame_equal(one.dropped, other.dropped)
+    pd.testing.assert_frame_equal(one.expected, other.expected)
+
+
+def test_more_posts_change_a_poisson_sample_only_as_far_as_probabilities_do(make_items):
+    few, many = make_items({"1": {"keywords": 60}}), make_items({"1": {"keywords": 90}})
+    before, after = (set(draw(items).sample["item_id"]) for items in (few, many))
+    old = set(few["item_id"])
+    assert after & old <= before
+    assert before - after == {item for item in before if uniform(5, "sampling", item) >= 24 / 90}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_probabilities_are_frequencies(make_items, design):
+    """Over many seeds, each kind is drawn as often as its probability says (five standard errors)."""
+    items = make_items({"1": {"title": 9, "news_url": 4, "keywords": 20}})
+    seeds = 400
+    drawn = pd.concat(
+        [draw(items, seed=seed, design=design, per_kind=3, per_claim=12).sample for seed in range(seeds)]
+    )
+    for kind, group in drawn.groupby("kind"):
+        p, n = group["p_sample"].iloc[0], (items["kind"] == kind).sum()
+        assert abs(len(group) / seeds / n - p) < 5 * (p * (1 - p) / seeds / n) ** 0.5 + 1e-12
+
+
+def test_two_phase_pairs_are_frequencies(make_items):
+    from covmis_build.sampling import joint_probabilities
+
+    counts = {"title": 4, "news_url": 3, "keywords": 5}
+    items = make_items({"1": counts})
+    joint = joint_probabilities(counts, 2, 7)
+    pairs = [
+        ("title0", "title1"),
+        ("title0", "news_url0"),
+        ("keywords0", "keywords1"),
+        ("news_url0", "news_url2"),
+    ]
+    seeds = 2000
+    together = dict.fromkeys(pairs, 0)
+    for seed in range(seeds):
+        posts = set(draw(items, seed=seed, design="two_phase", per_kind=2, per_claim=7).sample["post_id"])
+        for one, other in pairs:
+            together[one, other] += f"x:{one}" in posts and f"x:{other}" in posts
+    for (one, other), count in together.items():
+        p = joint[one.rstrip("0123456789"), other.rstrip("0123456789")]
+        assert abs(count / seeds - p) < 5 * (p * (1 - p) / seeds) ** 0.5, (one, other)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_frozen_items_are_drawn_once(make_items, design):
+    items = make_items(COUNTS)
+    first = draw(items, design=design, audit=0.3)
+    again = draw(items, first.sample, design=design, audit=0.3)
+    pd.testing.assert_frame_equal(first.sample, again.sample)
+    assert again.expected["frozen"].sum() == len(first.sample)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_greater_target_keeps_the_draw_and_combines_probabilities(make_items, design):
+    items = make_items(COUNTS)
+    first = draw(items, design=design).sample
+    more = draw(items, first, design=design, per_claim=40).sample.set_index("item_id")
+    at_once = draw(items, design=design, per_claim=40).sample.set_index("item_id")
+    pd.testing.assert_series_equal(more["p_sample"], at_once["p_sample"])
+    assert (more.loc[first["item_id"], "draw"] == "1").all()
+    assert set(more.drop(first["item_id"])["draw"]) == {"2"}
+
+
+def test_what_rounds_have_frozen_is_weighted_by_all_draws(make_items):
+    items = make_items({"1": {"keywords": 100}})
+    first = draw(items).sample
+    topped = draw(items, first, per_claim=48).sample
+    rounds = pd.concat([first, topped[topped["draw"] == "2"]])
+    assert rounds["p_sample"].nunique() == 2
+    assert set(combined_probabilities(rounds).values()) == {0.48}
+    assert set(combined_probabilities(first).values()) == {0.24}
+
+
+def test_newcomers_do_not_inherit_an_earlier_draws_probability(make_items):
+    first = draw(make_items({"1": {"keywords": 50}})).sample
+    topped = draw(make_items({"1": {"keywords": 200}}), first).sample
+    found = combined_probabilities(topped)
+    assert {found[item] for item in first["item_id"]} == {0.48}
+    assert {found[item] for item in topped.loc[topped["draw"] == "2", "item_id"]} == {0.12}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_frozen_items_that_the_build_lost_stay(make_items, design):
+    items = make_items(COUNTS)
+    first = draw(items, design=design).sample
+    left = items[~items["item_id"].isin(first["item_id"][:10])]
+    left = left[left["claim_id"] != "3"]
+    kept = draw(left, first, design=design).sample
+    assert set(first["item_id"]) <= set(kept["item_id"])
+    was = first.set_index("item_id")
+    assert (kept.set_index("item_id").loc[was.index, "p_sample"] >= was["p_sample"]).all()
+
+
+def test_a_complete_two_phase_claim_is_closed(make_items):
+    first = draw(make_items({"1": {"keywords": 50}}), design="two_phase").sample
+    after = draw(make_items({"1": {"keywords": 80}}), first, design="two_phase").sample
+    pd.testing.assert_frame_equal(first, after)
+
+
+def test_two_phase_draws_of_different_posts_are_refused(make_items):
+    first = draw(make_items({"1": {"keywords": 50}}), design="two_phase").sample
+    with pytest.raises(InputError, match="nobody knows the probabilities of both two-phase draws"):
+        draw(make_items({"1": {"keywords": 80}}), first, design="two_phase", per_claim=30)
+
+
+def test_mixed_designs_in_one_claim_are_refused(make_items):
+    items = make_items({"1": {"keywords": 50}})
+    first = draw(items).sample
+    first.loc[:3, "design"] = "two_phase"
+    with pytest.raises(InputError, match="poisson and two_phase"):
+        draw(items, first)
+
+
+def test_a_claim_keeps_the_design_of_its_first_draw(make_items):
+    items = make_items({"1": {"keywords": 50}, "2": {"keywords": 50}})
+    first = draw(items[items["claim_id"] == "1"], design="two_phase").sample
+    found = draw(items, first).sample.groupby("claim_id")["design"].unique()
+    assert found["1"].tolist() == ["two_phase"]
+    assert found["2"].tolist() == ["poisson"]
+
+
+def test_another_seed_is_refused(make_items):
+    items = make_items({"1": {"keywords": 500}})
+    with pytest.raises(InputError, match="was not drawn with the seed 6"):
+        draw(items, draw(items).sample, seed=6)
+
+
+@pytest.mark.parametrize("p", [0.0, -1.0, 1.5, float("nan")])
+def test_frozen_probabilities_are_checked(make_items, p):
+    first = draw(make_items({"1": {"keywords": 50}})).sample
+    first.loc[0, "p_sample"] = p
+    with pytest.raises(InputError, match="has the probability"):
+        draw(make_items({"1": {"keywords": 50}}), first)
+
+
+def test_automatic_labels_go_by_any_kind_and_are_audited_by_key(make_items):
+    items = make_items({"1": {"keywords": 400}}, also="fact_check_url")
+    found = draw(items, per_claim=300, audit=0.2).sample
+    assert set(found["automatic_label"]) == {"against"}
+    expected = [uniform(5, "audit", item) < 0.2 for item in found["item_id"]]
+    assert found["audited"].tolist() == expected
+    assert 0.1 < found["audited"].mean() < 0.3
+    assert not draw(items, audit=0.0).sample["audited"].any()
+    plain = draw(items, labels=Labels(automatic={}), audit=1.0).sample
+    assert set(plain["automatic_label"]) == {""}
+    assert not plain["audited"].any()
+
+
+def test_kinds_that_disagree_give_no_automatic_label(make_items):
+    items = make_items({"1": {"title": 30}}, also="fact_check_url")
+    both = Labels(automatic={"fact_check_url": "against", "title": "favor"})
+    assert set(draw(items, labels=both).sample["automatic_label"]) == {""}
+
+
+def test_extra_strata_split_the_kinds(make_items):
+    items = make_items({"1": {"keywords": 90, "title": 3}})
+    month = {item: "2020-04" if item.endswith("0") else "2020-05" for item in items["item_id"]}
+    found = draw(items, strata=month, per_kind=4)
+    names = set(found.expected["stratum"])
+    assert names == {
+        "keywords / 2020-04", "keywords / 2020-05", "title / 2020-04", "title / 2020-05",
+    }  # fmt: skip
+    assert found.expected["expected"].sum() == pytest.approx(24, abs=1e-12)
+    assert set(found.sample["kind"]) <= {"keywords", "title"}
+    with pytest.raises(InputError, match="has no stratum"):
+        draw(items, strata={})
+
+
+def test_no_items_no_sample():
+    found = draw(tables.empty("items"))
+    assert found.sample.empty
+    assert found.dropped.empty
+    assert found.expected.empty

@@ -1,0 +1,210 @@
+"""Estimates from unequal probabilities, against exact enumeration."""
+
+import itertools
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covmis_build.errors import InputError
+from covmis_build.sampling import joint_probabilities
+from covmis_build.stats.horvitz_thompson import estimate, logit_interval, made_design, mean
+
+VECTORS = Path(__file__).parents[1] / "vectors"
+HT = json.loads((VECTORS / "ht_vectors.json").read_text())
+DESIGNS = json.loads((VECTORS / "designs_vectors.json").read_text())
+
+
+def fraction(text):
+    return float(Fraction(text))
+
+
+def population():
+    one = HT["population"]
+    pi = np.array([fraction(p) for p in one["pi"]])
+    gold, pred = np.array(one["gold"]), np.array(one["pred"])
+    return pi, {"accuracy": gold == pred, "prevalence_favor": gold == 0, "prevalence_neither": gold == 2}
+
+
+@pytest.mark.parametrize("what", ["accuracy", "prevalence_favor"])
+def test_the_sample_of_the_vectors(what):
+    pi, values = population()
+    rows, want = HT["sample"]["indices"], HT["sample"][what]
+    y, p = values[what][rows], pi[rows]
+    found, count = estimate(y, p), estimate(y, p, estimator="horvitz_thompson")
+    assert math.isclose(found.value, fraction(want["Hajek"]), rel_tol=1e-12)
+    assert math.isclose(found.variance, fraction(want["v_Hajek"]), rel_tol=1e-12)
+    assert math.isclose(found.standard_error, want["se"], rel_tol=1e-12)
+    assert np.allclose([found.low, found.high], want["ci95_logit"], rtol=0, atol=1e-12)
+    assert math.isclose(count.value, fraction(want["HT_total"]), rel_tol=1e-12)
+    assert math.isclose(count.variance, fraction(want["v_HT_total"]), rel_tol=1e-12)
+    assert count == estimate(y, p, estimator="ht")
+
+
+def test_a_share_of_nothing_has_an_interval_all_the_same():
+    """The logit interval does not exist there (null in the vectors), and a width of zero would be a lie."""
+    pi, _ = population()
+    found = estimate(np.zeros(6), pi[HT["sample"]["indices"]])
+    assert (found.value, found.variance, found.low) == (0, 0, 0)
+    assert 0 < found.high < 1
+    every = estimate(np.ones(6), pi[HT["sample"]["indices"]])
+    assert math.isclose(every.low, 1 - found.high)
+    assert every.high == 1
+    census = estimate([0, 0], [1, 1])
+    assert (census.low, census.high) == (0, 0)
+
+
+@pytest.mark.parametrize("what", ["accuracy", "prevalence_favor"])
+def test_all_poisson_samples_enumerated(what):
+    """Over every possible sample: the total is unbiased, and so is its variance estimate."""
+    pi, values = population()
+    y, want = values[what].astype(float), HT[f"exact_{what}"]
+    mean_of = {"value": 0.0, "variance": 0.0, "squares": 0.0, "hajek": 0.0, "v_hajek": 0.0}
+    for bits in itertools.product([False, True], repeat=len(pi)):
+        chosen = np.array(bits)
+        chance = np.prod(np.where(chosen, pi, 1 - pi))
+        if chance == 0:
+            continue
+        total = estimate(y[chosen], pi[chosen], estimator="horvitz_thompson")
+        share = estimate(y[chosen], pi[chosen])
+        mean_of["value"] += chance * total.value
+        mean_of["variance"] += chance * total.variance
+        mean_of["squares"] += chance * (total.value - want["total"]) ** 2
+        mean_of["hajek"] += chance * share.value
+        mean_of["v_hajek"] += chance * share.variance
+    assert math.isclose(mean_of["value"], fraction(want["E_HT"]), rel_tol=1e-12)
+    assert math.isclose(mean_of["variance"], fraction(want["E_v"]), rel_tol=1e-12)
+    assert math.isclose(mean_of["squares"], fraction(want["Var_HT_enum"]), rel_tol=1e-12)
+    assert math.isclose(mean_of["hajek"], fraction(want["E_Hajek"]), rel_tol=1e-12)
+    assert math.isclose(mean_of["v_hajek"], fraction(want["E_v_Hajek"]), rel_tol=1e-12)
+
+
+def test_two_phase_variance_is_unbiased_by_enumeration():
+    """Every two-phase sample of 2 + 1 kinds of posts: E[v] is the true variance, to rounding."""
+    counts, quota, target = {"a": 3, "b": 2}, 1, 3
+    kinds = [kind for kind, number in counts.items() for _ in range(number)]
+    y = np.array([3.0, -1.0, 4.0, 1.0, 5.0])
+    joint = joint_probabilities(counts, quota, target)
+    pi = np.array([1 / 3 + 2 / 3 / 3] * 3 + [1 / 2 + 1 / 2 / 3] * 2)
+    samples = []
+    for a, b in itertools.product(range(3), range(3, 5)):
+        rest = [one for one in range(5) if one not in (a, b)]
+        samples += [(tuple(sorted((a, b, last))), 1 / 6 / 3) for last in rest]
+    values, variances = [], []
+    for rows, _ in samples:
+        at = list(rows)
+        pairs = np.array([[joint.get((kinds[i], kinds[j]), 1.0) for j in at] for i in at])
+        found = estimate(y[at], pi[at], design="two_phase", estimator="horvitz_thompson", joint=pairs)
+        values.append(found.value)
+        variances.append(found.variance)
+    chances = np.array([chance for _, chance in samples])
+    middle = float(chances @ np.array(values))
+    assert math.isclose(middle, y.sum(), rel_tol=1e-12)
+    true = float(chances @ (np.array(values) - middle) ** 2)
+    assert math.isclose(float(chances @ np.array(variances)), true, rel_tol=1e-12)
+
+
+def test_the_variances_of_the_twelve_units():
+    """From the whole population, with its joint probabilities: the design's true variances."""
+    pi = np.array([fraction(p) for p in DESIGNS["pi"]])
+    types = DESIGNS["types"]
+    joint = joint_probabilities(DESIGNS["counts"], DESIGNS["quota"], DESIGNS["target"])
+    matrix = np.array([[joint[a, b] for b in types] for a in types])
+    for want in DESIGNS["ht_variance"][:2]:
+        y = np.ones(12) if want["y"] == "y=1" else np.array([kind == types[0] for kind in types], float)
+        poisson = np.sum((1 - pi) / pi * y**2)
+        apart = (y / pi)[:, None] - (y / pi)[None, :]
+        two_phase = np.sum(
+            (np.outer(pi, pi) - matrix)[~np.eye(12, dtype=bool)] * apart[~np.eye(12, dtype=bool)] ** 2
+        )
+        assert math.isclose(poisson, want["poisson"], rel_tol=1e-12)
+        assert math.isclose(two_phase / 2, want["two_phase"], rel_tol=1e-9)
+
+
+def test_strata_of_a_fixed_size_design_add_up():
+    rng = np.random.default_rng(0)
+    y, pi = rng.integers(0, 2, 30).astype(float), rng.uniform(0.1, 0.9, 30)
+    groups = np.repeat(["a", "b", "c"], 10)
+    both = estimate(y, pi, design="two_phase", estimator="ht", strata=groups)
+    parts = [
+        estimate(y[groups == one], pi[groups == one], design="two_phase", estimator="ht") for one in "abc"
+    ]
+    assert math.isclose(both.variance, sum(one.variance for one in parts), rel_tol=1e-12)
+    assert both.variance != estimate(y, pi, design="two_phase", estimator="ht").variance
+
+
+def test_joint_as_a_matrix_or_by_stratum():
+    y, pi = np.array([1.0, 0, 1, 0]), np.array([0.5, 0.5, 0.4, 0.4])
+    blocks = {"a": np.array([[1, 0.2], [0.2, 1]]), "b": np.array([[1, 0.1], [0.1, 1]])}
+    whole = np.full((4, 4), 0.3)
+    whole[:2, :2], whole[2:, 2:] = blocks["a"], blocks["b"]
+    one = estimate(y, pi, design="two_phase", strata=list("aabb"), joint=blocks)
+    assert one == estimate(y, pi, design="two_phase", strata=list("aabb"), joint=whole)
+
+
+def test_two_phases_of_chance_multiply_under_poisson():
+    y, first, second = np.array([1.0, 0, 1, 1]), np.array([0.5, 1, 0.5, 0.25]), np.array([0.2, 0.4, 0.8, 1])
+    apart = mean(y, made_design(second, first=first))
+    once = mean(y, made_design(second * first))
+    assert math.isclose(apart.variance, once.variance, rel_tol=1e-12)
+    assert math.isclose(apart.value, once.value, rel_tol=1e-12)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0.01, 1)), min_size=1, max_size=40), st.floats(0.5, 0.99))
+def test_a_share_lies_in_its_interval(units, level):
+    y, pi = zip(*units, strict=True)
+    found = estimate(y, pi, level=level)
+    assert -1e-9 <= found.low <= found.value + 1e-9
+    assert found.value - 1e-9 <= found.high <= 1 + 1e-9
+    assert found.variance >= 0
+    assert found.n == len(units)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-100, 100), st.floats(0.01, 1)), min_size=1, max_size=20), st.floats(0.1, 1)
+)
+def test_rescaling_all_probabilities_leaves_the_mean(units, scale):
+    y, pi = (np.array(one) for one in zip(*units, strict=True))
+    assert math.isclose(estimate(y, pi).value, estimate(y, pi * scale).value, rel_tol=1e-6, abs_tol=1e-6)
+
+
+def test_equal_probabilities_are_a_simple_random_sample():
+    found = estimate([1, 0, 0, 1, 1], [0.001] * 5)
+    assert found.value == pytest.approx(0.6)
+    assert found.design_effect == pytest.approx(0.999)
+
+
+@pytest.mark.parametrize(
+    ("values", "probabilities", "options", "message"),
+    [
+        ([1], [0], {}, "above 0"),
+        ([1], [1.1], {}, "at most 1"),
+        ([1], [float("nan")], {}, "above 0"),
+        ([1, 2], [1], {}, "2 values have 1"),
+        ([float("nan")], [1], {}, "missing"),
+        ([1], [1], {"design": "poison"}, "Did you mean 'poisson'"),
+        ([1], [1], {"estimator": "hajec"}, "Did you mean 'hajek'"),
+        ([1], [1], {"level": 95}, "not between 0 and 1"),
+        ([1, 2], [1, 1], {"strata": ["a"]}, "differ in length"),
+        ([1, 2], [1, 1], {"design": "two_phase", "joint": [[1]]}, "not a matrix of 2"),
+        ([1, 2], [0.5, 0.5], {"design": "two_phase", "joint": [[1, 0], [0, 1]]}, "joint probability 0"),
+    ],
+)
+def test_wrong_input_is_named(values, probabilities, options, message):
+    with pytest.raises(InputError, match=message):
+        estimate(values, probabilities, **options)
+
+
+def test_the_interval_of_a_sure_thing():
+    assert logit_interval(0.3, 0.0) == pytest.approx((0.3, 0.3))
+
+
+def test_nothing_in_the_domain_is_undefined():
+    found = mean(np.ones(2), made_design([0.5, 0.5]), domain=np.zeros(2, dtype=bool))
+    assert math.isnan(found.value)
+    assert found.n == 0
