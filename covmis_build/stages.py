@@ -84,7 +84,10 @@ def _make_queries(study: Study, engine: Engine, progress: Progress) -> Made:  # 
     from covmis_build.queries import build_queries
 
     claims = storage.read_table(study.table("claims"), "claims")
-    return {"queries": build_queries(claims[claims["selected"].astype(bool)])}
+    try:
+        return {"queries": build_queries(claims[claims["selected"].astype(bool)])}
+    except InputError as error:
+        raise InputError(str(error), file=study.claims_csv) from error
 
 
 def _make_retrieve(study: Study, engine: Engine, progress: Progress) -> Made:

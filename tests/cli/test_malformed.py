@@ -176,7 +176,6 @@ CLAIMS = {
     "keywords that no parser reads": b"claim_id,text,keywords\n1,Garlic cures.,(garlic OR\n",
     "keywords that are all negative": b"claim_id,text,keywords\n1,Garlic cures.,-garlic\n",
     "selected with another word": b"claim_id,text,selected\n1,Garlic cures.,perhaps\n",
-    "a date of no calendar": b"claim_id,text,first_seen\n1,Garlic cures.,2020-13-45\n",
 }  # fmt: skip
 
 
