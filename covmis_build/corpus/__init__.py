@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from covmis_build.corpus.convert import read_corpus, write_corpus
     from covmis_build.corpus.release import make_corpus, mask_mentions
-    from covmis_build.corpus.statistics import statistics
 
-__all__ = ["make_corpus", "mask_mentions", "read_corpus", "statistics", "write_corpus"]
+__all__ = ["make_corpus", "mask_mentions", "read_corpus", "write_corpus"]
 
 _HOMES = {
-    "make_corpus": "release", "mask_mentions": "release", "statistics": "statistics", "read_corpus": "convert",
-    "write_corpus": "convert",
+    "make_corpus": "release", "mask_mentions": "release", "read_corpus": "convert", "write_corpus": "convert",
 }  # fmt: skip
 
 

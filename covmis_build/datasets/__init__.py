@@ -1,0 +1,61 @@
+"""The field's stance and rumour corpora in one shape: what they are, how to get them, and what their labels mean.
+
+frame = datasets.read("covidlies-v0.2", home)          # dataset, id, target_id, target, text, label, ...
+frame = datasets.map_labels(frame, "covmis")           # or a refusal with its reason
+frame = datasets.undersample(frame, expected=400, seed=7)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from covmis_build.datasets.catalogue import DATASETS, find
+    from covmis_build.datasets.fetching import fetch
+    from covmis_build.datasets.labels import label_map, map_labels
+    from covmis_build.datasets.mixtures import (
+        class_weights,
+        combine,
+        undersample,
+        without_replies_to_denying_sources,
+    )
+    from covmis_build.datasets.preprocessing import Preprocessing, preprocess
+    from covmis_build.datasets.reading import read
+    from covmis_build.datasets.shape import COLUMNS, Dataset, File, Layout
+
+_HOMES = {
+    "catalogue": ("DATASETS", "find"),
+    "fetching": ("fetch",),
+    "labels": ("label_map", "map_labels"),
+    "mixtures": ("class_weights", "combine", "undersample", "without_replies_to_denying_sources"),
+    "preprocessing": ("Preprocessing", "preprocess"),
+    "reading": ("read",),
+    "shape": ("COLUMNS", "Dataset", "File", "Layout"),
+}
+
+__all__ = [
+    "COLUMNS",
+    "DATASETS",
+    "Dataset",
+    "File",
+    "Layout",
+    "Preprocessing",
+    "class_weights",
+    "combine",
+    "fetch",
+    "find",
+    "label_map",
+    "map_labels",
+    "preprocess",
+    "read",
+    "undersample",
+    "without_replies_to_denying_sources",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

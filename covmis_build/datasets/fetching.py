@@ -1,0 +1,58 @@
+"""Fetching what may be fetched: files with a public address and a checksum, never more."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from covmis_build import storage
+from covmis_build.datasets.catalogue import find
+from covmis_build.errors import InputError, ServiceError
+
+if TYPE_CHECKING:
+    import httpx
+
+LARGEST = 64 * 2**20
+
+
+def fetch(name: str, home: Path | str, *, client: httpx.Client | None = None) -> list[Path]:
+    """Download the files of a corpus that may be downloaded and are not there; each must have its checksum.
+
+    A corpus without such files is refused with its instructions: its licence or its terms leave that to the user.
+    """
+    import httpx
+
+    dataset = find(name)
+    folder = Path(home) / dataset.folder
+    wanted = [file for layout in dataset.layouts for file in layout.files if file.url and file.sha256]
+    if not wanted:
+        raise InputError(
+            f"{dataset.title} is not ours to download ({dataset.licence})", remedy=dataset.instructions
+        )
+    missing = [file for file in wanted if not (folder / file.path).exists()]
+    made = []
+    with client or httpx.Client(follow_redirects=True, timeout=60) as session:
+        for file in missing:
+            data = _download(session, file.url)
+            if hashlib.sha256(data).hexdigest() != file.sha256:
+                raise ServiceError(f"{file.url} is not the file that it was; nothing was written")
+            storage.write_bytes(folder / file.path, data)
+            made.append(folder / file.path)
+    return made
+
+
+def _download(session: httpx.Client, url: str) -> bytes:
+    import httpx
+
+    data = bytearray()
+    try:
+        with session.stream("GET", url) as answer:
+            answer.raise_for_status()
+            for piece in answer.iter_bytes():
+                data += piece
+                if len(data) > LARGEST:
+                    raise ServiceError(f"{url} is larger than {LARGEST // 2**20} MiB")
+    except httpx.HTTPError as error:
+        raise ServiceError(f"{url} cannot be fetched: {type(error).__name__}: {error}") from error
+    return bytes(data)

@@ -1,0 +1,104 @@
+"""What the labels of each corpus say, and when those of one can be read as those of another.
+
+A map exists where the papers use it or where both sides ask the same question; everything else is refused with the
+reason. A rumour label is no stance; a class that merges two others cannot be split again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from covmis_build.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+SCHEMES: dict[str, tuple[str, ...]] = {
+    "covmis": ("favor", "against", "neither"),
+    "covidlies": ("pos", "neg", "na"),
+    "sdqc": ("support", "deny", "query", "comment"),
+    "fnc": ("agree", "disagree", "discuss", "unrelated"),
+    "semeval": ("favor", "against", "none"),
+    "nli": ("entailment", "contradiction", "neutral"),
+    "rumour": ("rumour", "non-rumour"),
+    "veracity": ("true", "false", "unverified", "non-rumor"),
+    "news": ("fake", "real"),
+}
+
+TO_STANCE: dict[str, dict[str, str]] = {
+    "covmis": {"favor": "favor", "against": "against", "neither": "neither"},
+    "covidlies": {"pos": "favor", "neg": "against", "na": "neither"},
+    "sdqc": {"support": "favor", "deny": "against", "query": "neither", "comment": "neither"},
+    "fnc": {"agree": "favor", "disagree": "against", "discuss": "neither", "unrelated": "neither"},
+    "semeval": {"favor": "favor", "against": "against", "none": "neither"},
+    "nli": {"entailment": "favor", "contradiction": "against", "neutral": "neither"},
+}
+"""COVMis-Stance 5.2 and table 9; the paper's classes for RumourEval, COVIDLies and NLI."""
+
+REFUSED = {
+    "rumour": "it says whether a post spreads a rumour, not what the post thinks of it",
+    "veracity": "it says whether a rumour turned out true, not what the post thinks of it",
+    "news": "it says whether the news is true, not what the post thinks of it",
+    "sdqc": "'neither' cannot be told apart into 'query' and 'comment'",
+    "fnc": "'neither' cannot be told apart into 'discuss' and 'unrelated'",
+    "nli": "'neither' holds unrelated posts, which NLI calls neither neutral nor anything else",
+}
+"""Why a scheme cannot be mapped: the first three in both directions, the others not as a target."""
+
+BINARY = {"true": "rumour", "false": "rumour", "unverified": "rumour", "non-rumor": "non-rumour"}
+"""Veracity to rumour: whatever its veracity, it is a rumour."""
+
+
+def label_map(source: str, target: str) -> dict[str, str]:
+    """The map from one scheme's labels to another's, or an error with the reason why there is none.
+
+    >>> label_map("covidlies", "covmis")
+    {'pos': 'favor', 'neg': 'against', 'na': 'neither'}
+    """
+    for name in (source, target):
+        if name not in SCHEMES:
+            raise InputError(f"no label scheme is called '{name}'", remedy=nearest(name, SCHEMES))
+    if source == target:
+        return {label: label for label in SCHEMES[source]}
+    if (source, target) == ("veracity", "rumour"):
+        return dict(BINARY)
+    for name in (source, target):
+        if name not in TO_STANCE:
+            raise _refusal(source, target, REFUSED[name])
+    if target in REFUSED:
+        raise _refusal(source, target, REFUSED[target])
+    back = {stance: label for label, stance in TO_STANCE[target].items()}
+    return {label: back[stance] for label, stance in TO_STANCE[source].items()}
+
+
+def _refusal(source: str, target: str, reason: str) -> InputError:
+    return InputError(
+        f"the labels of '{source}' cannot be mapped to '{target}': {reason}",
+        remedy="Give a map of your own if your study defines one",
+    )
+
+
+def map_labels(
+    frame: pd.DataFrame, target: str | Mapping[str, str], *, source: str | None = None
+) -> pd.DataFrame:
+    """The frame with its labels mapped to this scheme, or through a map of the user's own.
+
+    The scheme of each row is that of its corpus, unless `source` names it.
+    """
+    from covmis_build.datasets.catalogue import find
+
+    made = frame.copy()
+    made.attrs = dict(frame.attrs)
+    for name, part in frame.groupby("dataset", sort=False):
+        scheme = source or find(str(name)).scheme
+        mapping = label_map(scheme, target) if isinstance(target, str) else dict(target)
+        unknown = sorted(set(part["label"]) - set(mapping))
+        if unknown:
+            raise InputError(
+                f"{name} has the label '{unknown[0]}', which the map does not name",
+                remedy="Known: " + ", ".join(mapping),
+            )
+        made.loc[part.index, "label"] = part["label"].map(mapping)
+    return made

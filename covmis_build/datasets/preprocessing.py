@@ -1,0 +1,99 @@
+"""Posts as COVID-Twitter-BERT saw them: names and links replaced, emoji as words, plain punctuation, one space.
+
+Each step is an option. The model's tokens are `twitteruser` and `twitterurl`; several in a row become a count and
+one token, "2 twitteruser". Emoji names are Unicode's own, between colons.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+
+USER = re.compile("(?<![\\w@\N{FULLWIDTH COMMERCIAL AT}])[@\N{FULLWIDTH COMMERCIAL AT}]\\w{1,30}")
+URL = re.compile(r"(?:https?://|www\.)[^\s<>\"\N{IDEOGRAPHIC FULL STOP}]+", re.IGNORECASE)
+PLACEHOLDERS = re.compile(r"(?<!\w)(?:@USER|HTTPURL|@user|http)(?!\w|:)")
+"""What other corpora have already put for names and links (TweetEval, BERTweet)."""
+PUNCTUATION = {
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+    "\u2026": "...",
+    "\u2022": "*",
+}
+JOINERS = frozenset("\u200d\ufe0f\ufe0e")
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocessing:
+    """What is done to a post, in this order."""
+
+    user: str = "twitteruser"
+    """What mentions become; empty leaves them."""
+    url: str = "twitterurl"
+    """What links become; empty leaves them."""
+    count_repeats: bool = True
+    """`twitteruser twitteruser` becomes `2 twitteruser`."""
+    emoji_names: bool = True
+    """An emoji becomes its name between colons, `:face with medical mask:`."""
+    punctuation: bool = True
+    """Curly quotes, dashes and ellipses become plain ones."""
+    whitespace: bool = True
+    """Control characters go; any run of white space becomes one space."""
+    lower: bool = True
+    """COVID-Twitter-BERT is uncased."""
+
+
+def preprocess(text: str, options: Preprocessing | None = None) -> str:
+    """The post after the steps of these options.
+
+    >>> preprocess("@WHO @CDCgov Wear a mask \N{FACE WITH MEDICAL MASK} \u2014 \u201cnow\u201d https://t.co/a")
+    '2 twitteruser wear a mask :face with medical mask: - "now" twitterurl'
+    """
+    chosen = options or Preprocessing()
+    if chosen.url:
+        text = URL.sub(f" {chosen.url} ", text)
+    if chosen.user:
+        text = USER.sub(f" {chosen.user} ", text)
+    text = PLACEHOLDERS.sub(lambda found: _placeholder(found[0], chosen), text)
+    if chosen.emoji_names:
+        text = "".join(_named(one) for one in text)
+    if chosen.punctuation:
+        text = "".join(PUNCTUATION.get(one, one) for one in text)
+    if chosen.whitespace:
+        text = " ".join("".join(_visible(one) for one in text).split())
+    if chosen.lower:
+        text = text.lower()
+    if chosen.count_repeats:
+        for token in filter(None, (chosen.user, chosen.url)):
+            text = _counted(text, token)
+    return text
+
+
+def _placeholder(found: str, options: Preprocessing) -> str:
+    wanted = options.user if found.lower() == "@user" else options.url
+    return f" {wanted} " if wanted else found
+
+
+def _counted(text: str, token: str) -> str:
+    """Runs of a token as their number and one token."""
+    run = re.compile(rf"(?<!\w){re.escape(token)}(?:\s+{re.escape(token)})+(?!\w)")
+    return run.sub(lambda found: f"{len(found[0].split())} {token}", text)
+
+
+@cache
+def _named(one: str) -> str:
+    """An emoji as its name; joiners and skin tones vanish; anything else as it is."""
+    if one in JOINERS or "\U0001f3fb" <= one <= "\U0001f3ff":
+        return ""
+    if unicodedata.category(one) == "So" and ord(one) > 0x2000:
+        name = unicodedata.name(one, "")
+        return f" :{name.lower()}: " if name else " "
+    return one
+
+
+@cache
+def _visible(one: str) -> str:
+    category = unicodedata.category(one)
+    return " " if category in {"Cc", "Zl", "Zp", "Zs"} else "" if category in {"Cf", "Cs", "Cn"} else one

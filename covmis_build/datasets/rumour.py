@@ -1,0 +1,155 @@
+"""Readers of rumour corpora: RumourEval 2017 and 2019, PHEME, Twitter15, Twitter16, Weibo."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.datasets.shape import Row, epoch_time, post_time
+from covmis_build.datasets.stance import table, text_of
+from covmis_build.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+TWITTER_TIME = "%a %b %d %H:%M:%S %z %Y"
+
+
+def rumoureval_posts(folder: Path) -> Iterator[Row]:
+    """RumourEval-2017 as one JSON object a post, threads and texts included."""
+    posts = [json.loads(line) for line in text_of(folder / "2017_posts_text.jsonl.gz").split("\n") if line]
+    sources = {post["thread"]: post["text"] for post in posts if post["is_source"]}
+    for post in posts:
+        thread = post["thread"]
+        yield Row(
+            post["id"],
+            post["label"],
+            thread,
+            sources.get(thread, ""),
+            post["text"],
+            twitter_time(post["created_at"]),
+            post["split"],
+            post["event"],
+        )
+
+
+def rumoureval_keys(keys: Mapping[str, str]) -> Callable[[Path], Iterator[Row]]:
+    """Labels by post id, one answer key a split; without the threads, no target and no text."""
+
+    def rows(folder: Path) -> Iterator[Row]:
+        for split, name in keys.items():
+            for one, label in _key(folder / name).items():
+                yield Row(one, label, time=post_time(one), split=split)
+
+    return rows
+
+
+def rumoureval_threads(keys: Mapping[str, str]) -> Callable[[Path], Iterator[Row]]:
+    """The distributed folders: answer keys, and threads with a source and its replies anywhere below."""
+
+    def rows(folder: Path) -> Iterator[Row]:
+        known = {
+            one: (label, split) for split, name in keys.items() for one, label in _key(folder / name).items()
+        }
+        for event, thread, posts in threads(folder):
+            for one, text, time in posts:
+                if one in known:
+                    label, split = known[one]
+                    yield Row(one, label, thread, posts[0][1], text, time, split, event)
+
+    return rows
+
+
+def _key(path: Path) -> dict[str, str]:
+    """An answer key: {id: label}, or 2019's nested by subtask."""
+    answers = json.loads(text_of(path))
+    answers = answers.get("subtaskaenglish", answers)
+    if not isinstance(answers, dict) or not all(isinstance(one, str) for one in answers.values()):
+        raise InputError("is no answer key of subtask A", file=path, remedy="It maps post ids to labels")
+    return answers
+
+
+def threads(folder: Path) -> Iterator[tuple[str, str, list[tuple[str, str, str]]]]:
+    """Every thread below: (event, thread id, posts as (id, text, time) with the source first)."""
+    for place in sorted(folder.rglob("source-tweet*")):
+        if place.is_dir():
+            thread = place.parent
+            files = [
+                file
+                for name in (place.name, "replies", "reactions")
+                for file in sorted((thread / name).glob("*.json"))
+                if not file.name.startswith(".")
+            ]
+            posts = [_post(json.loads(text_of(file)), file) for file in files]
+            if posts:
+                yield thread.parent.name, thread.name, posts
+
+
+def _post(data: Any, file: Path) -> tuple[str, str, str]:
+    """A post of Twitter's or Reddit's interface; the file's name is its id."""
+    if isinstance(data, dict) and "created_at" in data:
+        return file.stem, data.get("full_text") or data.get("text") or "", twitter_time(data["created_at"])
+    while isinstance(data, list) or "children" in data.get("data", {}):
+        data = data[0] if isinstance(data, list) else data["data"]["children"][0]
+    inner = data.get("data", data)
+    text = inner.get("body") or " ".join(filter(None, (inner.get("title"), inner.get("selftext")))) or ""
+    return file.stem, text, epoch_time(inner["created_utc"]) if "created_utc" in inner else ""
+
+
+def twitter_time(text: str) -> str:
+    """Twitter's own way to write times, as our tables write them.
+
+    >>> twitter_time("Wed Jan 07 11:14:38 +0000 2015")
+    '2015-01-07T11:14:38Z'
+    """
+    return epoch_time(dt.datetime.strptime(text, TWITTER_TIME).astimezone(dt.UTC).timestamp())
+
+
+def twitter_rumours(name: str) -> Callable[[Path], Iterator[Row]]:
+    """Mu et al.'s Twitter15 and Twitter16: 1 is a TRUE rumour, 0 a FALSE one; neither says rumour or not."""
+
+    def rows(folder: Path) -> Iterator[Row]:
+        for row in table(folder / name):
+            yield Row(
+                row["id"],
+                {"1": "true", "0": "false"}[row["label"]],
+                text=row["text"],
+                time=post_time(row["id"]),
+            )
+
+    return rows
+
+
+def twitter_labels(name: str) -> Callable[[Path], Iterator[Row]]:
+    """Ma et al.'s list of Twitter15 or Twitter16: four labels, events, ids, no text."""
+
+    def rows(folder: Path) -> Iterator[Row]:
+        for line in text_of(folder / name).splitlines():
+            label, event, one = line.split("\t")[:3]
+            yield Row(one, label, time=post_time(one), group=event)
+
+    return rows
+
+
+def pheme(folder: Path) -> Iterator[Row]:
+    """Mu et al.'s PHEME: 1 is a rumour; times are UTC."""
+    for row in table(folder / "pheme_2603.csv"):
+        label = {"1": "rumour", "0": "non-rumour"}[row["labels"]]
+        yield Row(row["id"], label, text=row["text"], time=row["time"].replace(" ", "T") + "Z")
+
+
+def pheme_threads(folder: Path) -> Iterator[Row]:
+    """The distributed PHEME: the folder above a thread says whether its source is a rumour."""
+    for kind, label in (("rumours", "rumour"), ("non-rumours", "non-rumour")):
+        for place in sorted(folder.rglob(kind)):
+            for _, thread, posts in threads(place):
+                yield Row(thread, label, text=posts[0][1], time=posts[0][2], group=place.parent.name)
+
+
+def weibo(folder: Path) -> Iterator[Row]:
+    """Mu et al.'s Weibo: 0 is a rumour and 1 is NONE, against what the other files say; times in seconds."""
+    for row in table(folder / "weibo2776_924_964.csv"):
+        label = {"0": "rumour", "1": "non-rumour"}[row["labels"]]
+        yield Row(row["id"], label, text=row["text"], time=epoch_time(int(row["time"])))
