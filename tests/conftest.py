@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,14 @@ def _services(request: pytest.FixtureRequest) -> None:
         for name in mark.args:
             if not SERVICES[name].ready():
                 lacking(SERVICES[name].what, "run `make services`")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """End by saying what could not be run here, and what would make it possible."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped")
+    )
+    if reasons:
+        terminalreporter.section("not run on this machine")
+        for reason, count in reasons.most_common():
+            terminalreporter.write_line(f"{count} test{'s' if count > 1 else ''}: {reason}")
