@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from covmis_build.sampling.draw import Sampled, sample
-    from covmis_build.sampling.estimates import Estimates, estimates
     from covmis_build.sampling.history import combined_probabilities
     from covmis_build.sampling.inclusion import (
         expected_size,
@@ -15,7 +14,8 @@ if TYPE_CHECKING:
         joint_probabilities,
         size_variance,
     )
-    from covmis_build.sampling.plan import counts_of, plan, seconds_per_label
+    from covmis_build.sampling.plan import costs, counts_of, seconds_per_label
+    from covmis_build.sampling.shares import Estimates, estimates
     from covmis_build.stats.horvitz_thompson import Estimate, estimate
 
 __all__ = [
@@ -23,13 +23,13 @@ __all__ = [
     "Estimates",
     "Sampled",
     "combined_probabilities",
+    "costs",
     "counts_of",
     "estimate",
     "estimates",
     "expected_size",
     "inclusion_probabilities",
     "joint_probabilities",
-    "plan",
     "sample",
     "seconds_per_label",
     "size_variance",
@@ -37,13 +37,13 @@ __all__ = [
 
 HOMES = {
     "Estimate": "covmis_build.stats.horvitz_thompson",
-    "Estimates": "covmis_build.sampling.estimates",
+    "Estimates": "covmis_build.sampling.shares",
     "Sampled": "covmis_build.sampling.draw",
     "combined_probabilities": "covmis_build.sampling.history",
     "counts_of": "covmis_build.sampling.plan",
     "estimate": "covmis_build.stats.horvitz_thompson",
-    "estimates": "covmis_build.sampling.estimates",
-    "plan": "covmis_build.sampling.plan",
+    "estimates": "covmis_build.sampling.shares",
+    "costs": "covmis_build.sampling.plan",
     "sample": "covmis_build.sampling.draw",
     "seconds_per_label": "covmis_build.sampling.plan",
 }

@@ -47,7 +47,7 @@ def seconds_per_label(labels: pd.DataFrame) -> Cost:
     return Cost(float(seconds.mean()) if len(seconds) else None, len(seconds))
 
 
-def plan(
+def costs(
     items: pd.DataFrame,
     options: Sampling,
     labels: Labels,

@@ -10,6 +10,8 @@ from covmis_build.errors import InputError
 from covmis_build.keyed import uniform
 from covmis_build.options import Labels, Sampling
 from covmis_build.sampling import combined_probabilities, sample
+from covmis_build.sampling.designs import two_phase
+from covmis_build.sampling.inclusion import allocate
 
 NOTHING = tables.empty("sample")
 COUNTS = {
@@ -106,26 +108,23 @@ def test_probabilities_are_frequencies(make_items, design):
         assert abs(len(group) / seeds / n - p) < 5 * (p * (1 - p) / seeds / n) ** 0.5 + 1e-12
 
 
-def test_two_phase_pairs_are_frequencies(make_items):
-    from covmis_build.sampling import joint_probabilities
-
+def test_two_phase_pairs_are_frequencies():
     counts = {"title": 4, "news_url": 3, "keywords": 5}
-    items = make_items({"1": counts})
-    joint = joint_probabilities(counts, 2, 7)
+    kind_of = {f"{kind}{at}": kind for kind, number in counts.items() for at in range(number)}
+    drawn, seeds = allocate(counts, 2, 7), 4000
     pairs = [
         ("title0", "title1"),
         ("title0", "news_url0"),
         ("keywords0", "keywords1"),
         ("news_url0", "news_url2"),
     ]
-    seeds = 2000
     together = dict.fromkeys(pairs, 0)
     for seed in range(seeds):
-        posts = set(draw(items, seed=seed, design="two_phase", per_kind=2, per_claim=7).sample["post_id"])
-        for one, other in pairs:
-            together[one, other] += f"x:{one}" in posts and f"x:{other}" in posts
+        chosen = two_phase(kind_of, drawn, seed=seed)
+        for pair in pairs:
+            together[pair] += chosen.issuperset(pair)
     for (one, other), count in together.items():
-        p = joint[one.rstrip("0123456789"), other.rstrip("0123456789")]
+        p = float(drawn.together(kind_of[one], kind_of[other]))
         assert abs(count / seeds - p) < 5 * (p * (1 - p) / seeds) ** 0.5, (one, other)
 
 

@@ -1,0 +1,200 @@
+"""What a corpus says about the posts that it was drawn from."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from covmis_build import tables
+from covmis_build.errors import InputError
+from covmis_build.keyed import uniform
+from covmis_build.options import Labels, Sampling
+from covmis_build.sampling import counts_of, estimates, sample
+from covmis_build.sampling.shares import design_of
+from covmis_build.stats.horvitz_thompson import estimate
+
+VALUES = ["favor", "against", "neither"]
+COUNTS = {
+    str(claim): {"title": 10 + claim, "news_url": 20, "fact_check_url": 12, "keywords": 30 * claim}
+    for claim in range(1, 9)
+}
+
+
+def truth(item_id: str, kind: str) -> str:
+    """A made-up stance that depends on the kind, so that unweighted shares are wrong."""
+    lean = {"title": 0.9, "news_url": 0.7, "fact_check_url": 0.1, "keywords": 0.3}[kind]
+    number = uniform(99, "truth", item_id)
+    return "favor" if number < lean else "against" if number < lean + (1 - lean) * 0.6 else "neither"
+
+
+def corpus_of(items: pd.DataFrame, *, seed=5, audit=0.0, automatic=None, design="poisson") -> pd.DataFrame:
+    """A labelled sample as the table corpus, with the columns `design` and `automatic_label`."""
+    rule = Labels(automatic=automatic or {})
+    drawn = sample(
+        items, tables.empty("sample"), Sampling(design=design), rule, seed=seed, audit=audit
+    ).sample
+    made = drawn.merge(items[["item_id", "group_size", "p_claim"]], on="item_id")
+    real = [truth(item, kind) for item, kind in zip(made["item_id"], made["kind"], strict=True)]
+    given = (made["automatic_label"] != "") & ~made["audited"]
+    made["label"] = np.where(given, made["automatic_label"], real)
+    made["how"] = np.where(given, "automatic", np.where(made["audited"], "audited", "agreed"))
+    return made
+
+
+def pool(found, **where):
+    rows = found.shares
+    for name, value in where.items():
+        rows = rows[rows[name] == value]
+    return rows
+
+
+def test_the_pool_is_the_hajek_mean_of_both_estimands(make_items):
+    corpus = corpus_of(make_items(COUNTS))
+    found = estimates(corpus, VALUES, Sampling())
+    y = (corpus["label"] == "favor").astype(float)
+    row = pool(found, scope="pool", label="favor", estimand="messages").iloc[0]
+    plain = estimate(y, corpus["p_sample"] * corpus["p_claim"])
+    assert row["share"] == pytest.approx(plain.value)
+    assert row["standard_error"] == pytest.approx(plain.standard_error)
+    assert (row["low"], row["high"]) == pytest.approx((plain.low, plain.high))
+    assert row["total"] == pytest.approx(np.sum(y / corpus["p_sample"] / corpus["p_claim"]))
+    w = corpus["group_size"] / corpus["p_sample"] / corpus["p_claim"]
+    posts = pool(found, scope="pool", label="favor", estimand="posts").iloc[0]
+    assert posts["share"] == pytest.approx(np.sum(w * y) / w.sum())
+    assert posts["total"] == pytest.approx(np.sum(w * y))
+    assert row["unweighted"] == pytest.approx(y.mean())
+
+
+@pytest.mark.parametrize("design", ["poisson", "two_phase"])
+def test_shares_add_up_to_one_everywhere(make_items, design):
+    corpus = corpus_of(make_items(COUNTS), design=design)
+    found = estimates(corpus, VALUES, Sampling(design=design), counts=counts_of(make_items(COUNTS)))
+    sums = found.shares.groupby(["estimand", "scope", "name"])["share"].sum()
+    assert sums.to_numpy() == pytest.approx(1)
+    assert set(found.shares["scope"]) == {"pool", "average claim", "claim", "kind"}
+    whole = pool(found, scope="pool", label="favor").set_index("estimand")["total"]
+    parts = pool(found, scope="kind", label="favor").groupby("estimand")["total"].sum()
+    assert parts.to_dict() == pytest.approx(whole.to_dict())
+
+
+def test_the_average_claim_is_the_mean_of_the_claims(make_items):
+    found = estimates(corpus_of(make_items(COUNTS)), VALUES, Sampling())
+    claims = pool(found, scope="claim", label="favor", estimand="messages")
+    average = pool(found, scope="average claim", label="favor", estimand="messages").iloc[0]
+    assert average["share"] == pytest.approx(claims["share"].mean())
+    assert average["standard_error"] == pytest.approx(
+        np.sqrt((claims["standard_error"] ** 2).sum()) / len(claims)
+    )
+
+
+def test_two_phase_uses_the_counts_where_they_explain_the_probabilities(make_items):
+    items = make_items(COUNTS)
+    corpus = corpus_of(items, design="two_phase")
+    counts = counts_of(items)
+    exact = design_of(corpus, Sampling(design="two_phase"), counts)
+    assert len(exact.blocks) == len(COUNTS)
+    assert all(joint is not None for _, joint in exact.blocks)
+    counts["1"]["keywords"] += 1
+    other = design_of(corpus, Sampling(design="two_phase"), counts)
+    assert [joint is None for _, joint in other.blocks].count(True) == 1
+
+
+def test_a_design_for_each_item(make_items):
+    items = make_items(COUNTS)
+    fixed = corpus_of(items[items["claim_id"] < "4"], design="two_phase")
+    free = corpus_of(items[items["claim_id"] >= "4"])
+    both = estimates(pd.concat([fixed, free], ignore_index=True), VALUES, Sampling())
+    apart = [estimates(one, VALUES, Sampling()) for one in (fixed, free)]
+    row = pool(both, scope="pool", label="favor", estimand="messages").iloc[0]
+    parts = [pool(one, scope="pool", label="favor", estimand="messages").iloc[0] for one in apart]
+    assert row["total"] == pytest.approx(sum(one["total"] for one in parts))
+    width = sum((one["total_high"] - one["total"]) ** 2 for one in parts)
+    assert row["total_high"] - row["total"] == pytest.approx(np.sqrt(width))
+    assert "Poisson sampling and two-phase" in both.sentences[0]
+
+
+def test_the_audit_corrects_automatic_labels(make_items):
+    """The rule says against; of fact-check posts that is true of about half: only the audit can tell."""
+    counts = {str(at): {"fact_check_url": 400, "keywords": 100} for at in range(40)}
+    items = make_items(counts)
+    real = items.apply(lambda row: truth(row["item_id"], row["kind"]), axis=1) == "against"
+    true = np.average(real, weights=1 / items["p_claim"])
+    rule = {"fact_check_url": "against"}
+    blind = estimates(corpus_of(items, automatic=rule), VALUES, Sampling(), automatic=rule)
+    seen = estimates(corpus_of(items, automatic=rule, audit=0.3), VALUES, Sampling(), automatic=rule)
+    wrong = pool(blind, scope="pool", label="against", estimand="messages").iloc[0]
+    right = pool(seen, scope="pool", label="against", estimand="messages").iloc[0]
+    assert wrong["low"] > true
+    assert right["low"] < true < right["high"]
+    assert right["standard_error"] > wrong["standard_error"]
+    audit = seen.audit.iloc[0]
+    assert audit["audited"] > 50
+    assert 0.3 < audit["rate"] < 0.6
+    assert audit["low"] < audit["rate"] < audit["high"]
+    assert "which the estimates correct for" in seen.sentences[-1]
+    assert "none was checked" in blind.sentences[-1]
+
+
+def test_an_audit_without_errors_still_leaves_doubt(make_items):
+    corpus = corpus_of(make_items(COUNTS), automatic={"fact_check_url": "against"}, audit=0.5)
+    corpus.loc[corpus["how"] == "audited", "label"] = "against"
+    found = estimates(corpus, VALUES, Sampling(), automatic={"fact_check_url": "against"})
+    audit = found.audit.iloc[0]
+    assert (audit["errors"], audit["rate"], audit["low"]) == (0, 0, 0)
+    assert audit["high"] > 0.02
+    kind = pool(found, scope="kind", name="fact_check_url", label="against", estimand="messages").iloc[0]
+    assert kind["share"] == 1
+    assert kind["low"] < 1
+
+
+def test_the_audited_label_is_found_without_its_column(make_items):
+    rule = {"fact_check_url": "against"}
+    corpus = corpus_of(make_items(COUNTS), automatic=rule, audit=0.3)
+    one = estimates(corpus, VALUES, Sampling(), automatic=rule)
+    other = estimates(corpus.drop(columns="automatic_label"), VALUES, Sampling(), automatic=rule)
+    pd.testing.assert_frame_equal(one.shares, other.shares)
+    pd.testing.assert_frame_equal(one.audit, other.audit)
+
+
+def test_other_label_schemes(make_items):
+    corpus = corpus_of(make_items(COUNTS))
+    corpus["label"] = np.where(corpus["label"] == "favor", "yes", "no")
+    found = estimates(corpus, ["yes", "no", "perhaps", "later"], Sampling(), by=())
+    assert pool(found, label="later", scope="pool")["share"].tolist() == [0, 0]
+    assert (pool(found, label="later", scope="pool")["high"] > 0).all()
+    assert set(found.shares["scope"]) == {"pool", "average claim"}
+
+
+def test_wrong_corpora_are_named(make_items):
+    corpus = corpus_of(make_items(COUNTS))
+    with pytest.raises(InputError, match="lacks the columns p_claim"):
+        estimates(corpus.drop(columns="p_claim"), VALUES, Sampling())
+    with pytest.raises(InputError, match="no rows"):
+        estimates(corpus.iloc[:0], VALUES, Sampling())
+    with pytest.raises(InputError, match=r"'favor' is not in the scheme\. Did you mean 'favour'"):
+        estimates(corpus, ["favour", "against", "neither"], Sampling())
+    with pytest.raises(InputError, match="group_size"):
+        estimates(corpus.assign(group_size=0), VALUES, Sampling())
+
+
+def draws(make_items, design: str, repeats: int) -> pd.DataFrame:
+    items = make_items(COUNTS)
+    real = np.array([truth(row.item_id, row.kind) == "favor" for row in items.itertuples()])
+    true = np.average(real, weights=1 / items["p_claim"])
+    counts = counts_of(items)
+    rows = []
+    for seed in range(repeats):
+        corpus = corpus_of(items, seed=seed, design=design)
+        row = estimates(corpus, VALUES, Sampling(design=design), counts=counts, by=()).shares.iloc[0]
+        rows.append({**row, "covered": row["low"] <= true <= row["high"], "true": true})
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize("design", ["poisson", "two_phase"])
+def test_small_simulation(make_items, design):
+    """Sixty-four draws: right on average, intervals that mostly cover, the unweighted share wrong."""
+    found = draws(make_items, design, 64)
+    error = found["share"].std() / 8
+    assert abs(found["share"].mean() - found["true"].iloc[0]) < 4 * error
+    assert abs(found["unweighted"].mean() - found["true"].iloc[0]) > 10 * error
+    assert found["covered"].mean() > 0.88
+    assert found["standard_error"].mean() == pytest.approx(found["share"].std(), rel=0.25)
