@@ -50,7 +50,8 @@ def conjunctions(node: Node) -> list[Node]:
                 size *= len(group)
                 if size > MOST:
                     raise InputError(
-                        f"the query stands for more than {MOST} searches: {node}", remedy="Use fewer OR groups"
+                        f"the query stands for more than {MOST} searches: {node}",
+                        remedy="Use fewer OR groups",
                     )
             found = [joined(And, one) for one in itertools.product(*groups)]
         case _:

@@ -90,7 +90,9 @@ _NO_QUERY = {
 }  # fmt: skip
 """Sites whose articles stand in the path alone; there a query only says how the reader came."""
 
-_ARTICLE = re.compile(r"(?i)/(?:19|20)\d\d/|/(?:19|20)\d\d-\d\d-\d\d|-[0-9a-f]{8,}$|[\w]+(?:-[\w]+){3,}|\.s?html?$")
+_ARTICLE = re.compile(
+    r"(?i)/(?:19|20)\d\d/|/(?:19|20)\d\d-\d\d-\d\d|-[0-9a-f]{8,}$|[\w]+(?:-[\w]+){3,}|\.s?html?$"
+)
 
 
 def same_page(parts: Parts) -> Parts:

@@ -107,9 +107,7 @@ def _split(url: str) -> Parts | None:
     text = url.strip().strip("<>\"'").replace("&amp;", "&")
     text = re.sub(r"[\t\r\n]", "", text)
     if text.startswith("at://"):
-        text = re.sub(
-            r"^at://([^/]+)/app\.bsky\.feed\.post/", r"https://bsky.app/profile/\1/post/", text
-        )
+        text = re.sub(r"^at://([^/]+)/app\.bsky\.feed\.post/", r"https://bsky.app/profile/\1/post/", text)
     if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", text):
         text = "http://" + text.lstrip("/")
     elif not re.match(r"(?i)https?://", text):
