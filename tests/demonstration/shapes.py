@@ -48,7 +48,12 @@ def x_url(link: Any, text: str) -> JSON:
     found = {"start": start, "end": start + len(link.short), "url": link.short, "expanded_url": link.url,
              "display_url": link.url.split("//")[-1][:27]}  # fmt: skip
     if link.title:
-        found |= {"status": 200, "title": link.title, "description": link.description, "unwound_url": link.url}
+        found |= {
+            "status": 200,
+            "title": link.title,
+            "description": link.description,
+            "unwound_url": link.url,
+        }
     return found
 
 

@@ -25,7 +25,15 @@ EPOCH = 1288834974657
 DAY = 86_400_000
 LAST = int(dt.datetime(2021, 6, 30, tzinfo=dt.UTC).timestamp() * 1000)
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-TRACKING = ("", "", "", "?utm_source=sim&utm_medium=social", "?fbclid=IwSIMULATED0001", "#comments", "?utm_campaign=x")
+TRACKING = (
+    "",
+    "",
+    "",
+    "?utm_source=sim&utm_medium=social",
+    "?fbclid=IwSIMULATED0001",
+    "#comments",
+    "?utm_campaign=x",
+)
 WITH_CLAIM = 0.5
 """The share of stories that are about a claim; the others are noise."""
 
@@ -94,6 +102,10 @@ class World:
         self.chance = Chance(random.Random(seed).random)
         self.numbers = itertools.count()
         self.recent: dict[str, Post] = {}
+        hostile = PHRASES["hostile"]
+        self.hostile = itertools.cycle(
+            [*((one, "") for one in hostile["before"]), *(("", f" {one}") for one in hostile["after"])]
+        )
 
     def identity(self, time: int) -> int:
         """An id for a post of this millisecond, unlike every other."""
@@ -127,7 +139,9 @@ class World:
 def posts(count: int, seed: int = SEED) -> Iterator[Post]:
     """So many posts, story after story, in the order in which they were made up."""
     world = World(seed)
-    yield from itertools.islice(itertools.chain(special(world), itertools.chain.from_iterable(stories(world, count))), count)
+    yield from itertools.islice(
+        itertools.chain(special(world), itertools.chain.from_iterable(stories(world, count))), count
+    )
 
 
 def stories(world: World, count: int) -> Iterator[Iterator[Post]]:
@@ -176,7 +190,11 @@ def noise(world: World) -> Post:
         parts = [say(template, chance, news=say("{town} 2020 #{tag}", chance))]
     links: tuple[Link, ...] = ()
     if chance.happens(0.15):
-        links = (world.link(f"https://www.example.org/local/{chance.between(1, 90000)}", say("News from {town}", chance)),)
+        links = (
+            world.link(
+                f"https://www.example.org/local/{chance.between(1, 90000)}", say("News from {town}", chance)
+            ),
+        )
         parts.append(links[0].short)
     time = LAST - 25 * DAY - int(470 * DAY * chance.random())
     return world.post(time, " ".join(" ".join(parts).split()), language, links=links)
@@ -187,7 +205,9 @@ def about_claim(world: World) -> Post:
     chance = world.chance
     claim = world.claims[chance.weighted(world.weights)]
     stance = drawn_stance(claim.claim_id, chance)
-    time = min(LAST - 25 * DAY - chance.between(0, DAY), claim.first_seen + int(DAY * (chance.random() ** 3) * 420))
+    time = min(
+        LAST - 25 * DAY - chance.between(0, DAY), claim.first_seen + int(DAY * (chance.random() ** 3) * 420)
+    )
     fate = chance.random()
     if fate < 0.07:
         made = foreign(world, claim, stance, time)
@@ -197,9 +217,9 @@ def about_claim(world: World) -> Post:
         made = about_two(world, claim, stance, time)
     else:
         made = message(world, claim, stance, time)
-    if chance.happens(0.03):
-        made = replace(made, text=chance.pick([chance.pick(PHRASES["hostile"]["before"]) + made.text,
-                                               f"{made.text} {chance.pick(PHRASES['hostile']['after'])}"]))  # fmt: skip
+    if chance.happens(0.05):
+        before, after = next(world.hostile)
+        made = replace(made, text=f"{before}{made.text}{after}")
     if chance.happens(0.4):
         world.recent[claim.claim_id] = made
     return made
@@ -207,7 +227,13 @@ def about_claim(world: World) -> Post:
 
 def drawn_stance(claim_id: str, chance: Chance) -> str:
     drawn, about = chance.random(), CLAIMS[claim_id]
-    return "favor" if drawn < about["favor"] else "against" if drawn < about["favor"] + about["against"] else "neither"
+    return (
+        "favor"
+        if drawn < about["favor"]
+        else "against"
+        if drawn < about["favor"] + about["against"]
+        else "neither"
+    )
 
 
 def message(world: World, claim: Claim, stance: str, time: int) -> Post:
@@ -238,10 +264,10 @@ def message(world: World, claim: Claim, stance: str, time: int) -> Post:
     other = world.recent.get(claim.claim_id)
     front = say(chance.pick(PHRASES["any"]["openers"]), chance)
     if other and fate > 0.5 and other.time < time:
-        if fate < 0.58:
+        if fate < 0.62:
             parent = other if chance.happens(0.8) else world.lost(time - 1000 * chance.between(60, 90000))
             more, front = {"reply_to": parent}, f"@{username(parent.author)}"
-        elif fate < 0.62:
+        elif fate < 0.68:
             status = world.link(f"https://twitter.com/{username(other.author)}/status/{other.id}")
             more, links = {"quotes": other}, (*links, status)
     text = assembled(world, front, core, stance, links)
@@ -254,7 +280,9 @@ def assembled(world: World, front: str, core: str, stance: str, links: tuple[Lin
     chance = world.chance
     room = 280 if chance.happens(0.98) else 900
     text = f"{front} {core}".strip()
-    end = " ".join([say(chance.pick(PHRASES["any"]["closers"]), chance), *(link.short for link in links)]).strip()
+    end = " ".join(
+        [say(chance.pick(PHRASES["any"]["closers"]), chance), *(link.short for link in links)]
+    ).strip()
     wanted = chance.pick((1, 2, 2, 3, 3)) if room == 280 else 9
     for _ in range(wanted):
         source = stance if chance.happens(0.4) else "any"
@@ -302,7 +330,14 @@ def copied(world: World, root: Post, parent: Post) -> Post:
     fate = chance.random()
     if fate < 0.12:
         text = f"RT @{username(root.author)}: {root.text}"
-        return world.post(time, text if len(text) <= 140 else text[:139] + "…", root.language, links=root.links, stances=root.stances, repost_of=root)
+        return world.post(
+            time,
+            text if len(text) <= 140 else text[:139] + "…",
+            root.language,
+            links=root.links,
+            stances=root.stances,
+            repost_of=root,
+        )
     text, links = parent.text, parent.links
     if fate > 0.4:
         text, links = edited(world, parent)
