@@ -73,8 +73,11 @@ class Engine(Protocol):
     def table(self, source: Path | pa.Table | pd.DataFrame) -> Table:
         """A handle on a Parquet file, an Arrow table or a DataFrame."""
 
-    def map(self, kernel: Kernel, source: Table, schema: pa.Schema) -> Table:
-        """The kernel's rows for every block of the source; blocks are of the engine's choosing."""
+    def map(self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0) -> Table:
+        """The kernel's rows for every block of the source; a block has at most `rows` rows (0: the engine's choice).
+
+        A source whose rows are themselves much work (files to read) asks for blocks of one row.
+        """
 
     def group_map(self, kernel: Kernel, source: Table, by: str, schema: pa.Schema) -> Table:
         """The kernel's rows for each group of rows that share a value of `by`, whole groups at a time."""

@@ -129,18 +129,16 @@ class DuckEngine:
         write_blocks(iter([made]), made.schema, path)
         return ParquetTable(path)
 
-    def map(self, kernel: Kernel, source: Table, schema: pa.Schema) -> Table:
+    def map(self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0) -> Table:
         """Blocks go to processes and come back in order; few rows are not worth a process."""
         source, path = self._on_disk(source), self._new()
         jobs: list[tuple[Kernel, Path, int, int]] = []
         start = 0
         with pq.ParquetFile(source.path) as file:
             for group in range(file.num_row_groups):
-                rows = file.metadata.row_group(group).num_rows
-                jobs += [
-                    (kernel, source.path, start + at, min(BLOCK, rows - at)) for at in range(0, rows, BLOCK)
-                ]
-                start += rows
+                size, step = file.metadata.row_group(group).num_rows, rows or BLOCK
+                jobs += [(kernel, source.path, start + at, min(step, size - at)) for at in range(0, size, step)]
+                start += size
         workers = min(self.workers or os.cpu_count() or 1, len(jobs))
         if workers > 1:
             with ProcessPoolExecutor(workers) as pool:
