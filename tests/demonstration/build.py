@@ -1,0 +1,147 @@
+"""Build the demonstration from claims to scores with the commands that anybody would type: `make demo`.
+
+What is done already is not done again. `--again` starts over: it removes the demonstration's rounds and all that was
+built from them, which in any other study would be people's work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.demonstration import simulate
+from tests.demonstration.stories import ROOT
+from tests.demonstration.systems import predict
+
+COVMIS = Path(sys.executable).with_name("covmis")
+BUILT = ("annotation/rounds", "data/build", "data/release")
+PEOPLE = ("a1", "a2")
+
+
+class Builder:
+    """One study's folder, and the commands run in it."""
+
+    def __init__(self, study: Path) -> None:
+        self.study = study
+
+    def covmis(self, *words: str) -> None:
+        """Run a command as a person would see it."""
+        print(f"\n$ covmis {' '.join(words)}", flush=True)
+        done = subprocess.run([COVMIS, *words], cwd=self.study, check=False)
+        if done.returncode:
+            sys.exit(done.returncode)
+
+    def asked(self, *words: str) -> dict:
+        """What a command answers with --json."""
+        done = subprocess.run([COVMIS, *words, "--json"], cwd=self.study, check=False, stdout=subprocess.PIPE)
+        if done.returncode:
+            sys.exit(done.returncode)
+        return json.loads(done.stdout)
+
+    def build(self) -> bool:
+        """Everything that is missing; False if nothing was."""
+        state = self.asked("status")
+        stale = not all(stage["current"] for stage in state["stages"])
+        if stale:
+            self.covmis("run")
+        worked = False
+        while (number := self.unfinished()) is not None:
+            self.annotate(number)
+            worked = True
+        release = self.study / "data" / "release"
+        scores = self.study / "data" / "build" / "demonstration" / "scores.html"
+        if stale or worked or not (release / "checksums.txt").exists():
+            self.covmis("release")
+            scores.unlink(missing_ok=True)
+        if scores.exists():
+            return False
+        systems = [str(path.relative_to(self.study)) for path in predict(self.study, scores.parent)]
+        out = str(scores.relative_to(self.study))
+        self.covmis("evaluate", "score", "data/release/corpus.csv", *systems, "--by", "kind", "--out", out)
+        self.covmis("status", "--html")
+        return True
+
+    def unfinished(self) -> int | None:
+        """The number of the round to work on; a new one if claims are left."""
+        state = self.asked("status")
+        rounds = [int(one["round"]) for one in state["rounds"] if one["sealed"] == "no"]
+        if rounds:
+            return rounds[0]
+        if "round open" in state["next"]:
+            self.covmis("round", "open")
+            return len(state["rounds"]) + 1
+        return None
+
+    def annotate(self, number: int) -> None:
+        """One round: sheets out, simulated people, sheets back, report, discussion, third person, seal."""
+        sheets = self.study / "annotation" / "rounds" / f"{number:03d}" / "sheets"
+        self.covmis("round", "push")
+        for person in PEOPLE:
+            rows = simulate.annotate(sheets / f"{person}.csv", person, number)
+            print(f"  (simulated annotator {person} fills in {rows} rows)")
+        self.covmis("round", "pull")
+        self.covmis("round", "report")
+        self.covmis("round", "adjudicate")
+        self.decided(sheets / "discussion.csv", simulate.discuss, "simulated discussion")
+        self.covmis("round", "adjudicate")
+        if self.decided(sheets / "adjudication.csv", simulate.decide, "simulated third person"):
+            self.covmis("round", "adjudicate")
+        self.covmis("round", "seal")
+
+    def decided(self, sheet: Path, people, who: str) -> bool:
+        """Let simulated people fill in a sheet, if there is one."""
+        if not sheet.exists():
+            return False
+        print(f"  ({who}: {people(sheet)} decisions)")
+        return True
+
+    def finish(self, *, built: bool) -> None:
+        """Say where everything is, and what to do with one's own claims."""
+        rounds = sorted((self.study / "annotation" / "rounds").glob("*/report.html"))
+        title = (
+            "The demonstration is built"
+            if built
+            else "The demonstration is built already (--again starts over)"
+        )
+        print(f"\n{title}. Its posts and annotators are simulated.\n")
+        for name, path in (
+            ("corpus", self.study / "data/release/corpus.csv"),
+            ("its card", self.study / "data/release/card.html"),
+            ("agreement report", rounds[-1]),
+            ("flow of the study", self.study / "data/build/flow.html"),
+            ("scores", self.study / "data/build/demonstration/scores.html"),
+        ):
+            print(f"  {name:18} {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
+        print(
+            "\nNow with your own claims:\n\n"
+            "  .venv/bin/covmis new ../my-study       makes a folder like this one, with a README\n"
+            "  edit ../my-study/queries/claims.csv    your claims and their queries, in a spreadsheet\n"
+            "  copy posts into ../my-study/data/archive/, then: .venv/bin/covmis run --study ../my-study\n\n"
+            "docs/tutorial.md takes this demonstration apart, step by step."
+        )
+
+
+def main() -> None:
+    """Run from the command line."""
+    options = argparse.ArgumentParser(description="Build the demonstration study end to end.")
+    options.add_argument(
+        "--study", type=Path, default=ROOT, help="a copy of the root's study (default: the root)"
+    )
+    options.add_argument(
+        "--again", action="store_true", help="remove what was built, rounds included, and start over"
+    )
+    asked = options.parse_args()
+    builder = Builder(asked.study.resolve())
+    if asked.again:
+        for name in BUILT:
+            shutil.rmtree(builder.study / name, ignore_errors=True)
+    built = builder.build()
+    builder.finish(built=built)
+
+
+if __name__ == "__main__":
+    main()
