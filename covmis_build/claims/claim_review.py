@@ -79,7 +79,9 @@ def _answers(document: Any) -> Iterator[dict[str, Any]]:
     pages = document if isinstance(document, list) else [document]
     for page in pages:
         listed = page.get("claims", [page]) if isinstance(page, dict) else []
-        yield from (one for one in listed if isinstance(one, dict) and isinstance(one.get("claimReview"), list))
+        yield from (
+            one for one in listed if isinstance(one, dict) and isinstance(one.get("claimReview"), list)
+        )
 
 
 def _google(document: Any) -> Iterator[dict[str, Any]]:

@@ -71,7 +71,9 @@ def read_rows(path: Path, *, strict: bool = False) -> tuple[list[str], list[dict
     header = [cell.strip() for cell in lines[0]]
     for name in header:
         if name and header.count(name) > 1:
-            raise InputError(f"has two columns called '{name}'", file=path, row=1, remedy="Rename or remove one")
+            raise InputError(
+                f"has two columns called '{name}'", file=path, row=1, remedy="Rename or remove one"
+            )
     rows = []
     for number, cells in enumerate(lines[1:], start=2):
         if not any(cell.strip() for cell in cells):

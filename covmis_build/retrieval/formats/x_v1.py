@@ -1,0 +1,190 @@
+"""X's interface 1.1: streams, archive.org's grabs, twarc 1; with the long text, and the reposted post itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from covmis_build.retrieval.formats import decoded
+from covmis_build.retrieval.formats.post import Post, Stamp, unescaped, x_id
+
+
+class _Url(msgspec.Struct, gc=False):
+    expanded_url: str | None = None
+    unwound: dict[str, Any] | None = None
+
+
+class _Medium(msgspec.Struct, gc=False):
+    type: str | None = None
+    ext_alt_text: str | None = None
+
+
+class _Entities(msgspec.Struct, gc=False):
+    urls: list[_Url] | None = None
+    media: list[_Medium] | None = None
+
+
+class _Long(msgspec.Struct, gc=False):
+    full_text: str | None = None
+    entities: _Entities | None = None
+    extended_entities: _Entities | None = None
+
+
+class _Permalink(msgspec.Struct, gc=False):
+    expanded: str | None = None
+
+
+class Status(msgspec.Struct, gc=False):
+    """A post as interface 1.1 gives it."""
+
+    id_str: str | None = None
+    id: int | str | None = None
+    text: str | None = None
+    full_text: str | None = None
+    created_at: str | None = None
+    lang: str | None = None
+    entities: _Entities | None = None
+    extended_entities: _Entities | None = None
+    extended_tweet: _Long | None = None
+    retweeted_status: Status | None = None
+    quoted_status: Status | None = None
+    quoted_status_id_str: str | None = None
+    in_reply_to_status_id_str: str | None = None
+    in_reply_to_status_id: int | None = None
+    reply_count: int | None = None
+    retweet_count: int | None = None
+    favorite_count: int | None = None
+    quote_count: int | None = None
+    card: dict[str, Any] | None = None
+    withheld_copyright: bool | None = None
+    withheld_in_countries: list[str] | str | None = None
+
+
+class _Line(Status, gc=False):
+    delete: dict[str, Any] | None = None
+    status_withheld: dict[str, Any] | None = None
+    limit: dict[str, Any] | None = None
+    scrub_geo: dict[str, Any] | None = None
+    warning: dict[str, Any] | None = None
+    disconnect: dict[str, Any] | None = None
+    user_withheld: dict[str, Any] | None = None
+    statuses: list[Status] | None = None
+    twarc: Stamp | None = msgspec.field(default=None, name="__twarc")
+    stamp: Stamp | None = msgspec.field(default=None, name="__covmis")
+
+
+_decoder = msgspec.json.Decoder(_Line)
+_NOTICES = ("limit", "scrub_geo", "warning", "disconnect", "user_withheld")
+
+
+def recognises(row: dict[str, Any]) -> bool:
+    """Posts of 1.1 have both `id_str` and a text; streams also have notices."""
+    if "id_str" in row and ("full_text" in row or "text" in row):
+        return True
+    if isinstance(row.get("statuses"), list) and "search_metadata" in row:
+        return True
+    return len(row) == 1 and bool(row.keys() & {*_NOTICES, "delete", "status_withheld"})
+
+
+def read(line: bytes) -> list[Post]:
+    """The post, and the posts that it quotes and reposts; notices of a stream give none, deletions an outcome."""
+    row: _Line = decoded(_decoder, line)
+    if row.delete is not None or row.status_withheld is not None:
+        return _outcome(row)
+    if row.statuses is not None:
+        found = [post for one in row.statuses for post in _posts(one)]
+    elif (row.id_str or row.id) and (row.text is not None or row.full_text is not None):
+        found = _posts(row)
+    elif any(getattr(row, name) is not None for name in _NOTICES):
+        return []
+    else:
+        raise ValueError("a post without id or text")
+    stamp = row.stamp or row.twarc
+    return stamp.mark(found, asked=[post.post_id for post in found]) if stamp else found
+
+
+def _outcome(row: _Line) -> list[Post]:
+    inner = row.delete.get("status") if row.delete else row.status_withheld
+    native = str(inner.get("id_str") or inner.get("id") or "") if isinstance(inner, dict) else ""
+    if not native:
+        return []
+    return [Post(x_id(native), native, "x", availability="deleted" if row.delete else "withheld")]
+
+
+def _native(status: Status) -> str:
+    return status.id_str or str(status.id or "")
+
+
+def _posts(status: Status) -> list[Post]:
+    """A post and those inside it, each in its own right."""
+    inner = status.retweeted_status
+    found = [_post(status, inner)] if inner else [_post(status, status)]
+    if inner:
+        found += _posts(inner)
+    elif status.quoted_status and _native(status.quoted_status):
+        found += _posts(status.quoted_status)
+    return found
+
+
+def _text(status: Status) -> str:
+    long = status.extended_tweet.full_text if status.extended_tweet else None
+    return unescaped(long or status.full_text or status.text or "")
+
+
+def _post(status: Status, shown: Status) -> Post:
+    """The row of a post; of a repost, with what it shows: the reposted post's whole text."""
+    long = shown.extended_tweet
+    entities = [long.entities if long else None, shown.entities]
+    extended = [long.extended_entities if long else None, shown.extended_entities]
+    urls = dict.fromkeys(
+        address for one in entities if one for url in one.urls or () for address in _addresses(url)
+    )
+    media = next((one.media for one in (*extended, *entities) if one and one.media), None) or ()
+    quoted = shown.quoted_status
+    native, quote = _native(status), shown.quoted_status_id_str or (_native(quoted) if quoted else "")
+    parent = shown.in_reply_to_status_id_str or shown.in_reply_to_status_id
+    return Post(
+        x_id(native),
+        native,
+        "x",
+        _text(shown),
+        status.created_at or "",
+        shown.lang or "",
+        list(urls),
+        _cards(shown),
+        [(one.type or "", one.ext_alt_text or "") for one in media],
+        x_id(parent) if status is shown else "",
+        "",
+        x_id(quote),
+        _text(quoted) if quoted else "",
+        "" if status is shown else x_id(_native(shown)),
+        "",
+        (shown.reply_count, shown.retweet_count, shown.favorite_count, shown.quote_count),
+        "withheld" if shown.withheld_copyright else "available",
+    )
+
+
+def _addresses(url: _Url) -> list[str]:
+    further = str(url.unwound.get("url") or "") if url.unwound else ""
+    return [one for one in (url.expanded_url, further) if one]
+
+
+def _cards(status: Status) -> list[tuple[str, str, str]]:
+    """A link's card, where the file has it (grabs of the web interface do), and the page titles of streams."""
+    cards = []
+    if status.card:
+        values = status.card.get("binding_values") or {}
+        if isinstance(values, dict):
+            title, description, address = (
+                str((values.get(name) or {}).get("string_value") or "")
+                for name in ("title", "description", "card_url")
+            )
+            cards.append((str(status.card.get("url") or "") or address, title, description))
+    for url in (status.entities.urls or ()) if status.entities else ():
+        if url.unwound and url.unwound.get("title"):
+            known = url.unwound
+            cards.append(
+                (str(known.get("url") or ""), str(known["title"]), str(known.get("description") or ""))
+            )
+    return cards

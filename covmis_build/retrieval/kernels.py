@@ -1,0 +1,256 @@
+"""What runs over a block of jobs, in whatever process or machine: finding hits, then gathering the posts they need.
+
+Both passes read the same files the same way. The first keeps only what matched; the second keeps whole the posts
+that matched, every other copy of them, and the posts that they answer and quote.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from covmis_build import tables
+from covmis_build.errors import InputError
+from covmis_build.retrieval import formats, streams
+from covmis_build.retrieval.formats import sheet
+from covmis_build.retrieval.formats.post import Claimed, Post, fingerprint, iso, snowflake_time
+from covmis_build.retrieval.match import Match, Matcher, read_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_S, _N = pa.string(), pa.int64()
+JOBS = pa.schema([("path", _S), ("name", _S), ("member", _S), ("start", _N), ("finish", _N)])
+FOUND = pa.schema(
+    [
+        ("what", _S), ("claim_id", _S), ("post_id", _S), ("query_id", _S), ("kind", _S), ("verified", _S),
+        ("matched", pa.list_(_S)), ("copy", _S), ("reply_to", _S), ("quote_of", _S), ("file", _S), ("place", _N),
+        ("detail", _S), ("amount", _N),
+    ]
+)  # fmt: skip
+"""Rows of the first pass; `what` is hit, gone (no longer available), unreadable, or the name of a count."""
+
+_POSTS = tables.SCHEMAS["posts"]
+GATHERED = pa.schema(
+    [
+        ("what", _S), *((field.name, field.type) for field in _POSTS), ("copy", _S), ("length", _N), ("file", _S),
+        ("place", _N), ("form", _S), ("query", _S),
+    ]
+)  # fmt: skip
+"""Rows of the second pass; `what` is post, or repost for what was only reposted."""
+
+
+class Read(NamedTuple):
+    """The posts of a line, where it stands, and what is wrong with it if it has none."""
+
+    file: str
+    place: int
+    form: str
+    posts: list[Post]
+    problem: str = ""
+
+
+def read(job: streams.Job) -> Iterator[Read]:
+    """Everything in a job, line by line, in whatever form it is."""
+    path = Path(job.path)
+    if path.suffix.lower() in sheet.SUFFIXES and not job.member:
+        for row, found in sheet.read_file(path):
+            wrong = found if isinstance(found, str) else ""
+            yield Read(job.name, row, "csv", [] if isinstance(found, str) else found, wrong)
+        return
+    form, file = "", ""
+    for line in streams.lines(job):
+        if line.problem:
+            yield Read(line.file, line.offset, form, [], line.problem)
+            continue
+        content = line.content.removeprefix(b"\xef\xbb\xbf").strip() if line.offset == 0 else line.content
+        if not content or content.isspace():
+            continue
+        if line.file != file:
+            form, file = "", line.file
+        try:
+            if not form:
+                form = formats.detect(content)
+            if not form:
+                yield Read(line.file, line.offset, "", [], _unknown(content))
+                continue
+            yield Read(line.file, line.offset, form, _posts(form, content))
+        except formats.UNREADABLE as error:
+            other = formats.detect(content)
+            if other and other != form:
+                try:
+                    yield Read(line.file, line.offset, other, _posts(other, content))
+                    continue
+                except formats.UNREADABLE as again:
+                    error = again
+            yield Read(line.file, line.offset, form, [], str(error)[:200])
+
+
+def _posts(form: str, content: bytes) -> list[Post]:
+    return formats.reader(form).read(content)
+
+
+def _unknown(content: bytes) -> str:
+    return "not JSON" if formats.loads(content) is None else "no known form of post"
+
+
+@lru_cache(maxsize=2)
+def _matcher(queries: bytes) -> tuple[Matcher, dict[str, str]]:
+    """The matcher for these queries (an Arrow stream), made once a process; and their expressions by id."""
+    with pa.ipc.open_stream(queries) as stream:
+        table = stream.read_all()
+    columns = [table.column(name).to_pylist() for name in ("query_id", "claim_id", "kind", "expression")]
+    return Matcher(read_queries(zip(*columns, strict=True))), dict(zip(columns[0], columns[3], strict=True))
+
+
+def find(block: pa.Table, *, queries: bytes) -> pa.Table:
+    """The first pass: hits, outcomes, unreadable lines, and counts."""
+    matcher, expressions = _matcher(queries)
+    rows: list[dict[str, Any]] = []
+    for job in _jobs(block):
+        counts = {"lines": 0, "posts": 0, "reposts": 0}
+        for one in read(job):
+            counts["lines"] += 1
+            if one.problem:
+                rows.append(_row("unreadable", file=one.file, place=one.place, detail=one.problem))
+            for post in one.posts:
+                counts["posts"] += 1
+                if post.text or post.cards or post.urls:
+                    counts["reposts"] += bool(post.repost_of)
+                    found = matcher.match(post)
+                    if found or post.claimed:
+                        rows += _hits(post, found, expressions)
+                else:
+                    rows += _without_text(post, counts, expressions)
+        rows += [_row(f"count {name}", amount=amount) for name, amount in counts.items()]
+    return pa.Table.from_pylist(rows, FOUND)
+
+
+def _row(what: str, **values: Any) -> dict[str, Any]:
+    blank = {
+        field.name: [] if pa.types.is_list(field.type) else 0 if field.type == _N else "" for field in FOUND
+    }
+    return {**blank, "what": what, **values}
+
+
+def _hits(post: Post, found: Iterable[Match], expressions: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """What matched, and what was claimed: by the query that collected the post, or by a list of ids."""
+    same = {
+        "post_id": post.post_id,
+        "copy": fingerprint(post),
+        "reply_to": post.reply_to,
+        "quote_of": post.quote_of,
+    }
+    for match in found:
+        query = match.query
+        yield _row(
+            "hit", claim_id=query.claim_id, query_id=query.query_id, kind=query.kind, verified="yes",
+            matched=match.found, **same,
+        )  # fmt: skip
+    for claim in post.claimed:
+        if verified := _standing(claim, expressions):
+            yield _row(
+                "hit",
+                claim_id=claim.claim_id,
+                query_id=claim.query_id,
+                kind=claim.kind,
+                verified=verified,
+                **same,
+            )
+
+
+def _standing(claim: Claimed, expressions: dict[str, str]) -> str:
+    """What a claim without a match is worth; nothing if the query that made it has changed since."""
+    if not claim.query_id:
+        return "not_applicable"
+    return "no" if expressions.get(claim.query_id) == claim.expression else ""
+
+
+def _without_text(
+    post: Post, counts: dict[str, int], expressions: dict[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Outcomes, and posts of which only the id is known; the reposted post's own row brings its text."""
+    if post.repost_of:
+        counts["reposts"] += 1
+        return
+    yield _row("gone", post_id=post.post_id, detail=post.availability, copy=post.retrieved_at)
+    for claim in post.claimed:
+        if verified := _standing(claim, expressions):
+            yield _row(
+                "hit", claim_id=claim.claim_id, post_id=post.post_id, query_id=claim.query_id, kind=claim.kind,
+                verified=verified,
+            )  # fmt: skip
+
+
+def wanted_ids(ids: Iterable[str]) -> frozenset[int]:
+    """A small stand-in for a set of post ids; it may let others in, which the tables sort out."""
+    return frozenset(zlib.crc32(one.encode("utf-8", "replace")) for one in ids)
+
+
+def gather(block: pa.Table, *, wanted: frozenset[int]) -> pa.Table:
+    """The second pass: every copy of the wanted posts, and every repost of them."""
+    columns: list[list[Any]] = [[] for _ in GATHERED]
+    for job in _jobs(block):
+        for one in read(job):
+            for post in one.posts:
+                mine = zlib.crc32(post.post_id.encode("utf-8", "replace")) in wanted
+                theirs = (
+                    bool(post.repost_of) and zlib.crc32(post.repost_of.encode("utf-8", "replace")) in wanted
+                )
+                if not (mine or theirs):
+                    continue
+                whole = bool(post.text or post.cards or post.urls)
+                for what in (["post"] if mine and whole else []) + (["repost"] if theirs else []):
+                    for column, value in zip(columns, _gathered(what, post, one), strict=True):
+                        column.append(value)
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, GATHERED, strict=True)],
+        schema=GATHERED,
+    )
+
+
+def _gathered(what: str, post: Post, one: Read) -> Iterator[Any]:
+    """A post as a row, in the order of the columns."""
+    query = post.claimed[0].query_id if post.claimed else ""
+    yield what
+    yield from (post.post_id, post.native_id, post.platform, post.text)
+    yield iso(post.created_at) or (snowflake_time(post.native_id) if post.platform == "x" else "")
+    yield from (post.language, post.urls)
+    yield [dict(zip(("url", "title", "description"), card, strict=True)) for card in post.cards]
+    yield [dict(zip(("type", "alt_text"), medium, strict=True)) for medium in post.media]
+    yield from (post.reply_to, post.parent_text, post.quote_of, post.quoted_text, post.repost_of, 0)
+    yield post.conversation
+    counts = post.metrics or (None, None, None, None)
+    yield dict(zip(("replies", "reposts", "likes", "quotes"), counts, strict=True))
+    yield from (post.retrieved_at, post.availability)
+    yield from (fingerprint(post), len(post.text), one.file, one.place, one.form, query)
+
+
+def _jobs(block: pa.Table) -> Iterator[streams.Job]:
+    for row in block.to_pylist():
+        yield streams.Job(row["path"], row["name"], row["member"], row["start"], row["finish"])
+
+
+def renamed(block: pa.Table, *, names: list[str]) -> pa.Table:
+    """The same columns under these names."""
+    return block.rename_columns(names)
+
+
+def check_sheets(files: Iterable[tuple[Path, str]]) -> list[tuple[str, str]]:
+    """Files of ids that are no such files, with the reason; broken ids stop here, before anything is read."""
+    wrong = []
+    for path, name in files:
+        if path.suffix.lower() in sheet.SUFFIXES:
+            try:
+                problem = sheet.problem_of(path)
+            except InputError as error:
+                if "broken by" in str(error) or "rounded" in str(error):
+                    raise
+                problem = str(error)
+            if problem:
+                wrong.append((name, problem))
+    return wrong

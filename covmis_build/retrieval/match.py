@@ -1,0 +1,195 @@
+"""Thousands of queries over a stream of posts: the queries are indexed, not the posts.
+
+Each query waits under the token that it cannot do without and that is rarest; a post wakes only the queries that
+wait under one of its tokens, and only these are looked at in full. Which token a query waits under never changes
+what it matches. Addresses are compared by their canonical keys; they are only made of addresses on sites that some
+query asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from covmis_build.retrieval.formats.post import post_of
+from covmis_build.text.expression import Address, And, Node, Not, Or, Seen, Term, holds, leaves, parse, tokens
+from covmis_build.text.sites import REWRITTEN
+from covmis_build.text.urls import addresses, canonical_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from covmis_build.retrieval.formats.post import Post
+
+LEARNED = 2_000
+"""Posts after which the queries are put under the tokens that are rare in this archive."""
+
+_HOST = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^/?#@\\]*@)?([a-zA-Z0-9.-]+)(?=[:/?#]|$)")
+
+
+class Query(NamedTuple):
+    """A query as the matcher needs it."""
+
+    query_id: str
+    claim_id: str
+    kind: str
+    node: Node
+
+
+class Match(NamedTuple):
+    """A query that a post satisfies, and what of it was found: terms, or keys of addresses."""
+
+    query: Query
+    found: list[str]
+
+
+class Matcher:
+    """Ask it which queries a post satisfies."""
+
+    def __init__(self, queries: Iterable[Query]) -> None:
+        self.queries = list(queries)
+        self.seen = 0
+        self.counts: Counter[str] = Counter()
+        self.by_key: dict[str, list[int]] = {}
+        self.sites: set[str] = set()
+        self.posts: dict[str, str] = {}
+        for node in (query.node for query in self.queries):
+            for leaf in _all(node):
+                if isinstance(leaf, Address):
+                    self.sites.add(_site(leaf.key.partition("/")[0].partition(":")[0]))
+                    if post_of(leaf.key):
+                        self.posts[post_of(leaf.key)] = leaf.key
+        self._index()
+
+    def _index(self) -> None:
+        """Put every query under its rarest necessary tokens, by what has been counted so far."""
+        self.by_word: dict[str, list[int]] = {}
+        self.by_title: dict[str, list[int]] = {}
+        self.by_key = {}
+        common = Counter(token for query in self.queries for token in _words(query.node))
+        for number, query in enumerate(self.queries):
+            _, anchors = _anchors(query.node, self.counts, common)
+            for kind, value in anchors:
+                (self.by_word if kind == "word" else self.by_key).setdefault(value, []).append(number)
+                if query.kind == "title" and kind == "word":
+                    self.by_title.setdefault(value, []).append(number)
+
+    def match(self, post: Post) -> list[Match]:
+        """Every query that the post satisfies, in the order of the queries."""
+        cut = tokens(post.text)
+        words = set(cut)
+        if self.seen < LEARNED:
+            self._learn(words)
+        waiting = [number for word in self.by_word.keys() & words for number in self.by_word[word]]
+        keys = self._keys(post) if self.sites else {}
+        if keys:
+            waiting += [number for key in self.by_key.keys() & keys.keys() for number in self.by_key[key]]
+        found: dict[int, list[str]] = {}
+        if waiting:
+            text = Seen(words, f" {' '.join(cut)} ", keys)
+            for number in waiting:
+                if number not in found and holds(self.queries[number].node, text):
+                    found[number] = _present(self.queries[number].node, text)
+        if post.cards and self.by_title:
+            self._titles(post, found)
+        return [Match(self.queries[number], found[number]) for number in sorted(found)]
+
+    def _titles(self, post: Post, found: dict[int, list[str]]) -> None:
+        """Titles are also looked for in the cards of what the post links to."""
+        for _, title, _ in post.cards:
+            cut = tokens(title)
+            words = set(cut)
+            for word in self.by_title.keys() & words:
+                for number in self.by_title[word]:
+                    text = Seen(words, f" {' '.join(cut)} ", ())
+                    if number not in found and holds(self.queries[number].node, text):
+                        found[number] = _present(self.queries[number].node, text)
+
+    def _keys(self, post: Post) -> dict[str, None]:
+        """The keys of what the post links to, quotes and is, as far as a query may ask for them."""
+        found = dict.fromkeys(
+            key
+            for address in (*post.urls, *(card[0] for card in post.cards), *addresses(post.text))
+            if address and (key := self._key(address))
+        )
+        if self.posts:
+            for one in (post.post_id, post.quote_of, post.repost_of):
+                if one in self.posts:
+                    found[self.posts[one]] = None
+        return found
+
+    def _key(self, address: str) -> str:
+        host = _HOST.match(address)
+        if (
+            host
+            and (site := _site(host[1].rstrip(".").lower())) not in self.sites
+            and not _rewritten(site, host[1])
+        ):
+            return ""
+        return canonical_url(address)
+
+    def _learn(self, words: set[str]) -> None:
+        self.counts.update(words)
+        self.seen += 1
+        if self.seen == LEARNED:
+            self._index()
+            self.counts = Counter()
+
+
+def read_queries(rows: Iterable[tuple[str, str, str, str]]) -> list[Query]:
+    """Rows (query id, claim id, kind, expression) as queries, in the order of their ids."""
+    return [Query(one, claim, kind, parse(text).node) for one, claim, kind, text in sorted(rows)]
+
+
+def _site(host: str) -> str:
+    return ".".join(host.split(".")[-2:])
+
+
+def _rewritten(site: str, host: str) -> bool:
+    """Whether an address on this site may have a key on another."""
+    return site in REWRITTEN or "google" in host or "blogspot" in host or "bbc" in host
+
+
+def _all(node: Node) -> Iterable[Term | Address]:
+    if isinstance(node, Not):
+        yield node.part
+    elif isinstance(node, And | Or):
+        for part in node.parts:
+            yield from _all(part)
+    else:
+        yield node
+
+
+def _words(node: Node) -> set[str]:
+    return {token for leaf in leaves(node) if isinstance(leaf, Term) for token in leaf.tokens}
+
+
+Anchors = tuple[float, list[tuple[str, str]]]
+_NEVER = (float("inf"), list[tuple[str, str]]())
+
+
+def _anchors(node: Node, counts: Counter[str], common: Counter[str]) -> Anchors:
+    """What must be present for the node to hold, chosen to be present as rarely as possible, and how rare that is."""
+    match node:
+        case Address(key):
+            return 0.0, [("key", key)]
+        case Term(cut):
+            costs = [(counts[token] + common[token] / 1000 + 1 / (1 + len(token)), token) for token in cut]
+            cost, token = min(costs)
+            return cost, [("word", token)]
+        case And(parts):
+            return min((_anchors(part, counts, common) for part in parts), key=lambda found: found[0])
+        case Or(parts):
+            each = [_anchors(part, counts, common) for part in parts]
+            return sum(cost for cost, _ in each), list(dict.fromkeys(one for _, many in each for one in many))
+        case _:
+            return _NEVER
+
+
+def _present(node: Node, text: Seen) -> list[str]:
+    """The terms and addresses of the query that the text has."""
+    found = (leaf for leaf in leaves(node) if holds(leaf, text))
+    return list(
+        dict.fromkeys(leaf.key if isinstance(leaf, Address) else " ".join(leaf.tokens) for leaf in found)
+    )

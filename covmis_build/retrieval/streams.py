@@ -1,0 +1,254 @@
+"""Files of lines, plain or packed: what is in an archive, cut into jobs, and the lines of a job with their offsets.
+
+A job is a byte range of a plain file, a whole packed file, or one member of a tar file. Offsets count unpacked bytes.
+What is packed how is seen from the first bytes, not from the name.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import msgspec
+import zstandard
+
+RANGE = 64 << 20
+"""Bytes of a plain file that make a job."""
+
+CHUNK = 1 << 20
+LONGEST_DOCUMENT = 512 << 20
+"""Bytes of a file that is one JSON document; it is decoded whole."""
+
+PACKED = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, tarfile.TarError)
+_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ": "xz"}
+
+
+class Job(NamedTuple):
+    """Where to read: `member` is a file inside a tar file; `end` is 0 where there is no end but the file's."""
+
+    path: str
+    name: str
+    member: str = ""
+    start: int = 0
+    end: int = 0
+
+
+class Line(NamedTuple):
+    """A line, or why there is none at this offset."""
+
+    file: str
+    offset: int
+    content: bytes
+    problem: str = ""
+
+
+def jobs(files: Sequence[tuple[Path, str]]) -> list[Job]:
+    """Cut files, given with the names that they shall have in tables, into jobs."""
+    found = []
+    for path, name in files:
+        packed = _packing(path)
+        if _is_tar(path, packed):
+            found += [Job(str(path), name)] if packed else _members(path, name)
+        elif packed or _is_document(path):
+            found.append(Job(str(path), name))
+        else:
+            size = path.stat().st_size
+            found += [
+                Job(str(path), name, "", at, min(at + RANGE, size)) for at in range(0, max(size, 1), RANGE)
+            ]
+    return found
+
+
+def lines(job: Job) -> Iterator[Line]:
+    """The job's lines; a stream that ends early gives what it has, and then the reason."""
+    path = Path(job.path)
+    packed = _packing(path)
+    try:
+        if _is_tar(path, packed):
+            yield from _tar_lines(job, packed)
+        elif packed:
+            with path.open("rb") as file:
+                yield from _stream(unpacked(file, packed), job.name)
+        elif _is_document(path):
+            yield from _document(path.read_bytes(), job.name)
+        else:
+            yield from _range(path, job)
+    except PACKED as error:
+        yield Line(job.name, 0, b"", f"cannot be read: {error}"[:200])
+
+
+def _packing(path: Path) -> str:
+    with path.open("rb") as file:
+        return _kind(file.read(6))
+
+
+def _kind(head: bytes) -> str:
+    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
+
+
+def unpacked(file: IO[bytes], packed: str) -> IO[bytes]:
+    """A stream without its packing; zstd with windows of up to 2 GiB, and all frames of a file."""
+    if packed == "gz":
+        return gzip.GzipFile(fileobj=file)
+    if packed == "bz2":
+        return bz2.BZ2File(file)
+    if packed == "xz":
+        return lzma.LZMAFile(file)
+    if packed == "zst":
+        machine = zstandard.ZstdDecompressor(max_window_size=1 << 31)
+        return machine.stream_reader(file, read_size=CHUNK, read_across_frames=True)
+    return file
+
+
+def _is_tar(path: Path, packed: str) -> bool:
+    name = path.name.lower()
+    if packed and not name.endswith((".tar." + packed, ".tgz", ".tbz2", ".txz", ".tzst")):
+        return False
+    with path.open("rb") as file:
+        try:
+            head = unpacked(file, packed).read(262)
+        except PACKED:
+            return False
+    return head[257:262] == b"ustar"
+
+
+def _is_document(path: Path) -> bool:
+    """Whether a plain file is one JSON document: a list, or an object over several lines."""
+    with path.open("rb") as file:
+        head = file.read(CHUNK).lstrip(b"\xef\xbb\xbf \r\n\t")
+    if head.startswith(b"["):
+        return True
+    first = head.split(b"\n", 1)[0].strip()
+    return first in {b"{", b"{ "} or (first.startswith(b"{") and first.endswith((b"{", b"[", b",")))
+
+
+def _members(path: Path, name: str) -> list[Job]:
+    """A job for each file inside, by the place of its bytes; a torn end ends the list and is reported when read."""
+    found: list[Job] = []
+    try:
+        with tarfile.open(path) as tar:
+            for one in tar:
+                if one.isfile():
+                    found.append(Job(str(path), name, one.name, one.offset_data, one.offset_data + one.size))
+    except PACKED as error:
+        found.append(Job(str(path), name, f"\0{error}"))
+    return found
+
+
+def _tar_lines(job: Job, packed: str) -> Iterator[Line]:
+    """The lines of one member, or of all members of a packed tar file, which cannot be jumped in."""
+    if job.member.startswith("\0"):
+        yield Line(job.name, 0, b"", f"the tar file is damaged: {job.member[1:]}"[:200])
+        return
+    with Path(job.path).open("rb") as file:
+        if not packed:
+            file.seek(job.start)
+            inner = io.BytesIO(file.read(job.end - job.start)) if job.end - job.start < CHUNK else file
+            yield from _member(inner, f"{job.name}!{job.member}", job.end - job.start)
+            return
+        with tarfile.open(fileobj=unpacked(file, packed), mode="r|") as tar:
+            for one in tar:
+                content = tar.extractfile(one) if one.isfile() else None
+                if content is not None:
+                    yield from _member(content, f"{job.name}!{one.name}", one.size)
+
+
+class _Part(io.RawIOBase):
+    """The next `left` bytes of a file, as a file of their own."""
+
+    def __init__(self, file: IO[bytes], left: int) -> None:
+        self.file, self.left = file, left
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = self.file.read(min(len(buffer), self.left))
+        buffer[: len(found)] = found
+        self.left -= len(found)
+        return len(found)
+
+
+def _member(file: IO[bytes], name: str, size: int) -> Iterator[Line]:
+    part = io.BufferedReader(_Part(file, size), CHUNK)
+    yield from _stream(unpacked(part, _kind(part.peek(6)[:6])), name)
+
+
+def _stream(stream: IO[bytes], name: str) -> Iterator[Line]:
+    offset, rest = 0, b""
+    while True:
+        try:
+            chunk = stream.read(CHUNK)
+        except PACKED as error:
+            yield from _last(rest, offset, name)
+            yield Line(name, offset + len(rest), b"", f"the packed stream is damaged: {error}"[:200])
+            return
+        if not chunk:
+            break
+        cut = (rest + chunk).split(b"\n")
+        rest = cut.pop()
+        for content in cut:
+            yield Line(name, offset, content)
+            offset += len(content) + 1
+    if offset == 0 and rest.lstrip()[:1] == b"[":
+        yield from _document(rest, name)
+    else:
+        yield from _last(rest, offset, name)
+
+
+def _last(rest: bytes, offset: int, name: str) -> Iterator[Line]:
+    if rest.strip():
+        yield Line(name, offset, rest)
+
+
+def _range(path: Path, job: Job) -> Iterator[Line]:
+    """Lines that begin in the range; the last may end beyond it."""
+    with path.open("rb") as file:
+        file.seek(max(job.start - 1, 0))
+        offset = job.start
+        if job.start:
+            offset = job.start - 1 + len(file.readline())
+        while offset < job.end:
+            chunk = file.read(min(CHUNK, job.end - offset)) + file.readline()
+            for content in (
+                chunk.splitlines(keepends=True) if b"\r" in chunk and b"\n" not in chunk else _cut(chunk)
+            ):
+                yield Line(job.name, offset, content)
+                offset += len(content)
+
+
+def _cut(chunk: bytes) -> Iterator[bytes]:
+    start = 0
+    while (end := chunk.find(b"\n", start)) >= 0:
+        yield chunk[start : end + 1]
+        start = end + 1
+    if start < len(chunk):
+        yield chunk[start:]
+
+
+_any = msgspec.json.Decoder(msgspec.Raw)
+_list = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def _document(data: bytes, name: str) -> Iterator[Line]:
+    """The elements of a JSON list, or a document as a single line; an element's offset is its place in the list."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if len(data) > LONGEST_DOCUMENT:
+        yield Line(name, 0, b"", "one JSON document of more than 512 MiB: write it as one post a line")
+        return
+    try:
+        if data.lstrip()[:1] == b"[":
+            for place, one in enumerate(_list.decode(data)):
+                yield Line(name, place, bytes(one))
+        else:
+            _any.decode(data)
+            yield Line(name, 0, data)
+    except msgspec.DecodeError as error:
+        yield Line(name, 0, b"", f"not JSON: {error}"[:200])
