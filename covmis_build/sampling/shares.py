@@ -17,7 +17,15 @@ import pandas as pd
 from covmis_build.errors import InputError, nearest
 from covmis_build.sampling import audit as audits
 from covmis_build.sampling.inclusion import allocate
-from covmis_build.stats.horvitz_thompson import Design, Estimate, logit_interval, made_design, mean, total
+from covmis_build.stats.horvitz_thompson import (
+    Design,
+    Estimate,
+    effective_size,
+    logit_interval,
+    made_design,
+    mean,
+    total,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -142,7 +150,7 @@ class _Found:
         extra = later / weights.sum() ** 2
         share = mean(self.y, self.design, sizes=self.sizes, domain=here, extra=extra, level=self.level)
         count = total(self.y * self.sizes * here, self.design, extra=later, level=self.level)
-        totals = {"total": count.value, "total_low": count.low, "total_high": count.high}
+        totals = {"total": count.value, "total_low": max(0.0, count.low), "total_high": count.high}
         return {"scope": scope, "name": name, **_share(share, raw, here), **totals}
 
     def _later(self, w: Floats) -> float:
@@ -160,13 +168,10 @@ class _Found:
         shares = np.bincount(inverse, w * self.y) / mass
         value = float(shares.mean())
         scale = self.sizes / mass[inverse] / len(names)
-        variance = self.design.variance((self.y - shares[inverse]) * scale) + self._later(
-            self.design.weights * scale
-        )
-        worth = self.design.variance(scale)
-        low, high = logit_interval(
-            value, variance, level=self.level, effective=1 / worth if worth else math.inf
-        )
+        later = self._later(self.design.weights * scale)
+        variance = self.design.variance((self.y - shares[inverse]) * scale) + later
+        effective = effective_size(self.design.variance(scale), later)
+        low, high = logit_interval(value, variance, level=self.level, effective=effective)
         simple = value * (1 - value) / len(claims)
         return Estimate(value, variance, low, high, len(claims), variance / simple if simple else math.nan)
 

@@ -211,8 +211,8 @@ def mean(
     variance = design.variance((y - value) * scale) + extra
     simple = _spread(y, w) / n
     if np.all((y[here] >= 0) & (y[here] <= 1)):
-        worth = design.variance(scale)
-        low, high = logit_interval(value, variance, level=level, effective=1 / worth if worth else math.inf)
+        effective = effective_size(design.variance(scale), extra)
+        low, high = logit_interval(value, variance, level=level, effective=effective)
     else:
         reach = reach_of(level) * math.sqrt(variance)
         low, high = value - reach, value + reach
@@ -234,6 +234,16 @@ def logit_interval(
         return _expit(middle - reach), _expit(middle + reach)
     beyond = z**2 / (effective + z**2)
     return (0.0, beyond) if share <= 0 else (1 - beyond, 1.0)
+
+
+def effective_size(worth: float, extra: float = 0.0) -> float:
+    """How many independent units a sample is worth where nothing in it varies.
+
+    `worth` is the variance of the sum of all units' shares in the whole. `extra` is what a later phase of m units
+    without a deviation adds, about (part/m)²/2 for the part of the whole it stands for.
+    """
+    doubt = worth + math.sqrt(2 * extra)
+    return 1 / doubt if doubt else math.inf
 
 
 def _expit(x: float) -> float:

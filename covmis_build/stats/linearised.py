@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from covmis_build.errors import InputError
-from covmis_build.stats.horvitz_thompson import Design, Estimate, logit_interval, reach_of
+from covmis_build.stats.horvitz_thompson import Design, Estimate, effective_size, logit_interval, reach_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,8 +110,6 @@ def measure_estimate(
         reach = reach_of(level) * math.sqrt(variance)
         return Estimate(value, variance, value - reach, value + reach, n, effect)
     low, wide = bounds[0], bounds[1] - bounds[0]
-    worth = design.variance(np.full(n, 1 / matrix.sum()))
-    inside = logit_interval(
-        (value - low) / wide, variance / wide**2, level=level, effective=1 / worth if worth else math.inf
-    )
+    effective = effective_size(design.variance(np.full(n, 1 / matrix.sum())))
+    inside = logit_interval((value - low) / wide, variance / wide**2, level=level, effective=effective)
     return Estimate(value, variance, low + wide * inside[0], low + wide * inside[1], n, effect)

@@ -1,0 +1,292 @@
+"""`covmis estimate`: what share of the posts favours, from the labelled sample and its probabilities."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from covmis_build.cli.console import JsonOption, StudyOption, emit_json, grid, say
+from covmis_build.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from covmis_build.sampling.shares import Estimates
+    from covmis_build.stats.horvitz_thompson import Design
+    from covmis_build.study import Study
+
+SCOPES = ("claim", "kind")
+
+
+def estimate(
+    corpus: Annotated[
+        Path | None, typer.Argument(metavar="[CORPUS]", help="A released corpus (default: the study's).")
+    ] = None,
+    by: Annotated[
+        str, typer.Option(metavar="claim,kind", help="Also per claim, per kind, or both.")
+    ] = "kind",
+    level: Annotated[float, typer.Option(min=0.5, max=0.999, help="The level of the intervals.")] = 0.95,
+    predictions: Annotated[
+        str, typer.Option(metavar="FILE[:COLUMN]", help="A system's predictions: estimate its measures.")
+    ] = "",
+    measure: Annotated[
+        str, typer.Option(metavar="A,B", help="The measures to estimate.")
+    ] = "accuracy,macro_f1",
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--out", metavar="FILE", help="Write .html, .csv or .json; repeatable."),
+    ] = None,
+    study: StudyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Estimate the share of each label among the posts found: distinct messages, and posts with their copies.
+
+    Horvitz-Thompson totals and Hájek shares with the weights 1/(p_claim·p_sample) and intervals of the design, the
+    audit of automatic labels put in, and the unweighted share beside them. Needs the release and, for exact
+    two-phase variances and the audit, the study that made it. With --predictions: measures of a system over the
+    same posts, with linearised intervals.
+
+    Example: covmis estimate --by claim,kind --out estimates.html
+    """
+    scopes = [one.strip() for one in by.split(",") if one.strip()]
+    for one in scopes:
+        if one not in SCOPES:
+            raise InputError(f"cannot estimate by '{one}'", remedy=nearest(one, SCOPES))
+    home = _study(study, corpus)
+    frame = _corpus(home, corpus)
+    result: dict[str, Any]
+    if predictions:
+        result = {"measures": _measures(home, frame, predictions, measure, level), "level": level}
+        if not as_json:
+            _print_measures(result["measures"])
+    else:
+        found = _estimates(home, frame, scopes, level)
+        result = {
+            "estimates": found.shares, "audit": found.audit, "sentences": list(found.sentences), "level": level,
+        }  # fmt: skip
+        if not as_json:
+            _print(found)
+    for path in out or ():
+        _write(path, result, frame, home)
+        if not as_json:
+            say(f"Wrote {path}.")
+    if as_json:
+        emit_json(result)
+
+
+def _study(folder: Path | None, corpus: Path | None) -> Study | None:
+    """The study at hand; a corpus of somebody else's needs none."""
+    from covmis_build.study import open_study
+
+    if folder is not None or corpus is None:
+        return open_study(folder)
+    try:
+        home = open_study(None)
+    except InputError:
+        return None
+    return home if corpus.resolve().is_relative_to(home.folder) else None
+
+
+def _corpus(home: Study | None, path: Path | None) -> pd.DataFrame:
+    """The corpus, with design, automatic label and combined probability where the study's rounds know them."""
+    from covmis_build.corpus import read_corpus
+
+    if path is None and home is not None:
+        path = home.release_folder / "corpus.parquet"
+    assert path is not None
+    frame = read_corpus(path)
+    if home is None:
+        return frame
+    from covmis_build.annotation.rounds import frozen_items
+    from covmis_build.sampling import combined_probabilities
+
+    frozen = frozen_items(home.rounds)
+    frozen = frozen[~frozen["pilot"].astype(bool)]
+    if not set(frame["item_id"]) <= set(frozen["item_id"]):
+        return frame
+    known = frozen.drop_duplicates("item_id").set_index("item_id").reindex(frame["item_id"])
+    together = combined_probabilities(frozen)
+    return frame.assign(
+        design=known["design"].to_numpy(dtype=object),
+        automatic_label=known["automatic_label"].to_numpy(dtype=object),
+        p_sample=[together[item] for item in frame["item_id"]],
+    )
+
+
+def _values(home: Study | None, frame: pd.DataFrame) -> list[str]:
+    """The label scheme: the study's; for a corpus on its own, the paper's if it fits, else the labels it has."""
+    from covmis_build.options import Labels
+
+    usual = (Labels() if home is None else home.labels).values  # noqa: PD011 - a setting of ours
+    present = sorted(set(frame["label"].dropna().astype(str)))
+    return list(usual) if home is not None or set(present) <= set(usual) else present
+
+
+def _settings(home: Study | None) -> tuple[Any, dict[str, str], dict[str, dict[str, int]]]:
+    """How was drawn: options, the automatic rule, and the posts there were, by claim and kind."""
+    from covmis_build import storage
+    from covmis_build.options import Labels, Sampling
+    from covmis_build.sampling import counts_of
+
+    if home is None:
+        return Sampling(), Labels().automatic, {}
+    path = home.table("items")
+    counts = counts_of(storage.read_table(path, "items")) if path.is_file() else {}
+    return home.sampling, home.labels.automatic, counts
+
+
+def _estimates(home: Study | None, frame: pd.DataFrame, by: list[str], level: float) -> Estimates:
+    from covmis_build.sampling import estimates
+
+    options, automatic, counts = _settings(home)
+    return estimates(
+        frame, _values(home, frame), options, automatic=automatic, counts=counts, by=by, level=level
+    )
+
+
+def _measures(
+    home: Study | None, frame: pd.DataFrame, predictions: str, wanted: str, level: float
+) -> list[dict[str, Any]]:
+    """A system's measures over the population, each beside its unweighted value."""
+    import numpy as np
+
+    from covmis_build.evaluation import measures
+    from covmis_build.sampling.shares import design_of
+    from covmis_build.stats.linearised import measure_estimate, weighted_confusion
+
+    options, _, counts = _settings(home)
+    labels = _values(home, frame)
+    gold = frame["label"].astype(str).tolist()
+    system = _predicted(predictions, frame)
+    design: Design = design_of(frame, options, counts)
+    plain, _ = weighted_confusion(gold, system, np.ones(len(gold)), labels)
+    rows = []
+    for name in (one.strip() for one in wanted.split(",")):
+        if name not in measures:
+            raise InputError(f"no measure is called '{name}'", remedy=nearest(name, measures))
+        one = measures[name]
+        if one.needs:
+            raise InputError(
+                f"the measure {name} needs {' and '.join(sorted(one.needs))}", remedy="Choose another measure"
+            )
+        found = measure_estimate(one, gold, system, design, labels, bounds=one.range, level=level)
+        rows.append(
+            {
+                "measure": name, "value": found.value, "standard_error": found.standard_error, "low": found.low,
+                "high": found.high, "design_effect": found.design_effect, "n": found.n, "unweighted": one(plain),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def _predicted(where: str, frame: pd.DataFrame) -> list[str]:
+    """The system's label for every item of the corpus, in its order."""
+    from covmis_build.evaluation.reading import read_labels
+
+    name, _, column = where.partition(":")
+    read = read_labels(Path(name), label_column=column)
+    ids = read.id_column if read.id_column in {"item_id", "post_id", "native_id"} else ""
+    if not ids:
+        raise InputError("has no column item_id", file=Path(name), remedy="Give each prediction its item_id")
+    given = read.labels(ids)
+    missing = [one for one in frame[ids] if one not in given.index]
+    if missing:
+        raise InputError(f"lacks {len(missing)} items, the first is {missing[0]}", file=Path(name))
+    return [str(given[one]) for one in frame[ids]]
+
+
+def _print(found: Estimates) -> None:
+    shown = found.shares
+    columns = [
+        "estimand",
+        "scope",
+        "name",
+        "label",
+        "share",
+        "low",
+        "high",
+        "unweighted",
+        "design_effect",
+        "n",
+        "total",
+    ]
+    grid(shown[columns].itertuples(index=False), [name.replace("_", " ") for name in columns])
+    say("", *found.sentences)
+
+
+def _print_measures(rows: list[dict[str, Any]]) -> None:
+    grid([list(row.values()) for row in rows], [name.replace("_", " ") for name in rows[0]])
+    say("", "Weighted by 1/(p_claim·p_sample): over all distinct messages found; intervals linearised.")
+
+
+def _write(path: Path, result: dict[str, Any], frame: pd.DataFrame, home: Study | None) -> None:
+    """One file of the result, in the format of its name."""
+    import json
+
+    import pandas as pd
+
+    from covmis_build import storage
+    from covmis_build.cli.console import _plain
+
+    rows = pd.DataFrame(result["estimates"] if "estimates" in result else result["measures"])
+    if path.suffix == ".json":
+        storage.write_text(path, json.dumps(_plain(result), ensure_ascii=False, indent=1) + "\n")
+    elif path.suffix == ".csv":
+        storage.write_bytes(
+            path, storage.csv_bytes(list(rows.columns), rows.itertuples(index=False, name=None))
+        )
+    elif path.suffix == ".html":
+        storage.write_text(path, _page(result, rows, frame, home))
+    else:
+        raise InputError("is not a format of estimates", file=path, remedy="Use .html, .csv or .json")
+
+
+def _page(result: dict[str, Any], rows: pd.DataFrame, frame: pd.DataFrame, home: Study | None) -> str:
+    """The estimates as a page: methods, a forest plot of each label, and the tables."""
+    from covmis_build.report.figures import forest
+    from covmis_build.report.page import Section, page, table_html
+
+    title = home.title if home is not None else ""
+    if "measures" in result:
+        names = [str(one) for one in rows["measure"]]
+        drawn = forest(_points(names, rows, "value"), alt="Each measure with its interval")
+        return page(
+            "Measures over all posts found", [Section("Measures", "", table_html(rows), [drawn])], study=title
+        )
+    claims = dict(zip(frame["claim_id"], frame["claim"], strict=True))
+    sections = [Section("In words", " ".join(result["sentences"]))]
+    for label in rows["label"].unique():
+        chosen = rows[(rows["label"] == label) & (rows["estimand"] == "messages")]
+        names = [_row_name(row, claims) for row in chosen.to_dict("records")]
+        alt = (
+            f"The estimated share of {label} with its interval, in the pool, the average claim and each part"
+        )
+        drawn = forest(
+            _points(names, chosen, "share"), alt=alt, unit="share of distinct messages", limits=(0.0, 1.0)
+        )
+        sections.append(Section(f"Share of {label}", figures=[drawn]))
+    heads = {name: name.replace("_", " ") for name in rows.columns}
+    sections.append(Section("All estimates", body=table_html(rows, names=heads)))
+    if len(result["audit"]):
+        sections.append(Section("The audit of automatic labels", body=table_html(result["audit"])))
+    return page(
+        "Estimates", sections, study=title, lead="What the labelled sample says about all posts found."
+    )
+
+
+def _points(
+    names: list[str], rows: pd.DataFrame, value: str
+) -> list[tuple[str, float | None, float | None, float | None]]:
+    """Rows of a forest plot; what is undefined is left empty."""
+    whole = rows[[value, "low", "high"]].astype(float)
+    columns = [[None if math.isnan(one) else one for one in whole[name]] for name in whole.columns]
+    return list(zip(names, *columns, strict=True))
+
+
+def _row_name(row: dict[Any, Any], claims: dict[str, Any]) -> str:
+    if row["scope"] == "claim":
+        return str(claims.get(row["name"]) or row["name"])
+    return str(row["name"] or row["scope"])

@@ -1,0 +1,169 @@
+"""`covmis sample` and `covmis estimate` on a study made by hand."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from covmis_build import storage, tables
+from covmis_build.annotation.rounds import FROZEN
+from covmis_build.cli.estimate import estimate
+from covmis_build.cli.sample import sample as show
+from covmis_build.errors import InputError
+from covmis_build.options import Labels, Sampling
+from covmis_build.sampling import sample
+
+SEED = 20220405
+COUNTS = {"1": {"title": 9, "fact_check_url": 30, "keywords": 70}, "2": {"news_url": 12, "keywords": 40}}
+app = typer.Typer()
+app.command("sample")(show)
+app.command("estimate")(estimate)
+
+
+def run(*words: str):
+    result = CliRunner().invoke(app, [str(one) for one in words], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.output
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Items, one opened round with all that was drawn, and a release."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    items = pd.DataFrame(
+        [
+            {
+                "item_id": f"{claim}|x:{kind}{at}", "claim_id": claim, "post_id": f"x:{kind}{at}", "kind": kind,
+                "kinds": [kind], "other_claims": [], "group": "", "group_size": 1 + at % 4, "p_claim": 1.0,
+            }
+            for claim, kinds in COUNTS.items()
+            for kind, number in kinds.items()
+            for at in range(number)
+        ]
+    )  # fmt: skip
+    (tmp_path / "study.toml").write_text('title = "By hand"\n')
+    storage.write_table(tmp_path / "data/build/items.parquet", items, "items")
+    drawn = sample(items, tables.empty("sample"), Sampling(), Labels(), seed=SEED, audit=0.5).sample
+    frozen = drawn.merge(items[["item_id", "p_claim", "group_size"]], on="item_id").assign(
+        pilot=False, round="001"
+    )
+    for name in FROZEN.names:
+        if name not in frozen:
+            frozen[name] = None
+    place = tmp_path / "annotation/rounds/001/items.parquet"
+    place.parent.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pandas(frozen[FROZEN.names], schema=FROZEN, preserve_index=False), place)
+    people = (frozen["automatic_label"] == "") | frozen["audited"]
+    corpus = frozen.assign(
+        label=np.where(~people, "against", np.where(frozen.index % 3 == 0, "favor", "against")),
+        how=np.where(~people, "automatic", np.where(frozen["audited"], "audited", "agreed")),
+        weight=1 / frozen["p_sample"], claim="a claim <b>", native_id="1", created_at="",
+    )  # fmt: skip
+    storage.write_table(tmp_path / "data/release/corpus.parquet", corpus, "corpus")
+    labels = pd.DataFrame([dict.fromkeys(tables.SCHEMAS["labels"].names, "") | {
+        "label_id": "1", "item_id": "1|x:title0", "phase": "independent", "status": "given", "seconds": 36.0,
+    }])  # fmt: skip
+    storage.write_table(place.parent / "labels.parquet", labels, "labels")
+    return tmp_path
+
+
+def test_sample_shows_the_draw(study):
+    made = json.loads(run("sample", "--study", study, "--json"))
+    rows = {(row["claim_id"], row["kind"]): row for row in made["strata"]}
+    assert rows["1", "title"]["N"] == 9
+    assert sum(row["expected"] for row in rows.values()) == pytest.approx(48)
+    assert sum(row["drawn"] for row in rows.values()) == made["drawn"]
+    assert sum(row["frozen"] for row in rows.values()) == made["drawn"]
+    assert "plans" not in made
+    assert "161 posts; 48 expected" in run("sample", "--study", study)
+
+
+def test_sample_plans_with_the_time_that_labels_took(study):
+    made = json.loads(run("sample", "--plan", "--targets", "12,48", "--study", study, "--json"))
+    assert [row["per_claim"] for row in made["plans"]] == [12, 24, 48]
+    assert made["seconds_per_label"] == 36
+    assert made["plans"][1]["hours"] == pytest.approx(made["plans"][1]["by_people"] * 2 * 36 / 3600)
+    words = run("sample", "--plan", "--study", study)
+    assert "36 seconds a label (the mean of 1 labels)" in words
+    asked = json.loads(run("sample", "--plan", "--seconds", "18", "--study", study, "--json"))
+    assert asked["plans"][1]["hours"] == pytest.approx(made["plans"][1]["hours"] / 2)
+
+
+def test_sample_without_items_says_what_to_do(study):
+    with pytest.raises(InputError, match="is not a list of numbers"):
+        run("sample", "--plan", "--targets", "0", "--study", study)
+    (study / "data/build/items.parquet").unlink()
+    with pytest.raises(InputError, match="Run `covmis run` first"):
+        run("sample", "--study", study)
+
+
+def test_estimate_in_words_and_json(study):
+    made = json.loads(run("estimate", "--study", study, "--by", "claim,kind", "--json"))
+    rows = {(row["estimand"], row["scope"], row["name"], row["label"]): row for row in made["estimates"]}
+    favor = rows["messages", "pool", "", "favor"]
+    assert 0 < favor["low"] < favor["share"] < favor["high"] < 1
+    assert ("posts", "claim", "2", "favor") in rows
+    assert made["audit"][0]["automatic_label"] == "against"
+    assert made["audit"][0]["audited"] > 0
+    assert rows["messages", "average claim", "", "favor"]["total"] is None
+    words = run("estimate", "--study", study)
+    assert "not shares of public opinion" in words
+    assert "average claim" in words
+
+
+def test_estimate_writes_a_page_and_data(study):
+    out = [study / f"e.{end}" for end in ("html", "json", "csv")]
+    run("estimate", "--study", study, "--by", "claim", *(word for one in out for word in ("--out", one)))
+    page = out[0].read_text()
+    assert page.count("<svg") == 3
+    assert "a claim &lt;b&gt;" in page
+    assert "a claim <b>" not in page
+    assert json.loads(out[1].read_text())["level"] == 0.95
+    assert out[2].read_text("utf-8-sig").startswith("estimand,scope,name,label,share")
+    with pytest.raises(InputError, match="not a format of estimates"):
+        run("estimate", "--study", study, "--out", study / "e.doc")
+
+
+def test_estimate_of_somebody_elses_corpus(study, tmp_path_factory, monkeypatch):
+    away = tmp_path_factory.mktemp("away")
+    monkeypatch.chdir(away)
+    (away / "corpus.parquet").write_bytes((study / "data/release/corpus.parquet").read_bytes())
+    own = json.loads(run("estimate", "--study", study, "--json"))
+    other = json.loads(run("estimate", "corpus.parquet", "--json"))
+    for name in ("share", "low", "high", "total"):
+        apart = [[row[name] for row in made["estimates"] if row[name] is not None] for made in (own, other)]
+        assert apart[0] == pytest.approx(apart[1])
+
+
+def test_estimate_a_systems_measures(study):
+    corpus = storage.read_table(study / "data/release/corpus.parquet", "corpus")
+    file = study / "system.csv"
+    corpus[["item_id"]].assign(label=np.where(corpus.index % 2, "favor", "against")).to_csv(file, index=False)
+    asked = ["--measure", "accuracy,macro_f1,kappa,mae_micro"]
+    words = ["estimate", "--study", study, "--predictions", file]
+    made = json.loads(run(*words, *asked[:1], "accuracy,macro_f1,kappa", "--json"))
+    rows = {row["measure"]: row for row in made["measures"]}
+    right = (corpus["label"] == np.where(corpus.index % 2, "favor", "against")).astype(float)
+    assert rows["accuracy"]["value"] == pytest.approx(np.average(right, weights=1 / corpus["p_sample"]))
+    assert rows["accuracy"]["unweighted"] == pytest.approx(right.mean())
+    assert rows["macro_f1"]["low"] < rows["macro_f1"]["value"] < rows["macro_f1"]["high"]
+    with pytest.raises(InputError, match="needs order"):
+        run(*words, *asked)
+    with pytest.raises(InputError, match="Did you mean 'accuracy'"):
+        run(*words, "--measure", "acuracy")
+    file.write_text("item_id,label\n1|x:title0,favor\n")
+    with pytest.raises(InputError, match="lacks"):
+        run(*words)
+
+
+def test_wrong_options_are_named(study):
+    with pytest.raises(InputError, match="Did you mean 'claim'"):
+        run("estimate", "--study", study, "--by", "claims")
+    (study / "data/release/corpus.parquet").unlink()
+    with pytest.raises(InputError, match="Make it with `covmis release`"):
+        run("estimate", "--study", study)
