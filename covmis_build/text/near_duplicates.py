@@ -1,4 +1,10 @@
-"""Near-identical texts: TF-IDF cosine above a threshold, exactly."""
+"""Near-identical texts: all pairs with a TF-IDF cosine above a threshold, and the groups that they form. Exact.
+
+The similarity of two texts is the cosine that scikit-learn's `TfidfVectorizer` gives with its defaults, fitted on
+all texts given here, rounded to 12 decimals so that ties do not hang on the order of a sum. A pair counts if that is
+above the threshold. Texts with equal words have similarity 1; a text without words is similar to nothing, not even
+to its copy. How it can be fast without losing a pair stands in `join.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,82 +13,300 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numba import njit
+
+from covmis_build.errors import InputError
+from covmis_build.text import join
+from covmis_build.text.bags import bags
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from covmis_build.text.join import Weighed
+
+LARGEST = 20
+"""How many groups the report of chains shows."""
+
+COMPARED = 1_000
+"""In larger groups, the least similar pair is looked for among this many distinct texts, smallest post ids first."""
+
+MEMBERS = pa.schema(
+    [("post_id", pa.string()), ("group_id", pa.string()), ("kept", pa.string()), ("similarity", pa.float64())]
+)
+CHAINS = pa.schema(
+    [
+        ("group", pa.string()),
+        ("size", pa.int64()),
+        ("weakest", pa.float64()),
+        ("weakest_a", pa.string()),
+        ("weakest_b", pa.string()),
+    ]
+)
+
+
+def near_duplicate_groups(
+    texts: Sequence[str] | pa.Array | pa.ChunkedArray, threshold: float = 0.8
+) -> NDArray[np.int64]:
+    """For each text the number of its group: texts connected by near-duplicates, numbered by first appearance.
+
+    >>> near_duplicate_groups(["wash your hands", "Wash your hands!", "stay at home", ""]).tolist()
+    [0, 0, 1, 2]
+    """
+    _check(threshold)
+    found = bags(texts)
+    weighed = join.weigh(found)
+    parent = join.connected(weighed, np.arange(len(found.copies)), threshold)
+    numbers: NDArray[np.int64] = _number(found.row, parent, weighed.square > 0)
+    return numbers
+
 
 def near_duplicate_pairs(
-    texts: Sequence[str], threshold: float = 0.8
+    texts: Sequence[str] | pa.Array | pa.ChunkedArray, threshold: float = 0.8
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """All pairs i < j whose similarity, rounded to 12 decimals, is above the threshold."""
-    from scipy.sparse import triu
-    from sklearn.feature_extraction.text import TfidfVectorizer
+    """All near-duplicate pairs as (i, j, similarity), i < j, in the order of i and j.
 
-    try:
-        weights = TfidfVectorizer().fit_transform(texts)
-    except ValueError:  # no words at all
-        none = np.empty(0, np.int64)
-        return none, none, np.empty(0)
-    product = triu(weights @ weights.T, k=1).tocoo()
-    similarity = np.round(product.data, 12)
-    keep = similarity > threshold
-    order = np.lexsort((product.col[keep], product.row[keep]))
-    return (
-        product.row[keep][order].astype(np.int64),
-        product.col[keep][order].astype(np.int64),
-        similarity[keep][order],
-    )
-
-
-def near_duplicate_groups(texts: Sequence[str], threshold: float = 0.8) -> NDArray[np.int64]:
-    """For each text the number of its group; groups are numbered by first appearance."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    i, j, _ = near_duplicate_pairs(texts, threshold)
-    graph = coo_array((np.ones(len(i)), (i, j)), shape=(len(texts), len(texts)))
-    _, labels = connected_components(graph, directed=False)
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(rank[inverse], np.int64)
+    >>> i, j, similarity = near_duplicate_pairs(["wash your hands", "Wash your hands!", "stay at home"])
+    >>> i.tolist(), j.tolist(), similarity.tolist()
+    ([0], [1], [1.0])
+    """
+    _check(threshold)
+    found = bags(texts)
+    weighed = join.weigh(found)
+    a, b, similarity = join.pairs(weighed, np.arange(len(found.copies)), threshold)
+    members, start = _members(found.row, len(found.copies))
+    i, j, value = _expand(members, start, weighed.square > 0, a, b, similarity)
+    order = np.lexsort((j, i))
+    return i[order], j[order], value[order]
 
 
 def group_table(
     table: pa.Table, *, threshold: float, grouping: str, scope: str = ""
 ) -> tuple[pa.Table, pa.Table]:
-    """The members and chains of `Engine.near_duplicates` for one table in memory."""
-    from covmis_build import tables
-
-    frame = table.to_pandas().sort_values([*([scope] if scope else []), "post_id"], ignore_index=True)
-    parts = frame.groupby(scope, sort=True) if scope else [("", frame)]
-    members: dict[str, list[Any]] = {
-        name: [] for name in ([scope] if scope else []) + ["post_id", "group_id", "kept", "similarity"]
+    """`Engine.near_duplicates` for one table in memory: its members and chains, each in the order of its keys."""
+    _check(threshold)
+    table = table.sort_by([(name, "ascending") for name in (*([scope] if scope else []), "post_id")])
+    ids = table.column("post_id").combine_chunks().dictionary_encode()
+    post = ids.indices.to_numpy(zero_copy_only=False)
+    _, first = np.unique(post, return_index=True)
+    found = bags(table.column("text").take(pa.array(first)))
+    row = found.row[post]
+    weighed = join.weigh(found)
+    priority = table.column("priority").to_numpy()
+    group, kept = np.arange(len(row)), np.arange(len(row))
+    for low, high in _parts(table, scope):
+        part = _Part(row[low:high], priority[low:high], weighed, threshold)
+        label, star = part.greedy() if grouping == "greedy" else part.components()
+        group[low:high], kept[low:high] = label + low, star + low
+    similarity = _to_kept(row, kept, *_body(weighed))
+    id_column = table.column("post_id")
+    columns = {
+        "post_id": id_column,
+        "group_id": id_column.take(pa.array(group)),
+        "kept": id_column.take(pa.array(kept)),
+        "similarity": pa.array(similarity),
     }
-    for value, part in parts:
-        labels = near_duplicate_groups(list(part["text"]), threshold)
-        i, j, similar = near_duplicate_pairs(list(part["text"]), threshold)
-        known = {(a, b): s for a, b, s in zip(i, j, similar, strict=True)}
-        ids, priority = list(part["post_id"]), list(part["priority"])
-        groups: dict[int, list[int]] = {}
-        for at, label in enumerate(labels):
-            groups.setdefault(label, []).append(at)
-        for at, label in enumerate(labels):
-            group = groups[label]
-            kept = min(group, key=lambda one: (priority[one], ids[one]))
-            if scope:
-                members[scope].append(value)
-            members["post_id"].append(ids[at])
-            members["group_id"].append(min(ids[one] for one in group))
-            members["kept"].append(ids[kept])
-            members["similarity"].append(
-                1.0 if at == kept else known.get((min(at, kept), max(at, kept)), 0.0)
+    members = pa.table(columns).cast(MEMBERS)
+    if scope:
+        members = members.add_column(0, scope, table.column(scope))
+    return members, _chains(group, row, id_column, weighed)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Texts that are compared with one another: the row and priority of each, in the order of their ids."""
+
+    row: NDArray[np.int64]
+    priority: NDArray[np.float64]
+    weighed: Weighed
+    threshold: float
+
+    def components(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each text the first of its group, and the one of lowest priority."""
+        rows, place = np.unique(self.row, return_inverse=True)
+        parent = join.connected(self.weighed, rows, self.threshold)
+        label = _number(place, parent, self.weighed.square[rows] > 0)
+        return self._named(label)
+
+    def greedy(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same for greedy groups: the lowest priority takes all near-duplicates that are left, then the next."""
+        rows, place = np.unique(self.row, return_inverse=True)
+        a, b, _ = join.pairs(self.weighed, rows, self.threshold)
+        best = np.full(len(rows), len(place))
+        np.minimum.at(best, place, self._rank())
+        star = _stars(np.argsort(best), *_neighbours(a, b, len(rows)))
+        label = _number(place, star, self.weighed.square[rows] > 0)
+        return self._named(label)
+
+    def _rank(self) -> NDArray[np.int64]:
+        """Each text's place in the order of priorities; ties go to the smaller id."""
+        rank = np.empty(len(self.row), np.int64)
+        rank[np.argsort(self.priority, kind="stable")] = np.arange(len(self.row))
+        return rank
+
+    def _named(self, label: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        _, first = np.unique(label, return_index=True)
+        lowest = np.full(len(first), len(label))
+        np.minimum.at(lowest, label, self._rank())
+        return first[label], np.argsort(self._rank())[lowest][label]
+
+
+def _parts(table: pa.Table, scope: str) -> Iterator[tuple[int, int]]:
+    """Where each scope's rows begin and end."""
+    if not scope:
+        yield 0, len(table)
+        return
+    codes = table.column(scope).combine_chunks().dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    cuts = np.flatnonzero(np.diff(codes)) + 1
+    yield from zip([0, *cuts.tolist()], [*cuts.tolist(), len(table)], strict=True)
+
+
+def _chains(
+    group: NDArray[np.int64], row: NDArray[np.int64], ids: pa.ChunkedArray, weighed: Weighed
+) -> pa.Table:
+    """The largest groups of at least two, and the two least similar texts of each."""
+    sizes = np.bincount(group, minlength=len(group))
+    largest = np.argsort(-sizes, kind="stable")[:LARGEST]
+    made: list[dict[str, Any]] = []
+    for one in largest[sizes[largest] > 1]:
+        members = np.flatnonzero(group == one)
+        _, first = np.unique(row[members], return_index=True)
+        texts = members[np.sort(first)][:COMPARED]
+        weakest, a, b = least_similar(row[texts], *_body(weighed))
+        b_of = texts[b] if len(texts) > 1 else members[1]
+        made.append(
+            {
+                "group": ids[int(one)].as_py(),
+                "size": int(sizes[one]),
+                "weakest": weakest,
+                "weakest_a": ids[int(texts[a])].as_py(),
+                "weakest_b": ids[int(b_of)].as_py(),
+            }
+        )
+    return pa.Table.from_pylist(made, schema=CHAINS)
+
+
+def _body(weighed: Weighed) -> tuple[NDArray[Any], ...]:
+    return weighed.start, weighed.rank, weighed.count, weighed.idf2, weighed.square
+
+
+def _check(threshold: float) -> None:
+    if not 0 <= threshold < 1:
+        raise InputError(f"the threshold must be at least 0 and below 1, not {threshold}")
+
+
+# Compiled: no Python objects, no interpreter lock.
+
+
+@njit(cache=True, nogil=True)
+def _number(place: Any, parent: Any, has_words: Any) -> Any:
+    """Groups numbered by first appearance; texts without words are groups of their own."""
+    number = np.full(len(parent), -1, np.int64)
+    made, groups = np.empty(len(place), np.int64), 0
+    for text in range(len(place)):
+        row = place[text]
+        root = parent[row]
+        if not has_words[row] or number[root] < 0:
+            number[root] = groups
+            groups += 1
+        made[text] = number[root]
+    return made
+
+
+@njit(cache=True, nogil=True)
+def _members(row: Any, rows: Any) -> Any:
+    """The texts of each row, in order: those of row r are `members[start[r]:start[r + 1]]`."""
+    start = np.zeros(rows + 1, np.int64)
+    for text in range(len(row)):
+        start[row[text] + 1] += 1
+    start = np.cumsum(start)
+    fill, members = start.copy(), np.empty(len(row), np.int64)
+    for text in range(len(row)):
+        members[fill[row[text]]] = text
+        fill[row[text]] += 1
+    return members, start
+
+
+@njit(cache=True, nogil=True)
+def _expand(members: Any, start: Any, has_words: Any, a: Any, b: Any, similarity: Any) -> Any:
+    """Pairs of texts from pairs of rows, and from the copies within a row."""
+    size = start[1:] - start[:-1]
+    total = 0
+    for row in range(len(size)):
+        if has_words[row]:
+            total += size[row] * (size[row] - 1) // 2
+    for k in range(len(a)):
+        total += size[a[k]] * size[b[k]]
+    i, j, value = np.empty(total, np.int64), np.empty(total, np.int64), np.ones(total)
+    at = 0
+    for row in range(len(size)):
+        if has_words[row]:
+            for x in range(start[row], start[row + 1]):
+                for y in range(x + 1, start[row + 1]):
+                    i[at], j[at] = members[x], members[y]
+                    at += 1
+    for k in range(len(a)):
+        for x in range(start[a[k]], start[a[k] + 1]):
+            for y in range(start[b[k]], start[b[k] + 1]):
+                i[at], j[at] = min(members[x], members[y]), max(members[x], members[y])
+                value[at] = similarity[k]
+                at += 1
+    return i, j, value
+
+
+@njit(cache=True, nogil=True)
+def _neighbours(a: Any, b: Any, rows: Any) -> Any:
+    """Both directions of every pair: the neighbours of row r are `near[start[r]:start[r + 1]]`."""
+    start = np.zeros(rows + 1, np.int64)
+    for k in range(len(a)):
+        start[a[k] + 1] += 1
+        start[b[k] + 1] += 1
+    start = np.cumsum(start)
+    fill, near = start.copy(), np.empty(2 * len(a), np.int32)
+    for k in range(len(a)):
+        near[fill[a[k]]], near[fill[b[k]]] = b[k], a[k]
+        fill[a[k]] += 1
+        fill[b[k]] += 1
+    return start, near
+
+
+@njit(cache=True, nogil=True)
+def _stars(order: Any, start: Any, near: Any) -> Any:
+    """For each row the row that takes it: each in turn, if still free, takes all its free neighbours."""
+    star = np.full(len(order), -1, np.int64)
+    for row in order:
+        if star[row] < 0:
+            star[row] = row
+            for k in range(start[row], start[row + 1]):
+                if star[near[k]] < 0:
+                    star[near[k]] = row
+    return star
+
+
+@njit(cache=True, nogil=True)
+def _to_kept(row: Any, kept: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
+    """The similarity of each text to the one that stands for its group."""
+    made = np.ones(len(row))
+    for text in range(len(row)):
+        a, b = row[text], row[kept[text]]
+        if a != b:
+            made[text] = join.cosine(
+                start[a], start[a + 1], start[b], start[b + 1], rank, count, idf2, square[a] * square[b]
             )
-    types = {"similarity": pa.float64()}
-    made = pa.table(
-        {name: pa.array(values, types.get(name, pa.string())) for name, values in members.items()}
-    )
-    return made, tables.SCHEMAS["chains"].empty_table()
+    return made
+
+
+@njit(cache=True, nogil=True)
+def least_similar(rows: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
+    """The lowest similarity among these rows, and the first pair that has it; 1 if there is only one row."""
+    weakest, first, second = 1.0, 0, 0
+    for x in range(len(rows)):
+        for y in range(x + 1, len(rows)):
+            a, b = rows[x], rows[y]
+            alike = join.cosine(
+                start[a], start[a + 1], start[b], start[b + 1], rank, count, idf2, square[a] * square[b]
+            )
+            if alike < weakest or second == 0:
+                weakest, first, second = alike, x, y
+    return weakest, first, second

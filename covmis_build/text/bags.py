@@ -1,0 +1,379 @@
+"""Texts as bags of words: what scikit-learn's default tokeniser finds, counted in compiled code.
+
+A word is two or more word characters of the lower-cased text (`\\w\\w+`). Lower case and word characters come from
+one table with an entry for every code point, made from Python's own `str.lower` and `re`. Two letters do not fit a
+table: capital sigma, whose lower case depends on its neighbours, and dotted capital I, which becomes two characters;
+texts with these are lower-cased by Python first.
+
+Hashes only find candidates: two texts are the same, and two words are, when their bytes are.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numba import njit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+SMALL = 20_000
+"""Below this many texts a second thread costs more than it brings."""
+
+START, PRIME, SPREAD = (
+    np.uint64(0x9E3779B97F4A7C15),
+    np.uint64(0xC2B2AE3D27D4EB4F),
+    np.uint64(0xFF51AFD7ED558CCD),
+)
+B8, B29, B32 = np.uint64(8), np.uint64(29), np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
+
+
+@dataclass(frozen=True)
+class Bags:
+    """The distinct texts ("rows") and their words.
+
+    `row` is the row of each text and `copies` the number of texts of each row. The words of row r are
+    `term[start[r]:start[r + 1]]`, in no particular order, each `count` times. `documents` is, for each term, the
+    number of texts with it, and `rows_with` the number of rows.
+    """
+
+    row: NDArray[np.int64]
+    copies: NDArray[np.int64]
+    start: NDArray[np.int64]
+    term: NDArray[np.int32]
+    count: NDArray[np.int32]
+    documents: NDArray[np.int64]
+    rows_with: NDArray[np.int64]
+
+
+def bags(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> Bags:
+    """Count the words of texts: a sequence of strings, or an Arrow column, which is faster."""
+    data, offset = utf8(texts)
+    row, first = distinct(data, offset)
+    table = letters()
+    if len(first) < SMALL:
+        start, term, count, *_, hashes = _tokenise(data, offset, first, table)
+        terms = len(hashes)
+    else:
+        start, term, count, terms = _in_two_threads(data, offset, first, table)
+    copies = np.bincount(row, minlength=len(first))
+    documents, rows_with = _frequencies(start, term, copies, terms)
+    return Bags(row, copies, start, term, count, documents, rows_with)
+
+
+def utf8(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The texts as one buffer of UTF-8 and the offset of each, ready for the table of letters."""
+    if isinstance(texts, pa.ChunkedArray | pa.Array):
+        whole = texts.cast(pa.large_string())
+        column = whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
+        column = column if column.null_count == 0 else column.fill_null("")
+    else:
+        try:
+            column = pa.array(texts, pa.large_string())
+        except (
+            UnicodeEncodeError
+        ):  # half a surrogate pair: not Unicode, but in the wild and in Python strings
+            column = pa.array([text.encode("utf-8", "surrogatepass") for text in texts], pa.large_binary())
+    data, offset = _buffers(column)
+    special = pa.array(_special(data, offset))
+    if pc.any(special).as_py():
+        lowered = [
+            bytes(text).decode("utf-8", "surrogatepass").lower().encode("utf-8", "surrogatepass")
+            for text in column.cast(pa.large_binary()).filter(special).to_pylist()
+        ]
+        column = pc.replace_with_mask(
+            column.cast(pa.large_binary()), special, pa.array(lowered, pa.large_binary())
+        )
+        data, offset = _buffers(column)
+    return data, offset
+
+
+def _buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    _, places, data = column.buffers()
+    offset = np.frombuffer(places, np.int64, len(column) + 1, column.offset * 8)
+    return np.frombuffer(data if data is not None and data.size else b"\0", np.uint8), offset
+
+
+@functools.cache
+def letters() -> NDArray[np.int32]:
+    """For each code point its lower case if that is a word character, otherwise 0."""
+    points = np.arange(0x110000, dtype="<u4")
+    every = points.tobytes().decode("utf-32-le", "surrogatepass")
+    lower = every.replace("Σ", "σ").replace("İ", "i").lower()
+    word = np.zeros(0x110000, bool)
+    for run in re.finditer(r"\w+", every):
+        word[run.start() : run.end()] = True
+    low = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.int32)
+    return np.where(word[low], low, 0).astype(np.int32)
+
+
+def distinct(
+    data: NDArray[np.uint8], offset: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The row of each text, and the first text of each row: byte-identical texts share one."""
+    row: NDArray[np.int64]
+    first: NDArray[np.int64]
+    row, first = _distinct(data, offset)
+    return row, first
+
+
+def _in_two_threads(
+    data: NDArray[np.uint8], offset: NDArray[np.int64], first: NDArray[np.int64], table: NDArray[np.int32]
+) -> tuple[Any, Any, Any, int]:
+    """Each thread reads half of the rows into a vocabulary of its own; the second is renamed into the first."""
+    half = len(first) // 2
+    with ThreadPoolExecutor(2) as pool:
+        left, right = pool.map(
+            lambda part: _tokenise(data, offset, part, table), (first[:half], first[half:])
+        )
+    start, term, count, slots, pool_a, at_a, hashes_a = left
+    start_b, term_b, count_b, _, pool_b, at_b, hashes_b = right
+    name, terms = _rename(slots, pool_a, at_a, hashes_a, pool_b, at_b, hashes_b)
+    _apply(name, term_b)
+    return (
+        np.concatenate([start, start_b[1:] + start[-1]]),
+        np.concatenate([term, term_b]),
+        np.concatenate([count, count_b]),
+        int(terms),
+    )
+
+
+# Compiled: no Python objects, no interpreter lock.
+
+
+@njit(inline="always")
+def _mix(value: Any) -> Any:
+    value ^= value >> B32
+    value *= SPREAD
+    return value ^ (value >> B29)
+
+
+@njit(cache=True, nogil=True)
+def _distinct(data: Any, offset: Any) -> Any:
+    n = len(offset) - 1
+    size = 16
+    while size < 2 * n:
+        size *= 2
+    mask = np.uint64(size - 1)
+    slots = np.zeros(size, np.uint64)  # upper half: hash; lower half: row + 1
+    row, first = np.empty(n, np.int64), np.empty(n, np.int64)
+    rows = 0
+    for text in range(n):
+        begin, end = offset[text], offset[text + 1]
+        value = START ^ np.uint64(end - begin)
+        at = begin
+        while at + 8 <= end:  # eight bytes at a time
+            word = np.uint64(0)
+            for k in range(8):
+                word |= np.uint64(data[at + k]) << np.uint64(8 * k)
+            value = (value ^ word) * PRIME
+            value ^= value >> B29
+            at += 8
+        while at < end:
+            value = (value ^ np.uint64(data[at])) * PRIME
+            at += 1
+        value = _mix(value)
+        place = value & mask
+        while True:
+            found = slots[place]
+            if found == 0:
+                slots[place] = (value >> B32 << B32) | np.uint64(rows + 1)
+                first[rows], row[text] = text, rows
+                rows += 1
+                break
+            if found >> B32 == value >> B32:
+                other = np.int64(found & LOW) - 1
+                if _same(data, begin, end, data, offset[first[other]], offset[first[other] + 1]):
+                    row[text] = other
+                    break
+            place = (place + np.uint64(1)) & mask
+    return row, first[:rows].copy()
+
+
+@njit(inline="always")
+def _same(a: Any, begin_a: Any, end_a: Any, b: Any, begin_b: Any, end_b: Any) -> Any:
+    if end_a - begin_a != end_b - begin_b:
+        return False
+    for k in range(end_a - begin_a):
+        if a[begin_a + k] != b[begin_b + k]:
+            return False
+    return True
+
+
+@njit(inline="always")
+def _room(array: Any, needed: Any) -> Any:
+    """The array, or a longer copy."""
+    if needed <= len(array):
+        return array
+    longer = np.empty(max(needed, len(array) + len(array) // 2), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+@njit(cache=True, nogil=True)
+def _special(data: Any, offset: Any) -> Any:
+    """Which texts have a capital sigma (CE A3) or a dotted capital I (C4 B0)."""
+    found = np.zeros(len(offset) - 1, np.bool_)
+    for text in range(len(found)):
+        some = 0
+        for k in range(offset[text], offset[text + 1] - 1):
+            pair = np.uint16(data[k]) << 8 | data[k + 1]
+            some |= (pair == 0xCEA3) | (pair == 0xC4B0)
+        found[text] = some
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _tokenise(data: Any, offset: Any, texts: Any, table: Any) -> Any:
+    """The words of these texts, each text's counted, and the vocabulary."""
+    expected = 1024 + 16 * len(texts)
+    start = np.zeros(len(texts) + 1, np.int64)
+    term, count = np.empty(expected, np.int32), np.empty(expected, np.int32)
+    pool, at = np.empty(1024, np.uint8), np.zeros(1024, np.int64)  # the letters of each term
+    hashes, seen, entry_of = np.empty(1024, np.uint64), np.empty(1024, np.int64), np.empty(1024, np.int64)
+    slots = np.zeros(4096, np.uint64)  # upper half: hash; lower half: term + 1
+    letter, ends, values = np.empty(1024, np.uint8), np.zeros(512, np.int64), np.empty(512, np.uint64)
+    terms, entries = 0, 0
+    for number in range(len(texts)):
+        begin, end = offset[texts[number]], offset[texts[number] + 1]
+        most = (end - begin) // 2 + 2
+        letter, ends, values = _room(letter, 2 * (end - begin) + 8), _room(ends, most), _room(values, most)
+        words = _words(data, begin, end, table, letter, ends, values)
+        term, count = _room(term, entries + words), _room(count, entries + words)
+        pool, at = _room(pool, at[terms] + ends[words]), _room(at, terms + words + 1)
+        hashes, seen, entry_of = (
+            _room(hashes, terms + words), _room(seen, terms + words), _room(entry_of, terms + words)
+        )  # fmt: skip
+        while 2 * (terms + words) > len(slots):
+            slots = _wider(slots, hashes, terms)
+        mask = np.uint64(len(slots) - 1)
+        for k in range(words):
+            low, high, value = ends[k], ends[k + 1], values[k]
+            place = value & mask
+            while True:
+                found = slots[place]
+                word = np.int64(found & LOW) - 1
+                if found == 0:
+                    word = terms
+                    slots[place] = (value >> B32 << B32) | np.uint64(terms + 1)
+                    hashes[word], seen[word], at[word + 1] = value, -1, at[word] + high - low
+                    for one in range(high - low):
+                        pool[at[word] + one] = letter[low + one]
+                    terms += 1
+                    break
+                if found >> B32 == value >> B32 and _same(letter, low, high, pool, at[word], at[word + 1]):
+                    break
+                place = (place + np.uint64(1)) & mask
+            if seen[word] == number:
+                count[entry_of[word]] += 1
+            else:
+                seen[word], entry_of[word] = number, entries
+                term[entries], count[entries] = word, 1
+                entries += 1
+        start[number + 1] = entries
+    return start, term[:entries].copy(), count[:entries].copy(), slots, pool, at, hashes[:terms].copy()
+
+
+@njit(inline="always")
+def _words(data: Any, i: Any, end: Any, table: Any, letter: Any, ends: Any, values: Any) -> Any:
+    """The number of words of one text; their letters, where each ends, and their hashes go into the arrays.
+
+    Letters are kept as one byte below 128, or as three above: a code of our own that mixes up no two words.
+    """
+    words, top, length, value = 0, 0, 0, START
+    while i <= end:
+        one = np.int32(0)
+        if i < end:
+            one = np.int32(data[i])
+            i += 1
+            if one >= 128:
+                one, i = _decode(data, i - 1)
+            one = table[one]
+            if one >= 128:
+                letter[top], letter[top + 1] = 128 | (one >> 14), 128 | ((one >> 7) & 127)
+                top += 2
+            letter[top] = one if one < 128 else 128 | (one & 127)
+        else:
+            i += 1
+        if one:
+            value = (value ^ np.uint64(one)) * PRIME
+            length += 1
+            top += 1
+            continue
+        if length >= 2:
+            values[words] = _mix(value)
+            words += 1
+            ends[words] = top
+        top, length, value = ends[words], 0, START
+    return words
+
+
+@njit(inline="always")
+def _decode(data: Any, i: Any) -> Any:
+    """The code point of two to four bytes of UTF-8, and where the next one begins."""
+    byte = np.int32(data[i])
+    if byte < 0xE0:
+        return ((byte & 31) << 6) | (np.int32(data[i + 1]) & 63), i + 2
+    if byte < 0xF0:
+        return ((byte & 15) << 12) | ((np.int32(data[i + 1]) & 63) << 6) | (np.int32(data[i + 2]) & 63), i + 3
+    high = ((byte & 7) << 18) | ((np.int32(data[i + 1]) & 63) << 12)
+    return high | ((np.int32(data[i + 2]) & 63) << 6) | (np.int32(data[i + 3]) & 63), i + 4
+
+
+@njit(cache=True, nogil=True)
+def _wider(slots: Any, hashes: Any, terms: Any) -> Any:
+    wider = np.zeros(2 * len(slots), np.uint64)
+    mask = np.uint64(len(wider) - 1)
+    for word in range(terms):
+        place = hashes[word] & mask
+        while wider[place] != 0:
+            place = (place + np.uint64(1)) & mask
+        wider[place] = (hashes[word] >> B32 << B32) | np.uint64(word + 1)
+    return wider
+
+
+@njit(cache=True, nogil=True)
+def _rename(slots: Any, pool_a: Any, at_a: Any, hashes_a: Any, pool_b: Any, at_b: Any, hashes_b: Any) -> Any:
+    """For each term of b its number in a, or a new one."""
+    mask = np.uint64(len(slots) - 1)
+    name, terms = np.empty(len(hashes_b), np.int32), len(hashes_a)
+    for word in range(len(hashes_b)):
+        place, name[word] = hashes_b[word] & mask, -1
+        while slots[place] != 0:
+            other = np.int64(slots[place] & LOW) - 1
+            if slots[place] >> B32 == hashes_b[word] >> B32 and _same(
+                pool_b, at_b[word], at_b[word + 1], pool_a, at_a[other], at_a[other + 1]
+            ):
+                name[word] = other
+                break
+            place = (place + np.uint64(1)) & mask
+        if name[word] < 0:
+            name[word] = terms
+            terms += 1
+    return name, terms
+
+
+@njit(cache=True, nogil=True)
+def _apply(name: Any, term: Any) -> None:
+    for k in range(len(term)):
+        term[k] = name[term[k]]
+
+
+@njit(cache=True, nogil=True)
+def _frequencies(start: Any, term: Any, copies: Any, terms: Any) -> Any:
+    documents, rows_with = np.zeros(terms, np.int64), np.zeros(terms, np.int64)
+    for row in range(len(start) - 1):
+        for k in range(start[row], start[row + 1]):
+            documents[term[k]] += copies[row]
+            rows_with[term[k]] += 1
+    return documents, rows_with

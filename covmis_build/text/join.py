@@ -1,0 +1,402 @@
+"""The exact join: all pairs of bags of words whose TF-IDF cosine is above a threshold, or the groups they connect.
+
+Why no pair is lost. Let every row be ordered from its rarest term to its commonest, let `norm` be the length of
+what stands from a place on, and `rest` the length of what stands after it, all for vectors of length 1.
+
+1. The first term that two rows share splits both: everything they share stands from there on, so by
+   Cauchy-Schwarz their cosine is at most norm_a * norm_b. Both factors are at most 1; if the cosine is above t, both
+   are above t. So it is enough to list a row under its terms as long as norm > t (its prefix), and to compare the
+   rows of one list. Terms of a single row are in no list, but count in the row's length.
+2. Within a list, rows are sorted by norm: for a row, the others are visited until norm_a * norm_b <= t.
+3. The shared term itself is known: weight_a * weight_b + rest_a * rest_b <= t excludes the pair.
+4. A sketch holds, for each of 32 classes of terms, the row's length within that class, as a whole number of 1/255
+   rounded up: the sum of products over the classes is again at least the cosine (Cauchy-Schwarz in every class).
+5. A pair that shares an earlier term of both prefixes has been judged in that term's list and is passed over.
+6. What is left is decided by its cosine, in float64, rounded to 12 decimals.
+
+For groups, a pair that is already connected need not be judged; and once most of a list is one group, its members
+are compared with the others only.
+
+Bounds are kept in float32. They are products and sums of at most four positive numbers of at most 1, each off by a
+factor of at most 1 + 2**-24, with as many roundings: an error below 1e-6, the MARGIN by which every bound is looser.
+
+The cosine itself is summed in an order that depends on nothing but the two bags: terms in order of their document
+frequency, and those of equal frequency, which have equal idf, added up in whole numbers first. So it has the same
+bits whatever the order of texts and words, the number of threads, or the engine; and equal bags have cosine 1.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from covmis_build.text.bags import Bags
+
+MARGIN = 1e-6
+CLASSES = 32
+FEW = 20_000
+"""Below this many rows a second thread costs more than it brings."""
+
+Pairs = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"]
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Rows ready to be compared: terms from rare to common (those of a single row left out), and lengths.
+
+    `idf2` is the square of each rank's idf, `square` the squared length of each row, all its terms counted.
+    """
+
+    start: NDArray[np.int64]
+    rank: NDArray[np.int32]
+    count: NDArray[np.int32]
+    idf2: NDArray[np.float64]
+    square: NDArray[np.float64]
+    sketch: NDArray[np.uint8]
+
+
+def weigh(bags: Bags) -> Weighed:
+    """Order and weigh the words of all rows; idf is fitted on all texts."""
+    order = np.argsort(bags.documents, kind="stable")
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    idf2 = squared_idf(bags.documents[order], int(bags.copies.sum()))
+    shared = (bags.rows_with > 1)[order]
+    return Weighed(*_weigh(bags.start, bags.term, bags.count, rank, idf2, shared))
+
+
+def connected(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> NDArray[np.int64]:
+    """For each of these rows the smallest row (as its place in `rows`) that it is connected with."""
+    lists = _lists(weighed, rows, threshold)
+    steps = 2 if len(rows) >= FEW else 1
+    parents = [np.arange(len(rows)) for _ in range(steps)]
+    _scan_all(lists, weighed, threshold, parents, listing=False)
+    for other in parents[1:]:
+        _merge(parents[0], other)
+    _flatten(parents[0])
+    return parents[0]
+
+
+def pairs(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> Pairs:
+    """All pairs of these rows (as places in `rows`) above the threshold, with their similarity; in no order."""
+    lists = _lists(weighed, rows, threshold)
+    none = np.empty(0, np.int64)
+    found = _scan_all(lists, weighed, threshold, [none, none] if len(rows) >= FEW else [none], listing=True)
+    a, b, similarity = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return a, b, similarity
+
+
+def _scan_all(
+    lists: tuple[Any, ...],
+    weighed: Weighed,
+    threshold: float,
+    parents: list[NDArray[np.int64]],
+    *,
+    listing: bool,
+) -> list[Pairs]:
+    """Every list once; each thread takes its share of them and a union-find of its own."""
+    body = (weighed.start, weighed.rank, weighed.count, weighed.idf2, weighed.square, weighed.sketch)
+    steps = len(parents)
+
+    def scan(first: int) -> Pairs:
+        found: Pairs = _scan(first, steps, *lists, *body, threshold, parents[first], listing)
+        return found
+
+    if steps == 1:
+        return [scan(0)]
+    with ThreadPoolExecutor(steps) as pool:
+        return list(pool.map(scan, range(steps)))
+
+
+def _lists(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> tuple[Any, ...]:
+    """For each term the rows that have it in their prefix: place in `rows`, place in the row, weight, rest."""
+    made = _index(rows, weighed.start, weighed.rank, weighed.count, weighed.idf2, weighed.square, threshold)
+    return (rows, *made)
+
+
+# Compiled: no Python objects, no interpreter lock.
+
+
+@njit(cache=True, nogil=True)
+def squared_idf(documents: Any, texts: Any) -> Any:
+    """The square of ln((1 + texts) / (1 + documents)) + 1, which is scikit-learn's smoothed idf."""
+    made = np.empty(len(documents), np.float64)
+    for k in range(len(documents)):
+        idf = math.log((1.0 + texts) / (1.0 + documents[k])) + 1.0
+        made[k] = idf * idf
+    return made
+
+
+@njit(cache=True, nogil=True)
+def _weigh(start: Any, term: Any, count: Any, rank: Any, idf2: Any, shared: Any) -> Any:
+    rows = len(start) - 1
+    begin, kept = np.zeros(rows + 1, np.int64), 0
+    out_rank, out_count = np.empty(len(term), np.int32), np.empty(len(term), np.int32)
+    square, sketch = np.empty(rows, np.float64), np.zeros((rows, CLASSES), np.uint8)
+    mass, keys = np.zeros(CLASSES, np.float64), np.empty(64, np.int64)
+    for row in range(rows):
+        size = start[row + 1] - start[row]
+        if size > len(keys):
+            keys = np.empty(2 * size, np.int64)
+        for k in range(size):
+            at = start[row] + k
+            keys[k] = np.int64(rank[term[at]]) << 32 | np.int64(count[at])
+        _sort(keys, size)
+        total, run, last = 0.0, 0, 0.0
+        mass[:] = 0
+        for k in range(size):
+            place, times = keys[k] >> 32, keys[k] & 0xFFFFFFFF
+            value = idf2[place]
+            if value != last:
+                total, run, last = total + run * last, 0, value
+            run += times * times
+            if shared[place]:
+                out_rank[kept], out_count[kept] = place, times
+                kept += 1
+                mass[place % CLASSES] += times * times * value
+        square[row] = total + run * last
+        for k in range(CLASSES):
+            if mass[k]:
+                sketch[row, k] = min(255.0, math.sqrt(mass[k] / square[row]) * 255.0 + 1.0)
+        begin[row + 1] = kept
+    return begin, out_rank[:kept].copy(), out_count[:kept].copy(), idf2, square, sketch
+
+
+@njit(inline="always")
+def _sort(keys: Any, size: Any) -> None:
+    if size > 64:
+        keys[:size] = np.sort(keys[:size])
+        return
+    for k in range(1, size):
+        key, at = keys[k], k
+        while at > 0 and keys[at - 1] > key:
+            keys[at] = keys[at - 1]
+            at -= 1
+        keys[at] = key
+
+
+@njit(cache=True, nogil=True)
+def _index(rows: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any, threshold: Any) -> Any:
+    """Prefixes, in two passes: count each list, then fill it."""
+    fill = np.zeros(len(idf2) + 1, np.int64)
+    tail = np.empty(64, np.float64)
+    for turn in range(2):
+        if turn == 1:
+            begin = np.zeros(len(idf2) + 1, np.int64)
+            for k in range(len(idf2)):
+                begin[k + 1] = begin[k] + fill[k]
+            fill[:] = begin
+            whose, place = np.empty(begin[-1], np.int32), np.empty(begin[-1], np.int32)
+            weight, rest = np.empty(begin[-1], np.float32), np.empty(begin[-1], np.float32)
+        for number in range(len(rows)):
+            row = rows[number]
+            size = start[row + 1] - start[row]
+            if size >= len(tail):
+                tail = np.empty(2 * size, np.float64)
+            tail[size] = 0.0
+            for k in range(size - 1, -1, -1):  # from the end, so that small numbers are added first
+                at = start[row] + k
+                tail[k] = tail[k + 1] + idf2[rank[at]] * count[at] * count[at]
+            for k in range(size):
+                if math.sqrt(tail[k] / square[row]) <= threshold - MARGIN:
+                    break
+                at = start[row] + k
+                if turn == 1:
+                    slot = fill[rank[at]]
+                    whose[slot], place[slot] = number, k
+                    weight[slot] = count[at] * math.sqrt(idf2[rank[at]] / square[row])
+                    rest[slot] = math.sqrt(tail[k + 1] / square[row])
+                fill[rank[at]] += 1
+    return begin, whose, place, weight, rest
+
+
+@njit(inline="always")
+def find(parent: Any, one: Any) -> Any:
+    """The smallest member of its group, paths halved on the way."""
+    while parent[one] != one:
+        parent[one] = parent[parent[one]]
+        one = parent[one]
+    return one
+
+
+@njit(inline="always")
+def cosine(a: Any, end_a: Any, b: Any, end_b: Any, rank: Any, count: Any, idf2: Any, squares: Any) -> Any:
+    """The similarity of two rows from these places on, in the one order of summing, rounded to 12 decimals."""
+    total, run, last = 0.0, 0, 0.0
+    while a < end_a and b < end_b:
+        if rank[a] < rank[b]:
+            a += 1
+        elif rank[b] < rank[a]:
+            b += 1
+        else:
+            value = idf2[rank[a]]
+            if value != last:
+                total, run, last = total + run * last, 0, value
+            run += np.int64(count[a]) * np.int64(count[b])
+            a += 1
+            b += 1
+    return np.rint((total + run * last) / math.sqrt(squares) * 1e12) / 1e12
+
+
+@njit(cache=True, nogil=True)
+def _scan(
+    first: Any, steps: Any, rows: Any, begin: Any, whose: Any, place: Any, weight: Any, rest: Any,
+    start: Any, rank: Any, count: Any, idf2: Any, square: Any, sketch: Any,
+    threshold: Any, parent: Any, listing: Any,
+) -> Any:  # fmt: skip
+    """Judge the pairs of every list number `first`, `first + steps`, …: connect them in `parent`, or list them."""
+    bound = np.float32(threshold - MARGIN)
+    least = np.int32((threshold - MARGIN) * 255 * 255)
+    longest = 0
+    for term in range(first, len(begin) - 1, steps):
+        longest = max(longest, begin[term + 1] - begin[term])
+    who, at, root = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+    norm, own, after = (
+        np.empty(longest, np.float32),
+        np.empty(longest, np.float32),
+        np.empty(longest, np.float32),
+    )
+    classes = np.empty((longest, CLASSES), np.uint8)
+    order, everyone, others = np.empty(longest, np.int64), np.arange(longest), np.empty(longest, np.int64)
+    a_out, b_out, out = np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.float64)
+    found = 0
+    for term in range(first, len(begin) - 1, steps):
+        low, size = begin[term], begin[term + 1] - begin[term]
+        if size < 2 or (not listing and _one_group(parent, whose, low, size)):
+            continue
+        _longest_first(weight, rest, low, size, norm, order)
+        for k in range(size):
+            entry = low + order[k]
+            who[k], at[k], own[k], after[k] = whose[entry], place[entry], weight[entry], rest[entry]
+            for c in range(CLASSES):
+                classes[k, c] = sketch[rows[who[k]], c]
+            if not listing:
+                root[k] = find(parent, who[k])
+        majority, n_others, check = -1, 0, 16
+        for i in range(size - 1):
+            if not listing and i == check:
+                check *= 2
+                majority = _majority(parent, root, size)
+                n_others = 0
+                for k in range(i, size):
+                    if root[k] != majority:
+                        others[n_others] = k
+                        n_others += 1
+                if n_others == 0:
+                    break
+            candidates, k, end = everyone, i + 1, size
+            if majority >= 0 and find(parent, root[i]) == find(parent, majority):
+                candidates, k, end = others, 0, n_others
+            while k < end:
+                j = candidates[k]
+                k += 1
+                if j <= i:
+                    continue
+                if norm[i] * norm[j] <= bound:
+                    break
+                if own[i] * own[j] + after[i] * after[j] <= bound or (not listing and root[i] == root[j]):
+                    continue
+                overlap = np.int32(0)
+                for c in range(CLASSES):
+                    overlap += np.int32(classes[i, c]) * np.int32(classes[j, c])
+                if overlap <= least:
+                    continue
+                if not listing:
+                    root[i], root[j] = find(parent, who[i]), find(parent, who[j])
+                    if root[i] == root[j]:
+                        continue
+                a, b = rows[who[i]], rows[who[j]]
+                from_a, from_b = start[a] + at[i], start[b] + at[j]
+                if _share(rank, start[a], from_a, start[b], from_b):
+                    continue
+                alike = cosine(
+                    from_a, start[a + 1], from_b, start[b + 1], rank, count, idf2, square[a] * square[b]
+                )
+                if alike <= threshold:
+                    continue
+                if listing:
+                    if found == len(out):
+                        a_out, b_out, out = _twice(a_out), _twice(b_out), _twice(out)
+                    a_out[found], b_out[found], out[found] = who[i], who[j], alike
+                    found += 1
+                else:
+                    smaller = min(root[i], root[j])
+                    parent[root[i]] = parent[root[j]] = smaller
+                    root[i] = root[j] = smaller
+    return a_out[:found].copy(), b_out[:found].copy(), out[:found].copy()
+
+
+@njit(inline="always")
+def _longest_first(weight: Any, rest: Any, low: Any, size: Any, norm: Any, order: Any) -> None:
+    """The entries of a list in the order of their norms, the longest first."""
+    for k in range(size):
+        entry = low + k
+        key, at = np.sqrt(weight[entry] * weight[entry] + rest[entry] * rest[entry]), k
+        while size <= 64 and at > 0 and norm[at - 1] < key:
+            norm[at], order[at] = norm[at - 1], order[at - 1]
+            at -= 1
+        norm[at], order[at] = key, k
+    if size > 64:
+        order[:size] = np.argsort(-norm[:size])
+        norm[:size] = norm[:size][order[:size]]
+
+
+@njit(inline="always")
+def _twice(array: Any) -> Any:
+    longer = np.empty(2 * len(array), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+@njit(inline="always")
+def _share(rank: Any, a: Any, end_a: Any, b: Any, end_b: Any) -> Any:
+    while a < end_a and b < end_b:
+        if rank[a] == rank[b]:
+            return True
+        if rank[a] < rank[b]:
+            a += 1
+        else:
+            b += 1
+    return False
+
+
+@njit(inline="always")
+def _one_group(parent: Any, whose: Any, low: Any, size: Any) -> Any:
+    group = find(parent, whose[low])
+    for k in range(low + 1, low + size):
+        if find(parent, whose[k]) != group:
+            return False
+    return True
+
+
+@njit(inline="always")
+def _majority(parent: Any, root: Any, size: Any) -> Any:
+    """The group that more than half of the list belongs to, if there is one (Boyer and Moore); roots renewed."""
+    votes, winner = 0, np.int64(-1)
+    for k in range(size):
+        root[k] = find(parent, root[k])
+        if votes == 0:
+            winner = root[k]
+        votes += 1 if root[k] == winner else -1
+    return winner
+
+
+@njit(cache=True, nogil=True)
+def _merge(parent: Any, other: Any) -> None:
+    for one in range(len(parent)):
+        a, b = find(parent, one), find(parent, find(other, one))
+        parent[max(a, b)] = min(a, b)
+
+
+@njit(cache=True, nogil=True)
+def _flatten(parent: Any) -> None:
+    for one in range(len(parent)):
+        parent[one] = find(parent, one)
