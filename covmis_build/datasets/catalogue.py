@@ -90,7 +90,7 @@ DATASETS: tuple[Dataset, ...] = (
         terms=X_TERMS,
         source="https://github.com/yanfangh/covid-rumor-stance, data/, at c5f5e6d97caf57467091cf06ea7dbcd65b446732",
         instructions="Clone the repository and copy data/covmis_stance.csv to covmis/.",
-        citation="Hou, van der Putten and Verberne 2022. The COVMis-Stance Dataset. arXiv:2204.02000.",
+        citation="Hou, van der Putten and Verberne 2022. The COVMis-Stance Dataset: Stance Detection on Twitter for COVID-19 Misinformation. arXiv:2204.02000.",
         notes=(
             "Only final labels are public; 604 posts found through a fact-check's URL were labelled automatically.",
             "Times follow from the posts' ids.",

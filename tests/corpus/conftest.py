@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import pandas as pd
 import pytest
 
 from covmis_build import keyed, options
+from covmis_build.corpus.facts import Facts, Round
 
 HOSTILE = [
     '=HYPERLINK("http://evil.example","x")',
@@ -58,3 +62,42 @@ def made_frozen(claims: int = 4, per_claim: int = 8) -> tuple[pd.DataFrame, pd.D
 @pytest.fixture
 def gold_and_frozen() -> tuple[pd.DataFrame, pd.DataFrame]:
     return made_frozen()
+
+
+@dataclass(frozen=True)
+class Step:
+    keeps: str
+    claims: int
+    pairs: int | None
+    dropped_pairs: int | None
+    reasons: dict[str, int]
+
+
+FLOW = (
+    Step("in the claim list", 6, None, None, {}),
+    Step("matched in the archive", 5, 400, 100, {"no query matches the text": 100}),
+    Step("in the study's languages", 5, 350, 50, {"language: <b>de</b>": 30, "undetermined": 20}),
+    Step("drawn", 4, 32, 318, {"not drawn": 318}),
+)
+
+
+def made_facts(title: str = "Vaccine rumours, simulated", **changes: Any) -> Facts:
+    kappa = {"name": "Cohen's kappa", "value": 0.671, "low": 0.6, "high": 0.74}
+    rounds = [
+        Round(
+            "001", False, 2, 16, 12, {"kappa": kappa, "raw_agreement": {"value": 0.8}}, "3f2a91c0", "9" * 64
+        ),
+        Round("002", False, 2, 16, 12, {}, "3f2a91c0", ""),
+        Round("003", True, 1, 1, 1, {}, "", ""),
+    ]
+    given: dict[str, Any] = {
+        "title": title, "date": "2026-11-21", "version": "0.1.0", "flow": FLOW, "rounds": rounds, "overall": {"kappa": kappa},
+        "left_out": {"pilot": 1, "purged": 2, "no gold label": 2}, "audit": {"audited": 2, "changed": 1},
+        "platforms": {"X": 28}, "period": ("2020-01-03", "2020-09-03"), "annotators": 2,
+    }  # fmt: skip
+    return Facts(**{**given, **changes})
+
+
+@pytest.fixture
+def facts() -> Facts:
+    return made_facts()

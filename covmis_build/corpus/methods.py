@@ -1,0 +1,122 @@
+"""Two paragraphs for a paper's methods section with the release's own numbers, and the references they need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from covmis_build.corpus.words import KINDS, count, interval, label_counts, listed, markdown, share
+
+if TYPE_CHECKING:
+    from covmis_build.corpus.facts import Facts
+    from covmis_build.corpus.statistics import Statistics
+
+REFERENCES = {
+    "hou2022covmis": """@misc{hou2022covmis,
+  title = {The {COVMis-Stance} Dataset: Stance Detection on {Twitter} for {COVID-19} Misinformation},
+  author = {Hou, Yanfang and van der Putten, Peter and Verberne, Suzan},
+  year = {2022},
+  eprint = {2204.02000},
+  archivePrefix = {arXiv}
+}""",
+    "horvitz1952generalization": """@article{horvitz1952generalization,
+  title = {A Generalization of Sampling Without Replacement From a Finite Universe},
+  author = {Horvitz, Daniel G. and Thompson, Donovan J.},
+  journal = {Journal of the American Statistical Association},
+  volume = {47}, number = {260}, pages = {663--685}, year = {1952}
+}""",
+    "cohen1960coefficient": """@article{cohen1960coefficient,
+  title = {A Coefficient of Agreement for Nominal Scales},
+  author = {Cohen, Jacob},
+  journal = {Educational and Psychological Measurement},
+  volume = {20}, number = {1}, pages = {37--46}, year = {1960}
+}""",
+    "fleiss1971measuring": """@article{fleiss1971measuring,
+  title = {Measuring Nominal Scale Agreement Among Many Raters},
+  author = {Fleiss, Joseph L.},
+  journal = {Psychological Bulletin},
+  volume = {76}, number = {5}, pages = {378--382}, year = {1971}
+}""",
+}
+BY_NAME = {"Cohen's kappa": "cohen1960coefficient", "Fleiss' kappa": "fleiss1971measuring"}
+
+
+def methods(facts: Facts, numbers: Statistics) -> str:
+    """methods.md: collection and sampling in one paragraph, annotation in the next, then BibTeX."""
+    kappa = facts.overall.get("kappa") or {}
+    needed = ["hou2022covmis", "horvitz1952generalization"]
+    if interval(kappa) and kappa.get("name") in BY_NAME:
+        needed.append(BY_NAME[kappa["name"]])
+    references = "\n\n".join(REFERENCES[one] for one in needed)
+    return (
+        f"# Methods: {markdown(facts.title)}\n\n{markdown(_collection(facts))}\n\n"
+        f"{markdown(_annotation(facts, numbers))}\n\n## References\n\n```bibtex\n{references}\n\n{_own(facts)}\n```\n"
+    )
+
+
+def _collection(facts: Facts) -> str:
+    cleaning, sampling = facts.cleaning, facts.sampling
+    found = next((step for step in facts.flow if step.pairs is not None), None)
+    cleaned = next((step for step in reversed(facts.flow) if step.keeps != "drawn"), None)
+    sentences = [
+        "The posts are simulated." if facts.simulated else "",
+        f"Following Hou et al. (2022), posts were retrieved for each claim with queries of the kinds {listed(KINDS.values())}.",
+        f"The queries found {count(found.pairs or 0, 'pair')} of claim and post for {count(found.claims, 'claim')}."
+        if found
+        else "",
+        f"We kept posts in the languages {listed(cleaning.languages)} with at least {count(cleaning.minimum_words, 'word')}, "
+        f"one post of each group with a TF-IDF cosine above {cleaning.similarity:g}, and claims with at least "
+        f"{count(cleaning.minimum_posts, 'post')}"
+        + (
+            f", which left {count(cleaned.pairs or 0, 'pair')} for {count(cleaned.claims, 'claim')}."
+            if cleaned
+            else "."
+        ),
+        (
+            f"From these we drew a {'Poisson' if sampling.design == 'poisson' else 'two-phase'} sample that expects "
+            f"{sampling.per_claim} posts a claim, at least {sampling.per_kind} of each kind where there are so many; the corpus "
+            "gives each post's inclusion probability, and estimates weight by its inverse (Horvitz and Thompson, 1952)."
+        ),
+    ]
+    return " ".join(one for one in sentences if one)
+
+
+def _annotation(facts: Facts, numbers: Statistics) -> str:
+    total = numbers.by_kind.iloc[-1]
+    kappa = facts.overall.get("kappa") or {}
+    found = interval(kappa)
+    people = count(facts.annotators or len(facts.annotation.annotators), "annotator")
+    counted = [one for one in facts.rounds if not one.pilot]
+    rules = listed(f"{label} for {KINDS.get(kind, kind)}" for kind, label in facts.labels.automatic.items())
+    sentences = [
+        (
+            f"{people[:1].upper()}{people[1:]} labelled the posts in {count(len(counted), 'round')} of up to "
+            f"{count(facts.annotation.claims_per_round, 'claim')}, {count(facts.annotation.per_item, 'person', 'people')} each "
+            f"post, independently of each other, with the labels {listed(facts.labels.values)}."
+        ),
+        f"{kappa.get('name')} on these labels is {found}." if found else "",
+        "Disagreements were discussed after each round; where no agreement was reached, a third person decided.",
+        f"{count(int(total['automatic']), 'label')} ({share(int(total['automatic']), numbers.rows)}) were set by rule: {rules}."
+        if int(total["automatic"])
+        else "",
+        f"People judged {count(facts.audit['audited'], 'post')} with such labels without knowing it, and gave "
+        f"{facts.audit['changed']:,} of them another label."
+        if facts.audit.get("audited")
+        else "",
+        (
+            f"The corpus has {count(numbers.rows, 'post')} on {count(numbers.claims, 'claim')}: "
+            f"{label_counts(numbers.labels, {name: int(total[name]) for name in numbers.labels})}."
+        ),
+    ]
+    return " ".join(one for one in sentences if one)
+
+
+def _own(facts: Facts) -> str:
+    """An entry for this release; braces and backslashes of the title cannot leave theirs."""
+    from covmis_build.report.page import latex_escape
+
+    return (
+        "@misc{this_corpus,\n"
+        f"  title = {{{latex_escape(facts.title)}}},\n"
+        f"  year = {{{facts.date[:4]}}},\n"
+        f"  note = {{Made with covmis {latex_escape(facts.version)} on {facts.date}}}\n}}"
+    )
