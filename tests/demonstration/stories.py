@@ -240,11 +240,14 @@ def message(world: World, claim: Claim, stance: str, time: int) -> Post:
     """An English post: words of its own, a link to the news or to a check, a title, an answer, a quotation."""
     chance, more = world.chance, {}
     links: tuple[Link, ...] = ()
+    claims = [claim.claim_id]
     fate = chance.random()
     beside = CLAIMS[claim.claim_id]["beside"]
     if fate < 0.2:
         stance = "against" if chance.happens(0.95) else "favor"
-        links = (world.link(chance.pick(claim.checks), "Checked: " + clause(claim.claim_id, chance)),)
+        page = chance.pick(claim.checks)
+        links = (world.link(page, "Checked: " + clause(claim.claim_id, chance)),)
+        claims = [one.claim_id for one in world.claims if page in one.checks]
         core = say(chance.pick(PHRASES["against"]["checks"]), chance)
         if stance == "favor":
             core = "[Paid|Bought] checkers say no, so it must be true"
@@ -272,7 +275,7 @@ def message(world: World, claim: Claim, stance: str, time: int) -> Post:
             more, links = {"quotes": other}, (*links, status)
     text = assembled(world, front, core, stance, links)
     language = "und" if chance.happens(0.01) else "en"
-    return world.post(time, text, language, links=links, stances={claim.claim_id: stance}, **more)
+    return world.post(time, text, language, links=links, stances=dict.fromkeys(claims, stance), **more)
 
 
 def assembled(world: World, front: str, core: str, stance: str, links: tuple[Link, ...]) -> str:
