@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from covmis_build.claims.edits import accept, merge, split
     from covmis_build.claims.fact_check import search_fact_checks
-    from covmis_build.claims.lint import lint
+    from covmis_build.claims.linting import lint
     from covmis_build.claims.reading import GivenPosts, claims_csv, given_posts, read_claims
-    from covmis_build.claims.select import select
+    from covmis_build.claims.selection import Selection, select
 
 __all__ = [
     "GivenPosts",
+    "Selection",
     "accept",
     "claims_csv",
     "given_posts",
@@ -26,9 +27,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "accept": "edits", "merge": "edits", "split": "edits", "search_fact_checks": "fact_check", "lint": "lint",
+    "accept": "edits", "merge": "edits", "split": "edits", "search_fact_checks": "fact_check", "lint": "linting",
     "GivenPosts": "reading", "claims_csv": "reading", "given_posts": "reading", "read_claims": "reading",
-    "select": "select",
+    "select": "selection", "Selection": "selection",
 }  # fmt: skip
 
 

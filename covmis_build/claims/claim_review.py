@@ -32,7 +32,7 @@ def claims(path: Path, *, google: bool) -> list[dict[str, Any]]:
     """One claim for each text that was reviewed; several reviews of it bring several fact-check addresses."""
     documents = _documents(path)
     return merged(
-        facts for one in documents for facts in (_google(one) if google else _schema_org(one, path))
+        facts for one in documents for facts in (google_reviews(one) if google else _schema_org(one, path))
     )
 
 
@@ -84,7 +84,7 @@ def _answers(document: Any) -> Iterator[dict[str, Any]]:
         )
 
 
-def _google(document: Any) -> Iterator[dict[str, Any]]:
+def google_reviews(document: Any) -> Iterator[dict[str, Any]]:
     """Claims of `claims:search`, or of a list of such pages."""
     for one in _answers(document):
         reviews = [review for review in one["claimReview"] if isinstance(review, dict)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from covmis_build.queries.build import build_queries
     from covmis_build.queries.index import Index, open_index
-    from covmis_build.queries.suggest import suggest
+    from covmis_build.queries.suggesting import suggest
     from covmis_build.text.expression import Expression, parse
     from covmis_build.text.urls import canonical_url
 
@@ -18,7 +18,7 @@ _HOMES = {
     "build_queries": "covmis_build.queries.build",
     "Index": "covmis_build.queries.index",
     "open_index": "covmis_build.queries.index",
-    "suggest": "covmis_build.queries.suggest",
+    "suggest": "covmis_build.queries.suggesting",
     "Expression": "covmis_build.text.expression",
     "parse": "covmis_build.text.expression",
     "canonical_url": "covmis_build.text.urls",

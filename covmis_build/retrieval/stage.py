@@ -8,9 +8,8 @@ of files and lines, the number of processes and the engine; where a post was fou
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from covmis_build.retrieval import kernels, streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import pandas as pd
 
@@ -201,7 +201,7 @@ SELECT claim_id, post_id, query_id, kind, verified, matched, reason, repost_of F
 
 
 def _moment(text: str, name: str) -> str:
-    """A day or time of the settings as tables write times: a day begins at midnight, UTC."""
+    """A day or time of the settings as tables write times; a day is meant whole: the last one is inside."""
     if not text:
         return ""
     try:
@@ -211,6 +211,8 @@ def _moment(text: str, name: str) -> str:
             f"[retrieval] {name} is '{text}'", remedy="Write a date such as 2020-04-30"
         ) from None
     when = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    if name == "until":
+        when += timedelta(days=1) if len(text) == len("2020-04-30") else timedelta(seconds=1)
     return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

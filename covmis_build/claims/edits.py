@@ -1,0 +1,135 @@
+"""Changing a claim list so that it stays told where each claim comes from; ids are never used again.
+
+`edits` of a claim has one line for each change: the rule, and what stood there before.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import string
+from typing import TYPE_CHECKING, Any
+
+from covmis_build import tables
+from covmis_build.errors import InputError
+from covmis_build.text.urls import canonical_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
+
+LISTED = ("keywords", "titles", "news_urls", "fact_check_urls")
+
+
+def split(claims: pd.DataFrame, claim_id: str, texts: Sequence[str]) -> pd.DataFrame:
+    """The list with one claim split into several (A.1): `12` becomes `12a`, `12b`, each with its queries' sources.
+
+    Keywords are not copied: they belonged to the whole.
+    """
+    at = _row(claims, claim_id)
+    if len(texts) < 2 or not all(text.strip() for text in texts):
+        raise InputError(f"claim {claim_id}: splitting takes at least two texts")
+    used = used_ids(claims)
+    fresh = (letters for letters in _letters() if f"{claim_id}{letters}" not in used)
+    old = claims.iloc[at].to_dict()
+    note = f"split from {claim_id}: {old['text']}"
+    parts = [
+        {
+            **old,
+            "claim_id": f"{claim_id}{next(fresh)}",
+            "text": " ".join(text.split()),
+            "keywords": [],
+            "edits": [*old["edits"], note],
+        }
+        for text in texts
+    ]
+    return _joined(claims, [*_rows(claims)[:at], *parts, *_rows(claims)[at + 1 :]])
+
+
+def merge(claims: pd.DataFrame, claim_ids: Sequence[str], text: str = "") -> pd.DataFrame:
+    """The list with several claims merged into the one of them that stands first; it keeps its id."""
+    places = sorted({_row(claims, one) for one in claim_ids})
+    if len(places) < 2:
+        raise InputError("merging takes at least two claims")
+    rows = _rows(claims)
+    first, others = rows[places[0]], [rows[at] for at in places[1:]]
+    merged = {**first, "text": " ".join(text.split()) or first["text"]}
+    for name in LISTED:
+        known: dict[str, str] = {}
+        for value in itertools.chain(first[name], *(one[name] for one in others)):
+            known.setdefault((canonical_url(value) or value) if name.endswith("urls") else value, value)
+        merged[name] = list(known.values())
+    days = [one["first_seen"] for one in (first, *others) if one["first_seen"]]
+    merged["first_seen"] = min(days, default="")
+    merged["edits"] = [*first["edits"]]
+    if merged["text"] != first["text"]:
+        merged["edits"].append(f"merge: was {first['text']}")
+    for one in others:
+        merged["edits"] += [*one["edits"], f"merged {one['claim_id']}: {one['text']}"]
+    gone = set(places[1:])
+    return _joined(
+        claims, [merged if at == places[0] else row for at, row in enumerate(rows) if at not in gone]
+    )
+
+
+def accept(claims: pd.DataFrame, findings: pd.DataFrame, chosen: Sequence[str]) -> pd.DataFrame:
+    """The list with the proposals of these findings carried out, each recorded with what stood there before."""
+    known = {str(row["finding"]): row for row in findings.to_dict("records")}
+    for name in chosen:
+        if name not in known:
+            raise InputError(f"no finding is called '{name}'", remedy="See `covmis claims lint`")
+        finding = known[name]
+        if not finding["proposal"]:
+            raise InputError(
+                f"the finding {name} proposes nothing that could be accepted",
+                remedy="Edit queries/claims.csv by hand",
+            )
+        claims = _accepted(claims, finding)
+    return claims
+
+
+def _accepted(claims: pd.DataFrame, finding: dict[Any, Any]) -> pd.DataFrame:
+    claim_id, rule, proposal = str(finding["claim_id"]), finding["rule"], str(finding["proposal"])
+    if rule == "split":
+        return split(claims, claim_id, proposal.split("\n"))
+    if rule == "merge":
+        return merge(claims, [claim_id, *proposal.split("\n")])
+    at = _row(claims, claim_id)
+    rows = _rows(claims)
+    rows[at] = {
+        **rows[at],
+        "text": proposal,
+        "edits": [*rows[at]["edits"], f"{rule}: was {rows[at]['text']}"],
+    }
+    return _joined(claims, rows)
+
+
+def used_ids(claims: pd.DataFrame) -> set[str]:
+    """Every id that a claim has or once had."""
+    past = (
+        re.match(r"(?:split from|merged) ([^:\s]+):", edit) for edits in claims["edits"] for edit in edits
+    )
+    return {*claims["claim_id"], *(found[1] for found in past if found)}
+
+
+def _row(claims: pd.DataFrame, claim_id: str) -> int:
+    for at, one in enumerate(claims["claim_id"]):
+        if one == claim_id:
+            return at
+    raise InputError(f"no claim has the id {claim_id}")
+
+
+def _letters() -> Iterator[str]:
+    for length in itertools.count(1):
+        yield from map("".join, itertools.product(string.ascii_lowercase, repeat=length))
+
+
+def _rows(claims: pd.DataFrame) -> list[dict[str, Any]]:
+    return [dict(row) for row in claims.to_dict("records")]  # type: ignore[arg-type]
+
+
+def _joined(claims: pd.DataFrame, rows: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return tables.frame(tables.conform(pd.DataFrame(rows, columns=claims.columns), "claims"))

@@ -1,0 +1,51 @@
+"""Choosing the claims with most posts (A.1: the 200 items with most posts retrieved through titles and URLs)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from covmis_build import tables
+from covmis_build.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COUNTED = ("title", "news_url", "fact_check_url")
+
+
+class Selection(NamedTuple):
+    """The claim list with `selected` set, and how it came about: claim_id, posts, rank, selected, tied."""
+
+    claims: pd.DataFrame
+    counts: pd.DataFrame
+
+
+def select(claims: pd.DataFrame, hits: pd.DataFrame, top: int) -> Selection:
+    """The `top` claims by distinct posts found through titles and addresses.
+
+    Claims with equal counts are taken in the order of the list; those that share the count of the last one taken
+    are marked as tied, so that the report can say that the choice among them was only that.
+    """
+    import pandas as pd
+
+    if top < 1:
+        raise InputError("--top must be at least 1")
+    counted = hits[hits["kind"].isin(COUNTED)].groupby("claim_id")["post_id"].nunique()
+    ids = list(claims["claim_id"])
+    posts = [int(counted.get(one, 0)) for one in ids]
+    order = sorted(range(len(ids)), key=lambda at: (-posts[at], at))
+    rank = {at: place for place, at in enumerate(order, start=1)}
+    taken = set(order[:top])
+    last = posts[order[min(top, len(order)) - 1]] if order else 0
+    tied = sum(count == last for count in posts) > sum(posts[at] == last for at in taken)
+    counts = pd.DataFrame(
+        {
+            "claim_id": ids,
+            "posts": posts,
+            "rank": [rank[at] for at in range(len(ids))],
+            "selected": [at in taken for at in range(len(ids))],
+            "tied": [tied and count == last for count in posts],
+        }
+    ).sort_values("rank", ignore_index=True)
+    chosen = claims.assign(selected=[at in taken for at in range(len(ids))])
+    return Selection(tables.frame(tables.conform(chosen, "claims")), counts)
