@@ -41,12 +41,14 @@ MissingOption = Annotated[
 ]
 IdOption = Annotated[str, typer.Option("--id", metavar="COLUMN", help="The column of ids (default: found).")]
 ClustersOption = Annotated[
-    str, typer.Option(metavar="COLUMN", help="Resample by this column (default: claim_id if gold has it; none).")
+    str,
+    typer.Option(metavar="COLUMN", help="Resample by this column (default: claim_id if gold has it; none)."),
 ]
 ReplicatesOption = Annotated[int, typer.Option(min=0, help="Bootstrap replicates; 0 for no intervals.")]
 SeedOption = Annotated[int, typer.Option(help="The seed of all chance.")]
 OutOption = Annotated[
-    list[Path] | None, typer.Option("--out", metavar="FILE", help="Write .html, .csv, .json or .tex; repeatable.")
+    list[Path] | None,
+    typer.Option("--out", metavar="FILE", help="Write .html, .csv, .json or .tex; repeatable."),
 ]
 CLAIMS = ("claim_id", "mid", "event", "misconception_id")
 
@@ -56,7 +58,9 @@ def score(  # noqa: PLR0913, PLR0917 - the options of a command
     gold: GoldArgument,
     systems: SystemsArgument,
     labels: LabelsOption = "",
-    measures: Annotated[str, typer.Option(metavar="A,B", help="Measures (default: all whose needs are met).")] = "",
+    measures: Annotated[
+        str, typer.Option(metavar="A,B", help="Measures (default: all whose needs are met).")
+    ] = "",
     order: OrderOption = "",
     poles: PolesOption = "",
     class_weights: WeightsOption = "",
@@ -65,10 +69,16 @@ def score(  # noqa: PLR0913, PLR0917 - the options of a command
     id_column: IdOption = "",
     clusters: ClustersOption = "",
     probabilities: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Inclusion probabilities (default: p_sample if gold has it; none).")
+        str,
+        typer.Option(
+            metavar="COLUMN", help="Inclusion probabilities (default: p_sample if gold has it; none)."
+        ),
     ] = "",
     by: Annotated[
-        str, typer.Option(metavar="A,B", help="Also by these columns of gold; month and year come from created_at.")
+        str,
+        typer.Option(
+            metavar="A,B", help="Also by these columns of gold; month and year come from created_at."
+        ),
     ] = "",
     replicates: ReplicatesOption = 2000,
     level: Annotated[float, typer.Option(min=0.5, max=0.999, help="The intervals' level.")] = 0.95,
@@ -133,7 +143,9 @@ def compare(  # noqa: PLR0913, PLR0917 - the options of a command
     gold: GoldArgument,
     systems: SystemsArgument,
     measure: Annotated[str, typer.Option(help="The measure to compare in.")] = "macro_f1",
-    test: Annotated[str, typer.Option(help="bootstrap, randomisation, tukey, or welch (over runs).")] = "bootstrap",
+    test: Annotated[
+        str, typer.Option(help="bootstrap, randomisation, tukey, or welch (over runs).")
+    ] = "bootstrap",
     labels: LabelsOption = "",
     order: OrderOption = "",
     poles: PolesOption = "",
@@ -190,6 +202,199 @@ def compare(  # noqa: PLR0913, PLR0917 - the options of a command
         grid([[name, *square.loc[name]] for name in square.index], ["", *square.columns])
     for line in table["sentence"]:
         say(line)
+    _written(out)
+
+
+@app.command()
+def meta(  # noqa: PLR0913, PLR0917 - the options of a command
+    gold: GoldArgument,
+    systems: SystemsArgument,
+    labels: LabelsOption = "",
+    measures: Annotated[str, typer.Option(metavar="A,B", help="Measures (default: all whose needs are met).")] = "",
+    order: OrderOption = "",
+    poles: PolesOption = "",
+    class_weights: WeightsOption = "",
+    undefined: UndefinedOption = "zero",
+    missing: MissingOption = "refuse",
+    id_column: IdOption = "",
+    trials: Annotated[int, typer.Option(min=2, help="Random halves, for consistency.")] = 1000,
+    replicates: Annotated[int, typer.Option(min=1, help="Replicates of the test.")] = 2000,
+    seed: SeedOption = 0,
+    study: StudyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Evaluate the measures themselves: similarity, consistency, and whether they tell the classes apart.
+
+    Example: covmis evaluate meta gold.csv a.csv b.csv c.csv --order favor,neither,against
+    """
+    from covmis_build.evaluation import meta as evaluated
+
+    data = _Input(gold, systems, id_column, labels, order, poles, study)
+    found = evaluated(
+        data.gold,
+        data.systems,
+        labels=data.labels,
+        measures=_words(measures) or None,
+        order=data.order,
+        poles=data.poles,
+        class_weights=_weights(class_weights),
+        undefined=undefined,  # type: ignore[arg-type]
+        missing=missing,  # type: ignore[arg-type]
+        trials=trials,
+        replicates=replicates,
+        seed=seed,
+    )
+    if as_json:
+        emit_json(found.to_dict())
+        return
+    for title, table in (
+        (f"Similarity: tau-b of the rankings of {found.systems} systems", found.similarity),
+        (f"Consistency: mean tau-b over {trials:,} random halves", found.consistency),
+        ("Differences in consistency (randomised Tukey HSD)", found.tests),
+        ("Class distinguishing: tau-b with the ranking after merging two classes (low = it tells)", found.distinguishing),
+    ):
+        say("", title)
+        grid(table.itertuples(index=False, name=None), list(table.columns))
+
+
+@app.command()
+def split(  # noqa: PLR0913, PLR0917 - the options of a command
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The items: FILE or FILE:COLUMN of labels.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.csv", help="Where the parts go: one row per item.")],
+    scheme: Annotated[
+        str, typer.Option(help="random, chronological, stratified_chronological, or leave_one_out.")
+    ] = "random",
+    fractions: Annotated[str, typer.Option(help="Train, dev and test.")] = "0.7,0.1,0.2",
+    cuts: Annotated[str, typer.Option(metavar="A,B", help="Where dev and test begin: positions or times.")] = "",
+    folds: Annotated[int, typer.Option(min=1, help="Folds of the random scheme; 1 for a single division.")] = 5,
+    id_column: IdOption = "",
+    time: Annotated[str, typer.Option(metavar="COLUMN", help="Times (default: found, or from post ids).")] = "",
+    group: Annotated[str, typer.Option(metavar="COLUMN", help="What leave_one_out leaves out.")] = "",
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Divide items into train, dev and test: at random, in time, or by claim.
+
+    Example: covmis evaluate split corpus.csv --scheme chronological --out parts.csv
+    """
+    from covmis_build import storage
+    from covmis_build.evaluation import splits
+    from covmis_build.evaluation.splitting import identities
+
+    _, data = _read(file, id_column)
+    parts = splits(
+        data.table,
+        scheme=scheme,  # type: ignore[arg-type]
+        fractions=_three(fractions),
+        cuts=_cuts(cuts),
+        folds=folds,
+        seed=seed,
+        label=data.label_column,
+        time=time,
+        group=group,
+        id=id_column,
+    )
+    table = parts.to_frame() if parts.ndim == 1 else parts
+    ids = identities(data.table, id_column)
+    header = [id_column or data.id_column or "row", *map(str, table.columns)]
+    storage.write_bytes(out, storage.csv_bytes(header, ([one, *row] for one, row in zip(ids, table.to_numpy(), strict=True))))
+    sizes = [
+        {"division": str(name), **{part: int((table[name] == part).sum()) for part in ("train", "dev", "test")}}
+        for name in table.columns
+    ]
+    if as_json:
+        emit_json({"file": str(out), "divisions": sizes})
+        return
+    grid([list(one.values()) for one in sizes[:20]], ["division", "train", "dev", "test"])
+    say(f"Written: {out}")
+
+
+@app.command()
+def leakage(  # noqa: PLR0913, PLR0917 - the options of a command
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Items with a text column (CSV, JSONL, Parquet).")],
+    parts: Annotated[str, typer.Option(metavar="FILE[:COLUMN]", help="The parts, as `split` writes them.")],
+    text: Annotated[str, typer.Option(metavar="COLUMN", help="The column of texts.")] = "text",
+    edits: Annotated[int, typer.Option(min=0, help="Levenshtein distance below which texts count as near.")] = 20,
+    similarity: Annotated[float, typer.Option(min=0, max=0.999, help="TF-IDF cosine above which they do.")] = 0.8,
+    id_column: IdOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Say what the test part shares with train and dev: texts, near-copies, claims, time, missing classes.
+
+    Example: covmis evaluate leakage corpus.csv --parts parts.csv
+    """
+    from covmis_build.evaluation import leakage as found_in
+    from covmis_build.evaluation.reading import common_id
+    from covmis_build.evaluation.splitting import times
+
+    path, _, column = parts.rpartition(":") if ":" in parts and not Path(parts).exists() else (parts, "", "part")
+    _, items = _read(str(file), id_column)
+    divided = _read_parts(Path(path), column)
+    by = common_id(items, divided) if divided.id_column else ""
+    part = divided.labels(by)
+    if by:
+        known = dict(part.items())
+        lacking = [one for one in items.labels(by).index if one not in known]
+        if lacking:
+            raise InputError(f"lacks the part of {lacking[0]}", file=divided.file, remedy="Divide the same items")
+        part = [known[one] for one in items.labels(by).index]
+    owners = next((name for name in CLAIMS if name in items.table.columns), "")
+    try:
+        when: list[int] | None = times(items.table)
+    except InputError as error:
+        warn(f"Times are not compared: {error}")
+        when = None
+    found = found_in(
+        items.column(text),
+        list(part),
+        edits=edits,
+        similarity=similarity,
+        claims=items.column(owners) if owners else None,
+        times=when,
+        labels=list(items.labels()),
+    )
+    if as_json:
+        emit_json(found.to_dict())
+        return
+    grid(found.summary.itertuples(index=False, name=None), list(found.summary.columns))
+    for line in found.findings or ["Nothing is shared."]:
+        say(line)
+
+
+@app.command()
+def reproduce(
+    which: Annotated[
+        str, typer.Argument(metavar="[PAPER|TABLE]", help='Such as mu2023, "Table 12", or "mu2023 Table 3".')
+    ] = "",
+    out: Annotated[
+        list[Path] | None, typer.Option("--out", metavar="FILE", help="Write .html, .csv or .json; repeatable.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="List the matches too.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Recompute published figures: match, mismatch with its reason, or not computable with its reason.
+
+    Figures that need released files are looked for in the folder that COVMIS_DATA_HOME names.
+
+    Example: covmis evaluate reproduce "scarton2020 Table 2" --all
+    """
+    from covmis_build.evaluation import reproduce as recomputed
+    from covmis_build.evaluation.rendering import write
+    from covmis_build.evaluation.reproduction import Reproduction
+
+    results = Reproduction(recomputed(which))
+    for file in out or []:
+        write(file, results)
+    if as_json:
+        emit_json(results.to_dict())
+        return
+    shown = results.table if everything else results.table[results.table["status"] != "match"]
+    for row in shown.to_dict("records"):
+        computed = "" if row["computed"] is None else f", computed {row['computed']}"
+        reason = f": {row['reason']}" if row["reason"] else ""
+        say(f"{row['status']}: {row['paper']}, {row['where']}: published {row['published']}{computed}{reason}")
+    say("")
+    grid(results.summary().itertuples(index=False, name=None), list(results.summary().columns))
     _written(out)
 
 
@@ -302,10 +507,31 @@ def _weights(text: str) -> dict[str, float] | None:
         try:
             made[label.strip()] = float(number)
         except ValueError:
-            raise InputError(f"--class-weights {one}", remedy="Write label=weight, with commas between") from None
+            raise InputError(
+                f"--class-weights {one}", remedy="Write label=weight, with commas between"
+            ) from None
         if not equals:
             raise InputError(f"--class-weights {one}", remedy="Write label=weight, with commas between")
     return made or None
+
+
+def _three(text: str) -> tuple[float, float, float]:
+    try:
+        one, two, three = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--fractions {text}", remedy="Write three numbers with the sum 1, as 0.7,0.1,0.2") from None
+    return one, two, three
+
+
+def _cuts(text: str) -> list[Any] | None:
+    parts = _words(text)
+    return [int(one) if one.isdecimal() and len(one) < 9 else one for one in parts] or None
+
+
+def _read_parts(path: Path, column: str) -> Labelled:
+    from covmis_build.evaluation.reading import read_labels
+
+    return read_labels(path, label_column=column)
 
 
 def _print_scores(results: Any) -> None:

@@ -13,17 +13,23 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.comparisons import compare
     from covmis_build.evaluation.leaks import Leakage, leakage
     from covmis_build.evaluation.measure import Measure
+    from covmis_build.evaluation.metaevaluation import Meta, kendall, meta
+    from covmis_build.evaluation.reproduction import reproduce
     from covmis_build.evaluation.scores import class_scores, confusions, score
     from covmis_build.evaluation.splitting import splits
 
 _HOMES = {
     "Leakage": "leaks",
     "Measure": "measure",
+    "Meta": "metaevaluation",
     "class_scores": "scores",
     "compare": "comparisons",
     "confusions": "scores",
+    "kendall": "metaevaluation",
     "leakage": "leaks",
     "measures": "catalogue",
+    "meta": "metaevaluation",
+    "reproduce": "reproduction",
     "score": "scores",
     "splits": "splitting",
 }
@@ -31,11 +37,15 @@ _HOMES = {
 __all__ = [
     "Leakage",
     "Measure",
+    "Meta",
     "class_scores",
     "compare",
     "confusions",
+    "kendall",
     "leakage",
     "measures",
+    "meta",
+    "reproduce",
     "score",
     "splits",
 ]

@@ -218,9 +218,7 @@ def _p_values(
         return found, found
     found = np.array(
         [
-            randomisation_p(
-                parts[:, a], parts[:, b], value, replicates=replicates, seed=seed, exact=exact
-            )
+            randomisation_p(parts[:, a], parts[:, b], value, replicates=replicates, seed=seed, exact=exact)
             for a, b in pairs
         ]
     )

@@ -37,9 +37,7 @@ def weighted_values(
     found: dict[str, dict[str, float]] = {measure.name: {} for measure in chosen.measures}
     kinds = [("weighted", None)] + ([("balanced", owners)] if owners is not None else [])
     for name, within in kinds:
-        each = [
-            _estimate(gold, run, chances, within, chosen, unanswered=unanswered) for gold, run in runs
-        ]
+        each = [_estimate(gold, run, chances, within, chosen, unanswered=unanswered) for gold, run in runs]
         for measure in chosen.measures:
             value = float(np.mean([one[measure.name][0] for one in each]))
             # Runs share their items: their errors go together, so the standard errors are averaged, not divided.

@@ -81,7 +81,9 @@ def _several(predictions: Any) -> bool:
         return False
     if isinstance(predictions, np.ndarray):
         return predictions.ndim == 2
-    return bool(len(predictions)) and not isinstance(predictions[0], str | int | float | type(None) | np.generic)
+    return bool(len(predictions)) and not isinstance(
+        predictions[0], str | int | float | type(None) | np.generic
+    )
 
 
 def _read(values: Any, what: str) -> tuple[tuple[Any, ...] | None, list[Any]]:
@@ -121,7 +123,12 @@ def _encode(words: Sequence[Any], labels: tuple[str, ...], what: str, *, gaps: b
 
 
 def _joined(
-    values: Any, name: str, labels: tuple[str, ...], items: int, place: dict[Any, int] | None, missing: Missing
+    values: Any,
+    name: str,
+    labels: tuple[str, ...],
+    items: int,
+    place: dict[Any, int] | None,
+    missing: Missing,
 ) -> Codes:
     ids, words = _read(values, name)
     codes = _encode(words, labels, name, gaps=True)
@@ -166,7 +173,9 @@ def grouping(values: Any, of: Judged, what: str) -> tuple[Codes, list[Any]]:
             by_id = {str(one): word for one, word in by_id.items()}
         words = [by_id.get(one, by_id.get(str(one))) for one in of.ids]
     if len(words) != len(of.gold):
-        raise InputError(f"{what} has {len(words)} values for {len(of.gold)} items", remedy="Give one per item")
+        raise InputError(
+            f"{what} has {len(words)} values for {len(of.gold)} items", remedy="Give one per item"
+        )
     if any(word is None or word != word for word in words):  # noqa: PLR0124
         raise InputError(f"{what} lacks a value for some items", remedy="Give one per item")
     names: dict[Any, int] = {}

@@ -109,7 +109,11 @@ def leakage(
 
 
 def _nearest_of_all(
-    words: list[str], part: Any, one: str, against: tuple[str, ...], known: dict[tuple[str, str], pd.DataFrame]
+    words: list[str],
+    part: Any,
+    one: str,
+    against: tuple[str, ...],
+    known: dict[tuple[str, str], pd.DataFrame],
 ) -> pd.DataFrame:
     """The nearest over several parts; each pair of parts is compared once."""
     for other in against:
@@ -243,7 +247,9 @@ def _sentences(found: Leakage) -> list[str]:
                 f"characters: for them, {found.edits} edits say little."
             )
     lines += [
-        f"{len(claims):,} claims of {part} also occur in train." for part, claims in found.shared_claims.items() if claims
+        f"{len(claims):,} claims of {part} also occur in train."
+        for part, claims in found.shared_claims.items()
+        if claims
     ]
     if found.times is not None:
         lines += [

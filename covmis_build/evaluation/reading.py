@@ -59,7 +59,9 @@ class Labelled:
         """Another column, which must be there."""
         if name not in self.table.columns:
             raise InputError(
-                f"lacks the column '{name}'", file=self.file, remedy=nearest(name, map(str, self.table.columns))
+                f"lacks the column '{name}'",
+                file=self.file,
+                remedy=nearest(name, map(str, self.table.columns)),
             )
         return list(self.table[name])
 
@@ -130,7 +132,9 @@ def _table(path: Path) -> pd.DataFrame:
     if kind == ".json":
         return _answers(path)
     if kind == ".txt":
-        return pd.DataFrame({"label": [line.strip() for line in sheets.text_of(path).split("\n") if line.strip()]})
+        return pd.DataFrame(
+            {"label": [line.strip() for line in sheets.text_of(path).split("\n") if line.strip()]}
+        )
     raise InputError(f"is of the unknown kind '{path.suffix}'", file=path, remedy=f"Use {FORMATS}")
 
 
@@ -176,7 +180,9 @@ def _array(path: Path) -> pd.DataFrame:
     except (ValueError, OSError) as error:
         raise InputError(f"is not readable as an array: {error}", file=path) from error
     if values.ndim != 1:
-        raise InputError(f"is an array of shape {values.shape}", file=path, remedy="One label per item is expected")
+        raise InputError(
+            f"is an array of shape {values.shape}", file=path, remedy="One label per item is expected"
+        )
     return pd.DataFrame({"label": [str(one) for one in values]})
 
 
@@ -207,7 +213,9 @@ def _answers(path: Path) -> pd.DataFrame:
         if len(made) != len(pairs):
             seen: set[str] = set()
             twice = next(one for one, _ in pairs if one in seen or seen.add(one))  # type: ignore[func-returns-value]
-            raise InputError(f"the id {twice} occurs more than once", file=path, remedy="Keep one label per item")
+            raise InputError(
+                f"the id {twice} occurs more than once", file=path, remedy="Keep one label per item"
+            )
         return made
 
     try:
@@ -219,9 +227,7 @@ def _answers(path: Path) -> pd.DataFrame:
     if isinstance(data, dict):
         data = next((data[name] for name in data if name.lower().startswith("subtaska")), data)
     if not isinstance(data, dict) or not all(isinstance(one, str) for one in data.values()):
-        raise InputError(
-            "is neither {id: label}, nor RumourEval's answers, nor a list of objects", file=path
-        )
+        raise InputError("is neither {id: label}, nor RumourEval's answers, nor a list of objects", file=path)
     return pd.DataFrame({"id": list(data), "label": list(data.values())})
 
 

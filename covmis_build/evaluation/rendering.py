@@ -142,7 +142,10 @@ class Results:
 
         sections = [
             Section(
-                "Scores", prose=self.how, body=table_html(self.by_measure(), headings=1), figures=self._forests()
+                "Scores",
+                prose=self.how,
+                body=table_html(self.by_measure(), headings=1),
+                figures=self._forests(),
             )
         ]
         weighted = self.weighted()
@@ -184,7 +187,13 @@ class Results:
                 (row["system"], _known(row["value"]), _known(row["low"]), _known(row["high"]))
                 for row in of.to_dict("records")
             ]
-            made.append(forest(rows, alt=f"{measures[name].title} of each system with its interval", unit=measures[name].title))
+            made.append(
+                forest(
+                    rows,
+                    alt=f"{measures[name].title} of each system with its interval",
+                    unit=measures[name].title,
+                )
+            )
         return made
 
     def _matrices(self) -> list[str]:
@@ -211,7 +220,8 @@ class Results:
         names = list(dict.fromkeys(chosen["measure"]))
         pivot = chosen.pivot(index="system", columns="measure", values="value")
         best = {
-            name: pivot[name].max() if measures[name].higher_is_better else pivot[name].min() for name in names
+            name: pivot[name].max() if measures[name].higher_is_better else pivot[name].min()
+            for name in names
         }
         lines = []
         for system in dict.fromkeys(chosen["system"]):
@@ -253,7 +263,12 @@ class Comparison:
         from covmis_build.report.page import Section, page, table_html
 
         rows = [
-            (f"{row['system_a']} - {row['system_b']}", _known(row["difference"]), _known(row["low"]), _known(row["high"]))
+            (
+                f"{row['system_a']} - {row['system_b']}",
+                _known(row["difference"]),
+                _known(row["low"]),
+                _known(row["high"]),
+            )
             for row in self.table.to_dict("records")
         ]
         words = Markup("").join(
@@ -275,7 +290,17 @@ class Comparison:
 
     def latex(self) -> str:
         """A row a pair, with booktabs' rules."""
-        header = ["A", "B", "$A$", "$B$", "$A-B$", f"{self.level * 100:.0f}\\% interval", "$p$", "$p$ (adj.)", "effect"]
+        header = [
+            "A",
+            "B",
+            "$A$",
+            "$B$",
+            "$A-B$",
+            f"{self.level * 100:.0f}\\% interval",
+            "$p$",
+            "$p$ (adj.)",
+            "effect",
+        ]
         lines = [
             [
                 _escape(row["system_a"]),
@@ -298,12 +323,17 @@ def write(path: Path, results: Rendered) -> None:
         storage.write_text(path, json.dumps(plain(results.to_dict()), ensure_ascii=False, indent=1) + "\n")
     elif kind == ".csv":
         table = results.frame()
-        rows = ([None if _missing(one) else one for one in row] for row in table.itertuples(index=False, name=None))
+        rows = (
+            [None if _missing(one) else one for one in row]
+            for row in table.itertuples(index=False, name=None)
+        )
         storage.write_bytes(path, storage.csv_bytes([str(one) for one in table.columns], rows))
     elif kind == ".tex":
         storage.write_text(path, results.latex())
     else:
-        raise InputError(f"cannot be written as '{path.suffix}'", file=path, remedy="Use .html, .csv, .json or .tex")
+        raise InputError(
+            f"cannot be written as '{path.suffix}'", file=path, remedy="Use .html, .csv, .json or .tex"
+        )
 
 
 def plain(value: Any) -> Any:

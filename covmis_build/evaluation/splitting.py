@@ -88,14 +88,14 @@ def splits(  # noqa: PLR0913 - every option is named
     return pd.Series(parts, index=frame.index, name="part")
 
 
-def _cut_points(
-    cuts: Cuts | None, stratum: str, when: list[int], shares: list[Fraction]
-) -> tuple[int, int]:
+def _cut_points(cuts: Cuts | None, stratum: str, when: list[int], shares: list[Fraction]) -> tuple[int, int]:
     size = len(when)
     given = cuts.get(stratum) if isinstance(cuts, Mapping) else cuts
     if given is None:
         if isinstance(cuts, Mapping):
-            raise InputError(f"there are no cuts for '{stratum}'", remedy="Give two cut points for each label")
+            raise InputError(
+                f"there are no cuts for '{stratum}'", remedy="Give two cut points for each label"
+            )
         return int(shares[0] * size), int((shares[0] + shares[1]) * size)
     if len(given) != 2:
         raise InputError(f"cuts {list(given)}", remedy="Give two: where dev begins and where test begins")
@@ -117,7 +117,9 @@ def identities(frame: pd.DataFrame, column: str = "") -> list[str]:
         raise InputError(f"there is no column '{column}'", remedy=nearest(column, map(str, frame.columns)))
     values = [str(one) for one in (frame.index if found is None else frame[found])]
     if len(set(values)) != len(values):
-        raise InputError(f"ids occur more than once in {found or 'the index'}", remedy="Keep one row per item")
+        raise InputError(
+            f"ids occur more than once in {found or 'the index'}", remedy="Keep one row per item"
+        )
     return values
 
 
@@ -149,7 +151,9 @@ def moments(frame: pd.DataFrame, column: str = "", id_column: str = "") -> list[
 def _time_of_id(one: str, row: int) -> int:
     digits = one.rpartition(":")[2]
     if not digits.isdecimal() or int(digits) < 1 << 22:
-        raise InputError(f"no time can be read from the id '{one}'", row=row, remedy="Add a column created_at")
+        raise InputError(
+            f"no time can be read from the id '{one}'", row=row, remedy="Add a column created_at"
+        )
     if int(digits) < 30_000_000_000:
         raise InputError(
             f"the id '{one}' is older than ids that carry a time", row=row, remedy="Add a column created_at"
@@ -218,7 +222,9 @@ def _folds(  # noqa: PLR0913, PLR0917
             fold[place[one]] = (start + position) % folds
         start += len(members)
     rest = shares[0] + shares[1]
-    inner = [shares[0] / rest, shares[1] / rest, Fraction(0)] if rest else [Fraction(1), Fraction(0), Fraction(0)]
+    inner = (
+        [shares[0] / rest, shares[1] / rest, Fraction(0)] if rest else [Fraction(1), Fraction(0), Fraction(0)]
+    )
     columns = {}
     for number in range(folds):
         parts = np.full(len(ids), "test", dtype=object)

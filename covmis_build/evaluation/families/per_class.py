@@ -99,9 +99,7 @@ MEASURES = (
     ),
     Measure("macro_f2", "mF2", "Macro F2", SCARTON, macro_f2, latex="$\\mathcal{F}_2$"),
     Measure("gmr", "GMR", "Geometric mean of recalls", SCARTON, gmr, latex="GMR"),
-    Measure(
-        "wauc", "wAUC", "Weighted area under the curve", SCARTON, wauc, needs=WEIGHTED, latex="$w$AUC"
-    ),
+    Measure("wauc", "wAUC", "Weighted area under the curve", SCARTON, wauc, needs=WEIGHTED, latex="$w$AUC"),
     Measure("wf1", "wF1", "Weighted F1", SCARTON, wf1, needs=WEIGHTED, latex="$wF_1$"),
     Measure("wf2", "wF2", "Weighted F2", SCARTON, wf2, needs=WEIGHTED, latex="$wF_2$"),
 )
