@@ -1,0 +1,208 @@
+"""An archive in a full-text index (SQLite FTS5), so that a query's posts are counted at once while it is being tuned.
+
+The index holds our own tokens, written in ASCII, so that it finds exactly what the matcher finds in the posts'
+texts and links. Reposts are left out, and of several copies of a post the one with the longest text is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from covmis_build import storage
+from covmis_build.engine import silent
+from covmis_build.errors import InputError
+from covmis_build.text.expression import Address, And, Node, Not, Or, Term, parse, tokens
+from covmis_build.text.rendering import conjunctions
+from covmis_build.text.urls import addresses, canonical_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from covmis_build.engine import Progress
+
+VERSION = 1
+
+
+class Indexed(NamedTuple):
+    """A post as the index takes it."""
+
+    post_id: str
+    text: str
+    urls: list[str]
+    titles: list[str]
+    created_at: str
+
+
+class Sample(NamedTuple):
+    """A post that a query finds."""
+
+    post_id: str
+    created_at: str
+    text: str
+
+
+class Index:
+    """A full-text index of an archive; close it, or use it in a with statement."""
+
+    def __init__(self, path: Path) -> None:
+        self.connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        self.size = int(self.connection.execute("SELECT count(*) FROM posts").fetchone()[0])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.connection.close()
+
+    def count(self, expression: str, kind: str = "keywords") -> int:
+        """How many posts an expression finds; titles are also looked for in link cards."""
+        query = "SELECT count(*) FROM words WHERE words MATCH ?"
+        return int(self.connection.execute(query, (_fts(parse(expression).node, kind),)).fetchone()[0])
+
+    def sample(self, expression: str, most: int = 5, kind: str = "keywords") -> list[Sample]:
+        """Some of the posts, spread over the archive; always the same ones."""
+        query = """SELECT post_id, created_at, text FROM posts WHERE number IN (SELECT rowid FROM words WHERE words
+            MATCH ? ORDER BY (rowid * 2654435761) % 4294967296 LIMIT ?) ORDER BY number"""
+        rows = self.connection.execute(query, (_fts(parse(expression).node, kind), most))
+        return [Sample(*row) for row in rows]
+
+    def frequency(self, token: str) -> int:
+        """In how many posts a token occurs."""
+        found = self.connection.execute(
+            "SELECT doc FROM vocabulary WHERE term = ? AND col = 'body'", (_ascii(token),)
+        )
+        row = found.fetchone()
+        return int(row[0]) if row else 0
+
+    def beginning_with(self, prefix: str) -> dict[str, int]:
+        """The tokens that begin like this, and in how many posts they occur."""
+        coded = _ascii(prefix)
+        rows = self.connection.execute(
+            "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ? AND col = 'body'",
+            (coded, coded + "\x7f"),
+        )
+        return {_plain(term): int(count) for term, count in rows}
+
+
+def open_index(path: Path, archive: Iterable[Path], *, progress: Progress = silent) -> Index:
+    """The index at this path, built first if it is missing or the archive's files have changed."""
+    files = [(one, name) for one, name in _files(list(archive))]
+    state = json.dumps([VERSION, [(name, one.stat().st_size, one.stat().st_mtime_ns) for one, name in files]])
+    if not path.exists() or _state(path) != state:
+        with storage.replacing(path) as beside:
+            build(beside, _posts(files, progress), state)
+    return Index(path)
+
+
+def build(path: Path, posts: Iterable[Indexed], state: str = "") -> None:
+    """Write an index of these posts."""
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path)) as to:
+        to.executescript("""
+            PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+            CREATE TABLE state (text TEXT);
+            CREATE TABLE posts (number INTEGER PRIMARY KEY, post_id TEXT UNIQUE, created_at TEXT, text TEXT,
+              urls TEXT, titles TEXT);
+            CREATE VIRTUAL TABLE words USING fts5 (body, titles, links, content = '', tokenize = "ascii tokenchars '_'");
+            CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, 'col');
+        """)
+        rows = (
+            (one.post_id, one.created_at, one.text, "\n".join(one.urls), "\n".join(one.titles))
+            for one in posts
+        )
+        to.executemany(
+            """INSERT INTO posts (post_id, created_at, text, urls, titles) VALUES (?, ?, ?, ?, ?) ON CONFLICT (post_id)
+            DO UPDATE SET text = excluded.text, urls = excluded.urls, titles = excluded.titles,
+            created_at = excluded.created_at WHERE (length(excluded.text), excluded.text) > (length(text), text)""",
+            rows,
+        )
+        with closing(to.cursor()) as reading:
+            reading.execute("SELECT number, text, urls, titles FROM posts ORDER BY post_id")
+            to.executemany(
+                "INSERT INTO words (rowid, body, titles, links) VALUES (?, ?, ?, ?)", map(_coded, reading)
+            )
+        to.execute("INSERT INTO words (words) VALUES ('optimize')")
+        to.execute("INSERT INTO state VALUES (?)", (state,))
+        to.commit()
+
+
+def _coded(row: tuple[int, str, str, str]) -> tuple[int, str, str, str]:
+    number, text, urls, titles = row
+    keys = {canonical_url(one) for one in (*urls.split("\n"), *addresses(text)) if one}
+    return (
+        number,
+        " ".join(map(_ascii, tokens(text))),
+        " _ ".join(" ".join(map(_ascii, tokens(title))) for title in titles.split("\n")),
+        " ".join("k" + key.encode().hex() for key in sorted(keys - {""})),
+    )
+
+
+def _ascii(token: str) -> str:
+    return token if token.isascii() else "_" + token.encode("utf-8", "replace").hex()
+
+
+def _plain(term: str) -> str:
+    return (
+        bytes.fromhex(term[1:]).decode("utf-8", "replace") if term.startswith("_") and len(term) > 1 else term
+    )
+
+
+def _state(path: Path) -> str:
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            return str(connection.execute("SELECT text FROM state").fetchone()[0])
+    except (sqlite3.Error, TypeError):
+        return ""
+
+
+def _files(archive: list[Path]) -> list[tuple[Path, str]]:
+    from covmis_build.retrieval.stage import archive_files
+
+    found = archive_files(archive)
+    if not found:
+        raise InputError("the archive has no files", remedy="Put posts into data/archive")
+    return found
+
+
+def _posts(files: list[tuple[Path, str]], progress: Progress) -> Iterator[Indexed]:
+    from covmis_build.retrieval.kernels import check_sheets, read
+    from covmis_build.retrieval.streams import jobs
+
+    refused = {name for name, _ in check_sheets(files)}
+    listed = jobs([one for one in files if one[1] not in refused])
+    for at, job in enumerate(listed):
+        progress("indexing", at, len(listed))
+        for one in read(job):
+            for post in one.posts:
+                if post.text and not post.repost_of:
+                    titles = [title for _, title, _ in post.cards if title]
+                    yield Indexed(post.post_id, post.text, post.urls, titles, post.created_at)
+
+
+def _fts(node: Node, kind: str) -> str:
+    """An expression in FTS5's language, as alternatives: there, NOT stands between two conditions."""
+    return " OR ".join(f"({_conjunction(one, kind)})" for one in conjunctions(node))
+
+
+def _conjunction(node: Node, kind: str) -> str:
+    parts = node.parts if isinstance(node, And) else (node,)
+    wanted = [_leaf(part, kind) for part in parts if isinstance(part, Term | Address)]
+    absent = [_leaf(part.part, kind) for part in parts if isinstance(part, Not)]
+    without = f" NOT ({' OR '.join(absent)})" if absent else ""
+    return f"({' AND '.join(wanted)}){without}"
+
+
+def _leaf(node: Term | Address | Or, kind: str) -> str:
+    if isinstance(node, Address):
+        return f'links : "k{node.key.encode().hex()}"'
+    assert isinstance(node, Term)
+    columns = "{body titles}" if kind == "title" else "body"
+    return f'{columns} : "{" ".join(map(_ascii, node.tokens))}"'
