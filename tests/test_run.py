@@ -164,7 +164,10 @@ def killed_and_finished(built, folder, moments, seconds):
         str(folder),
     ]
     for moment in moments:
-        shutil.rmtree(folder / "data" / "build", ignore_errors=random.Random(moment).random() < 0.5)
+        if (
+            random.Random(moment).random() < 0.5
+        ):  # sometimes on top of the previous build, sometimes from nothing
+            shutil.rmtree(folder / "data" / "build", ignore_errors=True)
         child = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )

@@ -159,8 +159,15 @@ def status(
 
 
 def _flow_row(step: Step) -> tuple[Any, ...]:
-    why = "; ".join(f"{reason} {count:,}" for reason, count in step.reasons.items())
-    return (step.keeps, step.claims, step.pairs, step.dropped_pairs, why)
+    return (step.keeps, step.claims, step.pairs, step.dropped_pairs, _why(step.reasons, 3))
+
+
+def _why(reasons: dict[str, int], most: int) -> str:
+    """The most frequent reasons with their counts, and how many others there are."""
+    ranked = sorted(reasons.items(), key=lambda one: -one[1])
+    others = sum(count for _, count in ranked[most:])
+    shown = [f"{reason}: {count:,}" for reason, count in ranked[:most]]
+    return "; ".join([*shown, *([f"{len(ranked) - most} other reasons: {others:,}"] if others else [])])
 
 
 def _rounds(study: Study) -> list[dict[str, Any]]:
@@ -228,7 +235,7 @@ def _flow_page(study: Study, steps: list[Step], rounds: list[dict[str, Any]]) ->
         "dropped": "Dropped",
         "why": "Why",
     }
-    frame = pd.DataFrame([_flow_row(step) for step in steps], columns=list(names), dtype=object)
+    frame = pd.DataFrame([_page_row(step) for step in steps], columns=list(names), dtype=object)
     counted = [(step.keeps, float(step.pairs)) for step in steps if step.pairs is not None]
     bars = figures.bars(
         counted, alt="Claim and post pairs left after each step", unit="pairs left after each step"
@@ -254,6 +261,10 @@ def _flow_page(study: Study, steps: list[Step], rounds: list[dict[str, Any]]) ->
     path = study.build / "flow.html"
     storage.write_text(path, page("Flow of the study", sections, study=study.title, tiles=tiles))
     return study.relative(path)
+
+
+def _page_row(step: Step) -> tuple[Any, ...]:
+    return (*_flow_row(step)[:-1], _why(step.reasons, 30))
 
 
 def explain(

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from covmis_build.engine import Groups, Kernel, Table
 
 BLOCK = 50_000
-"""Rows a block: large enough to be worth a process, small enough for a laptop's memory."""
+"""Rows that a kernel gets at once: worth a process, and small enough for a laptop's memory."""
+
+ROW_GROUP = 50_000
+"""Rows of a row group in a Parquet file; part of the promise that equal rows are equal bytes."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +74,10 @@ def write_blocks(blocks: Iterator[pa.Table], schema: pa.Schema, path: Path) -> N
                 continue
             waiting.append(block.cast(schema))
             rows += block.num_rows
-            while rows >= BLOCK:
+            while rows >= ROW_GROUP:
                 joined = pa.concat_tables(waiting)
-                writer.write_table(joined.slice(0, BLOCK).combine_chunks())
-                waiting, rows = [joined.slice(BLOCK)], rows - BLOCK
+                writer.write_table(joined.slice(0, ROW_GROUP).combine_chunks())
+                waiting, rows = [joined.slice(ROW_GROUP)], rows - ROW_GROUP
         if rows:
             writer.write_table(pa.concat_tables(waiting).combine_chunks())
 
@@ -137,7 +140,9 @@ class DuckEngine:
         with pq.ParquetFile(source.path) as file:
             for group in range(file.num_row_groups):
                 size, step = file.metadata.row_group(group).num_rows, rows or BLOCK
-                jobs += [(kernel, source.path, start + at, min(step, size - at)) for at in range(0, size, step)]
+                jobs += [
+                    (kernel, source.path, start + at, min(step, size - at)) for at in range(0, size, step)
+                ]
                 start += size
         workers = min(self.workers or os.cpu_count() or 1, len(jobs))
         if workers > 1:

@@ -206,7 +206,7 @@ IDS = {
     "scientific notation": "post_id\n1.2554E+18\n1255000000000000017\n",
     "all rounded": "post_id\n1255000000000000000\n1256000000000000000\n1257000000000000000\n",
     "two in a hundred rounded": "post_id\n"
-    + "".join(f"12550000000000{at:03d}{'00' if at < 2 else '17'}\n" for at in range(100)),
+    + "".join(f"125500000000{at:03d}{'0000' if at < 2 else '0017'}\n" for at in range(100)),
 }
 
 
