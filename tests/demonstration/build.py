@@ -11,11 +11,16 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.demonstration import simulate
 from tests.demonstration.stories import ROOT
 from tests.demonstration.systems import predict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 COVMIS = Path(sys.executable).with_name("covmis")
 BUILT = ("annotation/rounds", "data/build", "data/release")
@@ -44,37 +49,33 @@ class Builder:
 
     def build(self) -> bool:
         """Everything that is missing; False if nothing was."""
-        state = self.asked("status")
-        stale = not all(stage["current"] for stage in state["stages"])
-        if stale:
-            self.covmis("run")
         worked = False
-        while (number := self.unfinished()) is not None:
-            self.annotate(number)
+        while step := self.next_step():
+            step()
             worked = True
-        release = self.study / "data" / "release"
-        scores = self.study / "data" / "build" / "demonstration" / "scores.html"
-        if stale or worked or not (release / "checksums.txt").exists():
+        if worked or not (self.study / "data/release/checksums.txt").exists():
             self.covmis("release")
-            scores.unlink(missing_ok=True)
-        if scores.exists():
-            return False
-        systems = [str(path.relative_to(self.study)) for path in predict(self.study, scores.parent)]
-        out = str(scores.relative_to(self.study))
-        self.covmis("evaluate", "score", "data/release/corpus.csv", *systems, "--by", "kind", "--out", out)
-        self.covmis("status", "--html")
-        return True
+            worked = True
+        scores = self.study / "data/build/demonstration/scores.html"
+        if worked or not scores.exists():
+            systems = [str(path.relative_to(self.study)) for path in predict(self.study, scores.parent)]
+            out = str(scores.relative_to(self.study))
+            self.covmis(
+                "evaluate", "score", "data/release/corpus.csv", *systems, "--by", "kind", "--out", out
+            )
+            self.covmis("status", "--html")
+            worked = True
+        return worked
 
-    def unfinished(self) -> int | None:
-        """The number of the round to work on; a new one if claims are left."""
+    def next_step(self) -> Callable[[], None] | None:
+        """What `covmis status` says is to be done before the release."""
         state = self.asked("status")
-        rounds = [int(one["round"]) for one in state["rounds"] if one["sealed"] == "no"]
-        if rounds:
-            return rounds[0]
-        if "round open" in state["next"]:
-            self.covmis("round", "open")
-            return len(state["rounds"]) + 1
-        return None
+        if not all(stage["current"] for stage in state["stages"]):
+            return partial(self.covmis, "run")
+        unsealed = [int(one["round"]) for one in state["rounds"] if one["sealed"] == "no"]
+        if unsealed:
+            return partial(self.annotate, unsealed[0])
+        return partial(self.covmis, "round", "open") if "round open" in state["next"] else None
 
     def annotate(self, number: int) -> None:
         """One round: sheets out, simulated people, sheets back, report, discussion, third person, seal."""
@@ -101,7 +102,6 @@ class Builder:
 
     def finish(self, *, built: bool) -> None:
         """Say where everything is, and what to do with one's own claims."""
-        rounds = sorted((self.study / "annotation" / "rounds").glob("*/report.html"))
         title = (
             "The demonstration is built"
             if built
@@ -111,7 +111,7 @@ class Builder:
         for name, path in (
             ("corpus", self.study / "data/release/corpus.csv"),
             ("its card", self.study / "data/release/card.html"),
-            ("agreement report", rounds[-1]),
+            ("agreement report", self.study / "annotation/rounds/summary.html"),
             ("flow of the study", self.study / "data/build/flow.html"),
             ("scores", self.study / "data/build/demonstration/scores.html"),
         ):

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LABELS = ("favor", "against", "neither")
-CARELESS = {"a1": 0.06, "a2": 0.08}
+CARELESS = {"a1": 0.05, "a2": 0.07}
 """How often each gets an easy post of the first round wrong."""
-HARD, HARD_ERROR = 0.16, 0.38
+HARD, HARD_ERROR = 0.15, 0.36
 """The share of hard posts, and how often one is got wrong."""
 LEARNING = 0.85
 """What is left of all errors after every round."""

@@ -1,0 +1,64 @@
+"""`make demo` goes all the way, says what is simulated, and does nothing twice."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from covmis_build import storage
+from tests.demonstration.conftest import build
+from tests.demonstration.truth import true_stance
+
+COVMIS = Path(sys.executable).with_name("covmis")
+
+
+def test_all_the_way_to_the_scores(built):
+    log = (built / "log").read_text("utf-8")
+    assert "Traceback" not in log
+    assert "The demonstration is built." in log, log[-2000:]
+    for name in ("data/release/corpus.csv", "data/build/flow.html", "annotation/rounds/002/seal.json"):
+        assert (built / "study" / name).is_file()
+    assert "Now with your own claims" in log
+
+
+def test_every_page_card_and_table_says_simulated(built):
+    study = built / "study"
+    made = [path for path in study.rglob("*") if path.suffix in {".html", ".tex", ".md"} and path.is_file()]
+    made = [path for path in made if "guideline" not in str(path) and path.suffix != ".csv"]
+    assert len(made) > 6
+    assert [str(path.relative_to(study)) for path in made if "simulated" not in path.read_text("utf-8")] == []
+
+
+def test_agreement_is_that_of_the_paper(built):
+    summary = json.loads((built / "study/annotation/rounds/summary.json").read_text("utf-8"))
+    assert 0.65 < summary["kappa"]["value"] < 0.77
+    assert summary["kappa"]["low"] < 0.72 < summary["kappa"]["high"] + 0.05
+
+
+def test_corpus_tells_the_truth_mostly_and_carries_its_weights(built):
+    corpus = storage.read_table(built / "study/data/release/corpus.parquet", "corpus")
+    assert corpus["claim_id"].nunique() == 21
+    assert 450 < len(corpus) < 560
+    right = [
+        true_stance(post, claim) == label
+        for post, claim, label in zip(corpus["post_id"], corpus["claim_id"], corpus["label"], strict=True)
+    ]
+    assert 0.85 < sum(right) / len(right) < 0.99
+    assert (corpus["weight"] >= 1).all()
+    assert not corpus["text"].notna().any()
+
+
+def test_dropped_claims_are_seen(built):
+    asked = [COVMIS, "explain", "orange-peel", "--study", built / "study"]
+    assert "no hits" in subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+
+
+def test_second_time_does_nothing(built, tmp_path):
+    began = time.monotonic()
+    log = build(built / "study", tmp_path / "log")
+    assert "built already" in log
+    assert "$ covmis" not in log
+    assert time.monotonic() - began < 20

@@ -1,0 +1,27 @@
+"""Every command of the tutorial, run again in a built copy of the study, prints what the tutorial says."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.demonstration.tutorial import BLOCK, RUN, TUTORIAL, again, lasting
+
+BLOCKS = [block[1] for block in BLOCK.finditer(TUTORIAL.read_text("utf-8"))] if TUTORIAL.exists() else []
+
+
+def test_blocks_print_what_the_tutorial_says(built, tmp_path):
+    study = shutil.copytree(built / "study", tmp_path / "study")
+    differ = [(block, now) for block in BLOCKS if lasting(now := again(block, study)) != lasting(block)]
+    assert differ == []
+
+
+def test_tutorial_shows_commands():
+    commands = [line for block in BLOCKS for line in block.splitlines() if line.startswith("$ ")]
+    assert sum(line[2:].startswith(RUN) for line in commands) > 12
+
+
+@pytest.mark.parametrize("wrong", ["$ covmis status | head -1\nanother title\n"])
+def test_a_wrong_output_is_seen(built, wrong):
+    assert lasting(again(wrong, built / "study")) != lasting(wrong)
