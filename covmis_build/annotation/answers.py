@@ -1,0 +1,181 @@
+"""Answers become labels: only ever appended, the same answer twice adds nothing, a changed one supersedes.
+
+An answer is what came back from a channel; a label is an answer in the record. What cannot be used is recorded
+too, as `invalid`, with the reason in plain words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from covmis_build import tables
+from covmis_build.annotation.rounds import rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+    from covmis_build.options import Labels
+
+PHASES = ("independent", "discussion", "adjudication")
+SKIP = "skip"
+"""What an annotator writes who cannot judge an item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one person said about one item, as a channel brought it back."""
+
+    item_id: str
+    annotator: str
+    label: str
+    channel: str
+    sub_label: str = ""
+    comment: str = ""
+    status: str = "given"
+    reason: str = ""
+    error_class: str = ""
+    seconds: float | None = None
+    given_at: str = ""
+    shown: str = ""
+    phase: str = "independent"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that came back and cannot be used as it is."""
+
+    where: str
+    what: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
+
+
+def checked(answer: Answer, scheme: Labels) -> Answer:
+    """The answer as the scheme knows it: labels are matched whatever their case, or by their key.
+
+    An unknown label, or a sub-label of another label, makes the answer invalid.
+    """
+    if answer.status != "given":
+        return answer
+    label = known_label(answer.label, scheme)
+    if label == SKIP:
+        return _with(answer, label="", sub_label="", status="skipped", reason=answer.reason)
+    if not label:
+        what = f"unknown label '{answer.label}'" if answer.label else "empty answer"
+        return _with(answer, label="", sub_label="", status="invalid", reason=what)
+    allowed = {one.casefold(): one for one in scheme.sub_labels.get(label, ())}
+    sub = allowed.get(answer.sub_label.strip().casefold(), "")
+    if answer.sub_label.strip() and not sub:
+        what = f"'{answer.sub_label.strip()}' is not a sub-label of {label}"
+        return _with(answer, label="", sub_label="", status="invalid", reason=what)
+    return _with(answer, label=label, sub_label=sub)
+
+
+def known_label(text: str, scheme: Labels) -> str:
+    """The label that is meant, `skip`, or nothing.
+
+    >>> from covmis_build.options import Labels
+    >>> [known_label(text, Labels()) for text in ("Favor", "2", " skip ", "favour")]
+    ['favor', 'against', 'skip', '']
+    """
+    word = text.strip()
+    known = scheme.values  # noqa: PD011 - not pandas'
+    if word in known:
+        return word
+    folded = {one.casefold(): one for one in (SKIP, *known)}
+    keys = dict(zip(scheme.keys, known, strict=True))
+    return folded.get(word.casefold()) or keys.get(word, "")
+
+
+def _with(answer: Answer, **changes: Any) -> Answer:
+    from dataclasses import replace
+
+    return replace(answer, **changes)
+
+
+def append(
+    labels: pd.DataFrame, answers: Iterable[Answer], *, number: str, guideline: str, now: str
+) -> pd.DataFrame:
+    """The labels with these answers after them.
+
+    An answer equal to the last one of the same person, phase and channel adds nothing: so pulling twice changes
+    nothing. A different one supersedes the person's present label. Skipped and invalid answers are rows too.
+    """
+    import pandas as pd
+
+    last: dict[tuple[str, str, str], dict[str, Any]] = {}
+    by_channel: dict[tuple[str, str, str, str], tuple[Any, ...]] = {}
+    counts: dict[tuple[str, str, str], int] = {}
+    for row in rows_of(labels):
+        key = (row["item_id"], row["phase"], row["annotator"])
+        last[key] = row
+        by_channel[*key, row["channel"]] = _said(row)
+        counts[key] = counts.get(key, 0) + 1
+    rows = []
+    for answer in answers:
+        key = (answer.item_id, answer.phase, answer.annotator)
+        row = _row(answer, number, guideline, now)
+        if by_channel.get((*key, answer.channel)) == _said(row):
+            continue
+        row["supersedes"] = last[key]["label_id"] if key in last else ""
+        row["label_id"] = _label_id(row, counts.get(key, 0))
+        last[key], by_channel[*key, answer.channel] = row, _said(row)
+        counts[key] = counts.get(key, 0) + 1
+        rows.append(row)
+    if not rows:
+        return labels
+    added = pd.DataFrame(rows, columns=labels.columns)
+    return added if labels.empty else pd.concat([labels, added], ignore_index=True)
+
+
+def _row(answer: Answer, number: str, guideline: str, now: str) -> dict[str, Any]:
+    return {
+        "label_id": "", "item_id": answer.item_id, "round": number, "phase": answer.phase,
+        "annotator": answer.annotator, "label": answer.label, "sub_label": answer.sub_label,
+        "status": answer.status, "reason": answer.reason, "error_class": answer.error_class,
+        "comment": answer.comment, "seconds": float("nan") if answer.seconds is None else answer.seconds,
+        "guideline": guideline, "shown": answer.shown, "given_at": answer.given_at or now,
+        "channel": answer.channel, "supersedes": "",
+    }  # fmt: skip
+
+
+def _said(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What makes two answers the same: not when they were given, nor how long they took."""
+    names = ("label", "sub_label", "status", "reason", "error_class", "comment", "shown")
+    return tuple(row[name] for name in names)
+
+
+def _label_id(row: dict[str, Any], earlier: int) -> str:
+    """An id of the label's place in the record: without comments, so that a purge leaves it true."""
+    names = ("round", "item_id", "phase", "annotator", "channel", "label", "sub_label", "status")
+    told = "\x1f".join([*(row[name] for name in names), str(earlier)])
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
+def present(labels: pd.DataFrame) -> pd.DataFrame:
+    """The labels that nothing has superseded: at most one for an item, phase and person."""
+    return labels[~labels["label_id"].isin(set(labels["supersedes"]) - {""})]
+
+
+def usable(labels: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
+    """The present labels that were given to the text as it is frozen; see `stale` for the others."""
+    current = present(labels)
+    shown = current["item_id"].map(dict(zip(frozen["item_id"], frozen["shown"], strict=True)))
+    return current[current["shown"] == shown]
+
+
+def stale(labels: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
+    """The present labels that were given to another text than the frozen one: reported, never used."""
+    current = present(labels)
+    return current[~current["label_id"].isin(set(usable(labels, frozen)["label_id"]))]
+
+
+def no_labels() -> pd.DataFrame:
+    """The table of labels, without rows."""
+    return tables.empty("labels")

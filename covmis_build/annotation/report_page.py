@@ -1,0 +1,255 @@
+"""The agreement report as a page: the headline in words, figures, tables, and every disagreement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from covmis_build.annotation.reporting import between, coefficient_rows
+from covmis_build.report import figures
+from covmis_build.report.page import UNDEFINED, Section, page, render, table_html
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from covmis_build.annotation.reporting import Findings
+
+
+def report_page(found: Findings, *, title: str, study: str) -> str:
+    """The whole report as one HTML file."""
+    numbers = found.numbers
+    sections = [
+        _coefficients(numbers),
+        _confusion(numbers),
+        _classes(numbers),
+        *_rounds(numbers),
+        *_drift(numbers),
+        *_groups(numbers),
+        *_time(numbers),
+        *_audit(numbers),
+        _disagreements(found),
+    ]
+    return page(title, sections, study=study, lead=_lead(numbers), tiles=_tiles(numbers))
+
+
+def _lead(numbers: dict[str, Any]) -> str:
+    people = len(numbers["annotators"])
+    claims = f" about {numbers['claims']} claims" if numbers["claims"] else ""
+    return (
+        f"{people} annotators, {numbers['answers']:,} labels on {numbers['items']:,} posts{claims}; "
+        f"{numbers['items_with_two_labels']:,} posts were labelled by two or more."
+    )
+
+
+def _value(one: dict[str, Any] | None, digits: int = 2) -> str:
+    return UNDEFINED if not one or one["value"] is None else f"{one['value']:.{digits}f}"
+
+
+def _tiles(numbers: dict[str, Any]) -> list[tuple[str, str, str]]:
+    kappa = numbers["kappa"]
+    interval = between(kappa["low"], kappa["high"], 2) or between(
+        kappa["low_by_claims"], kappa["high_by_claims"], 2
+    )
+    small = f"95% interval {interval}" + (f": {kappa['words']}" if kappa["words"] else "") if interval else ""
+    raw = numbers["raw_agreement"]
+    return [
+        (kappa["name"], _value(kappa), small or kappa["why"]),
+        ("Raw agreement", _value(raw), between(raw["low"], raw["high"], 2)),
+        ("Krippendorff's α", _value(numbers["alpha"]["nominal"]), "nominal"),
+        ("Gwet's AC1", _value(numbers["ac1"]), between(numbers["ac1"]["low"], numbers["ac1"]["high"], 2)),
+    ]
+
+
+def _frame(rows: Sequence[dict[str, Any]], names: dict[str, str]) -> Markup:
+    import pandas as pd
+
+    return table_html(pd.DataFrame(rows, columns=list(names), dtype=object), names=names, headings=1)
+
+
+def _coefficients(numbers: dict[str, Any]) -> Section:
+    rows = [
+        {
+            "name": one["name"],
+            "value": one["value"],
+            "items": between(one["low"], one["high"]),
+            "claims": between(one["low_by_claims"], one["high_by_claims"]),
+            "words": one["words"],
+        }
+        for one in coefficient_rows(numbers)
+    ]
+    drawn = [
+        (one["name"], one["value"], one["low"] if one["low"] is not None else one["low_by_claims"],
+         one["high"] if one["high"] is not None else one["high_by_claims"])
+        for one in coefficient_rows(numbers)
+    ]  # fmt: skip
+    shown = [row for row in drawn if row[1] is not None]
+    names = {
+        "name": "Coefficient", "value": "Value", "items": "95% interval over items",
+        "claims": "95% interval over claims", "words": "In Landis and Koch's words",
+    }  # fmt: skip
+    limit = numbers["kappa_max"]
+    prose = " ".join(numbers["notes"])
+    if limit is not None:
+        prose += f"\n\nThe greatest kappa that these people's use of the labels allows is {limit:.3f}."
+    return Section(
+        "How far people agree",
+        prose=prose,
+        body=_frame(rows, names),
+        figures=[
+            figures.forest(
+                shown,
+                alt="; ".join(f"{name} {value:.3f}" for name, value, *_ in shown),
+                unit="coefficient, with its 95% interval",
+            )
+        ]
+        if shown
+        else [],
+    )
+
+
+def _confusion(numbers: dict[str, Any]) -> Section:
+    drawn, rows = [], []
+    for one in numbers["pairs"]:
+        if not one["items"]:
+            continue
+        cells = "; ".join(
+            f"{one['first']} {first}, {one['second']} {second}: {count}"
+            for first, line in zip(numbers["labels"], one["table"], strict=True)
+            for second, count in zip(numbers["labels"], line, strict=True)
+        )
+        drawn.append(
+            figures.heat(
+                one["table"], numbers["labels"], numbers["labels"], alt=cells,
+                row_title=one["first"], column_title=one["second"],
+            )
+        )  # fmt: skip
+        rows.append(
+            {
+                "pair": f"{one['first']} and {one['second']}",
+                "items": one["items"],
+                "raw": one["raw_agreement"],
+                "kappa": one["kappa"]["value"],
+                "interval": between(one["kappa"]["low"], one["kappa"]["high"]),
+                "bowker": one["bowker"]["p"] if one["bowker"] else None,
+                "maxwell": one["stuart_maxwell"]["p"] if one["stuart_maxwell"] else None,
+            }
+        )
+    names = {
+        "pair": "Pair", "items": "Posts", "raw": "Raw agreement", "kappa": "Cohen's κ", "interval": "95% interval",
+        "bowker": "Bowker's p", "maxwell": "Stuart and Maxwell's p",
+    }  # fmt: skip
+    prose = (
+        "Each cell counts the posts that one person gave the row's label and the other the column's. Bowker tests "
+        "whether the confusions go both ways alike; Stuart and Maxwell test whether both use each label equally often."
+        if rows
+        else "No two people have labelled the same post."
+    )
+    return Section(
+        "Who confuses what", prose=prose, body=_frame(rows, names) if rows else Markup(""), figures=drawn
+    )
+
+
+def _classes(numbers: dict[str, Any]) -> Section:
+    names = {
+        "label": "Label", "given": "Given", "positive_agreement": "Positive agreement", "kappa": "κ against the rest",
+        "prevalence_index": "Prevalence index", "bias_index": "Bias index",
+    }  # fmt: skip
+    return Section(
+        "Label by label",
+        prose="Positive agreement: of all times this label was given, the part in which the other person gave it too. "
+        "A prevalence index far from 0 lowers kappa without lowering agreement; a bias index far from 0 says that one "
+        "person uses the label more.",
+        body=_frame(numbers["classes"], names),
+    )
+
+
+def _rounds(numbers: dict[str, Any]) -> list[Section]:
+    rows = numbers["rounds"]
+    if len(rows) < 2:
+        return []
+    drawn = figures.course(
+        [one["round"] for one in rows],
+        {"kappa": [one["value"] for one in rows]},
+        bands={"kappa": ([one["low"] for one in rows], [one["high"] for one in rows])},
+        alt="; ".join(
+            f"round {one['round']}: {one['value']:.3f}" for one in rows if one["value"] is not None
+        ),
+        unit="κ, with its 95% interval",
+    )
+    shown = [{**one, "interval": between(one["low"], one["high"])} for one in rows]
+    names = {
+        "round": "Round", "items_with_two_labels": "Posts", "raw_agreement": "Raw agreement", "value": "κ",
+        "interval": "95% interval", "words": "In words",
+    }  # fmt: skip
+    test = numbers["homogeneity"]
+    prose = f"The rounds' common kappa is {test['common_kappa']:.3f}." if test else ""
+    return [Section("Round by round", prose=prose, body=_frame(shown, names), figures=[drawn])]
+
+
+def _drift(numbers: dict[str, Any]) -> list[Section]:
+    if not numbers["drift"]:
+        return []
+    rows = [
+        {
+            "annotator": one["annotator"],
+            "label": one["label"],
+            **{
+                part["round"]: "" if part["difference"] is None else f"{100 * part['difference']:+.0f}"
+                for part in one["rounds"]
+            },
+            "p": one["p"],
+        }
+        for one in numbers["drift"]
+    ]
+    rounds = [part["round"] for part in numbers["drift"][0]["rounds"]]
+    names = {"annotator": "Annotator", "label": "Label", **{one: f"Round {one}" for one in rounds}, "p": "p"}
+    return [
+        Section(
+            "Drift",
+            prose="How many percentage points more often somebody gives a label than the others do on the same posts. "
+            "A small p says that this changed from round to round.",
+            body=_frame(rows, names),
+        )
+    ]
+
+
+def _groups(numbers: dict[str, Any]) -> list[Section]:
+    found = []
+    for column, title in (("kind", "By kind of query"), ("claim", "By claim")):
+        rows = [{**one, "interval": between(one["low"], one["high"])} for one in numbers[f"by_{column}"]]
+        names = {
+            column: column.capitalize(), "items_with_two_labels": "Posts", "raw_agreement": "Raw agreement",
+            "value": "κ", "interval": "95% interval",
+        }  # fmt: skip
+        if rows:
+            found.append(Section(title, body=_frame(rows, names)))
+    return found
+
+
+def _time(numbers: dict[str, Any]) -> list[Section]:
+    names = {
+        "annotator": "Annotator", "timed": "Timed labels", "median_seconds": "Median seconds",
+        "quarter_below": "A quarter took less than", "quarter_above": "A quarter took more than",
+    }  # fmt: skip
+    return [Section("Time per post", body=_frame(numbers["time"], names))] if numbers["time"] else []
+
+
+def _audit(numbers: dict[str, Any]) -> list[Section]:
+    found = numbers.get("audit")
+    if not found:
+        return []
+    told = f"{found['items']} posts with an automatic label were shown to people, who could not tell. " + (
+        f"{found['contradict']} of their {found['labels']} labels contradict the rule: an error rate of "
+        f"{100 * found['error_rate']:.1f}% (95% interval {100 * found['low']:.1f}% to {100 * found['high']:.1f}%)."
+        if found["labels"]
+        else "Nobody has labelled them yet."
+    )
+    return [Section("Audit of the automatic labels", prose=told)]
+
+
+def _disagreements(found: Findings) -> Section:
+    made = Markup(render("disagreements.html", rows=found.disagreements))  # noqa: S704 - the template escapes
+    count = len(found.disagreements)
+    prose = f"{count} posts, each with everybody's label and comment." if count else "There is none."
+    return Section("Every disagreement", prose=prose, body=made)

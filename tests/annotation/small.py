@@ -1,0 +1,157 @@
+"""A small study with everything that a round needs, without having run any stage."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pandas as pd
+from typer.testing import CliRunner
+
+from covmis_build import storage, tables
+from covmis_build.cli import app
+from covmis_build.errors import CovmisError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOSTILE = "<script>document.title='hacked'</script><img src=x onerror=alert(1)> \u202eevil & \"quotes\""
+LABELS = ("favor", "against", "neither")
+CONTEXT = {
+    "cards": [{"url": "https://example.org/a", "title": "A page", "description": "Says <b>this</b>"}],
+    "quoted_text": '=HYPERLINK("http://example.org")',
+    "parent_text": "the parent",
+    "media": [{"type": "photo", "alt_text": "a lemon"}],
+}
+
+
+def sampled(claims: int = 4, per_claim: int = 6) -> dict[str, pd.DataFrame]:
+    """The tables sample, items, claims and posts; the first post of each claim is automatic, of the first audited."""
+    made: dict[str, list[dict]] = {"sample": [], "items": [], "claims": [], "posts": []}
+    for number in range(claims):
+        claim = f"c{number}"
+        made["claims"].append(
+            {
+                "claim_id": claim,
+                "text": f"Claim {number} <i>says</i>",
+                "language": "en",
+                "first_seen": "",
+                "selected": True,
+                **{name: [] for name in ("keywords", "titles", "news_urls", "fact_check_urls", "edits")},
+            }
+        )
+        for at in range(per_claim):
+            post = f"x:{1255000000000000000 + 1000 * number + at}"
+            item = f"{claim}|{post}"
+            kind = "fact_check_url" if at == 0 else "keywords"
+            text = (
+                HOSTILE
+                if at == 1
+                else f"=post {number}.{at}, with a formula"
+                if at == 2
+                else f"Post {number}.{at} 😷"
+            )
+            made["posts"].append(
+                {
+                    "post_id": post,
+                    "native_id": post[2:],
+                    "platform": "x",
+                    "text": text,
+                    "created_at": "2020-04-22T12:34:56Z",
+                    "language": "en",
+                    "urls": [],
+                    "reply_to": "",
+                    "quote_of": "",
+                    "repost_of": "",
+                    "repost_count": 0,
+                    "conversation": "",
+                    "metrics": None,
+                    "retrieved_at": "",
+                    "availability": "",
+                    **CONTEXT,
+                }
+            )
+            made["items"].append(
+                {
+                    "item_id": item,
+                    "claim_id": claim,
+                    "post_id": post,
+                    "kind": kind,
+                    "kinds": [kind],
+                    "other_claims": [],
+                    "group": post,
+                    "group_size": 1,
+                    "p_claim": 1.0,
+                }
+            )
+            made["sample"].append(
+                {
+                    "item_id": item,
+                    "claim_id": claim,
+                    "post_id": post,
+                    "kind": kind,
+                    "p_sample": 0.5,
+                    "draw": "1",
+                    "design": "poisson",
+                    "automatic_label": "against" if at == 0 else "",
+                    "audited": at == 0 and number == 0,
+                }
+            )
+    return {name: pd.DataFrame(rows, columns=tables.SCHEMAS[name].names) for name, rows in made.items()}
+
+
+def study(folder: Path, settings: str = "", claims: int = 4, per_claim: int = 6) -> Path:
+    """A study folder whose stages have run."""
+    storage.write_text(
+        folder / "study.toml",
+        f'title = "Small & <b>bold</b>"\n[annotation]\nclaims_per_round = 2\nchannel = "csv"\n{settings}',
+    )
+    storage.write_text(folder / "annotation" / "guideline.md", "Label the stance.\n\nfavor: supports it.\n")
+    for name, frame in sampled(claims, per_claim).items():
+        storage.write_table(folder / "data" / "build" / f"{name}.parquet", frame, name)
+    return folder
+
+
+def covmis(folder: Path, *words: str, fails: int = 0) -> dict:
+    """Run a command with --json; its object."""
+    result = CliRunner().invoke(app, [*words, "--study", str(folder), "--json"])
+    if isinstance(result.exception, CovmisError):
+        assert result.exception.exit_code == fails, str(result.exception)
+    else:
+        assert result.exit_code == fails, result.output + repr(result.exception)
+    found = json.loads(result.stdout) if result.stdout.strip() else {}
+    return {**found, "error": str(result.exception or ""), "warnings": result.stderr}
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+
+
+def write_rows(path: Path, rows: list[dict[str, str]]) -> None:
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    path.write_bytes(out.getvalue().encode("utf-8-sig"))
+
+
+def fill(path: Path, label) -> None:
+    """Fill in a sheet: `label(row)` is the label, or (label, comment)."""
+    rows = rows_of(path)
+    for row in rows:
+        said = label(row)
+        row["label"], row["comment"] = said if isinstance(said, tuple) else (said, "")
+    write_rows(path, rows)
+
+
+def label_both(folder: Path, number: str = "001", differ=lambda item: False) -> None:
+    """Both annotators fill in their sheets; they differ on the items for which `differ` says so."""
+    for who in ("a1", "a2"):
+
+        def said(row, who=who):
+            at = sum(map(ord, row["item_id"])) % 3
+            return LABELS[(at + (who == "a2" and differ(row["item_id"]))) % 3], f"from {who}"
+
+        fill(folder / "annotation" / "rounds" / number / "sheets" / f"{who}.csv", said)

@@ -1,0 +1,223 @@
+"""A whole round with sheets, through the commands."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+
+from covmis_build import storage
+from covmis_build.annotation import record, rounds
+from tests.annotation.small import covmis, fill, label_both, rows_of, study, write_rows
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return study(tmp_path)
+
+
+def content(folder):
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((folder / "annotation").rglob("*"))
+        if path.is_file()
+    }
+
+
+def third(item):
+    return item.endswith(("3", "4"))
+
+
+def test_a_whole_round_and_every_command_twice(folder):
+    sheets = folder / "annotation" / "rounds" / "001" / "sheets"
+    opened = covmis(folder, "round", "open")
+    assert (opened["round"], opened["claims"], opened["items"], opened["for_people"]) == ("001", 2, 12, 11)
+
+    def again(*words, fails=0):
+        first = covmis(folder, *words, fails=fails)
+        before = content(folder)
+        covmis(folder, *words, fails=fails)
+        assert content(folder) == before, f"{words} changed something the second time"
+        return first
+
+    again("round", "push")
+    assert again("round", "pull")["added"] == 0
+    label_both(folder, differ=third)
+    assert again("round", "pull")["added"] == 22
+    report = again("round", "report")
+    assert report["round"]["items_with_two_labels"] == 10
+    assert report["round"]["scope"]["automatic_items_left_out"] == 2
+    assert report["round"]["audit"]["items"] == 1
+    found = again("round", "adjudicate")
+    assert found["disagreements"] == found["to_discuss"] == 4
+    covmis(folder, "round", "seal", fails=1)
+    fill(sheets / "discussion.csv", lambda row: row["A"] if row["item_id"].endswith("3") else "undecided")
+    found = again("round", "adjudicate")
+    assert (found["discussed"], found["to_adjudicate"]) == (2, 2)
+    fill(sheets / "adjudication.csv", lambda row: "neither")
+    found = again("round", "adjudicate")
+    assert (found["adjudicated"], found["to_adjudicate"], found["to_discuss"]) == (2, 0, 0)
+    again("round", "status")
+    sealed = again("round", "seal")
+    assert len(sealed["seal"]) == 64
+    assert again("round", "verify")["rounds"][0]["stands"]
+    decided = storage.read_table(folder / "annotation" / "rounds" / "001" / "decisions.parquet", "gold")
+    assert decided["how"].value_counts().to_dict() == {
+        "agreed": 6, "discussed": 2, "adjudicated": 2, "automatic": 1, "audited": 1,
+    }  # fmt: skip
+    assert "sealed" in covmis(folder, "round", "pull", fails=2)["error"]
+    assert covmis(folder, "round", "open")["round"] == "002"
+    assert covmis(folder, "round", "open", fails=2)["error"].startswith("no sampled claim")
+
+
+def test_what_was_said_before_stays_beside_what_was_agreed(folder):
+    covmis(folder, "round", "open")
+    covmis(folder, "round", "push")
+    label_both(folder, differ=third)
+    covmis(folder, "round", "pull")
+    covmis(folder, "round", "adjudicate")
+    one = record.find(folder / "annotation" / "rounds")
+    before = one.labels()
+    fill(one.sheets / "discussion.csv", lambda row: "favor")
+    covmis(folder, "round", "adjudicate")
+    after = one.labels()
+    assert after.iloc[: len(before)].equals(before)
+    assert set(after.iloc[len(before) :]["phase"]) == {"discussion"}
+
+
+def test_the_discussion_sheet_does_not_say_who(folder):
+    covmis(folder, "round", "open")
+    covmis(folder, "round", "push")
+    label_both(folder, differ=lambda item: True)
+    covmis(folder, "round", "pull")
+    covmis(folder, "round", "adjudicate")
+    rows = rows_of(folder / "annotation" / "rounds" / "001" / "sheets" / "discussion.csv")
+    assert set(rows[0]) >= {"A", "B", "comment A", "comment B", "error_class", "reason"}
+    first = {row["comment A"] for row in rows}
+    assert first == {"from a1", "from a2"}, "A is not always the same person"
+
+
+def test_the_frozen_round_is_complete_without_build(folder):
+    covmis(folder, "round", "open")
+    for path in (folder / "data" / "build").iterdir():
+        path.unlink()
+    covmis(folder, "round", "push")
+    label_both(folder)
+    assert covmis(folder, "round", "pull")["added"] == 22
+    covmis(folder, "round", "seal")
+    assert covmis(folder, "round", "verify")["rounds"][0]["stands"]
+
+
+def test_sheets_never_lose_what_was_filled_in_and_a_replacement_gets_the_rest(folder):
+    covmis(folder, "round", "open")
+    covmis(folder, "round", "push")
+    sheets = folder / "annotation" / "rounds" / "001" / "sheets"
+    fill(sheets / "a1.csv", lambda row: "favor")
+    half = rows_of(sheets / "a2.csv")
+    for row in half[:5]:
+        row["label"] = "against"
+    write_rows(sheets / "a2.csv", half)
+    covmis(folder, "round", "pull")
+    text = (folder / "study.toml").read_text()
+    (folder / "study.toml").write_text(text + 'annotators = ["a1", "a3"]\n')
+    covmis(folder, "round", "push")
+    new = rows_of(sheets / "a3.csv")
+    assert {row["item_id"] for row in new} == {row["item_id"] for row in half[5:]}
+    assert [row["label"] for row in rows_of(sheets / "a1.csv")] == ["favor"] * 11
+    fill(sheets / "a3.csv", lambda row: "favor")
+    covmis(folder, "round", "pull")
+    one = record.find(folder / "annotation" / "rounds")
+    counts = one.labels().groupby("item_id")["annotator"].nunique()
+    assert set(counts) == {2}
+
+
+def test_corrections_supersede_and_nothing_is_lost(folder):
+    covmis(folder, "round", "open")
+    covmis(folder, "round", "push")
+    label_both(folder)
+    covmis(folder, "round", "pull")
+    path = folder / "annotation" / "rounds" / "001" / "sheets" / "a1.csv"
+    rows = rows_of(path)
+    was = rows[0]["label"]
+    rows[0]["label"] = "neither" if was != "neither" else "favor"
+    write_rows(path, rows)
+    assert covmis(folder, "round", "pull")["added"] == 1
+    labels = record.find(folder / "annotation" / "rounds").labels()
+    changed = labels[labels["supersedes"] != ""].iloc[0]
+    assert labels.set_index("label_id").loc[changed["supersedes"], "label"] == was
+    assert covmis(folder, "round", "pull")["added"] == 0
+
+
+def test_a_mended_seal_is_noticed_and_a_purge_is_not_a_change(folder):
+    covmis(folder, "round", "open")
+    covmis(folder, "round", "push")
+    label_both(folder)
+    covmis(folder, "round", "pull")
+    covmis(folder, "round", "seal")
+    place = folder / "annotation" / "rounds"
+    one = record.find(place)
+    post = one.items()["post_id"].iloc[3]
+    text = one.items()["text"].iloc[3]
+    assert record.forget(place, [post]) == 1
+    state = covmis(folder, "round", "verify")["rounds"][0]
+    assert state["stands"]
+    assert state["purged"] == 1
+    for path in (folder / "annotation").rglob("*"):
+        assert path.suffix == ".parquet" or not path.is_file() or text not in path.read_text("utf-8"), path
+    assert text not in one.items()["text"].tolist()
+    labels = one.labels()
+    labels.loc[0, "label"] = "favor" if labels.loc[0, "label"] != "favor" else "against"
+    storage.write_table(one.folder / "labels.parquet", labels, "labels")
+    assert "labels" in covmis(folder, "round", "verify", fails=1)["rounds"][0]["changed"]
+
+
+def test_changing_a_seal_or_a_text_is_noticed(folder):
+    for number in ("001", "002"):
+        covmis(folder, "round", "open")
+        covmis(folder, "round", "push")
+        label_both(folder, number)
+        covmis(folder, "round", "pull")
+        covmis(folder, "round", "seal")
+    place = folder / "annotation" / "rounds"
+    path = place / "001" / "seal.json"
+    kept = path.read_text()
+    made = json.loads(kept)
+    path.write_text(json.dumps({**made, "seal": "0" * 64}))
+    rows = covmis(folder, "round", "verify", fails=1)["rounds"]
+    assert rows[0]["changed"] == ["the seal itself"]
+    assert rows[1]["changed"] == ["the seal before it"] or "the seal before it" in rows[1]["changed"]
+    path.write_text(kept)
+    one = record.find(place, "1")
+    items = one.items()
+    items.loc[0, "text"] = "another text"
+    rounds.write_items(one.folder, items)
+    assert covmis(folder, "round", "verify", fails=1)["rounds"][0]["changed"] == [
+        f"the text of {items.loc[0, 'item_id']}"
+    ]
+
+
+def test_a_seal_holds_no_text_and_no_name(folder):
+    covmis(folder, "round", "open")
+    covmis(folder, "round", "push")
+    label_both(folder)
+    covmis(folder, "round", "pull")
+    covmis(folder, "round", "seal")
+    sealed = (folder / "annotation" / "rounds" / "001" / "seal.json").read_text()
+    for word in ("Post", "Claim", "from a1", '"a1"', "x:125"):
+        assert word not in sealed
+
+
+def test_a_pilot_round_counts_for_nothing(folder):
+    covmis(folder, "round", "open", "--pilot", "--claims", "1")
+    covmis(folder, "round", "push")
+    label_both(folder)
+    covmis(folder, "round", "pull")
+    found = covmis(folder, "round", "report")
+    assert "all_rounds" not in found
+    assert any("pilot" in note for note in found["round"]["notes"])
+    one = record.find(folder / "annotation" / "rounds")
+    from covmis_build.annotation import gold
+
+    assert gold(one.items(), one.labels()).empty
+    assert covmis(folder, "round", "open")["claims"] == 2
