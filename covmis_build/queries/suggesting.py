@@ -21,12 +21,7 @@ if TYPE_CHECKING:
     from covmis_build.queries.index import Index
 
 EMPTY_WORDS = frozenset(
-    """a about after again against all also an and any are as at be because been before being between both but by can
-    could did do does doing down during each for from further had has have having he her here him his how i if in into is
-    it its just may me might more most must my no nor not now of off on once only or other our out over own said same say
-    says she should so some such than that the their them then there these they this those through to too under until up
-    very was we were what when where which while who whom why will with would you your claim claims claimed video photo
-    post posts image shows show showed according one new people s t d ll re ve m""".split()
+    ["a", "about", "after", "again", "against", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "between", "both", "but", "by", "can", "could", "did", "do", "does", "doing", "down", "during", "each", "for", "from", "further", "had", "has", "have", "having", "he", "her", "here", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "may", "me", "might", "more", "most", "must", "my", "no", "nor", "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "out", "over", "own", "said", "same", "say", "says", "she", "should", "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "why", "will", "with", "would", "you", "your", "claim", "claims", "claimed", "video", "photo", "post", "posts", "image", "shows", "show", "showed", "according", "one", "new", "people", "s", "t", "d", "ll", "re", "ve", "m"]
 )
 SAMPLED = 200
 FORMS = 4
@@ -62,7 +57,7 @@ def suggest(text: str, index: Index, *, language: str = "en", most: int = 8) -> 
     """Proposals for a claim, the best first: expression, posts, telling (0 to 1), built_from."""
     import pandas as pd
 
-    words = _words(text, index, english=language.split("-")[0].lower() in {"", "en"})
+    words = _words(text, index, english=language.split("-", maxsplit=1)[0].lower() in {"", "en"})
     ranked = []
     for parts, source in _candidates(words):
         written = " ".join(_with_forms(word, index) for word in parts)
@@ -93,7 +88,8 @@ def _words(text: str, index: Index, *, english: bool) -> list[Word]:
 
 def _names(text: str) -> set[str]:
     """Tokens written with a capital inside the sentence, in capitals, or with digits; the first word only if it is
-    followed by another such word."""
+    followed by another such word.
+    """
     pieces = re.findall(r"[^\s,;:()\"“”]+", text)
     capital = [bool(re.match(r"[‘'#@]?(?:[A-Z]|\d)", piece)) for piece in pieces]
     names: set[str] = set()
