@@ -6,11 +6,14 @@ import fcntl
 import shutil
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.demonstration.stories import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def copy_study(folder: Path) -> Path:
