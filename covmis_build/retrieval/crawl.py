@@ -56,7 +56,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One answer: as it came, and what the crawl must know of it. `next` is where to go on; empty at the end."""
+    """One answer: as it came, and what the crawl must know of it. `next` is where to go on; empty at the end.
+
+    `lost` says what the platform has and will not show.
+    """
 
     payload: dict[str, Any]
     next: str = ""
@@ -66,6 +69,7 @@ class Page:
     newest: str = ""
     url: str = ""
     notes: tuple[str, ...] = ()
+    lost: str = ""
 
 
 Fetch = Callable[[Job, str, int], Page]
@@ -187,6 +191,9 @@ def _one(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, done: Crawl
             )
             following = ""
             done.gaps.append(_gap(job, None, "the platform leads in a circle", until=reached))
+        if page.lost:
+            notes.append(page.lost)
+            done.gaps.append(_gap(job, None, page.lost, until=reached))
         stamp = pages.Stamp(
             job=job.id, source=job.source, query_id=job.query_id, claim_id=job.claim_id, kind=job.kind,
             expression=job.expression, search=job.search, since=job.since, until=job.until, page=number,

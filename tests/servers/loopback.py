@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -79,6 +80,9 @@ class Loopback:
         return self
 
     def __exit__(self, *_):
+        self.close()
+
+    def close(self):
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -131,10 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.close()
 
     def finish(self):
-        try:
+        with contextlib.suppress(OSError):
             super().finish()
-        except OSError:
-            pass
 
     def log_message(self, *_):
         pass

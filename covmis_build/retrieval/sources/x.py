@@ -72,6 +72,10 @@ class Session:
             return names
         return {name: value.replace("referenced_tweets", "referenced_posts") for name, value in names.items()}
 
+    def close(self) -> None:
+        """Close the connection."""
+        self.client.client.close()
+
 
 def connect(token: Secret, expand: Iterable[str] = ()) -> Session:
     """A session with X; nothing is sent yet."""

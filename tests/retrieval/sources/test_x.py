@@ -21,14 +21,15 @@ def serve(monkeypatch):
 
     def start(*args, expand=(), **settings):
         server = X(*args, **settings).__enter__()
-        opened.append(server)
         monkeypatch.setenv(x.ADDRESS, server.address)
         monkeypatch.setattr(x, "PAGES", {"all": 10, "recent": 10, "ids": 10})
-        return server, x.connect(Secret("token-of-nobody"), expand)
+        session = x.connect(Secret("token-of-nobody"), expand)
+        opened.extend([server, session])
+        return server, session
 
     yield start
-    for server in opened:
-        server.__exit__()
+    for one in reversed(opened):
+        one.close()
 
 
 def ids(folder):
