@@ -104,7 +104,7 @@ def interval(
     >>> round(low, 3), round(high, 3)
     (0.755, 0.963)
     """
-    from scipy.special import ndtri
+    from scipy.special import expit, ndtri
 
     z = float(ndtri((1 + level) / 2))
     low, high = bounds
@@ -112,12 +112,12 @@ def interval(
         return np.nan, np.nan
     if low < value < high:
         if np.isinf(high):
-            factor = np.exp(z * error / (value - low))
+            factor = np.exp(min(z * error / (value - low), 100.0))
             return float(low + (value - low) / factor), float(low + (value - low) * factor)
         share = (value - low) / (high - low)
         centre = np.log(share / (1 - share))
         half = z * error / ((high - low) * share * (1 - share))
-        ends = 1 / (1 + np.exp(-np.array([centre - half, centre + half])))
+        ends = expit([centre - half, centre + half])
         return float(low + (high - low) * ends[0]), float(low + (high - low) * ends[1])
     if bounds == (0.0, 1.0):
         edge = z**2 / (effective + z**2)

@@ -1,0 +1,92 @@
+"""What parts share."""
+
+from __future__ import annotations
+
+import pytest
+
+from covmis_build.errors import InputError
+from covmis_build.evaluation import leakage
+
+TEXTS = [
+    "The vaccine contains a microchip that tracks you",
+    "Drinking hot water does not cure the virus",
+    "Nothing like anything else written in this place",
+    "The vaccine contains a microchip that tracks you",  # the first one again
+    "The vaccine contains a microchip that tracks me",  # three edits from it
+    "ok",
+    "no",
+]
+PARTS = ["train", "train", "dev", "test", "test", "test", "train"]
+
+
+def found(**options):
+    return leakage(TEXTS, PARTS, **options)
+
+
+def test_counts_of_copies() -> None:
+    table = found().summary.set_index(["part", "against"])
+    row = table.loc["test", "train"]
+    assert (row["items"], row["others"]) == (3, 3)
+    assert row["identical"] == 1
+    assert row["below"] == 3  # "ok" is 2 edits from "no": short texts always are near
+    assert row["normalised"] == 2
+    assert row["short"] == 1
+    assert table.loc["dev", "train"]["below"] == 0
+    assert set(table.index) == {("dev", "train"), ("test", "train"), ("test", "train and dev")}
+
+
+def test_below_and_at_most_differ_at_the_threshold() -> None:
+    row = found(edits=3).summary.set_index(["part", "against"]).loc["test", "train"]
+    assert (row["below"], row["at_most"]) == (2, 3)
+
+
+def test_the_nearest_item_is_named() -> None:
+    table = found().nearest
+    row = table[(table["row"] == 4) & (table["against"] == "train")].iloc[0]
+    assert (row["distance"], row["nearest"]) == (3, 0)
+    assert row["normalised"] == pytest.approx(3 / 48)
+    copy = table[(table["row"] == 3) & (table["against"] == "train")].iloc[0]
+    assert (copy["distance"], copy["cosine"]) == (0, pytest.approx(1))
+
+
+def test_train_and_dev_together_are_never_farther() -> None:
+    table = found().nearest
+    test = table[table["part"] == "test"].pivot_table(index="row", columns="against", values="distance")
+    assert (test["train and dev"] <= test["train"]).all()
+
+
+def test_claims_times_and_labels() -> None:
+    result = found(
+        claims=["1", "2", "3", "1", "9", "9", "2"],
+        times=["2020-01-01", "2020-05-01", "2020-03-01", "2020-02-01", "2020-06-01", "2020-07-01", "2020-01-01"],
+        labels=["a", "b", "a", "a", "a", "a", "b"],
+    )
+    assert result.shared_claims == {"dev": [], "test": ["1"]}
+    assert result.missing_labels == {"dev": ["b"], "test": ["b"]}
+    overlap = result.times.set_index("part")
+    assert overlap.loc["train", "last"] == "2020-05-01T00:00:00Z"
+    assert overlap.loc["test", "not_later_than_train"] == 1
+    text = " ".join(result.findings)
+    assert "1 of 3 test items (33.3%) have the same text as an item of train." in text
+    assert "1 claims of test also occur in train." in text
+    assert "The part test lacks b." in text
+    assert result.to_dict()["shared_claims"]["test"] == ["1"]
+
+
+def test_nothing_shared_has_no_findings() -> None:
+    texts = ["a first text that is long enough to be on its own here", "zzz 999 something wholly different 777 qqq www"]
+    assert leakage(texts, ["train", "test"], labels=["a", "a"]).findings == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "parts", "options", "words"),
+    [
+        (["a"], ["train", "test"], {}, "1 texts for 2 parts"),
+        (["a", "b"], ["train", "train"], {}, "test is empty"),
+        (["a", "b", "c"], ["train", "test", "held out"], {}, "unknown part 'held out'"),
+        (["a", "b"], ["train", "test"], {"claims": ["1"]}, "1 claims for 2 items"),
+    ],
+)
+def test_errors(texts, parts, options, words) -> None:
+    with pytest.raises(InputError, match=words):
+        leakage(texts, parts, **options)

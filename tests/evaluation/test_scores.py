@@ -1,0 +1,259 @@
+"""Gold and predictions joined, scored, weighted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covmis_build.errors import InputError
+from covmis_build.evaluation import class_scores, confusions, measures, score
+from covmis_build.evaluation.design import interval
+
+LABELS = ["favor", "against", "neither"]
+ORDER = ["favor", "neither", "against"]
+
+
+def example(items=300, systems=3, seed=1):
+    rng = np.random.default_rng(seed)
+    gold = rng.choice(LABELS, items, p=[0.5, 0.3, 0.2])
+    made = {
+        f"s{at}": np.where(rng.random(items) < 0.4 + 0.1 * at, gold, rng.choice(LABELS, items))
+        for at in range(systems)
+    }
+    return gold, made
+
+
+def value(frame, system, measure, column="value"):
+    return frame[(frame["system"] == system) & (frame["measure"] == measure)][column].item()
+
+
+def test_values_are_those_of_the_measures() -> None:
+    gold, systems = example()
+    weights = {"favor": 0.4, "against": 0.4, "neither": 0.2}
+    table = score(
+        gold,
+        systems,
+        labels=LABELS,
+        order=ORDER,
+        poles=["favor", "against"],
+        class_weights=weights,
+        replicates=0,
+    )
+    assert table["low"].isna().all()
+    matrices = confusions(gold, systems, labels=LABELS)
+    place = [LABELS.index(one) for one in ORDER]
+    for name, matrix in matrices.items():
+        ordered = matrix[np.ix_(place, place)]
+        assert value(table, name, "accuracy") == np.mean(systems[name] == gold)
+        assert value(table, name, "cem_ord") == pytest.approx(measures["cem_ord"](ordered))
+        assert value(table, name, "alpha_ordinal") == pytest.approx(measures["alpha_ordinal"](ordered))
+        assert value(table, name, "f_avg") == pytest.approx(measures["f_avg"](ordered))
+        assert value(table, name, "wf2") == pytest.approx(measures["wf2"](matrix, [0.4, 0.4, 0.2]))
+
+
+def test_the_declared_labels_decide() -> None:
+    gold, said = ["a", "b", "a"], ["a", "b", "b"]
+    two = score(gold, {"s": said}, labels=["a", "b"], measures=["macro_f1"], replicates=0)["value"].item()
+    three = score(gold, {"s": said}, labels=["a", "b", "c"], measures=["macro_f1"], replicates=0)[
+        "value"
+    ].item()
+    assert three == pytest.approx(two * 2 / 3)
+
+
+def test_ids_are_joined_whatever_the_order() -> None:
+    gold, systems = example()
+    ids = [f"x:{at}" for at in range(len(gold))]
+    plain = score(gold, systems, labels=LABELS, measures=["macro_f1", "kappa"])
+    shuffled = np.random.default_rng(0).permutation(len(gold))
+    by_id = {name: pd.Series(said, ids).iloc[shuffled] for name, said in systems.items()}
+    joined = score(pd.Series(gold, ids), by_id, labels=LABELS, measures=["macro_f1", "kappa"])
+    pd.testing.assert_frame_equal(plain, joined)
+    answers = {name: said.to_dict() for name, said in by_id.items()}
+    pd.testing.assert_frame_equal(
+        plain,
+        score(dict(zip(ids, gold, strict=True)), answers, labels=LABELS, measures=["macro_f1", "kappa"]),
+    )
+
+
+def test_ids_as_numbers_on_one_side_and_text_on_the_other() -> None:
+    table = score(
+        {1: "a", 2: "b"}, {"s": {"2": "b", "1": "b"}}, labels=["a", "b"], measures=["accuracy"], replicates=0
+    )
+    assert table["value"].item() == 0.5
+
+
+def test_runs_are_averaged_and_their_spread_is_shown() -> None:
+    gold, systems = example()
+    runs = list(systems.values())
+    table = score(gold, {"many": runs, "one": runs[0]}, labels=LABELS, measures=["macro_f1"])
+    each = [
+        score(gold, {"s": run}, labels=LABELS, measures=["macro_f1"], replicates=0)["value"].item()
+        for run in runs
+    ]
+    assert value(table, "many", "macro_f1") == pytest.approx(np.mean(each))
+    assert value(table, "many", "macro_f1", "sd") == pytest.approx(np.std(each, ddof=1))
+    assert value(table, "many", "macro_f1", "runs") == 3
+    assert np.isnan(value(table, "one", "macro_f1", "sd"))
+
+
+def test_groups_are_scored_on_their_own() -> None:
+    gold, systems = example()
+    kinds = np.where(np.arange(len(gold)) % 3 == 0, "title", "keywords")
+    table = score(gold, systems, labels=LABELS, measures=["accuracy"], by={"kind": kinds}, replicates=50)
+    inside = table[(table["group_by"] == "kind") & (table["group"] == "title") & (table["system"] == "s1")]
+    assert inside["value"].item() == np.mean((systems["s1"] == gold)[kinds == "title"])
+    assert inside["items"].item() == 100
+
+
+def test_intervals_by_claims_are_wider_where_claims_differ() -> None:
+    rng = np.random.default_rng(3)
+    claims = np.repeat(np.arange(30), 20)
+    gold = np.array(["a"] * 600)
+    easy = np.repeat(rng.random(30) < 0.5, 20)
+    said = np.where(easy, "a", "b")
+    options = {"labels": ["a", "b"], "measures": ["accuracy"], "replicates": 500}
+    items = score(gold, {"s": said}, **options)
+    clusters = score(gold, {"s": said}, clusters=claims, **options)
+    width = [(one["high"] - one["low"]).item() for one in (items, clusters)]
+    assert width[1] > 3 * width[0]
+    repeated = score(gold, {"s": said}, clusters=claims, **options)
+    pd.testing.assert_frame_equal(clusters, repeated)
+
+
+def test_weights_of_one_change_nothing() -> None:
+    gold, systems = example()
+    table = score(gold, systems, labels=LABELS, order=ORDER, probabilities=np.ones(len(gold)), replicates=0)
+    np.testing.assert_allclose(table["weighted"], table["value"], atol=1e-12)
+    np.testing.assert_allclose(table["weighted_low"], table["weighted"], atol=1e-9)
+
+
+def test_weights_are_those_of_the_pool() -> None:
+    """An item with probability 1/k counts as k items."""
+    gold, systems = example(120)
+    times = np.random.default_rng(5).integers(1, 5, len(gold))
+    table = score(gold, {"s": systems["s1"]}, labels=LABELS, probabilities=1 / times, replicates=0)
+    pool = score(np.repeat(gold, times), {"s": np.repeat(systems["s1"], times)}, labels=LABELS, replicates=0)
+    for name in table["measure"]:
+        if not name.startswith("alpha"):  # alpha knows the number of items
+            assert value(table, "s", name, "weighted") == pytest.approx(value(pool, "s", name)), name
+
+
+def test_balanced_counts_every_claim_the_same() -> None:
+    gold = ["a"] * 10 + ["a"] * 2
+    said = ["a"] * 10 + ["b"] * 2
+    table = score(
+        gold, {"s": said}, labels=["a", "b"], measures=["accuracy"],
+        probabilities=[0.5] * 12, clusters=["big"] * 10 + ["small"] * 2,
+    )  # fmt: skip
+    assert table["weighted"].item() == pytest.approx(10 / 12)
+    assert table["balanced"].item() == pytest.approx(0.5)
+
+
+def test_the_variance_of_a_weighted_share_is_the_closed_one() -> None:
+    """Accuracy is a Hájek mean: v = (sum w)^-2 sum (1 - p)/p^2 (y - m)^2 (evaluation.md, 3)."""
+    rng = np.random.default_rng(8)
+    gold, systems = example(200)
+    p = rng.uniform(0.1, 1, 200)
+    right = (systems["s2"] == gold).astype(float)
+    w = 1 / p
+    m = (w * right).sum() / w.sum()
+    error = np.sqrt(((1 - p) / p**2 * (right - m) ** 2).sum()) / w.sum()
+    table = score(
+        gold, {"s": systems["s2"]}, labels=LABELS, measures=["accuracy"], probabilities=p, replicates=0
+    )
+    low, high = interval(m, error, (0.0, 1.0), 0.95, 100.0)
+    assert table["weighted"].item() == pytest.approx(m)
+    assert table["weighted_low"].item() == pytest.approx(low, abs=1e-6)
+    assert table["weighted_high"].item() == pytest.approx(high, abs=1e-6)
+
+
+@given(
+    st.floats(-0.999, 3, allow_nan=False),
+    st.floats(0, 2),
+    st.sampled_from([(0.0, 1.0), (-1.0, 1.0), (0.0, np.inf)]),
+)
+def test_design_intervals_stay_in_range(at, error, bounds) -> None:
+    if not bounds[0] <= at <= bounds[1]:
+        return
+    low, high = interval(at, error, bounds, 0.95, 50.0)
+    assert bounds[0] <= low <= at + 1e-9
+    assert at - 1e-9 <= high <= bounds[1]
+
+
+def test_missing_predictions_are_refused_or_wrong() -> None:
+    gold = {"1": "a", "2": "b", "3": "a", "4": "a"}
+    with pytest.raises(InputError, match=r"s has no prediction for 2 of 4 items: 3, 4.*missing = wrong"):
+        score(gold, {"s": {"1": "a", "2": "b"}}, labels=["a", "b"])
+    table = score(
+        gold,
+        {"s": {"1": "a", "2": "b"}, "t": gold},
+        labels=["a", "b"],
+        missing="wrong",
+        order=["a", "b"],
+        replicates=20,
+    )
+    assert value(table, "s", "accuracy") == 0.5
+    assert value(table, "s", "macro_recall") == pytest.approx((1 / 3 + 1) / 2)
+    assert value(table, "t", "accuracy") == 1
+    assert table["value"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("gold", "said", "options", "words"),
+    [
+        (["a", "b"], ["a"], {}, "1 predictions for 2 items"),
+        (["a", "b"], ["a", "c"], {}, r"row 2.*s has the unknown label 'c'"),
+        (["a", "B"], ["a", "b"], {}, "gold has the unknown label 'B'"),
+        (["a", None], ["a", "b"], {}, "gold has an item without a label"),
+        ([], [], {}, "no items"),
+        ({"1": "a"}, {"1": "a", "2": "b"}, {}, r"1 items \(2\), which gold lacks"),
+        (["a", "b"], ["a", "b"], {"measures": ["macro_f11"]}, "Did you mean"),
+        (["a", "b"], ["a", "b"], {"measures": ["wf1"]}, "needs class weights"),
+        (["a", "b"], ["a", "b"], {"order": ["a", "c"]}, "not an order"),
+        (["a", "b"], ["a", "b"], {"poles": ["a", "a"]}, "poles"),
+        (["a", "b"], ["a", "b"], {"probabilities": [0.5, 0.0]}, "probability"),
+        (["a", "b"], ["a", "b"], {"clusters": ["x"]}, "1 values for 2 items"),
+        (["a", "b"], ["a", "b"], {"labels": ["a", "a"]}, "label set"),
+        (["a", "b"], ["a", "b"], {"missing": "ignore"}, "Allowed: refuse, wrong"),
+    ],
+)
+def test_errors_say_what_and_where(gold, said, options, words) -> None:
+    with pytest.raises(InputError, match=words):
+        score(gold, {"s": said}, **{"labels": ["a", "b"], **options})
+
+
+def test_duplicate_ids_are_named() -> None:
+    gold = pd.Series(["a", "b"], ["1", "2"])
+    with pytest.raises(InputError, match=r"s has 1 items \(1\) more than once"):
+        score(gold, {"s": pd.Series(["a", "b", "b"], ["1", "2", "1"])}, labels=["a", "b"])
+
+
+def test_classes_have_a_row_each() -> None:
+    table = class_scores(["a", "b", "b"], {"s": ["a", "a", "b"]}, labels=["a", "b", "c"])
+    assert table["recall"].tolist() == pytest.approx([1.0, 0.5, np.nan], nan_ok=True)
+    assert table["gold"].tolist() == [1, 2, 0]
+
+
+@given(st.integers(0, 2**32), st.permutations(range(40)))
+@settings(max_examples=15, deadline=None)
+def test_permuting_items_changes_no_value(seed, order) -> None:
+    gold, systems = example(40, seed=seed)
+    order = list(order)
+    before = score(gold, systems, labels=LABELS, order=ORDER, replicates=0)
+    after = score(
+        gold[order], {n: s[order] for n, s in systems.items()}, labels=LABELS, order=ORDER, replicates=0
+    )
+    pd.testing.assert_frame_equal(before, after)
+
+
+def test_relabelling_changes_no_value() -> None:
+    gold, systems = example()
+    names = {"favor": "1", "against": "2", "neither": "3"}
+    other = score(
+        [names[one] for one in gold], {n: [names[one] for one in s] for n, s in systems.items()},
+        labels=[names[one] for one in LABELS],
+    )  # fmt: skip
+    pd.testing.assert_frame_equal(score(gold, systems, labels=LABELS), other)

@@ -1,0 +1,135 @@
+"""Divisions of items: complete, keyed by ids, stratified, in time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covmis_build.errors import InputError
+from covmis_build.evaluation import splits
+from covmis_build.evaluation.splitting import moments, times
+
+
+def posts(items=100, seed=1):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "post_id": [f"x:{at}" for at in range(items)],
+            "created_at": [f"2020-{1 + at % 12:02}-{1 + at % 28:02}T00:00:00Z" for at in rng.permutation(items)],
+            "label": rng.choice(["a", "b", "c"], items, p=[0.6, 0.3, 0.1]),
+            "claim_id": rng.integers(0, 7, items).astype(str),
+        }
+    )
+
+
+@given(st.integers(10, 80), st.integers(0, 10**6))
+@settings(max_examples=20, deadline=None)
+def test_folds_test_every_item_once(items, seed) -> None:
+    frame = posts(items, seed)
+    folds = splits(frame, seed=seed)
+    assert ((folds == "test").sum(axis=1) == 1).all()
+    sizes = (folds == "test").sum()
+    assert sizes.max() - sizes.min() <= 1
+    for label in frame["label"].unique():
+        of = (folds[frame["label"] == label] == "test").sum()
+        assert of.max() - of.min() <= 1
+
+
+@given(st.permutations(range(60)))
+@settings(max_examples=10, deadline=None)
+def test_the_order_of_rows_is_no_matter(order) -> None:
+    frame = posts(60)
+    for scheme in ("random", "chronological", "stratified_chronological", "leave_one_out"):
+        straight = splits(frame, scheme=scheme)
+        turned = splits(frame.iloc[list(order)], scheme=scheme)
+        if scheme == "leave_one_out":
+            turned = turned[straight.columns]
+        assert sorted(turned.index) == list(straight.index)
+        assert (turned.sort_index() == straight).all(axis=None)
+
+
+def test_more_items_move_none_between_seeded_folds_of_one_division() -> None:
+    frame = posts()
+    one = splits(frame, folds=1, seed=3)
+    assert one.value_counts().to_dict() == pytest.approx({"train": 70, "test": 20, "dev": 10}, abs=4)
+    assert (one != splits(frame, folds=1, seed=4)).any()
+
+
+def test_in_time_train_comes_first() -> None:
+    frame = posts()
+    parts = splits(frame, scheme="chronological")
+    assert parts.value_counts().to_dict() == {"train": 70, "test": 20, "dev": 10}
+    when = frame["created_at"]
+    assert when[parts == "train"].max() <= when[parts == "dev"].min()
+    assert when[parts == "dev"].max() <= when[parts == "test"].min()
+
+
+def test_stratified_in_time_is_so_within_each_label() -> None:
+    frame = posts()
+    parts = splits(frame, scheme="stratified_chronological")
+    for label in "abc":
+        mine = frame["label"] == label
+        size = int(mine.sum())
+        assert (parts[mine] == "train").sum() == 7 * size // 10
+        assert (parts[mine] == "test").sum() == size - 8 * size // 10
+        assert frame["created_at"][mine & (parts == "train")].max() <= frame["created_at"][mine & (parts == "test")].min()
+
+
+def test_cuts_by_position_time_and_label() -> None:
+    frame = posts()
+    assert (splits(frame, scheme="chronological", cuts=(50, 60)) == "train").sum() == 50
+    parts = splits(frame, scheme="chronological", cuts=("2020-06-01", "2020-09-01T00:00:00Z"))
+    assert frame["created_at"][parts == "train"].max() < "2020-06-01"
+    assert frame["created_at"][parts == "test"].min() >= "2020-09-01"
+    by_label = splits(
+        frame, scheme="stratified_chronological", cuts={"a": (3, 4), "b": (1, 1), "c": (0, 0)}
+    )
+    assert (by_label[frame["label"] == "a"] == "train").sum() == 3
+    assert (by_label[frame["label"] == "b"] == "dev").sum() == 0
+    assert (by_label[frame["label"] == "c"] == "test").all()
+
+
+def test_exact_fractions_not_floats() -> None:
+    """0.7 + 0.1 is 0.7999… in floats: 10 items would be cut at 7 instead of 8."""
+    frame = pd.DataFrame({"id": list("abcdefghij"), "time": range(10)})
+    assert (splits(frame, scheme="chronological") == "dev").sum() == 1
+
+
+def test_leaving_one_claim_out() -> None:
+    frame = posts()
+    parts = splits(frame, scheme="leave_one_out")
+    assert set(parts.columns) == set(frame["claim_id"])
+    assert ((parts["3"] == "test") == (frame["claim_id"] == "3")).all()
+
+
+def test_times_are_read_from_post_ids() -> None:
+    frame = pd.DataFrame({"tweet_id": ["1250814876492185600", "1312054948876693504"]})
+    assert moments(frame) == ["2020-04-16T15:54:40Z", "2020-10-02T15:40:51Z"]
+    assert times(pd.DataFrame({"post_id": ["x:1250814876492185600"]})) == [1587052480229]
+    assert times(pd.DataFrame({"time": [1291221273, 1291221274]})) == [1291221273000, 1291221274000]
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "words"),
+    [
+        (posts(), {"scheme": "chronologic"}, "Did you mean 'chronological'"),
+        (posts(), {"fractions": (0.5, 0.1, 0.2)}, "sum 1"),
+        (posts(), {"scheme": "chronological", "cuts": (60, 50)}, "in order"),
+        (posts(), {"scheme": "chronological", "cuts": (60,)}, "Give two"),
+        (posts(), {"scheme": "stratified_chronological", "cuts": {"a": (1, 2)}}, "no cuts for"),
+        (posts(), {"folds": 500}, "500 folds"),
+        (posts().drop(columns="label"), {}, "no column of labels"),
+        (posts().drop(columns="created_at"), {"scheme": "chronological"}, "no time can be read from the id 'x:0'"),
+        (posts().assign(created_at="soon"), {"scheme": "chronological"}, "'soon' is no time"),
+        (posts().assign(post_id="x:1"), {}, "more than once"),
+        (posts().drop(columns="claim_id"), {"scheme": "leave_one_out"}, "no column of claims"),
+        (posts().assign(claim_id="1"), {"scheme": "leave_one_out"}, "one claim"),
+        (posts(), {"scheme": "chronological", "time": "when"}, "no column 'when'"),
+    ],
+)
+def test_errors_say_what(frame, options, words) -> None:
+    with pytest.raises(InputError, match=words):
+        splits(frame, **options)

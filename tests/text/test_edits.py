@@ -1,0 +1,56 @@
+"""Levenshtein distances against the plain table."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covmis_build.text.edits import distance, nearest
+
+
+def table(one, other):
+    above = list(range(len(other) + 1))
+    for row, a in enumerate(one, 1):
+        here = [row]
+        for column, b in enumerate(other, 1):
+            here.append(min(here[-1] + 1, above[column] + 1, above[column - 1] + (a != b)))
+        above = here
+    return above[-1]
+
+
+words = st.text(st.sampled_from("abcé🌈 "), max_size=200)
+
+
+@given(words, words)
+@settings(max_examples=150, deadline=None)
+def test_distance_is_that_of_the_table(one, other) -> None:
+    assert distance(one, other) == table(one, other)
+
+
+@given(
+    st.text(st.sampled_from("ab"), min_size=60, max_size=140), st.integers(0, 139), st.text("ab", max_size=3)
+)
+@settings(max_examples=80, deadline=None)
+def test_near_copies_around_the_block_borders(one, at, inserted) -> None:
+    other = one[:at] + inserted + one[at + 1 :]
+    assert distance(one, other) == table(one, other)
+
+
+@given(st.lists(words, min_size=1, max_size=4), st.lists(words, min_size=1, max_size=5))
+@settings(max_examples=60, deadline=None)
+def test_nearest_finds_the_least_of_all(texts, among) -> None:
+    absolute, where, relative, relative_where = nearest(texts, among)
+    for i, text in enumerate(texts):
+        distances = [table(text, one) for one in among]
+        shares = [d / max(len(text), len(one), 1) for d, one in zip(distances, among, strict=True)]
+        assert absolute[i] == min(distances)
+        assert distances[where[i]] == min(distances)
+        assert relative[i] == min(shares)
+        assert shares[relative_where[i]] == min(shares)
+
+
+def test_nothing_to_compare_with() -> None:
+    absolute, where, _, _ = nearest(["abc"], [])
+    assert where.tolist() == [-1]
+    assert absolute[0] == np.iinfo(np.int64).max
