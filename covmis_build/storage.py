@@ -56,7 +56,8 @@ def replacing(path: Path) -> Iterator[Path]:
 def locked(path: Path, what: str) -> Iterator[None]:
     """Hold a lock file while the block runs; a second holder is refused with the name of the first.
 
-    The operating system releases the lock when its holder ends, however it ends.
+    The operating system releases the lock when its holder ends, however it ends; processes that the holder
+    started do not keep it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+") as file:
@@ -68,8 +69,26 @@ def locked(path: Path, what: str) -> Iterator[None]:
         since = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         file.write(f"`{what}` (process {os.getpid()} on {socket.gethostname()}, since {since})")
         file.flush()
-        yield
-        file.truncate(0)
+        _held.append(file)
+        try:
+            yield
+        finally:
+            _held.remove(file)
+            file.truncate(0)
+
+
+_held: list[IO[str]] = []
+
+
+def _let_go() -> None:
+    """In a forked process: close the parent's locks, which would otherwise outlive the parent there."""
+    for file in _held:
+        file.close()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)
 
 
 def _try_lock(file: IO[str]) -> bool:

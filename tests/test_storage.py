@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import stat
+import time
 
 import pytest
 from hypothesis import given
@@ -76,3 +77,25 @@ def test_a_broken_table_says_what_to_do(tmp_path):
     assert (
         list(storage.read_table(tmp_path / "none.parquet", "items").columns) == tables.SCHEMAS["items"].names
     )
+
+
+def _hold_and_die(lock, ready):
+    with storage.locked(lock, "covmis run"):
+        child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+        child.start()
+        ready.put(child.pid)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_holder_lets_go_even_if_a_process_of_its_lives_on(tmp_path):
+    context = multiprocessing.get_context("fork")
+    ready = context.SimpleQueue()
+    holder = context.Process(target=_hold_and_die, args=(tmp_path / ".lock", ready))
+    holder.start()
+    orphan = ready.get()
+    holder.join()
+    try:
+        with storage.locked(tmp_path / ".lock", "covmis run"):
+            pass
+    finally:
+        os.kill(orphan, signal.SIGKILL)

@@ -6,6 +6,8 @@ import itertools
 import os
 import shutil
 import tempfile
+import threading
+import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,6 +84,17 @@ def write_blocks(blocks: Iterator[pa.Table], schema: pa.Schema, path: Path) -> N
             writer.write_table(pa.concat_tables(waiting).combine_chunks())
 
 
+def _follow(parent: int) -> None:
+    """End this process when its parent has ended, however it ended: a killed run leaves no orphans."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def _apply(job: tuple[Kernel, Path, int, int]) -> pa.Table:
     kernel, path, start, length = job
     with pq.ParquetFile(path) as file:
@@ -146,7 +159,7 @@ class DuckEngine:
                 start += size
         workers = min(self.workers or os.cpu_count() or 1, len(jobs))
         if workers > 1:
-            with ProcessPoolExecutor(workers) as pool:
+            with ProcessPoolExecutor(workers, initializer=_follow, initargs=(os.getpid(),)) as pool:
                 write_blocks(pool.map(_apply, jobs), schema, path)
         else:
             write_blocks(map(_apply, jobs), schema, path)
