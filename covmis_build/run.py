@@ -63,6 +63,7 @@ def run(
                 outcomes.append(Outcome(stage.name, False, 0.0, _rows(entry)))
             else:
                 outcomes.append(_make(study, stage, key, engine, workers, settings or {}, progress))
+        shutil.rmtree(study.build / ".scratch", ignore_errors=True)
         storage.write_text(study.build / ".files.json", json.dumps(cache, indent=0, sort_keys=True))
     return outcomes
 
