@@ -88,12 +88,18 @@ def _with_reason(gold: pd.DataFrame, frozen: pd.DataFrame, purged: Collection[st
             remedy="An item belongs to one round; check annotation/rounds",
         )
     forget = frozenset(purged)
-    gone = frozen["post_id"].isin(forget) | frozen["native_id"].isin(forget)
+    gone = frozen["post_id"].isin(forget) | frozen["native_id"].isin(forget) | is_forgotten(frozen)
     made = frozen.assign(reason="")
     made.loc[~frozen["item_id"].isin(set(gold["item_id"])), "reason"] = "no gold label"
     made.loc[gone, "reason"] = "purged"
     made.loc[pilot, "reason"] = "pilot"
     return made
+
+
+def is_forgotten(frozen: pd.DataFrame) -> pd.Series[bool]:
+    """The frozen items that a purge has emptied: it takes text and salt."""
+    salt = frozen["salt"] if "salt" in frozen else frozen["text"]
+    return (salt.fillna("") == "") & (frozen["text"].fillna("") == "")
 
 
 def mask_mentions(text: str) -> str:

@@ -124,30 +124,28 @@ def _lengths(frame: pd.DataFrame, texts: pd.Series[Any], names: Sequence[str]) -
     known = frame.assign(text=frame["item_id"].map(texts)).dropna(subset=["text"])
     rows = []
     for name in [*names, "all"]:
-        part = known if name == "all" else known[known["label"] == name]
-        for unit, length in (
-            ("words", part["text"].map(lambda text: len(text.split()))),
-            ("characters", part["text"].str.len()),
-        ):
-            if len(part):
-                low, middle, high = length.quantile([0.25, 0.5, 0.75])
-                spread = length.std(ddof=1)
-                rows.append(
-                    (
-                        name,
-                        unit,
-                        len(part),
-                        length.mean(),
-                        spread,
-                        length.min(),
-                        low,
-                        middle,
-                        high,
-                        length.max(),
-                    )
+        part = (known if name == "all" else known[known["label"] == name])["text"]
+        for unit, measure in (("words", _words), ("characters", len)) if len(part) else ():
+            length = part.map(measure)
+            quarters = length.quantile([0.25, 0.5, 0.75])
+            rows.append(
+                (
+                    name,
+                    unit,
+                    len(part),
+                    length.mean(),
+                    length.std(ddof=1),
+                    length.min(),
+                    *quarters,
+                    length.max(),
                 )
+            )
     columns = "label unit texts mean sd smallest quarter median three_quarters largest".split()  # noqa: SIM905
     return pd.DataFrame(rows, columns=columns)
+
+
+def _words(text: str) -> int:
+    return len(text.split())
 
 
 def _weights(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,57 @@
+"""From ids back to texts: a release joined with posts that the reader has, and a list of what is gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from covmis_build import storage
+from covmis_build.corpus.release import mask_mentions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+ABSENT = "not in the archive"
+
+
+@dataclass(frozen=True)
+class Hydrated:
+    """The corpus with texts where there are any, and what is gone: item_id, post_id, native_id, reason."""
+
+    corpus: pd.DataFrame
+    gone: pd.DataFrame
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many rows have no text, by reason."""
+        return {
+            str(name): int(count) for name, count in self.gone["reason"].value_counts().sort_index().items()
+        }
+
+
+def hydrate(corpus: pd.DataFrame, posts: pd.DataFrame, *, mask: bool) -> Hydrated:
+    """Give each row its post's text. `posts` is the table of that name; a post without text says why."""
+    texts = dict(zip(posts["post_id"], posts["text"], strict=True))
+    fates = dict(zip(posts["post_id"], posts["availability"], strict=True))
+    made = corpus.copy()
+    found = [_text(texts.get(one)) for one in corpus["post_id"]]
+    made["text"] = [mask_mentions(text) if text and mask else text for text in found]
+    missing = made["text"].isna()
+    gone = corpus.loc[missing, ["item_id", "post_id", "native_id"]].reset_index(drop=True)
+    gone["reason"] = [_reason(fates.get(one)) for one in gone["post_id"]]
+    return Hydrated(made, gone)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _reason(fate: Any) -> str:
+    return fate if isinstance(fate, str) and fate not in {"", "available"} else ABSENT
+
+
+def write_gone(path: Path, gone: pd.DataFrame) -> None:
+    """The list of what is gone, safe in spreadsheets."""
+    storage.write_bytes(path, storage.csv_bytes(list(gone.columns), gone.itertuples(index=False)))

@@ -1,0 +1,247 @@
+"""A whole release with hostile text in every place, opened again in every format."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+import subprocess
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from covmis_build import storage
+from covmis_build.corpus import make_corpus, read_corpus
+from covmis_build.corpus.publish import CHECKSUMS, RELEASED, write_release
+from covmis_build.errors import InputError
+from covmis_build.options import Labels, Release
+from tests.corpus.conftest import HOSTILE, made_facts, made_frozen
+from tests.services import croissant as checker
+
+TITLE = 'Rumours <script>alert("t")</script> | 50% $x$ \\input{a} =1+1, simulated'
+TEXT = Release(text=True, licence='CC "BY" <4>')
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A release with texts as posted, and the corpus that it was made from."""
+    gold, frozen = made_frozen(7, 14)
+    folder = tmp_path_factory.mktemp("release")
+    corpus = make_corpus(gold, frozen, TEXT)
+    write_release(folder, corpus, made_facts(TITLE, release=TEXT), frozen.set_index("item_id")["text"])
+    return folder, corpus
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_every_format_gives_the_same_corpus_back(released, suffix) -> None:
+    folder, corpus = released
+    pd.testing.assert_frame_equal(read_corpus(folder / f"corpus.{suffix}"), corpus)
+
+
+def test_without_text_no_text_is_anywhere(tmp_path) -> None:
+    gold, frozen = made_frozen()
+    frozen["text"] = [f"secret{at}" for at in range(len(frozen))]
+    corpus = make_corpus(gold, frozen, Release())
+    write_release(tmp_path, corpus, made_facts(), frozen.set_index("item_id")["text"])
+    for name in RELEASED:
+        data = (tmp_path / name).read_bytes()
+        assert b"secret" not in data, name
+    assert "text" not in pd.read_parquet(tmp_path / "corpus.parquet")
+    assert (pd.read_json(tmp_path / "statistics.json", typ="series")["lengths"])[0]["texts"] > 0
+
+
+def test_no_cell_of_the_csv_is_a_formula(released) -> None:
+    folder, _ = released
+    data = (folder / "corpus.csv").read_bytes().decode("utf-8-sig")
+    cells = [cell for row in csv.reader(io.StringIO(data, newline="")) for cell in row]
+    assert any(cell.startswith("'=HYPERLINK") for cell in cells)
+    assert not [cell for cell in cells if cell.startswith(storage.DANGEROUS)]
+
+
+def test_json_lines_are_lines_for_every_reader(released) -> None:
+    folder, corpus = released
+    text = (folder / "corpus.jsonl").read_text("utf-8")
+    assert len(text.splitlines()) == len(corpus)
+    assert any("\u2028" in json.loads(line)["text"] for line in text.splitlines())
+
+
+class Page(HTMLParser):
+    """Tags and words of a page, as a browser would see them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict]] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data) -> None:
+        self.words.append(data)
+
+
+@pytest.mark.parametrize("name", ["card.html", "statistics.html"])
+def test_pages_show_hostile_text_and_run_none(released, name) -> None:
+    folder, _ = released
+    page = Page()
+    page.feed((folder / name).read_text("utf-8"))
+    assert not {"script", "img", "iframe", "object", "link", "b"} & {tag for tag, _ in page.tags}
+    assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
+    assert TITLE in "".join(page.words)
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", (folder / name).read_text("utf-8"))
+
+
+def test_latex_escapes_everything(released) -> None:
+    folder, _ = released
+    tex = (folder / "statistics.tex").read_text("utf-8")
+    assert "\\input{" not in tex
+    bare = re.sub(r"\\(?:text\w+\{\}|[\\{}$&%#_])", "", tex)
+    rows = [line for line in bare.splitlines() if "alert(" in line or "input" in line]
+    assert rows
+    for line in rows:
+        assert not re.search(r"[$#_~^<>]", line.removeprefix(r"\caption{")), line
+
+
+@pytest.mark.parametrize("name", ["card.md", "methods.md", "huggingface/README.md"])
+def test_markdown_has_no_html_and_no_markup_of_others(released, name) -> None:
+    folder, _ = released
+    text = (folder / name).read_text("utf-8")
+    body = text.split("---\n", 2)[2] if name.startswith("hugging") else text
+    assert "<" not in body.replace("```bibtex", "")
+    assert "\\textless{}script" in body or "&lt;script&gt;" in body
+
+
+def test_a_claim_in_a_markdown_table_stays_in_its_cell() -> None:
+    from covmis_build.corpus.words import markdown_table
+
+    frame = pd.DataFrame({"claim": HOSTILE, "posts": range(len(HOSTILE))})
+    lines = markdown_table(frame, str).splitlines()
+    assert len(lines) == 2 + len(HOSTILE)
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {3}
+    assert not [line for line in lines if re.search(r"(?<!\\)[*`\[<]", line)]
+
+
+def test_checksums_are_those_of_sha256sum_and_nothing_is_left_out(released) -> None:
+    folder, _ = released
+    lines = (folder / CHECKSUMS).read_text().splitlines()
+    assert sorted(line[66:] for line in lines) == sorted(RELEASED)
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert found == {*RELEASED, CHECKSUMS}
+    for line in lines:
+        assert hashlib.sha256((folder / line[66:]).read_bytes()).hexdigest() == line[:64]
+
+
+def test_the_same_release_has_the_same_bytes(released, tmp_path) -> None:
+    folder, _ = released
+    gold, frozen = made_frozen(7, 14)
+    corpus = make_corpus(gold.iloc[::-1], frozen.iloc[::-1], TEXT)
+    write_release(tmp_path, corpus, made_facts(TITLE, release=TEXT), frozen.set_index("item_id")["text"])
+    assert (tmp_path / CHECKSUMS).read_bytes() == (folder / CHECKSUMS).read_bytes()
+
+
+def test_a_release_that_was_killed_has_no_checksums(tmp_path, monkeypatch) -> None:
+    gold, frozen = made_frozen()
+    corpus = make_corpus(gold, frozen, Release())
+    write_release(tmp_path, corpus, made_facts())
+    monkeypatch.setattr("covmis_build.corpus.publish.methods", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_release(tmp_path, corpus, made_facts())
+    assert not (tmp_path / CHECKSUMS).exists()
+
+
+def test_every_number_of_the_card_is_computed(tmp_path) -> None:
+    """Other data, other numbers: what both cards share are settings, not counts."""
+    for claims in (3, 5):
+        gold, frozen = made_frozen(claims, 9)
+        numbers = write_release(tmp_path, make_corpus(gold, frozen, Release()), made_facts(left_out={}))
+        for name in ("card.md", "card.html", "methods.md"):
+            text = (tmp_path / name).read_text("utf-8")
+            assert f"{numbers.rows} posts" in text
+            assert f"{claims} claims" in text
+    assert "simulated" in (tmp_path / "card.html").read_text().split("</header>")[0]
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_release_of_nothing_or_next_to_nothing_is_still_whole(tmp_path, rows) -> None:
+    gold, frozen = made_frozen(1, 2)
+    corpus = make_corpus(gold.iloc[:rows], frozen, Release())
+    facts = made_facts("One | study", flow=(), rounds=(), overall={}, audit={}, platforms={}, period=("", ""))
+    numbers = write_release(tmp_path, corpus, facts)
+    assert numbers.rows == rows
+    assert len(read_corpus(tmp_path / "corpus.csv")) == rows
+    assert "NaN" not in (tmp_path / "statistics.json").read_text()
+
+
+def test_other_labels_than_the_papers(tmp_path) -> None:
+    gold, frozen = made_frozen(3, 8)
+    names = {"favor": "pro & <con>", "against": "50%", "neither": "_x_"}
+    gold["label"] = gold["label"].map(names)
+    labels = Labels(
+        values=("_x_", "pro & <con>", "50%", "never"), poles=(), keys=("1", "2", "3", "4"), automatic={}
+    )
+    numbers = write_release(tmp_path, make_corpus(gold, frozen, Release()), made_facts(labels=labels))
+    assert list(numbers.by_kind.columns[1:5]) == list(labels.values)
+    assert numbers.by_kind["never"].sum() == 0
+    assert "pro &amp; &lt;con&gt;" in (tmp_path / "card.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace(",100000000000000000,", ",1.25E+18,", 1), "scientific notation"),
+        (lambda text: text.replace("weight", "wait", 1), "lacks the columns weight"),
+        (lambda text: text.replace("\r\n", ",x\r\n").replace(",x", "", 1), "cells, not"),
+        (lambda text: re.sub(r"(\r\n.*?),\d\.\d+,", r"\1,much,", text, count=1), "not a number"),
+    ],
+)
+def test_a_damaged_corpus_is_refused_in_one_line(tmp_path, change, message) -> None:
+    gold, frozen = made_frozen()
+    frozen["claim"] = "A plain claim"
+    write_release(tmp_path, make_corpus(gold, frozen, Release()), made_facts())
+    path = tmp_path / "corpus.csv"
+    path.write_bytes(change(path.read_bytes().decode("utf-8-sig")).encode())
+    with pytest.raises(InputError, match=message) as caught:
+        read_corpus(path)
+    assert "\n" not in str(caught.value)
+
+
+READ = """
+import sys, mlcroissant, warnings
+found = mlcroissant.Dataset(jsonld=sys.argv[1])
+assert not found.metadata.issues.errors and not found.metadata.issues.warnings, found.metadata.issues.report()
+print(len(list(found.records("corpus"))))
+"""
+LOAD = """
+import sys, datasets
+found = datasets.load_dataset(sys.argv[1], split="train", cache_dir=sys.argv[2])
+print(len(found), len(found.features))
+"""
+
+
+@pytest.mark.needs("croissant")
+def test_croissants_own_checker_accepts_the_metadata(released) -> None:
+    folder, corpus = released
+    validate = [
+        str(checker.HOME / "bin" / "mlcroissant"),
+        "validate",
+        "--jsonld",
+        str(folder / "croissant.json"),
+    ]
+    done = subprocess.run(validate, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    read = [str(checker.PYTHON), "-c", READ, str(folder / "croissant.json")]
+    done = subprocess.run(read, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == [str(len(corpus))], done.stderr
+
+
+@pytest.mark.needs("croissant")
+def test_hugging_faces_loader_loads_the_folder(released, tmp_path) -> None:
+    folder, corpus = released
+    load = [str(checker.PYTHON), "-c", LOAD, str(folder / "huggingface"), str(tmp_path)]
+    environment = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(load, capture_output=True, text=True, check=False, env=environment)
+    assert done.stdout.split() == [str(len(corpus)), str(corpus.shape[1])], done.stderr
