@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -202,7 +202,7 @@ def _p_values(
         return found, holm(found)
     if test == "welch":
         starts = np.cumsum([0, *(len(runs) for runs in data.systems)])
-        each = [data.each_run[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+        each = [data.each_run[a:b] for a, b in pairwise(starts)]
         found = np.array([welch(each[a], each[b])[1] for a, b in pairs])
         return found, holm(found)
     if any(len(runs) > 1 for runs in data.systems):

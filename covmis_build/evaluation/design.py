@@ -77,7 +77,7 @@ def _estimate(
     matrix = np.bincount(cells, weights=weights, minlength=classes * columns)
     used = np.flatnonzero(matrix > 0)
     steps = matrix[used] * 1e-5
-    moved = np.repeat(matrix[None], 2 * len(used) + 1, axis=0)
+    moved: Array = np.repeat(matrix[None], 2 * len(used) + 1, axis=0).astype(np.float64)
     moved[1 + 2 * np.arange(len(used)), used] += steps
     moved[2 + 2 * np.arange(len(used)), used] -= steps
     moved *= matrix.sum() / moved.sum(axis=1, keepdims=True)

@@ -77,7 +77,9 @@ def judged(
 
 def _several(predictions: Any) -> bool:
     """A list whose elements are themselves predictions: several runs of one system."""
-    if isinstance(predictions, Mapping) or hasattr(predictions, "index") and hasattr(predictions, "to_numpy"):
+    if isinstance(predictions, Mapping) or (
+        hasattr(predictions, "index") and hasattr(predictions, "to_numpy")
+    ):
         return False
     if isinstance(predictions, np.ndarray):
         return predictions.ndim == 2
@@ -107,10 +109,8 @@ def _encode(words: Sequence[Any], labels: tuple[str, ...], what: str, *, gaps: b
     for at, word in enumerate(words):
         code = known.get(word)
         if code is None:
-            if word is None or word != word or word == "":  # noqa: PLR0124 - nan is the value unlike itself
-                code = -1
-            else:
-                code = known.get(str(word))
+            empty = word is None or word != word or word == ""  # noqa: PLR0124 - nan is unlike itself
+            code = -1 if empty else known.get(str(word))
             if code is None:
                 raise InputError(
                     f"{what} has the unknown label '{word}'", row=at + 1, remedy=nearest(str(word), labels)

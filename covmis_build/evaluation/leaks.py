@@ -86,7 +86,7 @@ def leakage(
         if values is not None and len(values) != len(part):
             raise InputError(f"{len(values)} {what} for {len(part)} items", remedy="Give one per item")
     first, second, cosine = near_duplicate_pairs(words, threshold=similarity)
-    comparisons = [("test", ("train",))]
+    comparisons: list[tuple[str, tuple[str, ...]]] = [("test", ("train",))]
     if (part == "dev").any():
         comparisons = [("dev", ("train",)), *comparisons, ("test", ("train", "dev"))]
     rows, items = [], []
@@ -149,7 +149,7 @@ def _nearest(words: list[str], part: Any, one: str, against: tuple[str, ...]) ->
     )
 
 
-def _near(  # noqa: PLR0913, PLR0917
+def _near(
     first: Any, second: Any, cosine: Any, part: Any, one: str, against: tuple[str, ...], size: int
 ) -> Any:
     """The highest similarity of each item of the part to one of the other parts; nan below the threshold."""
@@ -160,7 +160,7 @@ def _near(  # noqa: PLR0913, PLR0917
     return np.where(best < 0, np.nan, best)
 
 
-def _counts(  # noqa: PLR0913, PLR0917
+def _counts(
     found: pd.DataFrame, words: list[str], part: Any, one: str, against: tuple[str, ...], edits: int
 ) -> dict[str, Any]:
     lengths = np.array([len(words[row]) for row in found["row"]])

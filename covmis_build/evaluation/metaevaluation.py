@@ -1,4 +1,4 @@
-"""Evaluating measures: do they agree, are they consistent, do they tell classes apart (Amemiya & Sakai 2021)?
+"""Measures evaluated: whether they agree, are consistent, tell classes apart (Amemiya & Sakai 2021).
 
 What the paper lacks is here too: ties reported, standard errors, and a test of the differences.
 """
@@ -191,7 +191,7 @@ def _similarity(scores: dict[str, Array]) -> pd.DataFrame:
     )
 
 
-def _consistency(  # noqa: PLR0913, PLR0917
+def _consistency(
     cells: NDArray[np.int64], shape: tuple[int, int], chosen: Setting, trials: int, replicates: int, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     import pandas as pd

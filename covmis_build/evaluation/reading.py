@@ -15,7 +15,7 @@ from covmis_build.storage import restored
 from covmis_build.text import sheets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
@@ -108,34 +108,33 @@ def common_id(gold: Labelled, system: Labelled) -> str:
 
 
 def _table(path: Path) -> pd.DataFrame:
+    name = path.name.lower()
+    if name.endswith(".gz"):
+        return _unpacked(path, Path(name.removesuffix(".gz")).suffix)
+    read = READERS.get(Path(name).suffix)
+    if read is None:
+        raise InputError(f"is of the unknown kind '{path.suffix}'", file=path, remedy=f"Use {FORMATS}")
+    return read(path)
+
+
+def _sheet(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    kind = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
-    kind = kind.lower()
-    if kind.endswith(".gz"):
-        return _unpacked(path, kind.removesuffix(".gz"))
-    if kind == ".parquet":
-        return _parquet(path)
-    if kind == ".npy":
-        return _array(path)
-    if kind in {".csv", ".tsv"}:
-        header, rows = sheets.read_rows(path)
-        if tuple(header) == FNC_HEADER:  # its rows are items by position: headlines and bodies repeat
-            return pd.DataFrame(
-                {"body_id": [row["Body ID"] for row in rows], "stance": [row["Stance"] for row in rows]}
-            )
+    header, rows = sheets.read_rows(path)
+    if tuple(header) == FNC_HEADER:  # its rows are items by position: headlines and bodies repeat
         return pd.DataFrame(
-            [{name: restored(cell) for name, cell in row.items()} for row in rows], columns=header
+            {"body_id": [row["Body ID"] for row in rows], "stance": [row["Stance"] for row in rows]}
         )
-    if kind in {".jsonl", ".ndjson"}:
-        return _lines(path)
-    if kind == ".json":
-        return _answers(path)
-    if kind == ".txt":
-        return pd.DataFrame(
-            {"label": [line.strip() for line in sheets.text_of(path).split("\n") if line.strip()]}
-        )
-    raise InputError(f"is of the unknown kind '{path.suffix}'", file=path, remedy=f"Use {FORMATS}")
+    return pd.DataFrame(
+        [{name: restored(cell) for name, cell in row.items()} for row in rows], columns=header
+    )
+
+
+def _plain(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    lines = [line.strip() for line in sheets.text_of(path).split("\n")]
+    return pd.DataFrame({"label": [line for line in lines if line]})
 
 
 def _unpacked(path: Path, kind: str) -> pd.DataFrame:
@@ -241,3 +240,15 @@ def _text(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> pd.DataFrame:
         },
         columns=list(names),
     )
+
+
+READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
+    ".csv": _sheet,
+    ".tsv": _sheet,
+    ".jsonl": _lines,
+    ".ndjson": _lines,
+    ".json": _answers,
+    ".parquet": _parquet,
+    ".npy": _array,
+    ".txt": _plain,
+}

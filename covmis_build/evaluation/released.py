@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 from collections import Counter
 from functools import lru_cache
@@ -39,13 +40,9 @@ CUTS = {
 
 @lru_cache(maxsize=8)
 def _rows(path: Path) -> list[dict[str, str]]:
-    opened = (
-        gzip.open(path, "rt", encoding="utf-8", newline="")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8-sig", newline="")
-    )
-    with opened as file:
-        return list(csv.DictReader(file))
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
 def covmis_count(home: Path, kind: str, label: str) -> float:
@@ -58,7 +55,12 @@ def covmis_count(home: Path, kind: str, label: str) -> float:
 def covmis_per_claim(home: Path, statistic: str) -> float:
     """Mean, standard deviation, least and most posts per misinformation item."""
     sizes = list(Counter(row["mid"] for row in _rows(home / "covmis" / "covmis_stance.csv")).values())
-    found = {"mean": np.mean(sizes), "sd": np.std(sizes, ddof=1), "min": min(sizes), "max": max(sizes)}
+    found: dict[str, Any] = {
+        "mean": np.mean(sizes),
+        "sd": np.std(sizes, ddof=1),
+        "min": min(sizes),
+        "max": max(sizes),
+    }
     return float(found[statistic])
 
 

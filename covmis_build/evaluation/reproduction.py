@@ -83,7 +83,10 @@ class Reproduction:
                 {
                     "paper": paper,
                     "figures": len(of),
-                    **{status: int(counts.get(status, 0)) for status in ("match", "mismatch", "not_computable")},
+                    **{
+                        status: int(counts.get(status, 0))
+                        for status in ("match", "mismatch", "not_computable")
+                    },
                 }
             )
         return pd.DataFrame(rows)
@@ -99,7 +102,9 @@ class Reproduction:
             doubtful = of[of["status"] != "match"][columns]
             if len(doubtful):
                 sections.append(
-                    Section(f"{PAPERS[str(paper)]}: what does not follow", body=table_html(_as_text(doubtful)))
+                    Section(
+                        f"{PAPERS[str(paper)]}: what does not follow", body=table_html(_as_text(doubtful))
+                    )
                 )
             matching = of[of["status"] == "match"][columns]
             sections.append(

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from covmis_build.errors import InputError, nearest
 from covmis_build.evaluation.catalogue import chosen, measures
 from covmis_build.stats.confusion import Counts
@@ -15,6 +13,7 @@ from covmis_build.stats.confusion import Counts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from covmis_build.evaluation.measure import Measure, Policy

@@ -68,7 +68,7 @@ def splits(  # noqa: PLR0913 - every option is named
     if scheme == "random":
         labels = _column(frame, (label,), "labels")
         if folds == 1:
-            return pd.Series(_random(ids, labels, shares, seed), index=frame.index, name="part")
+            return pd.Series(list(_random(ids, labels, shares, seed)), index=frame.index, name="part")
         return _folds(frame, ids, labels, shares, folds, seed)
     when = times(frame, time, id)
     parts = np.empty(len(frame), dtype=object)
@@ -85,7 +85,7 @@ def splits(  # noqa: PLR0913 - every option is named
         first, second = _cut_points(cuts, stratum, [when[row] for row in ordered], shares)
         for position, row in enumerate(ordered):
             parts[row] = PARTS[(position >= first) + (position >= second)]
-    return pd.Series(parts, index=frame.index, name="part")
+    return pd.Series(list(parts), index=frame.index, name="part")
 
 
 def _cut_points(cuts: Cuts | None, stratum: str, when: list[int], shares: list[Fraction]) -> tuple[int, int]:
@@ -125,7 +125,7 @@ def identities(frame: pd.DataFrame, column: str = "") -> list[str]:
 
 def times(frame: pd.DataFrame, column: str = "", id_column: str = "") -> list[int]:
     """Milliseconds since 1970 of every row: from the column of times, or else from the post ids."""
-    names = (column,) if column else TIMES
+    names: tuple[str, ...] = (column,) if column else TIMES
     found = next((name for name in names if name in frame.columns), None)
     if found is not None:
         return milliseconds(list(frame[found]))
@@ -201,7 +201,7 @@ def _random(
     return parts
 
 
-def _folds(  # noqa: PLR0913, PLR0917
+def _folds(
     frame: pd.DataFrame,
     ids: list[str],
     labels: NDArray[np.object_],

@@ -66,7 +66,9 @@ def replicate_cells(
         blocks = [block @ parts for block in draws(len(parts), replicates, seed)]
         return np.concatenate(blocks).reshape(replicates, systems, width).astype(np.float64)
     patterns, multiplicity = _patterns(cells)
-    if len(patterns) * 2 > len(cells):  # hardly any two items alike: drawing items is faster than multinomials
+    if len(patterns) * 2 > len(
+        cells
+    ):  # hardly any two items alike: drawing items is faster than multinomials
         patterns, multiplicity = cells, None
     made = [
         _spread_product(block, patterns, width)
@@ -141,7 +143,7 @@ def bca_interval(
     return float(low), float(high)
 
 
-def p_value(extreme: int | float, replicates: int, *, exact: bool = False) -> float:
+def p_value(extreme: float, replicates: int, *, exact: bool = False) -> float:
     """The share of replicates at least as extreme; the observed data count as one unless all were enumerated."""
     return float(extreme / replicates) if exact else float((1 + extreme) / (replicates + 1))
 

@@ -56,7 +56,7 @@ def _flat(texts: Sequence[str], alphabet: dict[str, int]) -> tuple[Codes, NDArra
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _nearest(left, left_ends, right, right_ends, letters):  # type: ignore[no-untyped-def] # pragma: no cover  # noqa: ANN001, ANN202, C901
+def _nearest(left, left_ends, right, right_ends, letters):  # type: ignore[no-untyped-def] # pragma: no cover  # noqa: ANN001, ANN202
     count = len(left_ends) - 1
     absolute = np.full(count, np.iinfo(np.int64).max, dtype=np.int64)
     where = np.full(count, -1, dtype=np.int64)
@@ -80,10 +80,7 @@ def _nearest(left, left_ends, right, right_ends, letters):  # type: ignore[no-un
             apart = abs(size - len(text))  # no distance can be smaller
             if apart >= absolute[i] and (longer == 0 or apart / longer >= relative[i]):
                 continue
-            if size == 0:
-                score = len(text)
-            else:
-                score = _distance(masks, size, used, text, plus, minus)
+            score = _distance(masks, size, used, text, plus, minus) if size else len(text)
             share = score / longer if longer else 0.0
             if score < absolute[i]:
                 absolute[i], where[i] = score, j
@@ -95,7 +92,7 @@ def _nearest(left, left_ends, right, right_ends, letters):  # type: ignore[no-un
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _distance(masks, size, used, text, plus, minus):  # type: ignore[no-untyped-def] # pragma: no cover  # noqa: ANN001, ANN202, PLR0913, PLR0917
+def _distance(masks, size, used, text, plus, minus):  # type: ignore[no-untyped-def] # pragma: no cover  # noqa: ANN001, ANN202
     plus[:used] = ALL
     minus[:used] = np.uint64(0)
     last = ONE << np.uint64((size - 1) % 64)

@@ -58,7 +58,15 @@ def test_train_and_dev_together_are_never_farther() -> None:
 def test_claims_times_and_labels() -> None:
     result = found(
         claims=["1", "2", "3", "1", "9", "9", "2"],
-        times=["2020-01-01", "2020-05-01", "2020-03-01", "2020-02-01", "2020-06-01", "2020-07-01", "2020-01-01"],
+        times=[
+            "2020-01-01",
+            "2020-05-01",
+            "2020-03-01",
+            "2020-02-01",
+            "2020-06-01",
+            "2020-07-01",
+            "2020-01-01",
+        ],
         labels=["a", "b", "a", "a", "a", "a", "b"],
     )
     assert result.shared_claims == {"dev": [], "test": ["1"]}
@@ -74,7 +82,10 @@ def test_claims_times_and_labels() -> None:
 
 
 def test_nothing_shared_has_no_findings() -> None:
-    texts = ["a first text that is long enough to be on its own here", "zzz 999 something wholly different 777 qqq www"]
+    texts = [
+        "a first text that is long enough to be on its own here",
+        "zzz 999 something wholly different 777 qqq www",
+    ]
     assert leakage(texts, ["train", "test"], labels=["a", "a"]).findings == []
 
 

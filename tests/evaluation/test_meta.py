@@ -89,7 +89,9 @@ def test_a_measure_blind_to_two_classes_does_not_tell_them_apart() -> None:
 def test_halves_are_the_same_for_all_measures(seed) -> None:
     gold, systems = example(seed=seed)
     alone = meta(gold, systems, labels=LABELS, measures=["accuracy"], trials=10, replicates=5, seed=seed)
-    beside = meta(gold, systems, labels=LABELS, measures=["gmr", "accuracy"], trials=10, replicates=5, seed=seed)
+    beside = meta(
+        gold, systems, labels=LABELS, measures=["gmr", "accuracy"], trials=10, replicates=5, seed=seed
+    )
     assert alone.consistency.iloc[0].to_dict() == beside.consistency.iloc[1].to_dict()
 
 

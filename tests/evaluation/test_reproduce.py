@@ -40,7 +40,9 @@ def test_places_are_named_once() -> None:
 
 
 def test_the_baselines_of_scarton_follow(printed) -> None:
-    of = printed[(printed["paper"] == "scarton2020") & printed["where"].str.contains(r"Table [23], (?:all|Turing)")]
+    of = printed[
+        (printed["paper"] == "scarton2020") & printed["where"].str.contains(r"Table [23], (?:all|Turing)")
+    ]
     assert len(of) == 42
     assert (of["status"] == "match").all()
 
@@ -59,8 +61,7 @@ def test_the_baselines_of_scarton_follow(printed) -> None:
         "Table 6, T16 random, %",
         "Table 13, majority, Title, accuracy",
         "Table 4, Keywords, %",
-        "Text, area of the AUC polygon as its vertices are listed, at recall 0.8 and false positives 0.1, "
-        "where the formula gives 0.85",
+        "Text, area of the AUC polygon as its vertices are listed, at recall 0.8 and false positives 0.1, where the formula gives 0.85",
     ],
 )
 def test_known_errors_are_found(printed, where) -> None:
@@ -92,7 +93,10 @@ def test_released_files(data_home) -> None:
     table = reproduce(data_home=data_home)
     assert len(table) >= 600
     of = table.set_index(["paper", "where"])
-    table_4 = table[(table["paper"] == "covmis2022") & table["where"].str.fullmatch(r"Table 4, .*(favor|against|neither|total)")]
+    table_4 = table[
+        (table["paper"] == "covmis2022")
+        & table["where"].str.fullmatch(r"Table 4, .*(favor|against|neither|total)")
+    ]
     assert len(table_4) == 16
     assert (table_4["status"] == "match").all()
     for where, published in (
@@ -104,7 +108,9 @@ def test_released_files(data_home) -> None:
         row = of.loc["covmis2022", where]
         assert row["status"] == "match"
         assert row["published"] == published
-    parts = table[(table["paper"] == "mu2023") & table["where"].str.match(r"Table 3, [^,]+, (rumor|non), \w+$")]
+    parts = table[
+        (table["paper"] == "mu2023") & table["where"].str.match(r"Table 3, [^,]+, (rumor|non), \w+$")
+    ]
     assert len(parts) == 36
     wrong = parts[parts["status"] == "mismatch"]
     assert wrong["where"].tolist() == ["Table 3, T16 strat, rumor, test", "Table 3, PHEME strat, rumor, test"]
@@ -125,5 +131,12 @@ def test_the_page_has_every_figure(printed) -> None:
     assert page.count("<tr>") >= len(printed)
     assert "what does not follow" in page
     assert results.summary()["figures"].sum() == len(printed)
-    assert set(results.to_dict()["figures"][0]) == {"paper", "where", "published", "computed", "status", "reason"}
+    assert set(results.to_dict()["figures"][0]) == {
+        "paper",
+        "where",
+        "published",
+        "computed",
+        "status",
+        "reason",
+    }
     assert r"\toprule" in results.latex()

@@ -9,9 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from covmis_build.errors import InputError
 from covmis_build.evaluation import compare
-from covmis_build.evaluation.comparisons import matrix
 from covmis_build.evaluation.significance import tukey_p_of_values
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "significance_vectors.json").read_text())

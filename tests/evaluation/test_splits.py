@@ -18,7 +18,9 @@ def posts(items=100, seed=1):
     return pd.DataFrame(
         {
             "post_id": [f"x:{at}" for at in range(items)],
-            "created_at": [f"2020-{1 + at % 12:02}-{1 + at % 28:02}T00:00:00Z" for at in rng.permutation(items)],
+            "created_at": [
+                f"2020-{1 + at % 12:02}-{1 + at % 28:02}T00:00:00Z" for at in rng.permutation(items)
+            ],
             "label": rng.choice(["a", "b", "c"], items, p=[0.6, 0.3, 0.1]),
             "claim_id": rng.integers(0, 7, items).astype(str),
         }
@@ -75,7 +77,10 @@ def test_stratified_in_time_is_so_within_each_label() -> None:
         size = int(mine.sum())
         assert (parts[mine] == "train").sum() == 7 * size // 10
         assert (parts[mine] == "test").sum() == size - 8 * size // 10
-        assert frame["created_at"][mine & (parts == "train")].max() <= frame["created_at"][mine & (parts == "test")].min()
+        assert (
+            frame["created_at"][mine & (parts == "train")].max()
+            <= frame["created_at"][mine & (parts == "test")].min()
+        )
 
 
 def test_cuts_by_position_time_and_label() -> None:
@@ -84,9 +89,7 @@ def test_cuts_by_position_time_and_label() -> None:
     parts = splits(frame, scheme="chronological", cuts=("2020-06-01", "2020-09-01T00:00:00Z"))
     assert frame["created_at"][parts == "train"].max() < "2020-06-01"
     assert frame["created_at"][parts == "test"].min() >= "2020-09-01"
-    by_label = splits(
-        frame, scheme="stratified_chronological", cuts={"a": (3, 4), "b": (1, 1), "c": (0, 0)}
-    )
+    by_label = splits(frame, scheme="stratified_chronological", cuts={"a": (3, 4), "b": (1, 1), "c": (0, 0)})
     assert (by_label[frame["label"] == "a"] == "train").sum() == 3
     assert (by_label[frame["label"] == "b"] == "dev").sum() == 0
     assert (by_label[frame["label"] == "c"] == "test").all()
@@ -122,7 +125,11 @@ def test_times_are_read_from_post_ids() -> None:
         (posts(), {"scheme": "stratified_chronological", "cuts": {"a": (1, 2)}}, "no cuts for"),
         (posts(), {"folds": 500}, "500 folds"),
         (posts().drop(columns="label"), {}, "no column of labels"),
-        (posts().drop(columns="created_at"), {"scheme": "chronological"}, "no time can be read from the id 'x:0'"),
+        (
+            posts().drop(columns="created_at"),
+            {"scheme": "chronological"},
+            "no time can be read from the id 'x:0'",
+        ),
         (posts().assign(created_at="soon"), {"scheme": "chronological"}, "'soon' is no time"),
         (posts().assign(post_id="x:1"), {}, "more than once"),
         (posts().drop(columns="claim_id"), {"scheme": "leave_one_out"}, "no column of claims"),

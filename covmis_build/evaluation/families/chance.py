@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from covmis_build.evaluation.measure import Measure, Policy
+from covmis_build.evaluation.measure import Measure, Need, Policy
 from covmis_build.stats.confusion import ratio
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def mcc(counts: Counts, _undefined: Policy, _weights: Array | None) -> Array:
     return ratio(covariance, np.sqrt(np.maximum(spread, 0.0)))
 
 
-ORDERED = frozenset({"order"})
+ORDERED: frozenset[Need] = frozenset({"order"})
 BEYOND = (-1.0, 1.0)
 MEASURES = (
     Measure("kappa", "κ", "Cohen's kappa", "Cohen 1960", kappa, range=BEYOND, latex="$\\kappa$"),

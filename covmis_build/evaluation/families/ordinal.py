@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from covmis_build.evaluation.measure import Measure, Policy, mean_of
+from covmis_build.evaluation.measure import Measure, Need, Policy, mean_of
 from covmis_build.stats.confusion import ratio
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _weighted(proximity: Array, cell: Array) -> Array:
     return np.where(cell > 0, np.where(cell > 0, proximity, 0.0) * cell, 0.0)
 
 
-ORDERED = frozenset({"order"})
+ORDERED: frozenset[Need] = frozenset({"order"})
 UNBOUNDED = (0.0, float("inf"))
 MEASURES = (
     Measure(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from covmis_build.evaluation.measure import Measure, Policy, mean_of
+from covmis_build.evaluation.measure import Measure, Need, Policy, mean_of
 from covmis_build.stats.confusion import ratio
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def wf2(counts: Counts, undefined: Policy, weights: Array | None) -> Array:
     return mean_of(counts.f2, undefined, weights)
 
 
-WEIGHTED = frozenset({"class_weights"})
+WEIGHTED: frozenset[Need] = frozenset({"class_weights"})
 MEASURES = (
     Measure("accuracy", "ACC", "Accuracy", SCARTON, accuracy, latex="ACC"),
     Measure(

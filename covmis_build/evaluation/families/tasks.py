@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from covmis_build.errors import InputError
 from covmis_build.evaluation.measure import Measure, Policy, mean_of
 from covmis_build.stats.confusion import ratio
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from covmis_build.stats.confusion import Counts

@@ -1,0 +1,193 @@
+"""What the commands of `covmis evaluate` share: their options, and gold and systems as the command line names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from covmis_build.cli.console import warn
+from covmis_build.errors import CovmisError, InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from covmis_build.evaluation.reading import Labelled
+
+GoldArgument = Annotated[str, typer.Argument(metavar="GOLD", help="Gold labels: FILE or FILE:COLUMN.")]
+SystemsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SYSTEM...",
+        help="Predictions: [NAME=]FILE[:COLUMN]. The same name several times: runs (seeds) of one system.",
+    ),
+]
+LabelsOption = Annotated[
+    str, typer.Option(metavar="A,B,C", help="The label set (default: the study's, or all labels of gold).")
+]
+OrderOption = Annotated[str, typer.Option(metavar="A,B,C", help="The labels in order, for ordinal measures.")]
+PolesOption = Annotated[str, typer.Option(metavar="A,B", help="The two poles, for F_avg.")]
+WeightsOption = Annotated[
+    str, typer.Option(metavar="A=0.4,B=…", help="Class weights with the sum 1, for wAUC, wF1, wF2.")
+]
+UndefinedOption = Annotated[str, typer.Option(help="An undefined ratio is zero, or skip, or nan.")]
+MissingOption = Annotated[
+    str, typer.Option(help="Missing predictions: refuse, or count as wrong in every measure.")
+]
+IdOption = Annotated[str, typer.Option("--id", metavar="COLUMN", help="The column of ids (default: found).")]
+ClustersOption = Annotated[
+    str,
+    typer.Option(metavar="COLUMN", help="Resample by this column (default: claim_id if gold has it; none)."),
+]
+ReplicatesOption = Annotated[int, typer.Option(min=0, help="Bootstrap replicates; 0 for no intervals.")]
+SeedOption = Annotated[int, typer.Option(help="The seed of all chance.")]
+OutOption = Annotated[
+    list[Path] | None,
+    typer.Option("--out", metavar="FILE", help="Write .html, .csv, .json or .tex; repeatable."),
+]
+CLAIMS = ("claim_id", "mid", "event", "misconception_id")
+
+
+class Judgement:
+    """Gold and systems as the command line names them, read and joined by their ids."""
+
+    def __init__(
+        self,
+        gold: str,
+        systems: list[str],
+        id_column: str,
+        labels: str,
+        order: str,
+        poles: str,
+        study: Path | None,
+    ) -> None:
+        from covmis_build.evaluation.reading import common_id
+
+        _, self.table = read(gold, id_column)
+        files = [read(one, id_column) for one in systems]
+        joined = {common_id(self.table, one) for _, one in files}
+        self.id_column = joined.pop() if len(joined) == 1 else ""
+        if not self.id_column and self.table.id_column:
+            lacking = [str(one.file) for _, one in files if not common_id(self.table, one)]
+            if joined and any(joined):
+                raise InputError(f"{lacking[0]} has no ids that the others have", remedy="Add them")
+            warn("The systems have no ids: predictions are joined with gold row by row.")
+        self.gold = self.table.labels(self.id_column)
+        self.systems: dict[str, Any] = {}
+        for name, one in files:
+            self.systems.setdefault(name, []).append(one.labels(self.id_column))
+        self.systems = {name: runs if len(runs) > 1 else runs[0] for name, runs in self.systems.items()}
+        self.labels, self.order, self.poles = self._scheme(labels, order, poles, study)
+
+    def _scheme(
+        self, labels: str, order: str, poles: str, study: Path | None
+    ) -> tuple[list[str], list[str] | None, list[str] | None]:
+        declared = words(labels)
+        if not declared:
+            scheme = _study_labels(study, self.table.file)
+            if scheme is not None and set(self.gold) <= set(scheme.values):
+                return (
+                    list(scheme.values),
+                    words(order) or list(scheme.order) or None,
+                    words(poles) or list(scheme.poles) or None,
+                )
+            declared = words(order) or sorted({str(one) for one in self.gold if str(one)})
+            if not order:
+                warn(f"The label set is taken from gold: {', '.join(declared)}. Say --labels to declare it.")
+        return declared, words(order) or None, words(poles) or None
+
+    def optional(self, column: str, defaults: tuple[str, ...]) -> pd.Series[str] | None:
+        """A column that may be named, found, or refused with 'none'."""
+        if column == "none":
+            return None
+        found = column or next((name for name in defaults if name in self.table.table.columns), "")
+        return self._series(self.table.column(found)) if found else None
+
+    def group(self, name: str) -> pd.Series[str]:
+        """The groups of the items by a column of gold, or by month or year."""
+        if name in {"month", "year"} and name not in self.table.table.columns:
+            from covmis_build.evaluation.splitting import moments
+
+            ends = 7 if name == "month" else 4
+            return self._series([one[:ends] for one in moments(self.table.table)])
+        return self._series(self.table.column(name))
+
+    def _series(self, values: list[Any]) -> pd.Series[str]:
+        import pandas as pd
+
+        return pd.Series(values, index=self.gold.index, dtype=object)
+
+
+def _study_labels(folder: Path | None, file: Path) -> Any:
+    from covmis_build.study import open_study
+
+    if folder is not None:
+        return open_study(folder).labels
+    for place in (file.resolve().parent, *file.resolve().parents):
+        if (place / "study.toml").is_file():
+            try:
+                return open_study(place).labels
+            except CovmisError:
+                return None
+    return None
+
+
+def read(spec: str, id_column: str) -> tuple[str, Labelled]:
+    """[NAME=]FILE[:COLUMN]; the name is the column or the file's unless given."""
+    from covmis_build.evaluation.reading import read_labels
+
+    name, equals, rest = spec.partition("=")
+    if not equals or "/" in name or Path(spec).exists():
+        name, rest = "", spec
+    path, colon, column = rest.rpartition(":")
+    if not colon or Path(rest).exists():
+        path, column = rest, ""
+    file = Path(path)
+    shown = name or column or file.name.split(".")[0]
+    return shown, read_labels(file, id_column=id_column, label_column=column)
+
+
+def words(text: str) -> list[str]:
+    """The parts between commas."""
+    return [one.strip() for one in text.split(",") if one.strip()]
+
+
+def weights_of(text: str) -> dict[str, float] | None:
+    """Class weights as `label=weight,…`."""
+    made = {}
+    for one in words(text):
+        label, equals, number = one.partition("=")
+        try:
+            made[label.strip()] = float(number)
+        except ValueError:
+            raise InputError(
+                f"--class-weights {one}", remedy="Write label=weight, with commas between"
+            ) from None
+        if not equals:
+            raise InputError(f"--class-weights {one}", remedy="Write label=weight, with commas between")
+    return made or None
+
+
+def three(text: str) -> tuple[float, float, float]:
+    """The fractions of train, dev and test."""
+    try:
+        one, two, three = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"--fractions {text}", remedy="Write three numbers with the sum 1, as 0.7,0.1,0.2"
+        ) from None
+    return one, two, three
+
+
+def cuts_of(text: str) -> list[Any] | None:
+    """Cut points: positions where they are small numbers, times otherwise."""
+    parts = words(text)
+    return [int(one) if one.isdecimal() and len(one) < 9 else one for one in parts] or None
+
+
+def read_parts(path: Path, column: str) -> Labelled:
+    """The parts of items, as `split` writes them."""
+    from covmis_build.evaluation.reading import read_labels
+
+    return read_labels(path, label_column=column)
