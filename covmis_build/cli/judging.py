@@ -65,20 +65,25 @@ class Judgement:
         from covmis_build.evaluation.reading import common_id
 
         _, self.table = read(gold, id_column)
-        files = [read(one, id_column) for one in systems]
-        joined = {common_id(self.table, one) for _, one in files}
-        self.id_column = joined.pop() if len(joined) == 1 else ""
-        if not self.id_column and self.table.id_column:
-            lacking = [str(one.file) for _, one in files if not common_id(self.table, one)]
-            if joined and any(joined):
-                raise InputError(f"{lacking[0]} has no ids that the others have", remedy="Add them")
-            warn("The systems have no ids: predictions are joined with gold row by row.")
-        self.gold = self.table.labels(self.id_column)
-        self.systems: dict[str, Any] = {}
-        for name, one in files:
-            self.systems.setdefault(name, []).append(one.labels(self.id_column))
-        self.systems = {name: runs if len(runs) > 1 else runs[0] for name, runs in self.systems.items()}
+        self.gold = self.table.labels(self.table.id_column)
+        runs: dict[str, list[Any]] = {}
+        for spec in systems:
+            name, one = read(spec, id_column)
+            runs.setdefault(name, []).append(self._joined(one, common_id(self.table, one)))
+        self.systems = {name: made if len(made) > 1 else made[0] for name, made in runs.items()}
         self.labels, self.order, self.poles = self._scheme(labels, order, poles, study)
+
+    def _joined(self, one: Labelled, column: str) -> Any:
+        """Predictions under gold's own ids, whichever of gold's columns of ids the file uses."""
+        if not column:
+            if self.table.id_column:
+                warn(f"{one.file} has no ids of gold's: its rows are joined with gold's in order.")
+            return list(one.labels())
+        predictions = one.labels(column)
+        if column == self.table.id_column:
+            return predictions
+        own = dict(zip(self.table.labels(column).index, self.gold.index, strict=True))
+        return predictions.set_axis([own.get(item, item) for item in predictions.index])
 
     def _scheme(
         self, labels: str, order: str, poles: str, study: Path | None

@@ -1,0 +1,192 @@
+"""`covmis evaluate` from the outside."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from covmis_build.cli.evaluate import app
+from covmis_build.errors import CovmisError
+
+LABELS = "favor,against,neither"
+
+
+@pytest.fixture
+def run():
+    def runner(*arguments):
+        result = CliRunner().invoke(app, [str(one) for one in arguments])
+        if isinstance(result.exception, CovmisError):
+            raise result.exception
+        assert result.exit_code == 0, (result.output, result.exception)
+        return result
+
+    return runner
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A released corpus, and three systems: by item, by post, and by native id."""
+    rng = np.random.default_rng(4)
+    labels = LABELS.split(",")
+    gold = rng.choice(labels, 120, p=[0.5, 0.4, 0.1])
+    rows = []
+    for at, label in enumerate(gold):
+        claim = str(at % 9)
+        rows.append(
+            {
+                "item_id": f"{claim}|x:{at}", "claim_id": claim, "post_id": f"x:{at}", "native_id": str(at),
+                "kind": ["title", "keywords"][at % 2], "label": label, "how": "agreed",
+                "p_sample": rng.uniform(0.2, 1), "created_at": f"2020-0{1 + at % 7}-01T00:00:00Z",
+                "text": f"post number {at} says {label} about claim {claim}",
+            }
+        )  # fmt: skip
+    with (tmp_path / "corpus.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    for name, column, skill in (("a", "item_id", 0.8), ("b", "post_id", 0.6), ("c", "native_id", 0.3)):
+        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([column, "prediction"])
+            for row in rows[::-1]:
+                said = row["label"] if rng.random() < skill else rng.choice(labels)
+                writer.writerow([row[column], said])
+    return tmp_path
+
+
+def test_scoring_the_released_corpus(run, files) -> None:
+    result = run(
+        "score", files / "corpus.csv", f"mine={files / 'a.csv'}", "--labels", LABELS, "--by", "kind,month",
+        "--measures", "accuracy,macro_f1", "--replicates", 100, "--json",
+    )  # fmt: skip
+    made = json.loads(result.stdout)
+    assert made["clusters"] == 9
+    rows = made["scores"]
+    whole = [row for row in rows if row["group_by"] == ""]
+    assert [row["measure"] for row in whole] == ["accuracy", "macro_f1"]
+    for row in whole:
+        assert row["low"] < row["value"] < row["high"]
+        assert row["weighted_low"] < row["weighted"] < row["weighted_high"]
+        assert row["balanced_low"] < row["balanced"] < row["balanced_high"]
+    assert {row["group"] for row in rows if row["group_by"] == "month"} == {f"2020-0{at}" for at in range(1, 8)}
+    assert len(made["classes"]) == 3
+    assert np.sum(made["confusions"][0]["matrix"]) == 120
+
+
+def test_each_system_may_use_another_of_golds_ids(run, files) -> None:
+    names = ("a", "b", "c")
+    result = run(
+        "score", files / "corpus.csv", *(files / f"{name}.csv" for name in names), "--labels", LABELS,
+        "--measures", "accuracy", "--replicates", 0, "--json",
+    )  # fmt: skip
+    a, b, c = (row["value"] for row in json.loads(result.stdout)["scores"])
+    assert a > b > c
+
+
+def test_words_and_files(run, files) -> None:
+    outs = [option for kind in ("html", "csv", "json", "tex") for option in ("--out", files / f"out.{kind}")]
+    same_ids = files / "a2.csv"
+    same_ids.write_text((files / "a.csv").read_text())
+    result = run(
+        "score", files / "corpus.csv", f"one={files / 'a.csv'}", f"one={same_ids}", f"<b>&={files / 'a.csv'}",
+        "--labels", LABELS, "--order", "favor,neither,against", "--replicates", 50, *outs,
+    )  # fmt: skip
+    assert "macro" in result.stdout or "mF1" in result.stdout
+    assert "Neither is public opinion" in result.stdout
+    page = (files / "out.html").read_text()
+    assert "&lt;b&gt;&amp;" in page
+    assert "<b>&" not in page
+    assert "<svg" in page
+    latex = (files / "out.tex").read_text()
+    assert r"\toprule" in latex
+    assert r"\textless{}b\textgreater{}\&" in latex
+    assert r"$\pm$" in latex
+    rows = list(csv.DictReader((files / "out.csv").read_text("utf-8-sig").splitlines()))
+    stored = json.loads((files / "out.json").read_text())["scores"]
+    assert len(rows) == len(stored) > 30
+    assert float(rows[0]["value"]) == stored[0]["value"]
+
+
+def test_comparing(run, files) -> None:
+    gold = files / "corpus.csv"
+    options = ("--labels", LABELS, "--replicates", 200, "--out", files / "c.html", "--out", files / "c.tex")
+    by = [files / "a.csv"]
+    (files / "worse.csv").write_text(
+        "item_id,prediction\n" + "".join(f"{line.split(',')[0]},favor\n" for line in (files / "a.csv").read_text().splitlines()[1:])
+    )
+    by.append(files / "worse.csv")
+    words = run("compare", gold, *by, "--measure", "macro_f1", *options).stdout
+    assert "a is better than worse in Macro F1" in words
+    assert "over 9 clusters" in words
+    for test in ("randomisation", "tukey"):
+        found = json.loads(run("compare", gold, *by, "--test", test, "--json", *options).stdout)["comparisons"]
+        assert found[0]["p"] <= 0.05
+        assert found[0]["test"] == test
+    assert "is better than" in (files / "c.html").read_text()
+    assert r"\bottomrule" in (files / "c.tex").read_text()
+
+
+def test_meta(run, files) -> None:
+    systems = []
+    rng = np.random.default_rng(0)
+    for at in range(4):
+        path = files / f"s{at}.csv"
+        lines = (files / "a.csv").read_text().splitlines()
+        kept = [line if rng.random() < 0.3 * at else f"{line.split(',')[0]},neither" for line in lines[1:]]
+        path.write_text("\n".join([lines[0], *kept]) + "\n")
+        systems.append(path)
+    options = ("--labels", LABELS, "--measures", "accuracy,macro_f1", "--trials", 20, "--replicates", 50)
+    made = json.loads(run("meta", files / "corpus.csv", *systems, *options, "--json").stdout)
+    assert made["systems"] == 4
+    assert len(made["similarity"]) == 1
+    assert len(made["class_distinguishing"]) == 6
+    assert "Consistency" in run("meta", files / "corpus.csv", *systems, *options).stdout
+
+
+def test_splitting_and_leakage(run, files) -> None:
+    corpus, parts = files / "corpus.csv", files / "parts.csv"
+    made = json.loads(run("split", corpus, "--scheme", "chronological", "--out", parts, "--json").stdout)
+    assert made["divisions"] == [{"division": "part", "train": 84, "dev": 12, "test": 24}]
+    assert parts.read_text("utf-8-sig").splitlines()[0] == "item_id,part"
+    found = json.loads(run("leakage", corpus, "--parts", parts, "--json").stdout)
+    assert [row["part"] for row in found["pairs"]] == ["dev", "test", "test"]
+    assert found["shared_claims"]["test"]
+    assert found["times"][0]["part"] == "train"
+    run("split", corpus, "--out", parts)
+    assert parts.read_text("utf-8-sig").splitlines()[0] == "item_id,fold_1,fold_2,fold_3,fold_4,fold_5"
+    assert "test items" in run("leakage", corpus, "--parts", f"{parts}:fold_1").stdout
+
+
+def test_reproducing(run, files, monkeypatch) -> None:
+    monkeypatch.delenv("COVMIS_DATA_HOME", raising=False)
+    made = json.loads(run("reproduce", "--json").stdout)["figures"]
+    assert len(made) >= 300
+    assert set(made[0]) == {"paper", "where", "published", "computed", "status", "reason"}
+    words = run("reproduce", "amemiya2021", "--out", files / "r.html").stdout
+    assert "mismatch: amemiya2021, Table 4, tau over all systems: published 0.8242, computed 0.868132" in words
+    assert "recomputed" in (files / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("score", "{}/corpus.csv", "{}/none.csv"), "none.csv: is missing"),
+        (("score", "{}/corpus.csv", "{}/a.csv", "--labels", "favor,against"), "unknown label 'neither'"),
+        (("score", "{}/corpus.csv:lable", "{}/a.csv"), "Did you mean 'label'"),
+        (("score", "{}/corpus.csv", "{}/a.csv", "--labels", LABELS, "--class-weights", "favor"), "label=weight"),
+        (("score", "{}/corpus.csv", "{}/a.csv", "--labels", LABELS, "--out", "{}/x.pdf"), "'.pdf'"),
+        (("score", "{}/corpus.csv", "{}/a.csv", "--labels", LABELS, "--by", "kin"), "Did you mean 'kind'"),
+        (("compare", "{}/corpus.csv", "{}/a.csv", "--labels", LABELS), "at least two to compare"),
+        (("split", "{}/corpus.csv", "--out", "{}/p.csv", "--fractions", "0.5"), "three numbers"),
+        (("reproduce", "Table 77"), "nothing is known"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_line(run, files, arguments, words) -> None:
+    with pytest.raises(CovmisError, match=words) as error:
+        run(*(one.format(files) for one in arguments))
+    assert error.value.exit_code == 2
+    assert "\n" not in str(error.value)

@@ -1,0 +1,120 @@
+"""Files as people have them, and what is said about those that cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from covmis_build.errors import InputError
+from covmis_build.evaluation.reading import common_id, read_labels
+
+ROWS = [("x:1", "favor"), ("x:2", "against"), ("x:3", "neither")]
+CSV = "item_id,label\n" + "".join(f"{one},{label}\n" for one, label in ROWS)
+LINES = "".join(json.dumps({"id": one, "prediction": label, "score": 0.5}) + "\n" for one, label in ROWS)
+
+
+def written(path, content):
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        path.write_text(content, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", CSV),
+        ("a.tsv", CSV.replace(",", "\t")),
+        ("semicolons.csv", CSV.replace(",", ";")),
+        ("marked.csv", "\ufeff" + CSV),
+        ("utf16.csv", CSV.encode("utf-16")),
+        ("a.csv.gz", gzip.compress(CSV.encode())),
+        ("a.jsonl", LINES),
+        ("a.json", json.dumps({"subtaskaenglish": dict(ROWS), "subtaskbenglish": {"x:1": ["true", 0.5]}})),
+        ("flat.json", json.dumps(dict(ROWS))),
+        ("list.json", json.dumps([{"id": one, "stance": label} for one, label in ROWS])),
+    ],
+)
+def test_formats(tmp_path, name, content) -> None:
+    read = read_labels(written(tmp_path / name, content))
+    assert read.labels(read.id_column).to_dict() == dict(ROWS)
+
+
+def test_parquet_and_arrays(tmp_path) -> None:
+    pd.DataFrame({"post_id": [1, 2], "label": ["a", "b"]}).to_parquet(tmp_path / "a.parquet")
+    read = read_labels(tmp_path / "a.parquet")
+    assert read.labels(read.id_column).to_dict() == {"1": "a", "2": "b"}
+    np.save(tmp_path / "a.npy", np.array(["a", "b", "a"]))
+    assert list(read_labels(tmp_path / "a.npy").labels()) == ["a", "b", "a"]
+    assert list(read_labels(written(tmp_path / "labels.txt", "0\n2\n1\n")).labels()) == ["0", "2", "1"]
+
+
+def test_fnc_files_are_joined_by_position(tmp_path) -> None:
+    content = 'Headline,Body ID,Stance\n"A caf\xe9",1,agree\n"A caf\xe9",1,unrelated\n'.encode("latin-1")
+    read = read_labels(written(tmp_path / "fnc.csv", content))
+    assert read.id_column == ""
+    assert list(read.labels()) == ["agree", "unrelated"]
+
+
+def test_long_ids_stay_whole(tmp_path) -> None:
+    answers = {"1250814876492185601": "favor"}
+    for name, content in (
+        ("a.json", json.dumps(answers)),
+        ("a.jsonl", '{"id": 1250814876492185601, "label": "favor"}\n'),
+    ):
+        read = read_labels(written(tmp_path / name, content))
+        assert read.labels(read.id_column).to_dict() == answers
+
+
+def test_which_ids_join(tmp_path) -> None:
+    gold = read_labels(written(tmp_path / "corpus.csv", "item_id,post_id,native_id,label\n1|x:9,x:9,9,a\n"))
+    for column in ("item_id", "post_id", "native_id"):
+        system = read_labels(written(tmp_path / f"{column}.csv", f"{column},prediction\n9,a\n"))
+        assert common_id(gold, system) == column
+    bare = read_labels(written(tmp_path / "bare.csv", "prediction\na\n"))
+    assert common_id(gold, bare) == ""
+    other = read_labels(written(tmp_path / "tweets.csv", "tweet_id,prediction\n9,a\n"))
+    with pytest.raises(InputError, match="has ids in 'tweet_id', gold in 'item_id'"):
+        common_id(gold, other)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("none.csv", None, "is missing"),
+        ("empty.csv", "", "is empty"),
+        ("header.csv", "id,label\n", "has no rows"),
+        ("nolabel.csv", "id,colour\n1,red\n", "no column of labels.*FILE:COLUMN.*id, colour"),
+        ("twice.csv", "id,label\nq,a\nq,b\n", r"row 3: the id q occurs again \(first in row 2\)"),
+        ("noid.csv", "id,label\n1,a\n,b\n", "row 3: has an item without an id"),
+        ("sheet.csv", "tweet_id,label\n1.25081E+18,a\n", "row 2: the id 1.25081E[+]18 was broken by a spreadsheet"),
+        ("bad.json", "{", "is not JSON"),
+        ("nested.json", '{"a": {"b": 1}}', "neither"),
+        ("again.json", '{"a": "x", "a": "y"}', "the id a occurs more than once"),
+        ("bad.jsonl", '{"id": 1, "label": "a"}\n[]\n', "row 2: is not an object"),
+        ("a.xlsx", "x", "unknown kind '.xlsx'"),
+        ("a.csv.gz", "plain", "cannot be unpacked"),
+        ("a.parquet", "plain", "not readable as Parquet"),
+        ("a.npy", "plain", "not readable as an array"),
+    ],
+)
+def test_errors_name_file_and_row(tmp_path, name, content, words) -> None:
+    path = tmp_path / name
+    if content is not None:
+        written(path, content)
+    with pytest.raises(InputError, match=words) as error:
+        read = read_labels(path)
+        read.labels(read.id_column)
+    assert name in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_objects_in_arrays_are_never_loaded(tmp_path) -> None:
+    np.save(tmp_path / "a.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="not readable as an array"):
+        read_labels(tmp_path / "a.npy")
