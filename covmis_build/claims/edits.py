@@ -32,7 +32,7 @@ def split(claims: pd.DataFrame, claim_id: str, texts: Sequence[str]) -> pd.DataF
         raise InputError(f"claim {claim_id}: splitting takes at least two texts")
     used = used_ids(claims)
     fresh = (letters for letters in _letters() if f"{claim_id}{letters}" not in used)
-    old = claims.iloc[at].to_dict()
+    old = _rows(claims)[at]
     note = f"split from {claim_id}: {old['text']}"
     parts = [
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -84,7 +84,7 @@ def try_out(
         mine = queries[queries["claim_id"] == expression] if expression else queries
         rows = list(zip(mine["query_id"], mine["kind"], mine["expression"], strict=True)) or rows
     with _index(opened) as index:
-        found = [
+        found: list[dict[str, Any]] = [
             {
                 "query_id": name,
                 "expression": text,

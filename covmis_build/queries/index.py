@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from covmis_build import storage
@@ -21,6 +20,7 @@ from covmis_build.text.urls import addresses, canonical_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from covmis_build.engine import Progress
 

@@ -62,40 +62,32 @@ def read(job: streams.Job) -> Iterator[Read]:
             wrong = found if isinstance(found, str) else ""
             yield Read(job.name, row, "csv", [] if isinstance(found, str) else found, wrong)
         return
-    form, file = "", ""
-    for line in streams.lines(job):
-        if line.problem:
-            yield Read(line.file, line.offset, form, [], line.problem)
+    form, current = "", ""
+    for file, place, line, problem in streams.lines(job):
+        if problem:
+            yield Read(file, place, form, [], problem)
             continue
-        content = line.content.removeprefix(b"\xef\xbb\xbf").strip() if line.offset == 0 else line.content
+        content = line if place else line.removeprefix(b"\xef\xbb\xbf")
         if not content or content.isspace():
             continue
-        if line.file != file:
-            form, file = "", line.file
+        if file != current:
+            form, current = formats.detect(content), file
         try:
-            if not form:
-                form = formats.detect(content)
-            if not form:
-                yield Read(line.file, line.offset, "", [], _unknown(content))
-                continue
-            yield Read(line.file, line.offset, form, _posts(form, content))
+            yield Read(file, place, form, formats.READERS[form](content))
         except formats.UNREADABLE as error:
-            other = formats.detect(content)
-            if other and other != form:
-                try:
-                    yield Read(line.file, line.offset, other, _posts(other, content))
-                    continue
-                except formats.UNREADABLE as again:
-                    error = again
-            yield Read(line.file, line.offset, form, [], str(error)[:200])
+            one = _in_another_form(file, place, content, error)
+            form = form or one.form
+            yield one
 
 
-def _posts(form: str, content: bytes) -> list[Post]:
-    return formats.reader(form).read(content)
-
-
-def _unknown(content: bytes) -> str:
-    return "not JSON" if formats.loads(content) is None else "no known form of post"
+def _in_another_form(file: str, place: int, content: bytes, error: Exception) -> Read:
+    """A line that is not of the file's form: perhaps of another, or else unreadable."""
+    form = formats.detect(content)
+    try:
+        return Read(file, place, form, formats.READERS[form](content))
+    except formats.UNREADABLE as again:
+        missing = "not JSON" if formats.loads(content) is None else "no known form of post"
+        return Read(file, place, form, [], (str(again) or str(error) or missing)[:200])
 
 
 @lru_cache(maxsize=2)
@@ -112,26 +104,25 @@ def find(block: pa.Table, *, queries: bytes) -> pa.Table:
     matcher, expressions = _matcher(queries)
     rows: list[dict[str, Any]] = []
     for job in _jobs(block):
-        counts = {"lines": 0, "posts": 0, "reposts": 0}
+        lines = posts = reposts = 0
         for one in read(job):
-            counts["lines"] += 1
+            lines += 1
             if one.problem:
                 rows.append(_row("unreadable", file=one.file, place=one.place, detail=one.problem))
             for post in one.posts:
-                counts["posts"] += 1
-                if post.text or post.cards or post.urls:
-                    counts["reposts"] += bool(post.repost_of)
-                    found = matcher.match(post)
-                    if found or post.claimed:
-                        rows += _hits(post, found, expressions)
-                else:
-                    rows += _without_text(post, counts, expressions)
+                posts += 1
+                reposts += bool(post.repost_of)
+                if not (post.text or post.cards or post.urls):
+                    rows += _without_text(post, expressions)
+                elif (found := matcher.match(post)) or post.claimed:
+                    rows += _hits(post, found, expressions)
+        counts = {"lines": lines, "posts": posts, "reposts": reposts}
         rows += [_row(f"count {name}", amount=amount) for name, amount in counts.items()]
     return pa.Table.from_pylist(rows, FOUND)
 
 
 def _row(what: str, **values: Any) -> dict[str, Any]:
-    blank = {
+    blank: dict[str, Any] = {
         field.name: [] if pa.types.is_list(field.type) else 0 if field.type == _N else "" for field in FOUND
     }
     return {**blank, "what": what, **values}
@@ -170,12 +161,9 @@ def _standing(claim: Claimed, expressions: dict[str, str]) -> str:
     return "no" if expressions.get(claim.query_id) == claim.expression else ""
 
 
-def _without_text(
-    post: Post, counts: dict[str, int], expressions: dict[str, str]
-) -> Iterator[dict[str, Any]]:
+def _without_text(post: Post, expressions: dict[str, str]) -> Iterator[dict[str, Any]]:
     """Outcomes, and posts of which only the id is known; the reposted post's own row brings its text."""
     if post.repost_of:
-        counts["reposts"] += 1
         return
     yield _row("gone", post_id=post.post_id, detail=post.availability, copy=post.retrieved_at)
     for claim in post.claimed:

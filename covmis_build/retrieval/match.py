@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 LEARNED = 2_000
 """Posts after which the queries are put under the tokens that are rare in this archive."""
 
-_HOST = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^/?#@\\]*@)?([a-zA-Z0-9.-]+)(?=[:/?#]|$)")
-
 
 class Query(NamedTuple):
     """A query as the matcher needs it."""
@@ -35,6 +33,9 @@ class Query(NamedTuple):
     claim_id: str
     kind: str
     node: Node
+
+
+_NOTHING: dict[str, None] = {}
 
 
 class Match(NamedTuple):
@@ -52,14 +53,13 @@ class Matcher:
         self.seen = 0
         self.counts: Counter[str] = Counter()
         self.by_key: dict[str, list[int]] = {}
-        self.sites: set[str] = set()
-        self.posts: dict[str, str] = {}
-        for node in (query.node for query in self.queries):
-            for leaf in _all(node):
-                if isinstance(leaf, Address):
-                    self.sites.add(_site(leaf.key.partition("/")[0].partition(":")[0]))
-                    if post_of(leaf.key):
-                        self.posts[post_of(leaf.key)] = leaf.key
+        asked = {leaf.key for query in self.queries for leaf in _all(query.node) if isinstance(leaf, Address)}
+        self.posts = {post_of(key): key for key in asked if post_of(key)}
+        self.asked = bool(asked)
+        self.cores = {core for key in asked if (core := _core(key))}
+        whole = {key.partition("/")[0].partition(":")[0] for key in asked if not _core(key)}
+        self.hosts = [host.partition(".")[0] for host in sorted(whole)]
+        self.every = any(_site(host) in REWRITTEN or "xn--" in host for host in whole)
         self._index()
 
     def _index(self) -> None:
@@ -74,26 +74,26 @@ class Matcher:
                 (self.by_word if kind == "word" else self.by_key).setdefault(value, []).append(number)
                 if query.kind == "title" and kind == "word":
                     self.by_title.setdefault(value, []).append(number)
+        self.words = frozenset(self.by_word)
 
     def match(self, post: Post) -> list[Match]:
         """Every query that the post satisfies, in the order of the queries."""
         cut = tokens(post.text)
-        words = set(cut)
         if self.seen < LEARNED:
-            self._learn(words)
-        waiting = [number for word in self.by_word.keys() & words for number in self.by_word[word]]
-        keys = self._keys(post) if self.sites else {}
-        if keys:
-            waiting += [number for key in self.by_key.keys() & keys.keys() for number in self.by_key[key]]
+            self._learn(set(cut))
+        keys = self._keys(post) if self.asked else _NOTHING
         found: dict[int, list[str]] = {}
-        if waiting:
+        if keys or not self.words.isdisjoint(cut):
+            words = set(cut)
+            waiting = [number for word in self.words & words for number in self.by_word[word]]
+            waiting += [number for key in keys if key in self.by_key for number in self.by_key[key]]
             text = Seen(words, f" {' '.join(cut)} ", keys)
             for number in waiting:
                 if number not in found and holds(self.queries[number].node, text):
                     found[number] = _present(self.queries[number].node, text)
         if post.cards and self.by_title:
             self._titles(post, found)
-        return [Match(self.queries[number], found[number]) for number in sorted(found)]
+        return [Match(self.queries[number], found[number]) for number in sorted(found)] if found else []
 
     def _titles(self, post: Post, found: dict[int, list[str]]) -> None:
         """Titles are also looked for in the cards of what the post links to."""
@@ -108,11 +108,12 @@ class Matcher:
 
     def _keys(self, post: Post) -> dict[str, None]:
         """The keys of what the post links to, quotes and is, as far as a query may ask for them."""
-        found = dict.fromkeys(
-            key
-            for address in (*post.urls, *(card[0] for card in post.cards), *addresses(post.text))
-            if address and (key := self._key(address))
-        )
+        found: dict[str, None] = {}
+        if post.urls or post.cards or "/" in post.text:
+            for address in (*post.urls, *(card[0] for card in post.cards), *addresses(post.text)):
+                key = self._key(address)
+                if key:
+                    found[key] = None
         if self.posts:
             for one in (post.post_id, post.quote_of, post.repost_of):
                 if one in self.posts:
@@ -120,13 +121,11 @@ class Matcher:
         return found
 
     def _key(self, address: str) -> str:
-        host = _HOST.match(address)
-        if (
-            host
-            and (site := _site(host[1].rstrip(".").lower())) not in self.sites
-            and not _rewritten(site, host[1])
-        ):
-            return ""
+        """The key of an address, if it can be one that is asked for; finding that out is much less work."""
+        if not self.every and _LITERAL.fullmatch(address) and self.cores.isdisjoint(_RUNS.findall(address)):
+            lowered = address.lower() if self.hosts else ""
+            if not any(host in lowered for host in self.hosts):
+                return ""
         return canonical_url(address)
 
     def _learn(self, words: set[str]) -> None:
@@ -142,13 +141,25 @@ def read_queries(rows: Iterable[tuple[str, str, str, str]]) -> list[Query]:
     return [Query(one, claim, kind, parse(text).node) for one, claim, kind, text in sorted(rows)]
 
 
+_RUNS = re.compile("[A-Za-z0-9_-]+")
+_LITERAL = re.compile(r"[!-$&-~]+")
+"""Printable ASCII without escapes: what stands in such an address stands in its key as it is, or not at all."""
+
+
+def _core(key: str) -> str:
+    """The longest run of letters, digits, - and _ behind the host: every address with this key has it, escapes aside.
+
+    >>> _core("youtube.com/watch?v=E95qChF-MOo")
+    'E95qChF-MOo'
+    """
+    if key.startswith("dailymotion.com/"):
+        return ""  # a title may be joined to the number
+    behind = re.sub("%[0-9A-F]{2}", " ", key.partition("/")[2])
+    return max(_RUNS.findall(behind), key=len, default="")
+
+
 def _site(host: str) -> str:
     return ".".join(host.split(".")[-2:])
-
-
-def _rewritten(site: str, host: str) -> bool:
-    """Whether an address on this site may have a key on another."""
-    return site in REWRITTEN or "google" in host or "blogspot" in host or "bbc" in host
 
 
 def _all(node: Node) -> Iterable[Term | Address]:

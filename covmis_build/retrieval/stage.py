@@ -63,7 +63,8 @@ def retrieve(
     progress("reading", 1, 2)
     ids = engine.sql(_IDS, found=found, given=listed)
     wanted = kernels.wanted_ids(one for batch in ids.batches() for one in batch.column(0).to_pylist())
-    gathered = engine.map(partial(kernels.gather, wanted=wanted), jobs, kernels.GATHERED, rows=1)
+    again = jobs if wanted else engine.table(kernels.JOBS.empty_table())
+    gathered = engine.map(partial(kernels.gather, wanted=wanted), again, kernels.GATHERED, rows=1)
     progress("reading", 2, 2)
     return _tables(engine, found, gathered, listed, options, wrong)
 
@@ -140,7 +141,7 @@ def _stream(queries: pd.DataFrame) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
 _IDS = """

@@ -12,12 +12,14 @@ import io
 import lzma
 import tarfile
 import zlib
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import zstandard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 RANGE = 64 << 20
 """Bytes of a plain file that make a job."""
@@ -40,13 +42,8 @@ class Job(NamedTuple):
     end: int = 0
 
 
-class Line(NamedTuple):
-    """A line, or why there is none at this offset."""
-
-    file: str
-    offset: int
-    content: bytes
-    problem: str = ""
+Line = tuple[str, int, bytes, str]
+"""The file, the offset, the line, and why there is none at this offset: plain tuples, since there are very many."""
 
 
 def jobs(files: Sequence[tuple[Path, str]]) -> list[Job]:
@@ -81,7 +78,7 @@ def lines(job: Job) -> Iterator[Line]:
         else:
             yield from _range(path, job)
     except PACKED as error:
-        yield Line(job.name, 0, b"", f"cannot be read: {error}"[:200])
+        yield job.name, 0, b"", f"cannot be read: {error}"[:200]
 
 
 def _packing(path: Path) -> str:
@@ -96,7 +93,7 @@ def _kind(head: bytes) -> str:
 def unpacked(file: IO[bytes], packed: str) -> IO[bytes]:
     """A stream without its packing; zstd with windows of up to 2 GiB, and all frames of a file."""
     if packed == "gz":
-        return gzip.GzipFile(fileobj=file)
+        return gzip.open(file)  # type: ignore[return-value]
     if packed == "bz2":
         return bz2.BZ2File(file)
     if packed == "xz":
@@ -134,9 +131,11 @@ def _members(path: Path, name: str) -> list[Job]:
     found: list[Job] = []
     try:
         with tarfile.open(path) as tar:
-            for one in tar:
-                if one.isfile():
-                    found.append(Job(str(path), name, one.name, one.offset_data, one.offset_data + one.size))
+            found.extend(
+                Job(str(path), name, one.name, one.offset_data, one.offset_data + one.size)
+                for one in tar
+                if one.isfile()
+            )
     except PACKED as error:
         found.append(Job(str(path), name, f"\0{error}"))
     return found
@@ -145,7 +144,7 @@ def _members(path: Path, name: str) -> list[Job]:
 def _tar_lines(job: Job, packed: str) -> Iterator[Line]:
     """The lines of one member, or of all members of a packed tar file, which cannot be jumped in."""
     if job.member.startswith("\0"):
-        yield Line(job.name, 0, b"", f"the tar file is damaged: {job.member[1:]}"[:200])
+        yield job.name, 0, b"", f"the tar file is damaged: {job.member[1:]}"[:200]
         return
     with Path(job.path).open("rb") as file:
         if not packed:
@@ -188,14 +187,14 @@ def _stream(stream: IO[bytes], name: str) -> Iterator[Line]:
             chunk = stream.read(CHUNK)
         except PACKED as error:
             yield from _last(rest, offset, name)
-            yield Line(name, offset + len(rest), b"", f"the packed stream is damaged: {error}"[:200])
+            yield name, offset + len(rest), b"", f"the packed stream is damaged: {error}"[:200]
             return
         if not chunk:
             break
         cut = (rest + chunk).split(b"\n")
         rest = cut.pop()
         for content in cut:
-            yield Line(name, offset, content)
+            yield name, offset, content, ""
             offset += len(content) + 1
     if offset == 0 and rest.lstrip()[:1] == b"[":
         yield from _document(rest, name)
@@ -205,7 +204,7 @@ def _stream(stream: IO[bytes], name: str) -> Iterator[Line]:
 
 def _last(rest: bytes, offset: int, name: str) -> Iterator[Line]:
     if rest.strip():
-        yield Line(name, offset, rest)
+        yield name, offset, rest, ""
 
 
 def _range(path: Path, job: Job) -> Iterator[Line]:
@@ -217,20 +216,9 @@ def _range(path: Path, job: Job) -> Iterator[Line]:
             offset = job.start - 1 + len(file.readline())
         while offset < job.end:
             chunk = file.read(min(CHUNK, job.end - offset)) + file.readline()
-            for content in (
-                chunk.splitlines(keepends=True) if b"\r" in chunk and b"\n" not in chunk else _cut(chunk)
-            ):
-                yield Line(job.name, offset, content)
-                offset += len(content)
-
-
-def _cut(chunk: bytes) -> Iterator[bytes]:
-    start = 0
-    while (end := chunk.find(b"\n", start)) >= 0:
-        yield chunk[start : end + 1]
-        start = end + 1
-    if start < len(chunk):
-        yield chunk[start:]
+            for content in chunk.removesuffix(b"\n").split(b"\n"):
+                yield job.name, offset, content, ""
+                offset += len(content) + 1
 
 
 _any = msgspec.json.Decoder(msgspec.Raw)
@@ -241,14 +229,14 @@ def _document(data: bytes, name: str) -> Iterator[Line]:
     """The elements of a JSON list, or a document as a single line; an element's offset is its place in the list."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     if len(data) > LONGEST_DOCUMENT:
-        yield Line(name, 0, b"", "one JSON document of more than 512 MiB: write it as one post a line")
+        yield name, 0, b"", "one JSON document of more than 512 MiB: write it as one post a line"
         return
     try:
         if data.lstrip()[:1] == b"[":
             for place, one in enumerate(_list.decode(data)):
-                yield Line(name, place, bytes(one))
+                yield name, place, bytes(one), ""
         else:
             _any.decode(data)
-            yield Line(name, 0, data)
+            yield name, 0, data, ""
     except msgspec.DecodeError as error:
-        yield Line(name, 0, b"", f"not JSON: {error}"[:200])
+        yield name, 0, b"", f"not JSON: {error}"[:200]

@@ -27,9 +27,14 @@ UNSPACED = (
 )
 """Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
-_PLAIN = re.compile(r"[a-z0-9]+")
-_SIMPLE = re.compile("[\x00-\x7f\u2010-\u2027\u2030-\u2038\u2600-\u26ff\ufe0f\U0001f300-\U0001faff]*")
-"""Text whose tokens are plain: ASCII with typographic punctuation and pictures."""
+_PLAIN = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
+"""What becomes of an ASCII character: letters and digits in lower case, everything else ends a token."""
+
+_SIMPLE = re.compile(
+    "[\x00-\x7f\xa0-\xa9\xab\xac\xae-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7\u2000-\u200b\u200e\u200f\u2010-\u205f"
+    "\u20ac\u2190-\u21ff\u2600-\u2775\u2794-\u27bf\ufe0f\ufffd\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff]*"
+)
+"""Text whose tokens are plain: ASCII with typographic signs and pictures; the rule for all scripts gives the same."""
 
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u0640\u064b-\u0655\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
 _DROPPED = re.compile(f"[{_MARKS}\u00ad\u200c\u200d\u2060\ufe00-\ufe0f]")
@@ -55,8 +60,14 @@ def tokens(text: str) -> list[str]:
     >>> tokens("新冠病毒 2020年")
     ['新', '冠', '病', '毒', '2020', '年']
     """
-    if text.isascii() or _SIMPLE.fullmatch(text):
-        return _PLAIN.findall(text.lower())
+    if text.isascii():
+        return text.translate(_PLAIN).split()
+    if _SIMPLE.fullmatch(text):
+        return text.replace("\ufe0f", "").encode("ascii", "replace").decode("ascii").translate(_PLAIN).split()
+    return _of_any_script(text)
+
+
+def _of_any_script(text: str) -> list[str]:
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     return _any_script().findall(unicodedata.normalize("NFC", _DROPPED.sub("", folded)))
 
@@ -180,10 +191,10 @@ class Expression:
     def render(
         self, platform: Literal["x", "bluesky", "mastodon"], limit: int | None = None, *, broaden: bool = True
     ) -> list[str]:
-        """The searches that together find at least everything this expression matches on the platform.
+        r"""The searches that together find at least everything this expression matches on the platform.
 
         >>> parse("don’t (covid-19 OR flu)").render("x")
-        ['"don\\'t" ("covid-19" OR flu)']
+        ['"don\'t" ("covid-19" OR flu)']
         >>> parse("mask (covid-19 OR flu)").render("bluesky")
         ['mask "covid-19"', 'mask flu']
         """
@@ -200,21 +211,14 @@ _LEXEME = re.compile(
 )
 _QUOTES = str.maketrans(
     {
-        "“": '"',
-        "”": '"',
-        "„": '"',
-        "‟": '"',
-        "«": '"',
-        "»": '"',
-        "＂": '"',
-        "‘": "'",
-        "’": "'",
-        "‚": "'",
-        "‛": "'",
-        "（": "(",
-        "）": ")",
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02", '"'),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b", "'"),
+        "\uff08": "(",
+        "\uff09": ")",
     }
 )
+"""Quotation marks and parentheses as word processors and Asian keyboards write them."""
+
 _Lexeme = tuple[str, Node | None]
 
 

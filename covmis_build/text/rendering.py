@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build.errors import InputError, nearest
 from covmis_build.text.expression import Address, And, Node, Not, Or, Term, joined
+from covmis_build.text.urls import plain_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,9 +127,9 @@ def _for_x(node: Node) -> str:
     match node:
         case Address(key):
             post = _POST.fullmatch(key)
-            return f"quotes_of_tweet_id:{post[1]}" if post else f'url:"{key}"'
+            return f"quotes_of_tweet_id:{post[1]}" if post else _address_for_x(node)
         case Not(part):
-            return f"-{_for_x(part)}"
+            return f'-url:"{part.key}"' if isinstance(part, Address) else f"-{_term(part)}"
         case And(parts):
             return " ".join(f"({_for_x(part)})" if isinstance(part, Or) else _for_x(part) for part in parts)
         case Or(parts):
@@ -140,11 +141,19 @@ def _for_x(node: Node) -> str:
             return _term(node)
 
 
+def _address_for_x(node: Address) -> str:
+    """The page's address as its site writes it; videos of YouTube also under their short address."""
+    video = re.fullmatch(r"youtube\.com/watch\?v=([\w-]+)", node.key)
+    if video:
+        return f'(url:"{node.key}" OR url:"youtu.be/{video[1]}")'
+    return f'url:"{plain_address(node.surface) or node.key}"'
+
+
 def _plain(node: Node) -> str:
     """AND and phrases only; what must be absent is left to the local match."""
     match node:
         case Address(key):
-            return f"https://{key}"
+            return f"https://{plain_address(node.surface) or key}"
         case And(parts):
             return " ".join(_plain(part) for part in parts if not isinstance(part, Not))
         case Term():

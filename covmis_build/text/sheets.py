@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covmis_build.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 SMALLEST_LONG_ID = 16
 KEPT_DIGITS = 15

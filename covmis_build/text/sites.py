@@ -26,7 +26,7 @@ _SHIELDS = {
 """Hosts that are wrappers only under these paths."""
 
 
-def inside(parts: Parts) -> str:
+def inside(parts: Parts) -> str:  # noqa: PLR0911 - one rule a kind of wrapper
     """The address that this one wraps; empty if it wraps none."""
     host, path, query = parts.host, parts.path, dict(parts.query)
     tail = _tail(parts)

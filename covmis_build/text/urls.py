@@ -95,12 +95,15 @@ def addresses(text: str) -> Iterator[str]:
     """The addresses written in a text, with or without scheme; shortened ones of t.co say nothing and are left out."""
     if "/" not in text:
         return
-    for match in _IN_TEXT.finditer(text):
-        found = match[0].rstrip(".,;:!?'…’*_")
-        while found.endswith(")") and found.count(")") > found.count("("):
-            found = found[:-1].rstrip(".,;:!?'…’")
-        if not re.match(r"(?i)https?://t\.co/", found):
-            yield found
+    for piece in text.split():
+        if "/" not in piece or piece.startswith(("https://t.co/", "http://t.co/")):
+            continue
+        for match in _IN_TEXT.finditer(piece):
+            found = match[0].rstrip(".,;:!?'…’*_")
+            while found.endswith(")") and found.count(")") > found.count("("):
+                found = found[:-1].rstrip(".,;:!?'…’")
+            if not re.match(r"(?i)https?://t\.co/", found):
+                yield found
 
 
 def _split(url: str) -> Parts | None:

@@ -6,35 +6,31 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-import msgspec
+from covmis_build.retrieval.formats import bluesky, mastodon, snscrape, x_v1, x_v2
+from covmis_build.retrieval.formats.decoding import UNREADABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from covmis_build.retrieval.formats.post import Post
 
-NAMES = ("x_v1", "x_v2", "snscrape", "bluesky", "mastodon")
+__all__ = ["READERS", "UNREADABLE", "detect", "loads"]
+
+FORMS = {"x_v1": x_v1, "x_v2": x_v2, "snscrape": snscrape, "bluesky": bluesky, "mastodon": mastodon}
 """Forms of lines, in the order in which they are tried."""
 
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError)
+
+def _unknown(line: bytes) -> list[Post]:
+    raise ValueError("not JSON" if loads(line) is None else "no known form of post")
 
 
-class Format(Protocol):
-    """A module that reads one form."""
-
-    def recognises(self, row: dict[str, Any]) -> bool:
-        """Whether a line's object has this form."""
-
-    def read(self, line: bytes) -> list[Post]:
-        """The posts in a line."""
-
-
-def reader(name: str) -> Format:
-    """The module for a form."""
-    module: Format = importlib.import_module(f"covmis_build.retrieval.formats.{name}")  # type: ignore[assignment]
-    return module
+READERS: dict[str, Callable[[bytes], list[Post]]] = {
+    "": _unknown,
+    **{name: form.read for name, form in FORMS.items()},
+}
 
 
 def detect(line: bytes) -> str:
@@ -44,7 +40,7 @@ def detect(line: bytes) -> str:
         row = next((one for one in row if isinstance(one, dict)), None)
     if not isinstance(row, dict):
         return ""
-    return next((name for name in NAMES if reader(name).recognises(row)), "")
+    return next((name for name, form in FORMS.items() if form.recognises(row)), "")
 
 
 def loads(line: bytes) -> Any:
@@ -53,16 +49,3 @@ def loads(line: bytes) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
-
-
-def decoded(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
-    """A line as the decoder's type; halves of surrogate pairs, which JSON can say and text cannot, become marks."""
-    try:
-        return decoder.decode(line)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        if b"\\ud" not in line.lower():
-            raise
-        text = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-16", "surrogatepass")
-        return decoder.decode(text.decode("utf-16", "replace").encode())

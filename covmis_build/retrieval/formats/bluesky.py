@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from covmis_build.retrieval.formats import decoded
+from covmis_build.retrieval.formats.decoding import decoded
 from covmis_build.retrieval.formats.post import Post, Stamp
 
 POSTS, REPOSTS = "app.bsky.feed.post", "app.bsky.feed.repost"

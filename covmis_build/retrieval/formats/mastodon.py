@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from covmis_build.retrieval.formats import decoded
+from covmis_build.retrieval.formats.decoding import decoded
 from covmis_build.retrieval.formats.post import Post, Stamp
 
 
@@ -155,10 +155,10 @@ class _Reader(HTMLParser):
 
 
 def plain(content: str) -> tuple[str, list[str]]:
-    """The text of a status' HTML, and the addresses it links to.
+    r"""The text of a status' HTML, and the addresses it links to.
 
     >>> plain('<p>See <a href="https://a.org/b"><span class="invisible">https://</span>a.org/b</a></p><p>x &amp; y</p>')
-    ('See https://a.org/b\\n\\nx & y', ['https://a.org/b'])
+    ('See https://a.org/b\n\nx & y', ['https://a.org/b'])
     """
     reader = _Reader()
     reader.feed(content)

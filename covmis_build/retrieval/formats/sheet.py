@@ -6,7 +6,6 @@ Ids alone say which posts a claim list gives; the posts themselves come from els
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covmis_build.errors import InputError
@@ -17,6 +16,7 @@ from covmis_build.text.sheets import check_ids, column, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 ID = ("post_id", "tweet_id", "status_id", "id", "id_str", "tweetid", "tweet_ids")
 TEXT = ("text", "full_text", "tweet_text", "content", "rawcontent", "tweet", "post_text")

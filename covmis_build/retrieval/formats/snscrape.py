@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from covmis_build.retrieval.formats import decoded
+from covmis_build.retrieval.formats.decoding import decoded
 from covmis_build.retrieval.formats.post import Post, Stamp, unescaped, x_id
 
 
@@ -54,7 +54,7 @@ _decoder = msgspec.json.Decoder(Row)
 
 
 def recognises(row: dict[str, Any]) -> bool:
-    """snscrape names its classes; its oldest files have `content` and `date` without."""
+    """Rows name snscrape's classes; its oldest files have `content` and `date` without."""
     if str(row.get("_type", "")).startswith("snscrape.modules.twitter"):
         return True
     return "id" in row and "date" in row and bool(row.keys() & {"content", "rawContent"})

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from covmis_build.retrieval.formats import decoded
+from covmis_build.retrieval.formats.decoding import decoded
 from covmis_build.retrieval.formats.post import Post, Stamp, unescaped, x_id
 
 
@@ -134,27 +134,21 @@ def _text(status: Status) -> str:
 
 def _post(status: Status, shown: Status) -> Post:
     """The row of a post; of a repost, with what it shows: the reposted post's whole text."""
-    long = shown.extended_tweet
-    entities = [long.entities if long else None, shown.entities]
-    extended = [long.extended_entities if long else None, shown.extended_entities]
-    urls = dict.fromkeys(
-        address for one in entities if one for url in one.urls or () for address in _addresses(url)
-    )
-    media = next((one.media for one in (*extended, *entities) if one and one.media), None) or ()
     quoted = shown.quoted_status
     native, quote = _native(status), shown.quoted_status_id_str or (_native(quoted) if quoted else "")
-    parent = shown.in_reply_to_status_id_str or shown.in_reply_to_status_id
+    parent = (shown.in_reply_to_status_id_str or shown.in_reply_to_status_id) if status is shown else ""
+    urls, media = _links(shown)
     return Post(
-        x_id(native),
+        f"x:{native}",
         native,
         "x",
         _text(shown),
         status.created_at or "",
         shown.lang or "",
-        list(urls),
+        urls,
         _cards(shown),
-        [(one.type or "", one.ext_alt_text or "") for one in media],
-        x_id(parent) if status is shown else "",
+        media,
+        x_id(parent),
         "",
         x_id(quote),
         _text(quoted) if quoted else "",
@@ -165,14 +159,26 @@ def _post(status: Status, shown: Status) -> Post:
     )
 
 
-def _addresses(url: _Url) -> list[str]:
-    further = str(url.unwound.get("url") or "") if url.unwound else ""
-    return [one for one in (url.expanded_url, further) if one]
+def _links(shown: Status) -> tuple[list[str], list[tuple[str, str]]]:
+    """The addresses and the media of a post: of its long form, where there is one, and of its cut form."""
+    long = shown.extended_tweet
+    parts = [long.extended_entities, long.entities] if long else []
+    urls: list[str] = []
+    media: list[tuple[str, str]] = []
+    for one in (*parts, shown.extended_entities, shown.entities):
+        if one is None:
+            continue
+        for url in one.urls or ():
+            further = str(url.unwound.get("url") or "") if url.unwound else ""
+            urls += [address for address in (url.expanded_url, further) if address]
+        if one.media and not media:
+            media = [(medium.type or "", medium.ext_alt_text or "") for medium in one.media]
+    return list(dict.fromkeys(urls)) if len(urls) > 1 else urls, media
 
 
 def _cards(status: Status) -> list[tuple[str, str, str]]:
     """A link's card, where the file has it (grabs of the web interface do), and the page titles of streams."""
-    cards = []
+    cards: list[tuple[str, str, str]] = []
     if status.card:
         values = status.card.get("binding_values") or {}
         if isinstance(values, dict):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from covmis_build.retrieval.formats import decoded
+from covmis_build.retrieval.formats.decoding import decoded
 from covmis_build.retrieval.formats.post import Post, Stamp, unescaped, x_id
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _post(one: Tweet, whole: Mapping[str | None, Tweet], media: Mapping[str | No
         one.created_at or "",
         shown.lang or "",
         list(addresses),
-        list(titled),  # type: ignore[arg-type]
+        list(titled),
         [(picture.type or "", picture.alt_text or "") for picture in pictures],
         x_id(parent.id) if parent else "",
         _text(parent) if parent else "",
