@@ -158,7 +158,7 @@ def _lines() -> Progress:
         now = time.monotonic()
         if now - last["at"] >= 2:
             last["at"] = now
-            of = f" of {total:,}" if total else ""
-            print(f"{step}: {done:,}{of} after {now - began:.0f} s", file=sys.stderr, flush=True)
+            count = f": {done:,}" + (f" of {total:,}" if total else "") if done or total else ""
+            print(f"{step}{count} (after {now - began:.0f} s)", file=sys.stderr, flush=True)
 
     return report

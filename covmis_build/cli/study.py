@@ -99,7 +99,13 @@ def run(
         warn(
             f"{unreadable:,} lines of the archive could not be read; they are listed in data/build/unreadable.parquet"
         )
-    if not stages:
+    posts = next((one.rows.get("posts") for one in outcomes if one.stage == "retrieve"), None)
+    if posts == 0:
+        folders = ", ".join(opened.relative(one) for one in opened.archives)
+        warn(
+            f"no post in {folders} matches a query; put posts there, or look at the queries with `covmis queries try`"
+        )
+    elif not stages:
         say("", "Next: `covmis status` shows the flow, `covmis round open` starts annotation.")
 
 
@@ -202,7 +208,13 @@ def _next(study: Study, states: dict[str, bool], rounds: list[dict[str, Any]]) -
         sampled -= set(storage.read_column(path, "claim_id"))
     if sampled:
         return f"`covmis round open` ({len(sampled)} claims have no round yet)"
-    return "`covmis release`" if rounds else "more posts: no claim has enough for a sample"
+    if not rounds:
+        return "more posts or queries: no claim has enough for a sample; `covmis status` above says where they went"
+    released = study.release_folder / "checksums.txt"
+    sealed = [path.stat().st_mtime for path in study.rounds.glob("*/seal.json")]
+    if released.exists() and released.stat().st_mtime >= max(sealed):
+        return "publish data/release, and judge systems on it: `covmis evaluate score data/release/corpus.csv SYSTEM.csv`"
+    return "`covmis release`"
 
 
 def _notes(study: Study) -> list[str]:
