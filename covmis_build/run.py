@@ -60,7 +60,7 @@ def run(
             keys[stage.name] = key = _key(study, stage, keys, cache)
             entry = ledger.last(ledger.read(log), stage.name)
             if stage.name not in forced and _is_current(study, stage, entry, key):
-                outcomes.append(Outcome(stage.name, False, 0.0, _rows(entry)))
+                outcomes.append(Outcome(stage.name, False, 0.0, _rows(stage, entry)))
             else:
                 outcomes.append(_make(study, stage, key, engine, workers, settings or {}, progress))
         shutil.rmtree(study.build / ".scratch", ignore_errors=True)
@@ -125,8 +125,8 @@ def _is_current(study: Study, stage: Stage, entry: Mapping[str, Any], key: str) 
     )
 
 
-def _rows(entry: Mapping[str, Any]) -> dict[str, int]:
-    return {table: facts["rows"] for table, facts in entry["tables"].items()}
+def _rows(stage: Stage, entry: Mapping[str, Any]) -> dict[str, int]:
+    return {table: entry["tables"][table]["rows"] for table in stage.makes}
 
 
 def _make(
