@@ -76,7 +76,7 @@ def label_map(source: str, target: str) -> dict[str, str]:
 def _refusal(source: str, target: str, reason: str) -> InputError:
     return InputError(
         f"the labels of '{source}' cannot be mapped to '{target}': {reason}",
-        remedy="Give a map of your own if your study defines one",
+        remedy="Give a map of your own if your study defines one: --map OLD=NEW",
     )
 
 

@@ -1,0 +1,262 @@
+"""Release, hydrate, bundle, rebuild: through the commands, on a study with sealed rounds."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import zipfile
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from covmis_build.annotation import steps
+from covmis_build.cli import app
+from covmis_build.corpus import read_corpus
+from covmis_build.errors import CovmisError
+from covmis_build.run import run
+from covmis_build.study import open_study
+from tests.corpus.studies import annotated_study
+
+SAME = ("claims", "queries", "hits", "items", "dropped", "sample")
+
+
+def ran(*words: object):
+    """What a command does in this process: its output, and its error as the program would print it."""
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def covmis(*words: object, code: int = 0) -> dict:
+    done = ran(*words, "--json")
+    if isinstance(done.exception, CovmisError):
+        assert done.exception.exit_code == code, done.exception
+        return json.loads(done.stdout) if done.stdout else {"error": str(done.exception)}
+    assert (done.exit_code, code) == (0, 0), (done.output, done.exception)
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="session")
+def annotated(tmp_path_factory):
+    """A study with two sealed rounds, released with its bundle: made once, whichever worker needs it first."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if base.name.startswith("popen-") else base) / "published"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            made = annotated_study(folder / "study")
+            assert covmis("release", "--bundle", "--study", made.folder)["rows"] > 100
+            (folder / "done").touch()
+    return folder / "study"
+
+
+@pytest.fixture(scope="module")
+def study(annotated, tmp_path_factory):
+    """A copy for this module."""
+    return open_study(shutil.copytree(annotated, tmp_path_factory.mktemp("copy") / "study"))
+
+
+def texts_of(study) -> list[str]:
+    frozen = pd.concat([pd.read_parquet(path) for path in study.rounds.glob("*/items.parquet")])
+    return [text for text in frozen["text"] if len(text) > 40]
+
+
+def test_the_release_is_that_of_its_rounds(study) -> None:
+    corpus = read_corpus(study.release_folder / "corpus.csv")
+    frozen = pd.concat([pd.read_parquet(path) for path in study.rounds.glob("*/items.parquet")])
+    gold = pd.concat([pd.read_parquet(path) for path in study.rounds.glob("*/decisions.parquet")])
+    assert set(corpus["item_id"]) == set(frozen["item_id"]) == set(gold["item_id"])
+    assert corpus.set_index("item_id")["label"].to_dict() == gold.set_index("item_id")["label"].to_dict()
+    card = (study.release_folder / "card.md").read_text()
+    assert f"{len(corpus):,} posts labelled" in card
+    assert "simulated" in card.splitlines()[0]
+    seals = [json.loads(path.read_text())["seal"] for path in sorted(study.rounds.glob("*/seal.json"))]
+    assert all(seal[:12] in card for seal in seals)
+
+
+def test_a_release_passes_its_own_checks_and_a_changed_one_does_not(study, tmp_path) -> None:
+    assert covmis("verify", study.release_folder)["passed"]
+    copy = shutil.copytree(study.release_folder, tmp_path / "copy")
+    path = copy / "corpus.csv"
+    path.write_bytes(path.read_bytes().replace(b",favor,", b",against,", 1))
+    (copy / "more.txt").write_text("added")
+    result = covmis("verify", copy, code=1)
+    failed = [one["check"] for one in result["checks"] if not one["passed"]]
+    assert failed == [
+        "files are as they were released",
+        "nothing else lies beside them",
+        "the formats hold the same rows",
+    ]
+
+
+def test_release_then_hydrate_gives_the_corpus_with_texts(study, tmp_path) -> None:
+    result = covmis(
+        "hydrate", study.release_folder / "corpus.jsonl", "--study", study.folder, "--into", tmp_path
+    )
+    assert (result["found"], result["gone"]) == (result["rows"], 0)
+    whole = shutil.copytree(study.folder, tmp_path / "study", ignore=shutil.ignore_patterns("archive"))
+    covmis("release", "--text", "--study", whole)
+    pd.testing.assert_frame_equal(
+        read_corpus(tmp_path / "corpus.jsonl"), read_corpus(whole / "data" / "release" / "corpus.jsonl")
+    )
+
+
+def test_what_is_gone_is_listed_with_the_reason(study, tmp_path) -> None:
+    corpus = read_corpus(study.release_folder / "corpus.parquet")
+    ids = corpus.loc[corpus["post_id"].str.startswith("x:"), "native_id"].head(3).tolist()
+    posts = [
+        {
+            "data": {
+                "id": ids[0],
+                "text": "Still here @someone",
+                "created_at": "2020-04-16T15:54:40.000Z",
+                "author_id": "1",
+            }
+        }
+    ]
+    (tmp_path / "posts.jsonl").write_text("\n".join(map(json.dumps, posts)) + "\n")
+    result = covmis(
+        "hydrate",
+        study.release_folder / "corpus.csv",
+        "--archive",
+        tmp_path / "posts.jsonl",
+        "--into",
+        tmp_path,
+    )
+    assert result["found"] == 1
+    made = read_corpus(tmp_path / "corpus.csv").set_index("native_id")
+    assert made.loc[ids[0], "text"] == "Still here @user"
+    gone = pd.read_csv(tmp_path / "gone.csv", dtype=str)
+    assert len(gone) == result["gone"] == len(corpus) - 1
+    assert set(gone["reason"]) == {"not in the archive"}
+
+
+def test_the_bundle_says_nothing_that_posts_say(study) -> None:
+    words = [text.encode() for text in texts_of(study)]
+    bundle = study.folder / "data" / "bundle.zip"
+    with zipfile.ZipFile(bundle) as archive:
+        for name in archive.namelist():
+            data = archive.read(name)
+            if name.endswith(".parquet"):
+                data = (
+                    pd.read_parquet(archive.open(name))
+                    .to_json(force_ascii=False)
+                    .replace("\\/", "/")
+                    .encode()
+                )
+            assert not any(text in data for text in words), name
+    result = covmis("verify", bundle)
+    assert {f"round {number} is as it was sealed" for number in ("001", "002")} <= {
+        one["check"] for one in result["checks"]
+    }
+
+
+def test_the_same_study_has_the_same_bundle(study) -> None:
+    bundle = study.folder / "data" / "bundle.zip"
+    before = bundle.read_bytes()
+    covmis("release", "--bundle", "--study", study.folder)
+    assert bundle.read_bytes() == before
+
+
+def test_a_bundle_rebuilds_the_same_tables_and_corpus_elsewhere(study, tmp_path) -> None:
+    bundle, there = study.folder / "data" / "bundle.zip", tmp_path / "there"
+    shutil.copytree(study.folder / "data" / "archive", there / "data" / "archive")
+    result = covmis("hydrate", bundle, "--into", there)
+    assert result["without_text"] == 0
+    run(open_study(there), workers=1)
+    covmis("release", "--text", "--study", there)
+    covmis("release", "--text", "--study", study.folder)
+    for name in SAME:
+        here = (study.build / f"{name}.parquet").read_bytes()
+        assert (there / "data" / "build" / f"{name}.parquet").read_bytes() == here, name
+    for name in ("corpus.csv", "corpus.jsonl", "corpus.parquet", "statistics.json", "card.md", "methods.md"):
+        assert (there / "data" / "release" / name).read_bytes() == (
+            study.release_folder / name
+        ).read_bytes(), name
+    assert [one.stands for one in steps.verify_rounds(there / "annotation" / "rounds")] == [True, True]
+    covmis("release", "--study", study.folder)
+
+
+def test_posts_may_come_after_the_bundle(study, tmp_path) -> None:
+    bundle, there = study.folder / "data" / "bundle.zip", tmp_path / "there"
+    first = covmis("hydrate", bundle, "--into", there)
+    assert first["without_text"] == first["frozen"]
+    shutil.copytree(study.folder / "data" / "archive", there / "data" / "archive")
+    assert covmis("hydrate", bundle, "--into", there)["without_text"] == 0
+
+
+def test_purged_posts_are_missing_and_counted(study, tmp_path) -> None:
+    copy = shutil.copytree(study.folder, tmp_path / "copy")
+    gone = read_corpus(study.release_folder / "corpus.csv")["post_id"].head(2).tolist()
+    (copy / "queries" / "purge.csv").write_text("id\n" + "\n".join(gone) + "\n")
+    result = covmis("release", "--bundle", "--study", copy)
+    assert result["left_out"]["purged"] == 2
+    corpus = read_corpus(copy / "data" / "release" / "corpus.csv")
+    assert not corpus["post_id"].isin(gone).any()
+    assert "2 posts were removed" in (copy / "data" / "release" / "card.md").read_text()
+    assert covmis("verify", copy / "data" / "bundle.zip")["passed"]
+    with zipfile.ZipFile(copy / "data" / "bundle.zip") as archive:
+        hits = pd.read_parquet(archive.open("data/build/hits.parquet"))
+    assert not hits["post_id"].isin(gone).any()
+    there = tmp_path / "there"
+    covmis(
+        "hydrate",
+        copy / "data" / "bundle.zip",
+        "--into",
+        there,
+        "--archive",
+        study.folder / "data" / "archive",
+    )
+    assert covmis("release", "--study", there)["left_out"]["purged"] == 2
+
+
+def test_text_takes_a_word_and_comes_with_a_warning(study, tmp_path) -> None:
+    copy = shutil.copytree(study.folder, tmp_path / "copy", ignore=shutil.ignore_patterns("archive", "build"))
+    done = ran("release", "--text", "--study", copy)
+    assert done.stderr.startswith("warning: this release contains posts' texts")
+    assert "text" in pd.read_parquet(copy / "data" / "release" / "corpus.parquet")
+    done = ran("release", "--study", copy)
+    assert not done.stderr
+    assert "text" not in pd.read_parquet(copy / "data" / "release" / "corpus.parquet")
+
+
+def repacked(bundle, target, change):
+    with zipfile.ZipFile(bundle) as old, zipfile.ZipFile(target, "w") as new:
+        for name, data in change({name: old.read(name) for name in old.namelist()}).items():
+            new.writestr(name, data)
+    return target
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda files: {**files, "study.toml": files["study.toml"] + b"# more"}, 1),
+        (lambda files: {name: data for name, data in files.items() if name != "study.toml"}, 1),
+        (lambda files: {**files, "../outside.txt": b"x"}, 2),
+        (lambda files: {**files, "/tmp/outside.txt": b"x"}, 2),
+        (lambda files: {**files, "C:\\outside.txt": b"x"}, 2),
+        (lambda files: {name: data for name, data in files.items() if name != "manifest.json"}, 2),
+        (lambda files: {**files, "manifest.json": b"[1]"}, 2),
+    ],
+)
+def test_a_bundle_that_somebody_changed_is_refused(study, tmp_path, change, code) -> None:
+    changed = repacked(study.folder / "data" / "bundle.zip", tmp_path / "changed.zip", change)
+    covmis("verify", changed, code=code)
+    covmis("hydrate", changed, "--into", tmp_path / "into", code=2)
+    assert not (tmp_path / "into").exists()
+    assert not (tmp_path / "outside.txt").exists()
+
+
+def test_a_torn_zip_is_refused(study, tmp_path) -> None:
+    whole = (study.folder / "data" / "bundle.zip").read_bytes()
+    for size in (0, 100, len(whole) // 2, len(whole) - 1):
+        (tmp_path / "torn.zip").write_bytes(whole[:size])
+        assert "not a whole zip" in covmis("verify", tmp_path / "torn.zip", code=2)["error"]
+
+
+def test_a_study_without_rounds_says_what_to_do(tmp_path) -> None:
+    (tmp_path / "study.toml").write_text('title = "New"\n')
+    assert "covmis round open" in covmis("release", "--study", tmp_path, code=2)["error"]
+    assert "covmis release" in covmis("verify", "--study", tmp_path, code=2)["error"]
+    assert not (tmp_path / "data").exists()
