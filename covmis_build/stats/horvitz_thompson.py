@@ -55,7 +55,7 @@ class Design:
     names: NDArray[np.str_]
     """The design that drew each unit."""
     blocks: tuple[tuple[NDArray[np.intp], Floats | None], ...] = ()
-    """The fixed-size units by stratum, each with its joint probabilities if they are known."""
+    """The fixed-size units by stratum, each with (π_i·π_j - π_ij)/π_ij of its pairs if they are known."""
     first: Floats | None = None
     """Probabilities of an earlier, independent Bernoulli phase (one claim kept per post)."""
 
@@ -80,15 +80,11 @@ class Design:
         )
 
 
-def _fixed_size(z: Floats, pi: Floats, joint: Floats | None) -> float:
+def _fixed_size(z: Floats, pi: Floats, pairs: Floats | None) -> float:
     """Sen-Yates-Grundy with joint probabilities, Hájek's approximation without (evaluation.md, 3 and 4)."""
-    if joint is not None:
-        apart = (z / pi)[:, None] - (z / pi)[None, :]
-        product = pi[:, None] * pi[None, :]
-        off = ~np.eye(len(pi), dtype=bool)
-        if np.any(joint[off] <= 0):
-            raise InputError("a pair in the sample has the joint probability 0", remedy="Check `joint`")
-        return max(0.0, float(np.sum(((product - joint)[off] / joint[off]) * apart[off] ** 2)) / 2)
+    if pairs is not None:
+        apart = np.subtract.outer(z / pi, z / pi)
+        return max(0.0, float(np.sum(pairs * apart * apart)) / 2)
     chance = 1 - pi
     if len(pi) < 2 or chance.sum() == 0:
         return 0.0
@@ -154,7 +150,10 @@ def made_design(
     ):
         raise InputError("probabilities, strata and first-phase probabilities differ in length")
     names = np.broadcast_to(np.asarray(design, dtype=str), chances["probability"].shape)
-    blocks = tuple(_blocks(names == "two_phase", groups, joint))
+    blocks = tuple(
+        (rows, None if part is None else _pairs(chances["probability"][rows], part))
+        for rows, part in _blocks(names == "two_phase", groups, joint)
+    )
     return Design(chances["probability"], names, blocks, chances.get("first-phase probability"))
 
 
@@ -172,6 +171,16 @@ def _blocks(
             yield rows, np.asarray(joint[str(name)], dtype=float) if str(name) in joint else None
         else:
             yield rows, None if matrix is None else matrix[np.ix_(rows, rows)]
+
+
+def _pairs(pi: Floats, joint: Floats) -> Floats:
+    """What Sen-Yates-Grundy multiplies each pair's squared difference with; nothing for a unit with itself."""
+    off = ~np.eye(len(pi), dtype=bool)
+    if joint.shape != off.shape or np.any(joint[off] <= 0):
+        raise InputError("a pair in the sample has no joint probability above 0", remedy="Check `joint`")
+    made = np.zeros_like(joint)
+    made[off] = ((np.multiply.outer(pi, pi) - joint)[off]) / joint[off]
+    return made
 
 
 def total(y: Floats, design: Design, *, extra: float = 0.0, level: float = 0.95) -> Estimate:
@@ -211,7 +220,8 @@ def mean(
     variance = design.variance((y - value) * scale) + extra
     simple = _spread(y, w) / n
     if np.all((y[here] >= 0) & (y[here] <= 1)):
-        effective = effective_size(design.variance(scale), extra)
+        # Only needed where nothing varies, and as dear as the variance itself.
+        effective = math.inf if 0 < value < 1 else effective_size(design.variance(scale), extra)
         low, high = logit_interval(value, variance, level=level, effective=effective)
     else:
         reach = reach_of(level) * math.sqrt(variance)

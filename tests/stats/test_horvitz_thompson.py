@@ -192,7 +192,12 @@ def test_equal_probabilities_are_a_simple_random_sample():
         ([1], [1], {"level": 95}, "not between 0 and 1"),
         ([1, 2], [1, 1], {"strata": ["a"]}, "differ in length"),
         ([1, 2], [1, 1], {"design": "two_phase", "joint": [[1]]}, "not a matrix of 2"),
-        ([1, 2], [0.5, 0.5], {"design": "two_phase", "joint": [[1, 0], [0, 1]]}, "joint probability 0"),
+        (
+            [1, 2],
+            [0.5, 0.5],
+            {"design": "two_phase", "joint": [[1, 0], [0, 1]]},
+            "no joint probability above 0",
+        ),
     ],
 )
 def test_wrong_input_is_named(values, probabilities, options, message):
