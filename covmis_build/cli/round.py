@@ -229,7 +229,7 @@ def report(number: RoundOption = "", study: StudyOption = None, as_json: JsonOpt
     """
     opened = _study(study)
     one = _round(opened, number)
-    found = write_reports(opened, one)
+    found = _write_reports(opened, one)
     if as_json:
         emit_json(found)
         return
@@ -243,39 +243,6 @@ def report(number: RoundOption = "", study: StudyOption = None, as_json: JsonOpt
     say(
         f"Written: {opened.relative(one.folder)}/report.html and .json, .csv, .tex; the same for all rounds: summary.*"
     )
-
-
-def write_reports(opened: Study, one: Round) -> dict[str, dict[str, Any]]:
-    """Write the round's report and the summary over all rounds; the numbers of both."""
-    import pandas as pd
-
-    from covmis_build.annotation import record
-    from covmis_build.annotation.reporting import findings
-
-    found = findings(one.items(), one.labels(), one.scheme, one.per_item, seed=opened.seed)
-    if not one.sealed:
-        _write(one.folder, "report", found, f"Agreement in round {one.number}", opened.title)
-    numbers = {"round": found.numbers}
-    counted = [other for other in record.all_rounds(opened.rounds) if not other.pilot]
-    if counted:
-        frozen = pd.concat([other.items() for other in counted], ignore_index=True)
-        parts = [part for part in (other.labels() for other in counted) if len(part)]
-        labels = pd.concat(parts, ignore_index=True) if parts else counted[0].labels()
-        summary = findings(frozen, labels, opened.labels, opened.annotation.per_item, seed=opened.seed)
-        _write(opened.rounds, "summary", summary, "Agreement over all rounds", opened.title)
-        numbers["all_rounds"] = summary.numbers
-    return numbers
-
-
-def _write(folder: Path, name: str, found: Any, title: str, study: str) -> None:
-    from covmis_build import storage
-    from covmis_build.annotation.report_page import report_page
-    from covmis_build.annotation.reporting import as_csv, as_json, as_latex
-
-    storage.write_text(folder / f"{name}.html", report_page(found, title=title, study=study))
-    storage.write_text(folder / f"{name}.json", as_json(found.numbers))
-    storage.write_bytes(folder / f"{name}.csv", as_csv(found))
-    storage.write_text(folder / f"{name}.tex", as_latex(found.numbers, study=study))
 
 
 @app.command()
@@ -308,7 +275,7 @@ def adjudicate(
         )
     found = steps.read_decision_sheets(one, adjudicator, now=record.moment())
     way = _channel(opened, channel)
-    if way == "label-studio":
+    if way == "label-studio" and not one.sealed:
         from covmis_build.cli.label_studio import adjudicate_round
 
         more = adjudicate_round(opened, one, adjudicator, discuss=not no_discussion)
@@ -351,7 +318,7 @@ def seal(number: RoundOption = "", study: StudyOption = None, as_json: JsonOptio
     opened = _study(study)
     one = _round(opened, number)
     if not one.sealed:
-        write_reports(opened, one)
+        _write_reports(opened, one)
     made = steps.seal_round(opened.rounds, one)
     if as_json:
         emit_json(
@@ -399,6 +366,19 @@ def verify(study: StudyOption = None, as_json: JsonOption = False) -> None:
     broken = [one.round for one in rounds if one.sealed and not one.stands]
     if broken:
         raise CheckFailed(f"sealed rounds that changed: {', '.join(broken)}")
+
+
+def _write_reports(opened: Study, one: Round) -> dict[str, Any]:
+    from covmis_build.annotation.report_files import write_reports
+
+    return write_reports(
+        opened.rounds,
+        one,
+        opened.labels,
+        study=opened.title,
+        per_item=opened.annotation.per_item,
+        seed=opened.seed,
+    )
 
 
 def _study(folder: Path | None) -> Study:
