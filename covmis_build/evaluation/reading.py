@@ -209,7 +209,7 @@ def _answers(path: Path) -> pd.DataFrame:
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
-        if len(made) != len(pairs):
+        if len(made) != len(pairs) and all(isinstance(one, str) for one in made.values()):
             seen: set[str] = set()
             twice = next(one for one, _ in pairs if one in seen or seen.add(one))  # type: ignore[func-returns-value]
             raise InputError(

@@ -70,11 +70,26 @@ def replicate_cells(
         cells
     ):  # hardly any two items alike: drawing items is faster than multinomials
         patterns, multiplicity = cells, None
-    made = [
-        _spread_product(block, patterns, width)
-        for block in draws(len(patterns), replicates, seed, multiplicity)
-    ]
-    return np.concatenate(made).reshape(replicates, systems, width)
+    blocks = draws(len(patterns), replicates, seed, multiplicity)
+    if len(patterns) <= ITEMS:
+        spread = _spread(patterns, width)
+        products = [_times(block, spread) for block in _stacked(blocks, len(patterns))]
+    else:
+        products = [_in_slices(block, patterns, width) for block in blocks]
+    return np.concatenate(products).reshape(replicates, systems, width)
+
+
+def _stacked(blocks: Iterator[NDArray[np.int32]], units: int) -> Iterator[NDArray[np.int32]]:
+    """Several blocks at a time, as many as 16 MB hold: large products are faster."""
+    several = max(1, (1 << 22) // (units * TOGETHER))
+    waiting: list[NDArray[np.int32]] = []
+    for block in blocks:
+        waiting.append(block)
+        if len(waiting) == several:
+            yield np.concatenate(waiting)
+            waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
 
 
 def cluster_cells(cells: Codes, width: int, clusters: Codes) -> Array:
@@ -98,19 +113,25 @@ def _patterns(cells: Codes) -> tuple[Codes, Codes | None]:
     return cells[first[by_appearance]], multiplicity[by_appearance]
 
 
-def _spread_product(weights: NDArray[np.int32], cells: Codes, width: int) -> Array:
-    """Weights times the cells written out as zeros and ones, a slice of items at a time.
-
-    Counts below 2**24 are exact in single precision, and slices are added in double precision.
-    """
+def _spread(cells: Codes, width: int) -> NDArray[np.float32]:
+    """The cells written out as zeros and ones, systems side by side."""
     systems = cells.shape[1]
-    total = np.zeros((len(weights), systems * width))
-    offsets = np.arange(systems) * width
+    spread = np.zeros((len(cells), systems * width), dtype=np.float32)
+    np.put_along_axis(spread, cells + np.arange(systems) * width, np.float32(1), axis=1)
+    return spread
+
+
+def _times(weights: NDArray[np.int32], spread: NDArray[np.float32]) -> Array:
+    """The counts of every replicate: below 2**24 they are exact in single precision."""
+    return (weights.astype(np.float32) @ spread).astype(np.float64)
+
+
+def _in_slices(weights: NDArray[np.int32], cells: Codes, width: int) -> Array:
+    """The same, a slice of items at a time: the memory stays small, and slices are added in double precision."""
+    total = np.zeros((len(weights), cells.shape[1] * width))
     for start in range(0, len(cells), ITEMS):
-        part = cells[start : start + ITEMS]
-        spread = np.zeros((len(part), systems * width), dtype=np.float32)
-        np.put_along_axis(spread, part + offsets, np.float32(1), axis=1)
-        total += weights[:, start : start + ITEMS].astype(np.float32) @ spread
+        part = slice(start, start + ITEMS)
+        total += _times(weights[:, part], _spread(cells[part], width))
     return total
 
 

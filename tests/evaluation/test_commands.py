@@ -72,7 +72,9 @@ def test_scoring_the_released_corpus(run, files) -> None:
         assert row["low"] < row["value"] < row["high"]
         assert row["weighted_low"] < row["weighted"] < row["weighted_high"]
         assert row["balanced_low"] < row["balanced"] < row["balanced_high"]
-    assert {row["group"] for row in rows if row["group_by"] == "month"} == {f"2020-0{at}" for at in range(1, 8)}
+    assert {row["group"] for row in rows if row["group_by"] == "month"} == {
+        f"2020-0{at}" for at in range(1, 8)
+    }
     assert len(made["classes"]) == 3
     assert np.sum(made["confusions"][0]["matrix"]) == 120
 
@@ -116,14 +118,17 @@ def test_comparing(run, files) -> None:
     options = ("--labels", LABELS, "--replicates", 200, "--out", files / "c.html", "--out", files / "c.tex")
     by = [files / "a.csv"]
     (files / "worse.csv").write_text(
-        "item_id,prediction\n" + "".join(f"{line.split(',')[0]},favor\n" for line in (files / "a.csv").read_text().splitlines()[1:])
+        "item_id,prediction\n"
+        + "".join(f"{line.split(',')[0]},favor\n" for line in (files / "a.csv").read_text().splitlines()[1:])
     )
     by.append(files / "worse.csv")
     words = run("compare", gold, *by, "--measure", "macro_f1", *options).stdout
     assert "a is better than worse in Macro F1" in words
     assert "over 9 clusters" in words
     for test in ("randomisation", "tukey"):
-        found = json.loads(run("compare", gold, *by, "--test", test, "--json", *options).stdout)["comparisons"]
+        found = json.loads(run("compare", gold, *by, "--test", test, "--json", *options).stdout)[
+            "comparisons"
+        ]
         assert found[0]["p"] <= 0.05
         assert found[0]["test"] == test
     assert "is better than" in (files / "c.html").read_text()
@@ -167,7 +172,9 @@ def test_reproducing(run, files, monkeypatch) -> None:
     assert len(made) >= 300
     assert set(made[0]) == {"paper", "where", "published", "computed", "status", "reason"}
     words = run("reproduce", "amemiya2021", "--out", files / "r.html").stdout
-    assert "mismatch: amemiya2021, Table 4, tau over all systems: published 0.8242, computed 0.868132" in words
+    assert (
+        "mismatch: amemiya2021, Table 4, tau over all systems: published 0.8242, computed 0.868132" in words
+    )
     assert "recomputed" in (files / "r.html").read_text()
 
 

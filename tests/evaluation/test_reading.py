@@ -92,7 +92,11 @@ def test_which_ids_join(tmp_path) -> None:
         ("nolabel.csv", "id,colour\n1,red\n", "no column of labels.*FILE:COLUMN.*id, colour"),
         ("twice.csv", "id,label\nq,a\nq,b\n", r"row 3: the id q occurs again \(first in row 2\)"),
         ("noid.csv", "id,label\n1,a\n,b\n", "row 3: has an item without an id"),
-        ("sheet.csv", "tweet_id,label\n1.25081E+18,a\n", "row 2: the id 1.25081E[+]18 was broken by a spreadsheet"),
+        (
+            "sheet.csv",
+            "tweet_id,label\n1.25081E+18,a\n",
+            "row 2: the id 1.25081E[+]18 was broken by a spreadsheet",
+        ),
         ("bad.json", "{", "is not JSON"),
         ("nested.json", '{"a": {"b": 1}}', "neither"),
         ("again.json", '{"a": "x", "a": "y"}', "the id a occurs more than once"),

@@ -1,0 +1,47 @@
+"""Type-I error and power: small here, full size with `make test-long` (figures in benchmarks/RESULTS.md)."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "significance_simulation.py"
+
+
+@pytest.fixture(scope="module")
+def simulation():
+    spec = importlib.util.spec_from_file_location("significance_simulation", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomisation"])
+def test_equal_systems_are_seldom_called_different(simulation, test) -> None:
+    """120 data sets: more than 13 errors have a chance below 1% where the error is 5%."""
+    run = getattr(simulation, test)
+    error = simulation.rate(run, "macro_f1", (0.6, 0.6), 120, 99, 300)
+    assert error <= 13 / 120
+    assert simulation.rate(run, "macro_f1", (0.85, 0.6), 20, 99, 300) >= 0.9
+
+
+def test_whole_claims_must_be_resampled(simulation) -> None:
+    """Where claims differ, resampling items finds differences that are not there."""
+    by_claim = simulation.rate(simulation.bootstrap, "accuracy", (0.6, 0.6), 60, 99, 600, 12)
+    assert by_claim <= 0.2
+
+
+def test_tukey_controls_the_error_over_all_pairs(simulation) -> None:
+    assert simulation.rate(simulation.tukey, "macro_f1", (0.6,) * 4, 40, 59, 150) <= 0.15
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3000)
+def test_error_and_power_at_full_size(simulation) -> None:
+    for name, measure, unit, _, _, error, power in simulation.table(2000, 999):
+        assert error <= 0.06, (name, measure, unit)
+        assert power >= 0.5, (name, measure, unit)
+        if measure == "macro_f1":  # accuracy moves in steps: its ties make the tests cautious
+            assert error >= 0.04, (name, measure, unit)
