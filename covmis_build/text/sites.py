@@ -182,7 +182,7 @@ _PATHS: dict[str, tuple[tuple[str, str], ...]] = {
         (r"/embed/(?:v2/)?(\d+)", r"tiktok.com/video/\1"),
     ),
     "reddit.com": (
-        (r"/(?:(?:r|user|u)/[^/]+/)?comments/(\w+)/[^/]+/(\w+)/?$", r"reddit.com/comments/\1/\2"),
+        (r"/(?:(?:r|user|u)/[^/]+/)?comments/(\w+)/[^/]+/(\w+)/?$", r"reddit.com/comments/\1/comment/\2"),
         (r"/(?:(?:r|user|u)/[^/]+/)?comments/(\w+)(?:/[^/]*)?/?$", r"reddit.com/comments/\1"),
     ),
     "redd.it": ((r"/(\w+)/?$", r"reddit.com/comments/\1"),),

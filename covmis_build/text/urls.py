@@ -111,6 +111,8 @@ def _split(url: str) -> Parts | None:
     text = re.sub(r"[\t\r\n]", "", text)
     if text.startswith("at://"):
         text = re.sub(r"^at://([^/]+)/app\.bsky\.feed\.post/", r"https://bsky.app/profile/\1/post/", text)
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+-]*:(?!//|\d)", text):
+        return None
     if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", text):
         text = "http://" + text.lstrip("/")
     elif not re.match(r"(?i)https?://", text):

@@ -1,0 +1,217 @@
+"""The language of queries, against its rules and against a second, slower reading of them."""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covmis_build.errors import InputError
+from covmis_build.text import expression
+from covmis_build.text.expression import parse, tokens
+
+WORDS = ["mask", "covid-19", "flu", "Ärger", "don’t", "5G", "新冠", "10,000", "or", "and"]
+
+
+@st.composite
+def queries(draw, depth=2):
+    """Expressions as people write them, with something to look for."""
+    parts = []
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(st.sampled_from(["word", "phrase", "group"] if depth else ["word", "phrase"]))
+        if kind == "word":
+            part = draw(st.sampled_from(WORDS))
+        elif kind == "phrase":
+            part = '"' + " ".join(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))) + '"'
+        else:
+            part = "(" + " OR ".join(draw(st.lists(queries(depth=depth - 1), min_size=1, max_size=3))) + ")"
+        parts.append(part)
+    parts += ["-" + minus for minus in draw(st.lists(st.sampled_from(WORDS), max_size=1))]
+    return " ".join(parts)
+
+
+TEXTS = st.lists(
+    st.sampled_from([*WORDS, "19", "covid", "MASK", "Arger", "冠", ",", "10", "t"]), max_size=8
+).map(" ".join)
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "matches"),
+    [
+        ("mask virus", "The VIRUS and the mask", True),
+        ("mask virus", "only a mask", False),
+        ("a b OR c", "c", True),
+        ("a (b OR c)", "c", False),
+        ('"bill gates"', "Bill, Gates!", True),
+        ('"bill gates"', "gates bill", False),
+        ("covid-19", "COVID 19", True),
+        ("covid-19", "covid19", False),
+        ("covid -hoax", "covid hoax", False),
+        ("covid -hoax", "covid", True),
+        ("covid -(hoax OR lie)", "covid lie", False),
+        ("covid -(hoax lie)", "covid lie", True),
+        ("don’t", "don't do it", True),
+        ("cafe", "un café", True),
+        ("naïve", "NAIVE", True),
+        ("strasse", "Straße", True),
+        ("ΟΔΟΣ", "οδος", True),
+        ("“bill gates”", "bill gates", True),
+        ("10,000", "10 000 people", True),
+        ("38%", "38 percent", True),
+        ("新冠病毒", "这是新冠病毒", True),
+        ("新冠病毒", "新的冠病毒", False),
+        ("हिन्दी", "यह हिन्दी है", True),
+        ("covid", "\U0001d5d6\U0001d5e2\U0001d5e9\U0001d5dc\U0001d5d7 is", True),
+        ("mask", "unmasked", False),
+        ("a AND b", "b a", True),
+        ('url:"youtu.be/abcdefg"', "see https://www.youtube.com/watch?v=abcdefg&t=3", True),
+        ("https://example.org/a?fbclid=1", "(http://www.example.org/a/)", True),
+        ("https://example.org/a", "http://example.org/b", False),
+    ],
+)
+def test_matches(query, text, matches):
+    assert parse(query).matches(text) is matches
+
+
+@pytest.mark.parametrize(
+    ("query", "canonical"),
+    [
+        ("Trump  (Ship OR SENT)", "trump (ship OR sent)"),
+        ("a OR b c", "a OR b c"),
+        ("(a OR b) c", "(a OR b) c"),
+        ("((a))", "a"),
+        ("a a A", "a"),
+        ("a (b (c OR d))", "a b (c OR d)"),
+        ("Covid-19’s", '"covid 19 s"'),
+        ("x -(a OR b)", "x -a -b"),
+        ("x -(a b)", "x (-a OR -b)"),
+        ("x --a", "x -a"),
+        ("新冠 病毒", "新冠 病毒"),
+        ("https://m.example.org/a/#x", 'url:"example.org/a"'),
+    ],
+)
+def test_canonical(query, canonical):
+    assert str(parse(query)) == canonical
+    assert str(parse(canonical)) == canonical
+
+
+@pytest.mark.parametrize(
+    "query", ["", "  ", "()", "a OR", "OR a", "(a", "a)", '"a', "-a", "a OR -b", "-(a b)", "?!", "AND"]
+)
+def test_refused(query):
+    with pytest.raises(InputError) as error:
+        parse(query)
+    assert "\n" not in str(error.value)
+
+
+@given(queries())
+def test_canonical_form_parses_to_itself(query):
+    once = parse(query)
+    assert str(parse(str(once))) == str(once)
+    assert parse(str(once)).node == once.node
+
+
+def obvious(query: str, text: str) -> bool:
+    """The same rules, read by turning the query into a Python condition over the text's tokens."""
+    cut = tokens(text)
+
+    def has(term: str) -> bool:
+        wanted = tokens(term)
+        return any(cut[at : at + len(wanted)] == wanted for at in range(len(cut))) if wanted else False
+
+    terms: list[str] = []
+    pieces = re.findall(r'[()]|-?"[^"]*"|[^\s()]+', query.replace("’", "'"))
+    written, joined = [], False
+    for piece in pieces:
+        if piece == "OR":
+            written.append("or")
+            joined = False
+            continue
+        if piece == ")":
+            written.append(")")
+            joined = True
+            continue
+        if joined:
+            written.append("and")
+        joined = piece != "("
+        if piece == "(":
+            written.append("(")
+        else:
+            minus = "not " if piece.startswith("-") else ""
+            terms.append(piece.lstrip("-").strip('"'))
+            written.append(f"{minus}has(terms[{len(terms) - 1}])")
+    return bool(eval(" ".join(written), {"has": has, "terms": terms}))
+
+
+@given(queries(), TEXTS)
+def test_matches_like_the_obvious_reading(query, text):
+    assert parse(query).matches(text) is obvious(query, text)
+
+
+@given(st.text())
+def test_tokens_are_their_own_tokens(text):
+    cut = tokens(text)
+    assert [one for token in cut for one in tokens(token)] == cut
+    assert all(one and not any(map(str.isspace, one)) for one in cut)
+
+
+def test_the_short_way_gives_the_same_tokens():
+    for code in range(sys.maxunicode + 1):
+        sign = chr(code)
+        if expression._SIMPLE.fullmatch(sign):
+            text = f"Ab{sign}c 1{sign}2"
+            assert tokens(text) == expression._of_any_script(text), hex(code)
+
+
+@given(queries(), st.sampled_from(["x", "bluesky", "mastodon"]), TEXTS, st.integers(20, 80))
+def test_searches_find_at_least_what_the_expression_matches(query, platform, text, limit):
+    whole = parse(query)
+    searches = whole.render(platform, limit)
+    assert searches
+    assert all(len(one) <= limit for one in searches)
+    if whole.matches(text):
+        assert any(parse(one).matches(text) for one in searches)
+
+
+def test_a_platform_wants_quotes_around_punctuation():
+    assert parse("don’t (covid-19 OR flu) -hoax").render("x") == ['"don\'t" ("covid-19" OR flu) -hoax']
+    assert parse("mask (covid-19 OR flu) -hoax").render("bluesky") == ['mask "covid-19"', "mask flu"]
+    assert parse('url:"https://x.com/a/status/12"').render("x") == ["quotes_of_tweet_id:12"]
+    assert parse("https://www.example.org/A?fbclid=2").render("x") == ['url:"example.org/A"']
+
+
+def test_long_queries_are_split_between_alternatives():
+    many = " OR ".join(f"word{number:03d}" for number in range(200))
+    parts = parse(f"mask ({many})").render("x")
+    assert len(parts) == 5
+    assert all(part.startswith("mask (") and len(part) <= 512 for part in parts)
+    assert sum(part.count("word") for part in parts) == 200
+
+
+def test_too_many_alternatives_are_refused():
+    group = "(" + " OR ".join("abcdefghij") + ")"
+    with pytest.raises(InputError, match="more than 500"):
+        parse(" ".join([group.replace("a", f"a{n}") for n in range(4)])).render("bluesky")
+
+
+def test_unknown_platform_names_the_nearest():
+    with pytest.raises(InputError, match="bluesky"):
+        parse("a").render("blusky")
+
+
+def test_all_queries_of_the_covmis_list(data_home):
+    with (data_home / "covmis/misinformation.csv").open(encoding="utf-8-sig") as file:
+        rows = list(csv.DictReader(file))
+    quoted = 0
+    for row in rows:
+        whole = parse(row["keywords"])
+        assert str(parse(str(whole))) == str(whole)
+        (search,) = whole.render("x")
+        quoted += '"' in search
+        assert whole.render("bluesky")
+        assert whole.render("mastodon")
+    assert quoted == 36
