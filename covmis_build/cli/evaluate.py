@@ -110,6 +110,7 @@ def score(
         replicates=replicates,
         clusters=len(set(owners)) if owners is not None else 0,
         undefined=undefined,
+        study=data.title,
     )
     for file in out or []:
         write(file, results)
@@ -173,7 +174,7 @@ def compare(
         level=level,
         interval=interval,  # type: ignore[arg-type]
     )
-    results = Comparison(table, level)
+    results = Comparison(table, level, data.title)
     for file in out or []:
         write(file, results)
     if as_json:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.evaluation.reading import Labelled
+    from covmis_build.study import Study
 
 GoldArgument = Annotated[str, typer.Argument(metavar="GOLD", help="Gold labels: FILE or FILE:COLUMN.")]
 SystemsArgument = Annotated[
@@ -71,7 +72,8 @@ class Judgement:
             name, one = read(spec, id_column)
             runs.setdefault(name, []).append(self._joined(one, common_id(self.table, one)))
         self.systems = {name: made if len(made) > 1 else made[0] for name, made in runs.items()}
-        self.labels, self.order, self.poles = self._scheme(labels, order, poles, study)
+        self.study = _study_of(study, self.table.file)
+        self.labels, self.order, self.poles = self._scheme(labels, order, poles)
 
     def _joined(self, one: Labelled, column: str) -> Any:
         """Predictions under gold's own ids, whichever of gold's columns of ids the file uses."""
@@ -85,12 +87,17 @@ class Judgement:
         own = dict(zip(self.table.labels(column).index, self.gold.index, strict=True))
         return predictions.set_axis([own.get(item, item) for item in predictions.index])
 
+    @property
+    def title(self) -> str:
+        """The title of the study that gold belongs to."""
+        return self.study.title if self.study else ""
+
     def _scheme(
-        self, labels: str, order: str, poles: str, study: Path | None
+        self, labels: str, order: str, poles: str
     ) -> tuple[list[str], list[str] | None, list[str] | None]:
         declared = words(labels)
         if not declared:
-            scheme = _study_labels(study, self.table.file)
+            scheme = self.study.labels if self.study else None
             if scheme is not None and set(self.gold) <= set(scheme.values):
                 return (
                     list(scheme.values),
@@ -124,15 +131,16 @@ class Judgement:
         return pd.Series(values, index=self.gold.index, dtype=object)
 
 
-def _study_labels(folder: Path | None, file: Path) -> Any:
+def _study_of(folder: Path | None, file: Path) -> Study | None:
+    """The study that is named, or the one in whose folder gold lies; a broken one is no reason to stop."""
     from covmis_build.study import open_study
 
     if folder is not None:
-        return open_study(folder).labels
+        return open_study(folder)
     for place in (file.resolve().parent, *file.resolve().parents):
         if (place / "study.toml").is_file():
             try:
-                return open_study(place).labels
+                return open_study(place)
             except CovmisError:
                 return None
     return None

@@ -34,6 +34,7 @@ class Results:
     replicates: int = 2000
     clusters: int = 0
     undefined: str = "zero"
+    study: str = ""
 
     def frame(self) -> pd.DataFrame:
         """The scores, a row per system, measure and group."""
@@ -151,7 +152,7 @@ class Results:
             ]
         )
         sections.append(Section("The measures", body=table_html(legend)))
-        return page("Evaluation", sections, lead=f"Labels: {', '.join(self.labels)}.")
+        return page("Evaluation", sections, study=self.study, lead=f"Labels: {', '.join(self.labels)}.")
 
     def _forests(self) -> Sequence[str]:
         from covmis_build.report.figures import forest
@@ -209,7 +210,12 @@ class Results:
             rows = {row["measure"]: row for row in chosen[chosen["system"] == system].to_dict("records")}
             lines.append([escape(system), *(latex_cell(rows[name], best[name]) for name in names)])
         header = ["System", *(measures[name].latex or escape(measures[name].symbol) for name in names)]
-        return booktabs(header, lines, self.how)
+        return booktabs(header, lines, titled(self.study, self.how))
+
+
+def titled(study: str, caption: str) -> str:
+    """A caption that names the study whose corpus was judged on."""
+    return f"{study}. {caption}" if study else caption
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +224,7 @@ class Comparison:
 
     table: pd.DataFrame
     level: float = 0.95
+    study: str = ""
 
     def frame(self) -> pd.DataFrame:
         """One row a pair."""
@@ -265,6 +272,7 @@ class Comparison:
                     figures=[forest(rows[:60], alt="Each difference with its interval", reference=0.0)],
                 ),
             ],
+            study=self.study,
         )
 
     def latex(self) -> str:
@@ -290,7 +298,7 @@ class Comparison:
             ]
             for row in self.table.to_dict("records")
         ]
-        return booktabs(header, lines, self.how)
+        return booktabs(header, lines, titled(self.study, self.how))
 
 
 def _symbol(name: str) -> str:
