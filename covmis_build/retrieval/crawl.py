@@ -50,7 +50,7 @@ class Job:
 
     def path(self, folder: Path) -> Path:
         """Where its pages stand."""
-        readable = re.sub(r"[^A-Za-z0-9._-]+", "_", self.query_id).strip("._")[:60] or "query"
+        readable = re.sub(r"[^A-Za-z0-9._-]+", "_", self.query_id).strip("._")[:60] or self.kind or "query"
         return folder / f"{readable}-{self.id}.jsonl.zst"
 
 
@@ -115,7 +115,7 @@ class Crawled:
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """How to crawl: the fetch, what it costs, how much is allowed, and whom to tell."""
+    """How to crawl: the fetch, what it costs, how much is allowed, whom to tell, and what was used so far."""
 
     fetch: Fetch
     platform: Platform
@@ -125,11 +125,12 @@ class Crawl:
     notice: Callable[[str], None] = lambda _: None
     keep: Callable[[dict[str, Any]], dict[str, Any]] = lambda payload: payload
     renew: Callable[[], None] | None = None
+    spent: Spent = field(default_factory=Spent)
 
 
 def crawl(jobs: Sequence[Job], folder: Path, how: Crawl, progress: Progress) -> Crawled:
     """Fetch all pages of all jobs that are not on disk yet; stops cleanly at the budget or at a lasting fault."""
-    done = Crawled(jobs=len(jobs))
+    done = Crawled(jobs=len(jobs), spent=how.spent)
     for number, job in enumerate(jobs):
         progress(how.platform.name, number, len(jobs))
         path = job.path(folder)
@@ -141,26 +142,27 @@ def crawl(jobs: Sequence[Job], folder: Path, how: Crawl, progress: Progress) -> 
             done.gaps.append(_gap(job, last, done.stopped))
             continue
         before = done.spent.posts
+        reason = ""
         try:
-            _one(job, path, last, how, done)
+            if not _one(job, path, last, how, done):
+                done.fault, reason = "budget", f"the budget ({how.budget}) is used up"
         except Fault as fault:
+            reason = f"not accepted: {fault.detail}"
             if fault.kind in STOPPING:
-                done.stopped, done.fault = _sentence(how.platform.name, fault), fault.kind
-                how.notice(done.stopped)
-            done.gaps.append(_gap(job, pages.resume(path), done.stopped or f"not accepted: {fault.detail}"))
+                done.fault, reason = fault.kind, _sentence(how.platform.name, fault)
+        if reason:
+            how.notice(reason)
+            done.gaps.append(_gap(job, pages.resume(path), reason))
+            done.stopped = reason if done.fault else ""
         else:
-            if done.stopped:
-                how.notice(done.stopped)
-                done.gaps.append(_gap(job, pages.resume(path), done.stopped))
-            else:
-                done.finished += 1
-                how.notice(_line(job, done, done.spent.posts - before, how, len(jobs) - number - 1))
+            done.finished += 1
+            how.notice(_line(job, done, done.spent.posts - before, how, len(jobs) - number - 1))
     progress(how.platform.name, len(jobs), len(jobs))
     return done
 
 
-def _one(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, done: Crawled) -> None:
-    """The rest of one search; leaves `done.stopped` set if the budget does not allow the next page."""
+def _one(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, done: Crawled) -> bool:
+    """The rest of one search; whether it came to its end, or to the budget's."""
     cursor, number, empty = (last.next, last.page + 1, 0) if last else ("", 1, 0)
     reached = last.oldest if last else ""
     spent, platform, visited = done.spent, how.platform, {cursor}
@@ -169,8 +171,7 @@ def _one(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, done: Crawl
             how.budget, how.prices, most=platform.most, least=platform.least, users_each=platform.users_each
         )
         if not most:
-            done.stopped, done.fault = f"the budget ({how.budget}) is used up", "budget"
-            return
+            return False
         tried = spent.requests
         page = persistently(
             lambda cursor=cursor, most=most: _asked(job, cursor, most, how, spent),  # type: ignore[misc]
@@ -199,11 +200,11 @@ def _one(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, done: Crawl
             expression=job.expression, search=job.search, since=job.since, until=job.until, page=number,
             next=following, url=page.url, version=platform.version, retrieved_at=iso(how.clock.now()),
             posts=page.posts, users=page.users, cost=cost, requests=spent.requests - tried,
-            oldest=reached, newest=page.newest, notes=notes,
+            oldest=reached, newest=page.newest, notes=notes, mode=job.mode,
         )  # fmt: skip
         pages.append(path, how.keep(page.payload), stamp)
         if not following:
-            return
+            return True
         visited.add(following)
         cursor, number = following, number + 1
 

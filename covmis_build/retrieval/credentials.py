@@ -67,6 +67,17 @@ def need(name: str) -> Secret:
     return found
 
 
+def plain(name: str) -> str:
+    """A setting that stands beside the secrets but is none: a handle. Posts may contain it."""
+    value = os.environ.get(name, "").strip() or _from_keyring(name)
+    if not value:
+        raise InputError(
+            f"{NAMES[name]} is needed and not set",
+            remedy=f"Set the environment variable {name}, or run `keyring set {SERVICE} {name}`",
+        )
+    return value
+
+
 def _from_keyring(name: str) -> str:
     """What the keyring holds; a machine without one (a server, a container) simply has nothing."""
     try:

@@ -43,6 +43,7 @@ class Stamp(msgspec.Struct, frozen=True, omit_defaults=True):
     url: str
     version: str
     retrieved_at: str
+    mode: str = ""
     posts: int = 0
     users: int = 0
     cost: float = 0.0
@@ -84,6 +85,12 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
     """All whole pages, decoded."""
     for line, _ in frames(path):
         yield json.loads(line)
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a file begins with a page of `covmis collect`."""
+    first = next(frames(path), None)
+    return first is not None and first[0].startswith(f'{{"{STAMP}"'.encode())
 
 
 def resume(path: Path) -> Stamp | None:

@@ -85,9 +85,7 @@ def read_budget(text: str) -> Budget:
     """
     found: dict[str, float] = {}
     for part in filter(None, (one.strip() for one in text.split(","))):
-        match = re.fullmatch(
-            r"\$?\s*(\d+(?:\.\d+)?)\s*(usd|dollars?|posts?|requests?)?", part, re.IGNORECASE
-        )
+        match = re.fullmatch(r"\$?\s*(\d+(?:\.\d+)?)\s*(usd|dollars?|posts?|requests?)?", part, re.IGNORECASE)
         if not match:
             raise InputError(f"--budget {text} is not an amount", remedy="Like 25, 10000posts or 500requests")
         unit = {"p": "posts", "r": "requests"}.get((match[2] or "d")[0].lower(), "dollars")

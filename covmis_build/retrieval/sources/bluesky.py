@@ -19,7 +19,7 @@ from covmis_build.retrieval.crawl import Job, Page, Platform
 from covmis_build.retrieval.retries import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from covmis_build.retrieval.credentials import Secret
 
@@ -83,7 +83,12 @@ def searcher(session: Session) -> Callable[[Job, str, int], Page]:
     """A fetch for `crawl`: one page of the newest window that is not done."""
 
     def fetch(job: Job, cursor: str, most: int) -> Page:
-        whole = {"windows": [[job.since or BEGINNING, job.until]], "at": "", "seen": 0, "oldest": ""}
+        whole: dict[str, Any] = {
+            "windows": [[job.since or BEGINNING, job.until]],
+            "at": "",
+            "seen": 0,
+            "oldest": "",
+        }
         state = json.loads(cursor) if cursor else whole
         since, until = state["windows"][0]
         asked: dict[str, Any] = {"sort": "latest", "limit": most, "since": since, "until": until}
@@ -237,7 +242,7 @@ def uri_of(native: str) -> str:
     return f"at://{did}/app.bsky.feed.post/{key}"
 
 
-def outcomes(payload: dict[str, Any]) -> dict[str, str]:
+def outcomes(payload: Mapping[str, Any]) -> dict[str, str]:
     """What became of each post that a look-up asked for: Bluesky does not say why one is missing."""
     found = {str(one.get("uri")) for one in payload.get("posts", [])}
     return {

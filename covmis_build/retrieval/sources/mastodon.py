@@ -19,7 +19,7 @@ from covmis_build.retrieval.crawl import Job, Page, Platform
 from covmis_build.retrieval.retries import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from covmis_build.retrieval.credentials import Secret
 
@@ -76,6 +76,11 @@ def connect(server: str, token: Secret | None) -> Session:
     return session
 
 
+def address_of(server: str) -> str:
+    """Where a server of this name answers; one with a port on this machine is a server for tests."""
+    return f"http://{server}" if server.startswith("127.0.0.1:") else f"https://{server}"
+
+
 def platform(*, ids: bool = False) -> Platform:
     """What the crawl must know: 300 requests in five minutes are allowed."""
     return Platform("mastodon", version(), BATCH if ids else PAGE, 1, 1.0)
@@ -93,7 +98,8 @@ def searcher(session: Session) -> Callable[[Job, str, int], Page]:
     """A fetch for `crawl`: one page of posts, older than the last one."""
 
     def fetch(job: Job, cursor: str, most: int) -> Page:
-        at = json.loads(cursor) if cursor else {"below": _id_at(job.until), "offset": 0}
+        at: dict[str, Any] = {"below": _id_at(job.until), "offset": 0}
+        at = json.loads(cursor) if cursor else at
         payload = _asked(
             session,
             lambda: session.client.search_v2(
@@ -141,7 +147,7 @@ def looker(session: Session, ids: Sequence[str]) -> Callable[[Job, str, int], Pa
     return fetch
 
 
-def outcomes(payload: dict[str, Any]) -> dict[str, str]:
+def outcomes(payload: Mapping[str, Any]) -> dict[str, str]:
     """What became of each post that a look-up asked for."""
     return {str(one): str(state) for one, state in payload.get("asked", {}).items()}
 

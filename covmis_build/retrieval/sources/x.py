@@ -21,7 +21,7 @@ from covmis_build.retrieval.crawl import Job, Page, Platform
 from covmis_build.retrieval.retries import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from covmis_build.retrieval.credentials import Secret
 
@@ -102,9 +102,11 @@ def version() -> str:
 
 
 def searcher(session: Session) -> Callable[[Job, str, int], Page]:
-    """A fetch for `crawl`: one page of a job whose mode is `all` or `recent`."""
+    """A fetch for `crawl`: one page of a job whose mode is `all` or `recent`; `ids` looks up what its search names."""
 
     def fetch(job: Job, cursor: str, most: int) -> Page:
+        if job.mode == "ids":
+            return looker(session, job.search.split(","))(job, cursor, most)
         at = json.loads(cursor) if cursor else {}
         params = {
             "query": job.search,
@@ -149,24 +151,35 @@ def looker(session: Session, ids: Sequence[str]) -> Callable[[Job, str, int], Pa
     return fetch
 
 
-def count(session: Session, job: Job, paid: Callable[[], None]) -> int:
-    """How many posts X says this search has; `paid` is called before each request, since each is billed."""
+REASONS = {"resource-not-found": "deleted", "not-authorized-for-resource": "protected"}
+
+
+def outcomes(payload: Mapping[str, Any]) -> dict[str, str]:
+    """What became of each post that a look-up's answer speaks of, by native id."""
+    found = {str(one["id"]): "available" for one in payload.get("data") or []}
+    for one in payload.get("errors") or []:
+        native = str(one.get("resource_id") or one.get("value") or "")
+        state = REASONS.get(str(one.get("type", "")).rsplit("/", 1)[-1], "unknown")
+        suspended = state == "protected" and "suspended" in str(one.get("detail", "")).lower()
+        found.setdefault(native, "suspended" if suspended else state)
+    return found
+
+
+def count(session: Session, job: Job, ask: Callable[[Callable[[], dict[str, Any]]], dict[str, Any]]) -> int:
+    """How many posts X says this search has; `ask` carries out each request, since each is billed."""
     total = 0
-    token: str | None = None
+    params: dict[str, Any] = {
+        "query": job.search,
+        "granularity": "day",
+        "start_time": job.since or (BEGINNING if job.mode == "all" else None),
+        "end_time": job.until or None,
+    }
     while True:
-        paid()
-        params = {
-            "query": job.search,
-            "granularity": "day",
-            "start_time": job.since or (BEGINNING if job.mode == "all" else None),
-            "end_time": job.until or None,
-            "next_token": token,
-        }
-        payload = _get(session, f"2/tweets/counts/{job.mode}", params, bare=True)
-        for one in payload.get("data", []):
+        payload = ask(lambda: _get(session, f"2/tweets/counts/{job.mode}", params, bare=True))
+        for one in payload.get("data") or []:
             total += int(one.get("post_count", one.get("tweet_count", 0)))
-        token = payload.get("meta", {}).get("next_token")
-        if not token:
+        params["next_token"] = (payload.get("meta") or {}).get("next_token")
+        if not params["next_token"]:
             return total
 
 

@@ -174,7 +174,7 @@ def test_a_platform_that_leads_in_a_circle_is_left(serve, run, job, tmp_path):
 def test_counts_are_added_up_and_each_request_is_paid(serve, job):
     server, session = serve(posts(3000))
     paid = []
-    assert x.count(session, job(), lambda: paid.append(1)) == 3000
+    assert x.count(session, job(), lambda call: paid.append(1) or call()) == 3000
     assert len(paid) == len(server.requests) == 2
 
 
