@@ -111,19 +111,21 @@ def read_purged(opened: Study) -> frozenset[str]:
         return frozenset(cell.strip() for row in csv.reader(file) for cell in row if cell.strip())
 
 
-def write_bundle(opened: Study, corpus: pd.DataFrame, purged: frozenset[str], path: Path) -> None:
-    """Write the study's bundle, with the versions of what made its tables."""
+def write_bundle(opened: Study, corpus: pd.DataFrame, purged: frozenset[str]) -> Path:
+    """Add the study's bundle to its release, with the versions of what made its tables."""
     import platform
     from importlib.metadata import version
 
     from covmis_build import __version__
     from covmis_build.annotation import record
     from covmis_build.corpus.bundle import make_bundle
+    from covmis_build.corpus.publish import add_bundle
 
     frozen = {one.number: one.items() for one in record.all_rounds(opened.rounds)}
     versions = {"covmis": __version__, "python": platform.python_version()}
     versions |= {name: version(name) for name in ("duckdb", "numpy", "pandas", "pyarrow", "scikit-learn")}
-    storage.write_bytes(path, make_bundle(opened.folder, frozen, corpus, purged=purged, versions=versions))
+    made = make_bundle(opened.folder, frozen, corpus, purged=purged, versions=versions)
+    return add_bundle(opened.release_folder, made)
 
 
 def posts_of(items: pd.DataFrame, places: Sequence[Path], progress: Progress = silent) -> pd.DataFrame:

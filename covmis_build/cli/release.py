@@ -23,7 +23,7 @@ def release(
         typer.Option("--text/--ids-only", help="With texts, or ids only (default: [release] text)."),
     ] = None,
     bundle: Annotated[
-        bool, typer.Option("--bundle", help="Also write data/bundle.zip: all that a rebuild needs, no texts.")
+        bool, typer.Option("--bundle", help="Also write bundle.zip: all that a rebuild needs, no texts.")
     ] = False,
     study: StudyOption = None,
     as_json: JsonOption = False,
@@ -57,9 +57,7 @@ def release(
         "text": options.text, "left_out": out, "bundle": None,
     }  # fmt: skip
     if bundle:
-        path = opened.folder / "data" / "bundle.zip"
-        write_bundle(opened, corpus, purged, path)
-        result["bundle"] = opened.relative(path)
+        result["bundle"] = opened.relative(write_bundle(opened, corpus, purged))
     if as_json:
         emit_json(result)
         return
@@ -85,7 +83,10 @@ def hydrate(
         typer.Option(metavar="DIR", help="Where posts are; repeatable (default: the study's archive)."),
     ] = None,
     into: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where to write (default: hydrated/ beside FILE).")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where to write (default: hydrated/ beside FILE, or in data/build)."
+        ),
     ] = None,
     as_posted: Annotated[
         bool, typer.Option("--as-posted", help="Leave accounts' names in the texts.")
@@ -110,7 +111,8 @@ def hydrate(
     opened = None if file is not None and archive else open_study(study)
     source = file or (opened.release_folder / "corpus.parquet" if opened else Path("corpus.parquet"))
     places = archive or (opened.archives if opened else [])
-    _hydrate(source, places, into or source.parent / "hydrated", mask=not as_posted, as_json=as_json)
+    beside = opened.build if opened and file is None else source.parent
+    _hydrate(source, places, into or beside / "hydrated", mask=not as_posted, as_json=as_json)
 
 
 def _rebuild(file: Path, into: Path, places: list[Path], *, as_json: bool) -> None:
@@ -167,7 +169,7 @@ def verify(
 ) -> None:
     """Check a release or a bundle: checksums, formats, weights; of a bundle also rounds and seals.
 
-    Example: covmis verify data/bundle.zip
+    Example: covmis verify data/release/bundle.zip
     """
     from covmis_build.corpus.verify import check_bundle, check_corpus, check_release
     from covmis_build.publication import check_seals

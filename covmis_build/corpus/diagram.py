@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from covmis_build.corpus.facts import FlowStep
 
-WIDTH, BOX, HEIGHT, STEP, LEFT = 720, 330, 46, 74, 8
+WIDTH, BOX, HEIGHT, STEP, LEFT = 760, 352, 46, 80, 8
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
 
@@ -21,9 +21,11 @@ def flow_diagram(steps: Sequence[FlowStep], last: tuple[str, str] | None = None)
     """The steps from top to bottom; `last` is (words, small print) of the corpus itself, drawn filled."""
     boxes = [(_upper(step.keeps), _numbers(step), _dropped(step)) for step in steps]
     if last:
-        boxes.append((_upper(last[0]), last[1], ""))
+        boxes.append((_upper(last[0]), last[1], []))
     height = STEP * len(boxes) - (STEP - HEIGHT) + 16
-    told = "; ".join(f"{words}: {numbers}" + (f", {gone}" if gone else "") for words, numbers, gone in boxes)
+    told = "; ".join(
+        f"{words}: {numbers}" + "".join(f", {line}" for line in gone) for words, numbers, gone in boxes
+    )
     root = ET.Element(
         "svg",
         {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {WIDTH} {height}", "role": "img",
@@ -39,7 +41,10 @@ def flow_diagram(steps: Sequence[FlowStep], last: tuple[str, str] | None = None)
         if gone:
             middle = top - (STEP - HEIGHT) / 2
             _line(root, LEFT + BOX / 2, middle, LEFT + BOX + 18, middle)
-            _text(root, LEFT + BOX + 26, middle + 4, gone, size=13, colour="var(--soft, #555)", longest=58)
+            first = middle + 4 - 8 * (len(gone) - 1)
+            for line, text in enumerate(gone):
+                y = first + 16 * line
+                _text(root, LEFT + BOX + 26, y, text, size=13, colour="var(--soft, #555)", longest=52)
     return Markup(ET.tostring(root, encoding="unicode"))  # noqa: S704 - serialised by ElementTree, which escapes
 
 
@@ -98,10 +103,12 @@ def _numbers(step: FlowStep) -> str:
     return f"{step.pairs:,} pair{'s' * (step.pairs != 1)} of claim and post · {claims}"
 
 
-def _dropped(step: FlowStep) -> str:
-    if not step.reasons:
-        return ""
+def _dropped(step: FlowStep) -> list[str]:
+    """What the step dropped, most first, on two lines at most."""
     ranked = sorted(step.reasons.items(), key=lambda one: (-one[1], one[0]))
-    told = ", ".join(f"{reason} {number:,}" for reason, number in ranked[:2])
-    more = sum(number for _, number in ranked[2:])
-    return f"− {told}" + (f", other {more:,}" if more else "")
+    shown = ranked if len(ranked) <= 2 else ranked[:1]
+    more = ranked[len(shown) :]
+    told = [f"\N{MINUS SIGN} {number:,} {reason}" for reason, number in shown]
+    if more:
+        told.append(f"\N{MINUS SIGN} {sum(number for _, number in more):,} for {len(more)} other reasons")
+    return told

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from covmis_build.corpus.words import KINDS, count, interval, label_counts, listed, markdown, share
+from covmis_build.corpus.words import (
+    KINDS,
+    count,
+    interval,
+    label_counts,
+    listed,
+    markdown,
+    share,
+    share_interval,
+)
 
 if TYPE_CHECKING:
     from covmis_build.corpus.facts import Facts
@@ -99,15 +108,30 @@ def _annotation(facts: Facts, numbers: Statistics) -> str:
         if int(total["automatic"])
         else "",
         f"People judged {count(facts.audit['audited'], 'post')} with such labels without knowing it, and gave "
-        f"{facts.audit['changed']:,} of them another label."
+        f"{facts.audit['changed']:,} of them another label ({share_interval(facts.audit['changed'], facts.audit['audited'])})."
         if facts.audit.get("audited")
         else "",
         (
             f"The corpus has {count(numbers.rows, 'post')} on {count(numbers.claims, 'claim')}: "
             f"{label_counts(numbers.labels, {name: int(total[name]) for name in numbers.labels})}."
         ),
+        _estimated(numbers),
     ]
     return " ".join(one for one in sentences if one)
+
+
+def _estimated(numbers: Statistics) -> str:
+    """The weighted shares of distinct messages, with their intervals."""
+    rows = numbers.shares[numbers.shares["estimand"] == "messages"].to_dict("records")
+    told = listed(
+        f"{row['label']} {share(row['share'], 1)} ({share(row['low'], 1)} to {share(row['high'], 1)})"
+        for row in rows
+    )
+    return (
+        f"Weighted, the shares among the distinct messages found are {told}, with 95% intervals."
+        if rows
+        else ""
+    )
 
 
 def _own(facts: Facts) -> str:

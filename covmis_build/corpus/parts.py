@@ -10,7 +10,7 @@ from markupsafe import Markup
 from covmis_build.corpus import limits
 from covmis_build.corpus.diagram import flow_diagram
 from covmis_build.corpus.statistics import ESTIMANDS
-from covmis_build.corpus.words import HOW, KINDS, count, interval, listed, share
+from covmis_build.corpus.words import HOW, KINDS, count, interval, listed, share_interval
 from covmis_build.report import figures
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _collection(facts: Facts, numbers: Statistics) -> Part:
     flow = pd.DataFrame(
         [
             (step.keeps, step.claims, step.pairs, step.dropped_pairs,
-             listed((f"{reason} {number:,}" for reason, number in step.reasons.items()), last="and") if step.reasons else "")
+             listed((f"{reason} ({number:,})" for reason, number in step.reasons.items()), last="and") if step.reasons else "")
             for step in facts.flow
         ],
         columns=["left after the step", "claims", "pairs", "dropped", "why"],
@@ -208,7 +208,7 @@ def _annotation(facts: Facts) -> Part:
         audited, changed = facts.audit["audited"], facts.audit["changed"]
         points.append(
             f"Of the labels set by rule, {audited:,} were hidden among the others and judged by people, who gave another "
-            f"label to {changed:,} ({share(changed, audited)}); theirs count."
+            f"label to {changed:,} ({share_interval(changed, audited)}); theirs count."
         )
     versions: dict[str, list[str]] = {}
     for one in facts.rounds:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CHECKSUMS = "checksums.txt"
 HUGGING_FACE = "huggingface"
+BUNDLE = "bundle.zip"
 
 
 def write_release(
@@ -30,11 +31,13 @@ def write_release(
     """Write a whole release and return its statistics.
 
     `texts` (by item_id) are counted for the lengths, and written only if `facts.release.text` says so and the corpus
-    holds them. Checksums go first and come back last: a folder without them is not a finished release.
+    holds them. Checksums go first and come back last: a folder without them is not a finished release. A bundle of an
+    earlier release goes too; `add_bundle` adds a new one.
     """
     text = facts.release.text
     numbers = statistics(corpus, facts.labels.values, texts)
-    (folder / CHECKSUMS).unlink(missing_ok=True)
+    for name in (CHECKSUMS, BUNDLE):
+        (folder / name).unlink(missing_ok=True)
     for name in convert.FORMATS:
         convert.write_corpus(folder / f"corpus.{name}", corpus, text=text)
     told = card.markdown_card(facts, numbers)
@@ -55,6 +58,14 @@ def write_release(
     return numbers
 
 
+def add_bundle(folder: Path, bundle: bytes) -> Path:
+    """Put a bundle into a finished release."""
+    (folder / CHECKSUMS).unlink(missing_ok=True)
+    storage.write_bytes(folder / BUNDLE, bundle)
+    storage.write_text(folder / CHECKSUMS, checksums(folder))
+    return folder / BUNDLE
+
+
 RELEASED = (
     *(f"corpus.{name}" for name in convert.FORMATS),
     "card.md",
@@ -67,12 +78,13 @@ RELEASED = (
     f"{HUGGING_FACE}/README.md",
     f"{HUGGING_FACE}/corpus.parquet",
 )
-"""The files of a release, checksums apart."""
+"""The files of a release, checksums and bundle apart."""
 
 
 def checksums(folder: Path) -> str:
     """The released files as `sha256sum` writes and checks them."""
-    return "".join(f"{_described(folder / name)[0]}  {name}\n" for name in sorted(RELEASED))
+    names = sorted([*RELEASED, *([BUNDLE] if (folder / BUNDLE).exists() else [])])
+    return "".join(f"{_described(folder / name)[0]}  {name}\n" for name in names)
 
 
 def _described(path: Path) -> tuple[str, int]:

@@ -76,6 +76,18 @@ def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f}%" if whole else "–"
 
 
+def share_interval(part: int, whole: int) -> str:
+    """A share in percent with Wilson's 95% interval.
+
+    >>> share_interval(1, 20)
+    '5.0%, 95% interval 0.9% to 23.6%'
+    """
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(part, whole, method="wilson")
+    return f"{share(part, whole)}, 95% interval {share(max(low, 0), 1)} to {share(min(high, 1), 1)}"
+
+
 def count(number: int, one: str, many: str = "") -> str:
     """A number with its noun.
 

@@ -134,7 +134,7 @@ def test_what_is_gone_is_listed_with_the_reason(study, tmp_path) -> None:
 
 def test_the_bundle_says_nothing_that_posts_say(study) -> None:
     words = [text.encode() for text in texts_of(study)]
-    bundle = study.folder / "data" / "bundle.zip"
+    bundle = study.release_folder / "bundle.zip"
     with zipfile.ZipFile(bundle) as archive:
         for name in archive.namelist():
             data = archive.read(name)
@@ -152,34 +152,41 @@ def test_the_bundle_says_nothing_that_posts_say(study) -> None:
     }
 
 
+def test_a_release_without_a_bundle_has_no_old_one(study, tmp_path) -> None:
+    copy = shutil.copytree(study.folder, tmp_path / "copy", ignore=shutil.ignore_patterns("archive"))
+    covmis("release", "--study", copy)
+    assert not (copy / "data" / "release" / "bundle.zip").exists()
+    assert covmis("verify", "--study", copy)["passed"]
+
+
 def test_the_same_study_has_the_same_bundle(study) -> None:
-    bundle = study.folder / "data" / "bundle.zip"
+    bundle = study.release_folder / "bundle.zip"
     before = bundle.read_bytes()
     covmis("release", "--bundle", "--study", study.folder)
     assert bundle.read_bytes() == before
 
 
 def test_a_bundle_rebuilds_the_same_tables_and_corpus_elsewhere(study, tmp_path) -> None:
-    bundle, there = study.folder / "data" / "bundle.zip", tmp_path / "there"
+    bundle, there = study.release_folder / "bundle.zip", tmp_path / "there"
     shutil.copytree(study.folder / "data" / "archive", there / "data" / "archive")
     result = covmis("hydrate", bundle, "--into", there)
     assert result["without_text"] == 0
     run(open_study(there), workers=1)
     covmis("release", "--text", "--study", there)
-    covmis("release", "--text", "--study", study.folder)
+    whole = open_study(shutil.copytree(study.folder, tmp_path / "whole"))
+    covmis("release", "--text", "--study", whole.folder)
     for name in SAME:
         here = (study.build / f"{name}.parquet").read_bytes()
         assert (there / "data" / "build" / f"{name}.parquet").read_bytes() == here, name
     for name in ("corpus.csv", "corpus.jsonl", "corpus.parquet", "statistics.json", "card.md", "methods.md"):
         assert (there / "data" / "release" / name).read_bytes() == (
-            study.release_folder / name
+            whole.release_folder / name
         ).read_bytes(), name
     assert [one.stands for one in steps.verify_rounds(there / "annotation" / "rounds")] == [True, True]
-    covmis("release", "--study", study.folder)
 
 
 def test_posts_may_come_after_the_bundle(study, tmp_path) -> None:
-    bundle, there = study.folder / "data" / "bundle.zip", tmp_path / "there"
+    bundle, there = study.release_folder / "bundle.zip", tmp_path / "there"
     first = covmis("hydrate", bundle, "--into", there)
     assert first["without_text"] == first["frozen"]
     shutil.copytree(study.folder / "data" / "archive", there / "data" / "archive")
@@ -195,14 +202,14 @@ def test_purged_posts_are_missing_and_counted(study, tmp_path) -> None:
     corpus = read_corpus(copy / "data" / "release" / "corpus.csv")
     assert not corpus["post_id"].isin(gone).any()
     assert "2 posts were removed" in (copy / "data" / "release" / "card.md").read_text()
-    assert covmis("verify", copy / "data" / "bundle.zip")["passed"]
-    with zipfile.ZipFile(copy / "data" / "bundle.zip") as archive:
+    assert covmis("verify", copy / "data" / "release" / "bundle.zip")["passed"]
+    with zipfile.ZipFile(copy / "data" / "release" / "bundle.zip") as archive:
         hits = pd.read_parquet(archive.open("data/build/hits.parquet"))
     assert not hits["post_id"].isin(gone).any()
     there = tmp_path / "there"
     covmis(
         "hydrate",
-        copy / "data" / "bundle.zip",
+        copy / "data" / "release" / "bundle.zip",
         "--into",
         there,
         "--archive",
@@ -241,7 +248,7 @@ def repacked(bundle, target, change):
     ],
 )
 def test_a_bundle_that_somebody_changed_is_refused(study, tmp_path, change, code) -> None:
-    changed = repacked(study.folder / "data" / "bundle.zip", tmp_path / "changed.zip", change)
+    changed = repacked(study.release_folder / "bundle.zip", tmp_path / "changed.zip", change)
     covmis("verify", changed, code=code)
     covmis("hydrate", changed, "--into", tmp_path / "into", code=2)
     assert not (tmp_path / "into").exists()
@@ -249,7 +256,7 @@ def test_a_bundle_that_somebody_changed_is_refused(study, tmp_path, change, code
 
 
 def test_a_torn_zip_is_refused(study, tmp_path) -> None:
-    whole = (study.folder / "data" / "bundle.zip").read_bytes()
+    whole = (study.release_folder / "bundle.zip").read_bytes()
     for size in (0, 100, len(whole) // 2, len(whole) - 1):
         (tmp_path / "torn.zip").write_bytes(whole[:size])
         assert "not a whole zip" in covmis("verify", tmp_path / "torn.zip", code=2)["error"]
