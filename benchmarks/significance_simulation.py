@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from covmis_build.evaluation.setting import setting
-from covmis_build.evaluation.significance import bootstrap_p, randomisation_p, tukey_p
+from covmis_build.evaluation.significance import bootstrap_p, randomisation_p, tukey_p, tukey_p_of_cells
 from covmis_build.stats.bootstrap import replicate_cells
 
 LABELS = ["favor", "neither", "against"]
@@ -57,12 +57,15 @@ def bootstrap(cells, value, replicates, seed, claims):
 
 def randomisation(cells, value, replicates, seed, claims):
     parts = parts_of(cells, claims)
-    return randomisation_p(parts[:, 0], parts[:, 1], value, replicates=replicates, seed=seed)
+    return randomisation_p(parts, [(0, 1)], value, replicates=replicates, seed=seed)[0]
 
 
 def tukey(cells, value, replicates, seed, claims):
     """The smallest p of all pairs: at most 0.05 if any pair is called different."""
-    table = tukey_p(parts_of(cells, claims), value, replicates=replicates, seed=seed)
+    if claims:
+        table = tukey_p(parts_of(cells, claims), value, replicates=replicates, seed=seed)
+    else:
+        table = tukey_p_of_cells(cells, 9, value, replicates=replicates, seed=seed)
     return table[np.triu_indices(len(table), 1)].min()
 
 

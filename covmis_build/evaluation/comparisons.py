@@ -11,18 +11,20 @@ from covmis_build.errors import InputError, nearest
 from covmis_build.evaluation.joining import Judged, Missing, grouping, judged
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.evaluation.significance import (
+    berg_kirkpatrick_p,
     bootstrap_p,
     every_draw,
     holm,
     randomisation_p,
     tukey_p,
+    tukey_p_of_cells,
     welch,
 )
 from covmis_build.stats.bootstrap import bca_interval, percentile_interval, replicate_cells
 from covmis_build.stats.confusion import cell_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -63,8 +65,8 @@ def compare(  # noqa: PLR0913 - every option is named
 ) -> pd.DataFrame:
     """Compare all pairs of systems in one measure: one row a pair.
 
-    Columns: system_a, system_b, value_a, value_b, difference (a - b), low, high (of a paired bootstrap), p,
-    p_adjusted (Holm's, over the pairs; `tukey` controls the error over all pairs itself), effect (the difference
+    Columns: system_a, system_b, value_a, value_b, difference (a - b), low, high (of a paired bootstrap), p (two-sided),
+    p_one_sided (Berg-Kirkpatrick's, of the bootstrap), p_adjusted (Holm's, over the pairs; `tukey` controls the error over all pairs itself), effect (the difference
     over the standard deviation of one unit's contribution to it), test, units, replicates, sentence. With
     `clusters`, whole claims are resampled, swapped or permuted. `exact` enumerates every arrangement instead of
     drawing, for very small data. `welch` compares runs (seeds) and says nothing about other items.
@@ -119,6 +121,9 @@ def compare(  # noqa: PLR0913 - every option is named
                 "low": low,
                 "high": high,
                 "p": float(p_values[at]),
+                "p_one_sided": berg_kirkpatrick_p(differences, float(difference), exact=exact)
+                if test == "bootstrap"
+                else np.nan,
                 "p_adjusted": float(adjusted[at]),
                 "effect": float(difference / deviation) if deviation > 0 else np.nan,
                 "test": test,
@@ -210,18 +215,14 @@ def _p_values(
             f"the test {test} exchanges predictions and needs one run of each system",
             remedy="Use bootstrap, which averages runs, or welch, which compares them",
         )
-    parts = data.parts()
-    value: Callable[[Array], Array] = data.value
     if test == "tukey":
-        table = tukey_p(parts, value, replicates=replicates, seed=seed, exact=exact)
+        if data.owners is None and not exact:
+            table = tukey_p_of_cells(data.cells, data.width, data.value, replicates=replicates, seed=seed)
+        else:
+            table = tukey_p(data.parts(), data.value, replicates=replicates, seed=seed, exact=exact)
         found = np.array([table[a, b] for a, b in pairs])
         return found, found
-    found = np.array(
-        [
-            randomisation_p(parts[:, a], parts[:, b], value, replicates=replicates, seed=seed, exact=exact)
-            for a, b in pairs
-        ]
-    )
+    found = randomisation_p(data.parts(), pairs, data.value, replicates=replicates, seed=seed, exact=exact)
     return found, holm(found)
 
 
@@ -239,31 +240,36 @@ def matrix(comparisons: pd.DataFrame, column: str = "p_adjusted") -> pd.DataFram
 
 def sentence(row: Mapping[str, Any], title: str, higher: bool, *, level: float = 0.95) -> str:
     """What a careful author would write about one comparison."""
-    a, b, units = row["system_a"], row["system_b"], f"{row['units']:,} {row['unit']}"
-    drawn = "" if row["test"] == "welch" else f", {row['replicates']:,} replicates"
-    adjusted = (
-        ", controlled over all pairs"
-        if row["test"] == "tukey"
-        else f", {_p(row['p_adjusted'])} after Holm's adjustment"
-        if row["p_adjusted"] != row["p"]
-        else ""
-    )
-    evidence = (
-        f"difference {row['difference']:+.3f}, {level:.0%} interval {row['low']:+.3f} to {row['high']:+.3f}; "
-        f"{NAMES[row['test']]} over {units}{drawn}: {_p(row['p'])}{adjusted}; effect size {row['effect']:+.2f}"
-    )
     if not np.isfinite(row["difference"]):
-        return f"{title} is undefined for {a} or {b}: they cannot be compared in it."
-    values = f"({row['value_a']:.3f} against {row['value_b']:.3f}; {evidence})"
+        return (
+            f"{title} is undefined for {row['system_a']} or {row['system_b']}: they cannot be compared in it."
+        )
+    turned = (row["difference"] > 0) != higher and row["difference"] != 0
+    one, other = ("b", "a") if turned else ("a", "b")
+    sign = -1 if turned else 1
+    low, high = sorted((sign * row["low"], sign * row["high"]))
+    drawn = "" if row["test"] == "welch" else f", {row['replicates']:,} replicates"
+    values = (
+        f"({row[f'value_{one}']:.3f} against {row[f'value_{other}']:.3f}; "
+        f"difference {sign * row['difference']:+.3f}, {level:.0%} interval {low:+.3f} to {high:+.3f}; "
+        f"{NAMES[row['test']]} over {row['units']:,} {row['unit']}{drawn}: {_p(row['p'])}{_adjusted(row)}; "
+        f"effect size {sign * row['effect']:+.2f})"
+    )
+    better, worse = row[f"system_{one}"], row[f"system_{other}"]
     if row["p_adjusted"] >= 1 - level:
-        return f"These data do not decide between {a} and {b} in {title} {values}."
-    better, worse = (a, b) if (row["difference"] > 0) == higher else (b, a)
+        return f"These data do not decide between {better} and {worse} in {title} {values}."
     if row["test"] == "welch":
         return (
             f"The runs of {better} are better than those of {worse} in {title} {values}; "
             "this speaks of other seeds, not of other items."
         )
     return f"{better} is better than {worse} in {title} {values}."
+
+
+def _adjusted(row: Mapping[str, Any]) -> str:
+    if row["test"] == "tukey":
+        return ", controlled over all pairs"
+    return f", {_p(row['p_adjusted'])} after Holm's adjustment" if row["p_adjusted"] != row["p"] else ""
 
 
 def _p(p: float) -> str:

@@ -63,8 +63,8 @@ def replicate_cells(
     systems = cells.shape[1]
     if clusters is not None:
         parts = cluster_cells(cells, width, clusters)
-        blocks = [block @ parts for block in draws(len(parts), replicates, seed)]
-        return np.concatenate(blocks).reshape(replicates, systems, width).astype(np.float64)
+        sums = [block @ parts for block in draws(len(parts), replicates, seed)]
+        return np.concatenate(sums).reshape(replicates, systems, width).astype(np.float64)
     patterns, multiplicity = _patterns(cells)
     if len(patterns) * 2 > len(
         cells

@@ -111,9 +111,13 @@ def test_errors_name_file_and_row(tmp_path, name, content, words) -> None:
     path = tmp_path / name
     if content is not None:
         written(path, content)
-    with pytest.raises(InputError, match=words) as error:
+
+    def labels():
         read = read_labels(path)
-        read.labels(read.id_column)
+        return read.labels(read.id_column)
+
+    with pytest.raises(InputError, match=words) as error:
+        labels()
     assert name in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from covmis_build.errors import InputError
 from covmis_build.evaluation import compare
+from covmis_build.evaluation.comparisons import matrix
 from covmis_build.evaluation.significance import tukey_p_of_values
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "significance_vectors.json").read_text())
@@ -65,6 +67,7 @@ def test_bootstrap_exactly() -> None:
     assert found.loc[0, "replicates"] == sum(case["dist"].values())
     assert found.loc[0, "difference"] * 4 == case["delta_sum"]
     assert found.loc[0, "p"] == case["p_shifted_two_sided"]
+    assert found.loc[0, "p_one_sided"] == case["p_berg_kirkpatrick"]
 
 
 def test_bootstrap_draws_approach_the_enumeration() -> None:
@@ -72,3 +75,111 @@ def test_bootstrap_draws_approach_the_enumeration() -> None:
     systems = {name: words(case[name]) for name in "AB"}
     found = compare(words(case["gold"]), systems, measure="accuracy", labels=LABELS, replicates=8000)
     assert found.loc[0, "p"] == pytest.approx(0.125, abs=0.02)
+
+
+def example(items=200, seed=3):
+    rng = np.random.default_rng(seed)
+    gold = rng.choice(LABELS, items)
+    systems = {
+        name: np.where(rng.random(items) < skill, gold, rng.choice(LABELS, items))
+        for name, skill in (("good", 0.8), ("fair", 0.5), ("also fair", 0.5))
+    }
+    return gold, systems
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomisation", "tukey"])
+def test_a_clear_difference_is_found_and_said(test) -> None:
+    gold, systems = example()
+    table = compare(gold, systems, measure="macro_f1", labels=LABELS, test=test, replicates=500)
+    assert table["p_adjusted"].tolist()[:2] == pytest.approx([0, 0], abs=0.01)
+    assert table.loc[2, "p"] > 0.05
+    assert table.loc[0, "sentence"].startswith("good is better than fair in Macro F1 (0.")
+    assert table.loc[2, "sentence"].startswith(
+        "These data do not decide between fair and also fair in Macro F1"
+    )
+    assert (table["low"] <= table["difference"]).all()
+    assert (table["difference"] <= table["high"]).all()
+    assert table.loc[0, "effect"] > 0.3
+    square = matrix(table)
+    assert square.loc["good", "fair"] == square.loc["fair", "good"] == table.loc[0, "p_adjusted"]
+    assert np.isnan(square.loc["good", "good"])
+
+
+def test_lower_is_better_for_errors() -> None:
+    gold, systems = example()
+    table = compare(gold, systems, measure="mae_macro", labels=LABELS, replicates=300)
+    assert table.loc[0, "difference"] < 0
+    assert table.loc[0, "sentence"].startswith(
+        "good is better than fair in Macro-averaged mean absolute error"
+    )
+
+
+def test_a_system_never_differs_from_itself() -> None:
+    gold, systems = example()
+    for test in ("bootstrap", "randomisation", "tukey"):
+        twice = {"one": systems["fair"], "same": systems["fair"]}
+        table = compare(gold, twice, measure="kappa", labels=LABELS, test=test, replicates=50)
+        assert table.loc[0, "p"] == 1
+        assert np.isnan(table.loc[0, "effect"])
+
+
+def test_clusters_are_units() -> None:
+    gold, systems = example(240)
+    claims = np.arange(240) % 12
+    for test in ("bootstrap", "randomisation", "tukey"):
+        table = compare(
+            gold, systems, measure="accuracy", labels=LABELS, test=test, clusters=claims, replicates=200
+        )
+        assert (table["units"] == 12).all()
+        assert "over 12 clusters" in table.loc[0, "sentence"]
+
+
+def test_effect_of_accuracy_is_the_paired_one() -> None:
+    gold, systems = example()
+    table = compare(gold, systems, measure="accuracy", labels=LABELS, replicates=4000)
+    each = (systems["good"] == gold).astype(float) - (systems["fair"] == gold)
+    assert table.loc[0, "effect"] == pytest.approx(each.mean() / each.std(), rel=0.05)
+
+
+def test_runs_are_compared_as_runs() -> None:
+    rng = np.random.default_rng(1)
+    gold = rng.choice(LABELS, 150)
+
+    def runs(skill):
+        return [np.where(rng.random(150) < skill, gold, rng.choice(LABELS, 150)) for _ in range(5)]
+
+    systems = {"good": runs(0.8), "fair": runs(0.5)}
+    welch = compare(gold, systems, measure="macro_f1", labels=LABELS, test="welch", replicates=100)
+    assert welch.loc[0, "p"] < 0.001
+    assert "this speaks of other seeds, not of other items" in welch.loc[0, "sentence"]
+    assert compare(gold, systems, measure="macro_f1", labels=LABELS, replicates=100).loc[0, "p"] < 0.05
+    with pytest.raises(InputError, match="needs one run of each"):
+        compare(gold, systems, measure="macro_f1", labels=LABELS, test="tukey")
+    with pytest.raises(InputError, match="at least two runs"):
+        compare(gold, {"a": gold, "b": gold}, measure="macro_f1", labels=LABELS, test="welch")
+
+
+def test_bca_is_another_interval_of_the_same_difference() -> None:
+    gold, systems = example(60)
+    plain = compare(gold, systems, measure="gmr", labels=LABELS, replicates=800)
+    corrected = compare(gold, systems, measure="gmr", labels=LABELS, replicates=800, interval="bca")
+    assert plain["difference"].tolist() == corrected["difference"].tolist()
+    assert plain["low"].tolist() != corrected["low"].tolist()
+    assert (corrected["low"] <= corrected["high"]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"test": "t"}, "unknown test 't'"),
+        ({"systems": {"a": ["x"] * 200}}, "one system"),
+        ({"replicates": 0}, "at least one"),
+        ({"exact": True}, "too many to enumerate"),
+        ({"clusters": ["c"] * 200}, "at least two"),
+    ],
+)
+def test_errors(change, words) -> None:
+    gold, systems = example()
+    options = {"systems": systems, "measure": "accuracy", "labels": LABELS, "replicates": 10, **change}
+    with pytest.raises(InputError, match=words):
+        compare(gold, **options)
