@@ -63,19 +63,19 @@ class Weighed:
     sketch: NDArray[np.uint8]
 
 
-def weigh(bags: Bags) -> Weighed:
-    """Order and weigh the words of all rows; idf is fitted on all texts."""
+def weigh(bags: Bags, texts: int | None = None) -> Weighed:
+    """Order and weigh the words of all rows; idf is fitted on all texts, or on so many that these are a part of."""
     order = np.argsort(bags.documents, kind="stable")
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    idf2 = squared_idf(bags.documents[order], int(bags.copies.sum()))
+    idf2 = squared_idf(bags.documents[order], int(bags.copies.sum()) if texts is None else texts)
     shared = (bags.rows_with > 1)[order]
     return Weighed(*_weigh(bags.start, bags.term, bags.count, rank, idf2, shared))
 
 
 def connected(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> NDArray[np.int64]:
     """For each of these rows the smallest row (as its place in `rows`) that it is connected with."""
-    lists = _lists(weighed, rows, threshold)
+    lists = (rows, *index(weighed, rows, threshold))
     steps = 2 if len(rows) >= FEW else 1
     parents = [np.arange(len(rows)) for _ in range(steps)]
     _scan_all(lists, weighed, threshold, parents, listing=False)
@@ -87,7 +87,7 @@ def connected(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> ND
 
 def pairs(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> Pairs:
     """All pairs of these rows (as places in `rows`) above the threshold, with their similarity; in no order."""
-    lists = _lists(weighed, rows, threshold)
+    lists = (rows, *index(weighed, rows, threshold))
     none = np.empty(0, np.int64)
     found = _scan_all(lists, weighed, threshold, [none, none] if len(rows) >= FEW else [none], listing=True)
     a, b, similarity = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -116,10 +116,11 @@ def _scan_all(
         return list(pool.map(scan, range(steps)))
 
 
-def _lists(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> tuple[Any, ...]:
-    """For each term the rows that have it in their prefix: place in `rows`, place in the row, weight, rest."""
-    made = _index(rows, weighed.start, weighed.rank, weighed.count, weighed.idf2, weighed.square, threshold)
-    return (rows, *made)
+def index(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> tuple[Any, ...]:
+    """For each rank where its list begins, and for each entry: place in `rows`, place in the row, weight, rest."""
+    body = weighed.start, weighed.rank, weighed.count, weighed.idf2, weighed.square
+    made: tuple[Any, ...] = _index(rows, *body, threshold)
+    return made
 
 
 # Compiled: no Python objects, no interpreter lock.

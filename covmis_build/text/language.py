@@ -26,17 +26,9 @@ def detect_languages(texts: Sequence[str], detector: str = "langdetect") -> list
 
 
 def _langdetect(texts: Sequence[str]) -> list[str]:
-    from langdetect import DetectorFactory, LangDetectException, detect
+    from covmis_build.text.langdetect_replay import detect
 
-    DetectorFactory.seed = 0
-    found = []
-    for text in texts:
-        try:
-            label = detect(text)
-        except LangDetectException:
-            label = ""
-        found.append("" if label == "unknown" else label)
-    return found
+    return detect(texts)
 
 
 def _py3langid(texts: Sequence[str]) -> list[str]:

@@ -54,7 +54,7 @@ def near_duplicate_groups(
     >>> near_duplicate_groups(["wash your hands", "Wash your hands!", "stay at home", ""]).tolist()
     [0, 0, 1, 2]
     """
-    _check(threshold)
+    check_threshold(threshold)
     found = bags(texts)
     weighed = join.weigh(found)
     parent = join.connected(weighed, np.arange(len(found.copies)), threshold)
@@ -71,7 +71,7 @@ def near_duplicate_pairs(
     >>> i.tolist(), j.tolist(), similarity.tolist()
     ([0], [1], [1.0])
     """
-    _check(threshold)
+    check_threshold(threshold)
     found = bags(texts)
     weighed = join.weigh(found)
     a, b, similarity = join.pairs(weighed, np.arange(len(found.copies)), threshold)
@@ -85,7 +85,7 @@ def group_table(
     table: pa.Table, *, threshold: float, grouping: str, scope: str = ""
 ) -> tuple[pa.Table, pa.Table]:
     """`Engine.near_duplicates` for one table in memory: its members and chains, each in the order of its keys."""
-    _check(threshold)
+    check_threshold(threshold)
     table = table.sort_by([(name, "ascending") for name in (*([scope] if scope else []), "post_id")])
     ids = table.column("post_id").combine_chunks().dictionary_encode()
     post = ids.indices.to_numpy(zero_copy_only=False)
@@ -99,7 +99,7 @@ def group_table(
         part = _Part(row[low:high], priority[low:high], weighed, threshold)
         label, star = part.greedy() if grouping == "greedy" else part.components()
         group[low:high], kept[low:high] = label + low, star + low
-    similarity = _to_kept(row, kept, *_body(weighed))
+    similarity = similarities(row, row[kept], *parts_of(weighed))
     id_column = table.column("post_id")
     columns = {
         "post_id": id_column,
@@ -173,7 +173,7 @@ def _chains(
         members = np.flatnonzero(group == one)
         _, first = np.unique(row[members], return_index=True)
         texts = members[np.sort(first)][:COMPARED]
-        weakest, a, b = least_similar(row[texts], *_body(weighed))
+        weakest, a, b = least_similar(row[texts], *parts_of(weighed))
         b_of = texts[b] if len(texts) > 1 else members[1]
         made.append(
             {
@@ -187,11 +187,13 @@ def _chains(
     return pa.Table.from_pylist(made, schema=CHAINS)
 
 
-def _body(weighed: Weighed) -> tuple[NDArray[Any], ...]:
+def parts_of(weighed: Weighed) -> tuple[NDArray[Any], ...]:
+    """What the compiled functions below take."""
     return weighed.start, weighed.rank, weighed.count, weighed.idf2, weighed.square
 
 
-def _check(threshold: float) -> None:
+def check_threshold(threshold: float) -> None:
+    """0 <= threshold < 1, or an error."""
     if not 0 <= threshold < 1:
         raise InputError(f"the threshold must be at least 0 and below 1, not {threshold}")
 
@@ -285,13 +287,13 @@ def _stars(order: Any, start: Any, near: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _to_kept(row: Any, kept: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
-    """The similarity of each text to the one that stands for its group."""
-    made = np.ones(len(row))
-    for text in range(len(row)):
-        a, b = row[text], row[kept[text]]
+def similarities(one: Any, other: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
+    """The similarity of each pair of rows; a row is like itself."""
+    made = np.ones(len(one))
+    for k in range(len(one)):
+        a, b = one[k], other[k]
         if a != b:
-            made[text] = join.cosine(
+            made[k] = join.cosine(
                 start[a], start[a + 1], start[b], start[b + 1], rank, count, idf2, square[a] * square[b]
             )
     return made

@@ -51,7 +51,9 @@ def cascades(n, seed, words=400, longest=14):
     return texts
 
 
-WORD = st.sampled_from(["aa", "bb", "cc", "dd", "ee", "ff", "AA", "x", "ÉÉ", "éé", "中文", "𝒳𝒴", "ΣΣ", "σς", "İi", "ßß", "ⅧⅧ"])
+WORD = st.sampled_from(
+    ["aa", "bb", "cc", "dd", "ee", "ff", "AA", "x", "ÉÉ", "éé", "中文", "𝒳𝒴", "ΣΣ", "σς", "İi", "ßß", "ⅧⅧ"]
+)
 TEXT = st.one_of(
     st.lists(WORD, max_size=8).map(" ".join),
     st.text(max_size=12),
@@ -97,7 +99,9 @@ def test_order_and_copies_change_no_bit():
     random.Random(1).shuffle(order)
     i, j, similarity = near_duplicate_pairs(texts)
     a, b, again = near_duplicate_pairs([texts[k] for k in order])
-    moved = {(min(order[x], order[y]), max(order[x], order[y])): s for x, y, s in zip(a, b, again, strict=True)}
+    moved = {
+        (min(order[x], order[y]), max(order[x], order[y])): s for x, y, s in zip(a, b, again, strict=True)
+    }
     assert moved == dict(zip(zip(i.tolist(), j.tolist(), strict=True), similarity.tolist(), strict=True))
 
 
@@ -107,7 +111,9 @@ def test_ties_at_the_threshold_do_not_count():
     for k in range(1500):
         shared = " ".join(f"w{k}x{n}" for n in range(4))
         texts += [f"{shared} left{k}", f"{shared} right{k}"]
-    shared_more = [f"{text} " for text in texts] + [t.replace("left", "mid").replace("right", "mid") for t in texts]
+    shared_more = [f"{text} " for text in texts] + [
+        t.replace("left", "mid").replace("right", "mid") for t in texts
+    ]
     i, _, _ = near_duplicate_pairs(texts, 0.8)
     expected = brute_force.all_pairs(texts, 0.8)
     assert len(i) == len(expected)
@@ -167,7 +173,9 @@ def test_one_giant_chain():
 def test_long_texts():
     r = random.Random(2)
     base = [f"term{r.randint(0, 3000)}" for _ in range(5000)]
-    texts = [" ".join(base[: 5000 - 300 * k]) for k in range(8)] + [" ".join(r.choices(base, k=5000)) for _ in range(8)]
+    texts = [" ".join(base[: 5000 - 300 * k]) for k in range(8)] + [
+        " ".join(r.choices(base, k=5000)) for _ in range(8)
+    ]
     assert_equal_to_brute_force(texts, 0.8)
     assert_equal_to_brute_force(["very " * 80_000 + "much", "very " * 80_000 + "much so", "very much"], 0.8)
 
@@ -185,17 +193,28 @@ def test_every_plane_is_lower_cased_and_split_as_python_does():
         expected = CountVectorizer().fit_transform(some)
         assert made.count.sum() == expected.sum()
         assert len(made.documents) == expected.shape[1]
-        assert sorted(made.documents.tolist()) == sorted((expected > 0).sum(axis=0).tolist()[0] if expected.ndim == 3 else np.asarray((expected > 0).sum(axis=0)).ravel().tolist())
+        assert sorted(made.documents.tolist()) == sorted(
+            (expected > 0).sum(axis=0).tolist()[0]
+            if expected.ndim == 3
+            else np.asarray((expected > 0).sum(axis=0)).ravel().tolist()
+        )
 
 
 def test_neighbouring_letters_decide_the_small_sigma():
-    assert_equal_to_brute_force(["ΟΔΟΣ ΟΔΟΣ", "οδος", "οδοσ", "ΟΔΟΣ.", "ΟΔΟΣα", "İstanbul", "i̇stanbul", "istanbul"], 0.5)
+    assert_equal_to_brute_force(
+        ["ΟΔΟΣ ΟΔΟΣ", "οδος", "οδοσ", "ΟΔΟΣ.", "ΟΔΟΣα", "İstanbul", "i̇stanbul", "istanbul"], 0.5
+    )
 
 
 def test_arrow_columns_mean_the_same():
     texts = ["aa bb", "aa bb cc", "", "aa bb"] * 3
     column = pa.chunked_array([pa.array(texts[:5]), pa.array(texts[5:])])
-    for source in (column, column.combine_chunks(), pa.array(["x", *texts])[1:], pa.array(texts, pa.large_string())):
+    for source in (
+        column,
+        column.combine_chunks(),
+        pa.array(["x", *texts])[1:],
+        pa.array(texts, pa.large_string()),
+    ):
         np.testing.assert_array_equal(near_duplicate_groups(source), near_duplicate_groups(texts))
 
 
@@ -207,7 +226,11 @@ def test_thresholds_have_bounds():
 
 def as_table(texts, seed=0, scope=None):
     r = random.Random(seed)
-    columns = {"post_id": [f"x:{k:05d}" for k in range(len(texts))], "text": texts, "priority": [r.random() for _ in texts]}
+    columns = {
+        "post_id": [f"x:{k:05d}" for k in range(len(texts))],
+        "text": texts,
+        "priority": [r.random() for _ in texts],
+    }
     if scope is not None:
         columns = {"claim_id": scope, **columns}
     return pa.table(columns)
@@ -224,7 +247,9 @@ def test_table_of_components():
         inside = [k for k, label in enumerate(labels) if label == labels[at]]
         best = min(inside, key=lambda k: priority[k])
         assert (post, group, kept) == (ids[at], ids[inside[0]], ids[best])
-        assert similarity == (1 if at == best else pytest.approx(everything.get((min(at, best), max(at, best)), 0.0), abs=2e-12))
+        assert similarity == (
+            1 if at == best else pytest.approx(everything.get((min(at, best), max(at, best)), 0.0), abs=2e-12)
+        )
     sizes = sorted((labels.count(label) for label in set(labels)), reverse=True)
     assert chains.column("size").to_pylist() == [size for size in sizes[:20] if size > 1]
     for group, _, weakest, a, b in zip(*chains.to_pydict().values(), strict=True):
@@ -254,7 +279,9 @@ def test_greedy_groups_are_stars():
 @pytest.mark.parametrize("grouping", ["components", "greedy"])
 def test_scope_compares_within_and_fits_on_all(grouping):
     texts = cascades(300, seed=6, words=120)
-    table = pa.concat_tables([as_table(texts, scope=["a"] * 300), as_table(texts, scope=["b"] * 300).slice(0, 150)])
+    table = pa.concat_tables(
+        [as_table(texts, scope=["a"] * 300), as_table(texts, scope=["b"] * 300).slice(0, 150)]
+    )
     members, _ = group_table(table, threshold=0.8, grouping=grouping, scope="claim_id")
     whole, _ = group_table(as_table(texts), threshold=0.8, grouping=grouping)
     alone = members.filter(pa.compute.equal(members.column("claim_id"), "a")).drop_columns("claim_id")
@@ -311,7 +338,9 @@ def sparse_components(texts, threshold):
     of = dict(zip(distinct, labels, strict=True))
     words = dict(zip(distinct, has_words.tolist(), strict=True))
     seen = {}
-    return [seen.setdefault(of[text] if words[text] else ("none", k), len(seen)) for k, text in enumerate(texts)]
+    return [
+        seen.setdefault(of[text] if words[text] else ("none", k), len(seen)) for k, text in enumerate(texts)
+    ]
 
 
 @pytest.mark.parametrize(("name", "most"), [("stocknet", 8_000), ("troll", 8_000)])
