@@ -215,7 +215,9 @@ def _range(path: Path, job: Job) -> Iterator[Line]:
         if job.start:
             offset = job.start - 1 + len(file.readline())
         while offset < job.end:
-            chunk = file.read(min(CHUNK, job.end - offset)) + file.readline()
+            chunk = file.read(min(CHUNK, job.end - offset))
+            if not chunk.endswith(b"\n"):
+                chunk += file.readline()
             for content in chunk.removesuffix(b"\n").split(b"\n"):
                 yield job.name, offset, content, ""
                 offset += len(content) + 1

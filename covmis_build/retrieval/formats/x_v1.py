@@ -94,7 +94,7 @@ def read(line: bytes) -> list[Post]:
         return _outcome(row)
     if row.statuses is not None:
         found = [post for one in row.statuses for post in _posts(one)]
-    elif (row.id_str or row.id) and (row.text is not None or row.full_text is not None):
+    elif row.id_str and (row.text is not None or row.full_text is not None):
         found = _posts(row)
     elif any(getattr(row, name) is not None for name in _NOTICES):
         return []

@@ -84,6 +84,7 @@ class _Problem(msgspec.Struct, gc=False):
 
 
 class _Line(Tweet, gc=False):
+    id_str: str | None = None
     data: list[Tweet] | Tweet | None = None
     includes: _Includes | None = None
     errors: list[_Problem] | None = None
@@ -123,7 +124,7 @@ def read(line: bytes) -> list[Post]:
     """All posts of a page: those asked for, those they refer to, and the outcomes of those that are missing."""
     row: _Line = decoded(_decoder, line)
     if row.data is None and row.errors is None and row.meta is None and row.includes is None:
-        if not row.id or row.text is None:
+        if not row.id or row.text is None or row.id_str is not None:
             raise ValueError("a post without id or text")
         main: list[Tweet] = [row]
     else:
