@@ -1,0 +1,26 @@
+"""A crawl in a process of its own, for tests that kill it: waits are skipped, everything else is real."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+time.sleep = lambda seconds: None
+
+from covmis_build.retrieval import credentials  # noqa: E402
+from covmis_build.retrieval.crawl import Crawl, Job, crawl  # noqa: E402
+from covmis_build.retrieval.prices import read_prices  # noqa: E402
+from covmis_build.retrieval.sources import x  # noqa: E402
+
+JOBS = [
+    Job("x", f"c{number}", "c", "keywords", word, word, "", "2021-01-01T00:00:00Z", "all")
+    for number, word in enumerate(("mast", "virus"))
+]
+
+if __name__ == "__main__":
+    x.PAGES = {"all": 10}
+    session = x.connect(credentials.need("X_BEARER_TOKEN"))
+    how = Crawl(x.searcher(session), x.platform("all"), read_prices("x"))
+    done = crawl(JOBS, Path(sys.argv[1]), how, lambda *_: None)
+    sys.exit(done.finished + done.already != len(JOBS))
