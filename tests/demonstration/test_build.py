@@ -48,7 +48,7 @@ def test_corpus_tells_the_truth_mostly_and_carries_its_weights(built):
     ]
     assert 0.85 < sum(right) / len(right) < 0.99
     assert (corpus["weight"] >= 1).all()
-    assert not corpus["text"].notna().any()
+    assert "text" not in corpus.columns
 
 
 def test_dropped_claims_are_seen(built):

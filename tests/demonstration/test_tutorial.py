@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import shutil
 
 import pytest
@@ -13,8 +14,13 @@ BLOCKS = [block[1] for block in BLOCK.finditer(TUTORIAL.read_text("utf-8"))] if 
 
 def test_blocks_print_what_the_tutorial_says(built, tmp_path):
     study = shutil.copytree(built / "study", tmp_path / "study")
-    differ = [(block, now) for block in BLOCKS if lasting(now := again(block, study)) != lasting(block)]
-    assert differ == []
+    differ = []
+    for block in BLOCKS:
+        told, now = lasting(block), lasting(again(block, study))
+        differ += [
+            line for line in difflib.ndiff(told.splitlines(), now.splitlines()) if line[:2] in {"- ", "+ "}
+        ]
+    assert differ == [], "renew it: python -m tests.demonstration.tutorial STUDY"
 
 
 def test_tutorial_shows_commands():

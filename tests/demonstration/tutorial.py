@@ -16,6 +16,7 @@ from tests.demonstration.stories import ROOT
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 RUN = ("covmis ", "head ", "ls", "sed ")
+PROGRESS = re.compile(r"(?m)^[\w -]+(: \d[^\n]*)? \(?after \d+ s\)?\n")  # on slow machines only
 CHANGING = (
     (re.compile(r"\d+(\.\d+)? (s|ms|MB|KB)\b"), "0 s"),  # how long and how big depends on the machine
     (re.compile(r"\b[0-9a-f]{12,}\b"), "hash"),  # seals hash the round's secret and the time of every label
@@ -52,7 +53,7 @@ def output(command: str, study: Path) -> str:
         ["bash", "-c", command], cwd=study, env=os.environ | quiet, text=True, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
     )  # fmt: skip
-    return re.sub(r"(?m)^[\w -]+: \d[^\n]* after \d+ s\n", "", done.stdout)  # progress, on slow machines only
+    return PROGRESS.sub("", done.stdout)
 
 
 def lasting(text: str) -> str:
