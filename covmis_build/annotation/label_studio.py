@@ -25,7 +25,7 @@ TITLE = 50
 """Label Studio takes no longer titles."""
 BATCH = 200
 PAGE = 500
-PATIENCE = 60.0
+PATIENCE = 120.0
 """How long a server may be away (a restart takes a few seconds) before we give up."""
 
 

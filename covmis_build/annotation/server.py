@@ -242,10 +242,11 @@ def _start(server: Server, port: int, say: Callable[[str], None]) -> str:
     finally:
         os.close(log)
     storage.write_text(server.running_file, json.dumps({"pid": process.pid, "url": url}))
-    until = time.monotonic() + 120
+    until = time.monotonic() + 180
     while time.monotonic() < until and process.poll() is None:
         with contextlib.suppress(httpx.HTTPError):
             if httpx.get(f"{url}/health", timeout=2, trust_env=False).status_code == httpx.codes.OK:
+                process.returncode = 0  # it outlives us: nobody here waits for its end
                 return url
         time.sleep(0.2)
     down(server)

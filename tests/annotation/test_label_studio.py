@@ -1,0 +1,404 @@
+"""Rounds on a real Label Studio server, and everything that is known to go wrong there."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+import threading
+
+import httpx
+import pytest
+
+from covmis_build.annotation import label_studio, projects, record, server
+from covmis_build.annotation.label_studio import LabelStudio
+from covmis_build.errors import ServiceError
+from covmis_build.study import open_study
+from tests.annotation.conftest import CONNECTIONS, Person
+from tests.annotation.small import LABELS, covmis, study
+
+pytestmark = [pytest.mark.needs("label_studio"), pytest.mark.timeout(240)]
+
+
+@pytest.fixture
+def folder(tmp_path, ls):
+    study(tmp_path)
+    text = (tmp_path / "study.toml").read_text().replace('channel = "csv"', 'channel = "label-studio"')
+    (tmp_path / "study.toml").write_text(text)
+    return tmp_path
+
+
+def label_of(item: str, who: str) -> str:
+    at = sum(map(ord, item)) % 3
+    return LABELS[(at + (who == "a2" and item.endswith(("3", "4")))) % 3]
+
+
+def project_of(pushed: dict, who: str) -> int:
+    return next(row["project"] for row in pushed["projects"] if row["annotator"] == who)
+
+
+def label_all(home, pushed: dict, who: str) -> None:
+    person = Person(home, who)
+    for item, task in person.tasks(project_of(pushed, who)).items():
+        person.answer(task["id"], label_of(item, who), f"from {who}")
+
+
+def content(folder):
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((folder / "annotation").rglob("*"))
+        if path.is_file()
+    }
+
+
+def twice(folder, *words, fails=0):
+    """Run a command twice: the second time nothing changes."""
+    first = covmis(folder, *words, fails=fails)
+    before = content(folder)
+    covmis(folder, *words, fails=fails)
+    assert content(folder) == before
+    return first
+
+
+def test_two_rounds_with_two_annotators_and_an_adjudicator(folder, ls):
+    for number in ("001", "002"):
+        assert covmis(folder, "round", "open")["round"] == number
+        pushed = twice(folder, "round", "push")
+        assert [row["added"] for row in pushed["projects"]] in ([11, 11], [10, 10])
+        assert [row["added"] for row in covmis(folder, "round", "push")["projects"]] == [0, 0]
+        for who in ("a1", "a2"):
+            label_all(ls, pushed, who)
+        pulled = twice(folder, "round", "pull")
+        assert pulled["added"] == pulled["answers"] == sum(pushed["items"].values())
+        report = twice(folder, "round", "report")
+        assert report["round"]["time"][0]["median_seconds"] == 3.5
+        found = covmis(folder, "round", "adjudicate")
+        assert found["to_discuss"] == 4
+        one = record.find(folder / "annotation" / "rounds")
+        talk = projects.known_projects(one)["discussion"]["project"]
+        first = Person(ls, "a1")
+        for item, task in first.tasks(talk).items():
+            said = task["data"]["said"]
+            assert said.startswith("A: ")
+            assert "a1:" not in said
+            agreed = item.endswith("3")
+            more = {} if agreed else {"error_class": "guideline"}
+            first.answer(task["id"], "neither" if agreed else "undecided", "talked it over", **more)
+        found = covmis(folder, "round", "adjudicate")
+        assert (found["discussed"], found["to_adjudicate"]) == (2, 2)
+        third = Person(ls, "adjudicator")
+        for task in third.tasks(projects.known_projects(one)["third person"]["project"]).values():
+            assert "Discussion: talked it over" in task["data"]["said"]
+            third.answer(task["id"], "favor")
+        found = twice(folder, "round", "adjudicate")
+        assert (found["adjudicated"], found["to_discuss"], found["to_adjudicate"]) == (2, 0, 0)
+        twice(folder, "round", "seal")
+    rows = covmis(folder, "round", "verify")["rounds"]
+    assert [row["stands"] for row in rows] == [True, True]
+    labels = record.find(folder / "annotation" / "rounds", "1").labels()
+    assert set(labels["phase"]) == {"independent", "discussion", "adjudication"}
+    assert set(labels.loc[labels["phase"] == "independent", "comment"]) == {"from a1", "from a2"}
+    assert "guideline" in set(labels["error_class"])
+
+
+@pytest.fixture
+def pushed(folder):
+    covmis(folder, "round", "open")
+    return covmis(folder, "round", "push")
+
+
+def warned(folder) -> str:
+    return covmis(folder, "round", "pull", fails=1)["warnings"]
+
+
+def test_each_project_holds_one_persons_work_and_nothing_that_gives_away(ls, pushed):
+    numbers = {row["project"] for row in pushed["projects"]}
+    assert len(numbers) == 2
+    tasks = Person(ls, "a1").tasks(project_of(pushed, "a1"))
+    assert {name for task in tasks.values() for name in task["data"]} == {"uid", "claim", "post", "context"}
+    assert not any(task["predictions"] for task in tasks.values())
+    told = repr([task["data"] for task in tasks.values()])
+    assert "keywords" not in told
+    assert "fact_check_url" not in told
+    orders = [list(Person(ls, who).tasks(project_of(pushed, who))) for who in ("a1", "a2")]
+    assert sorted(orders[0]) == sorted(orders[1])
+    assert orders[0] != orders[1]
+
+
+def test_unknown_labels_and_empty_results_are_refused_in_words(folder, ls, pushed):
+    a1 = Person(ls, "a1")
+    tasks = list(a1.tasks(project_of(pushed, "a1")).values())
+    a1.answer(tasks[0]["id"], "favour")
+    a1.answer(tasks[1]["id"], "")
+    a1.answer(tasks[2]["id"], ["favor", "against"])
+    told = warned(folder)
+    assert "unknown label 'favour'" in told
+    assert "empty answer" in told
+    assert "several labels: favor, against" in told
+    labels = record.find(folder / "annotation" / "rounds").labels()
+    assert labels["status"].tolist() == ["invalid"] * 3
+    assert labels["label"].tolist() == [""] * 3
+
+
+def test_a_label_changed_by_somebody_else_does_not_count_until_its_owner_confirms_it(folder, ls, pushed):
+    a1, admin = Person(ls, "a1"), Person(ls, "admin")
+    item, task = next(iter(a1.tasks(project_of(pushed, "a1")).items()))
+    number = a1.answer(task["id"], "favor")
+    assert covmis(folder, "round", "pull")["added"] == 1
+    admin.change(number, "against")
+    assert "changed by another user (admin)" in warned(folder)
+    a1.change(number, "neither")
+    assert covmis(folder, "round", "pull")["added"] == 1
+    labels = record.find(folder / "annotation" / "rounds").labels()
+    assert labels["status"].tolist() == ["given", "invalid", "given"]
+    assert labels["label"].tolist() == ["favor", "", "neither"]
+    assert (labels["item_id"] == item).all()
+
+
+def test_an_answer_in_somebody_elses_project_does_not_count(folder, ls, pushed):
+    a1, a2 = Person(ls, "a1"), Person(ls, "a2")
+    task = next(iter(a2.tasks(project_of(pushed, "a1")).values()))
+    a2.answer(task["id"], "favor")
+    assert "a2 answered" in warned(folder)
+    a1.answer(task["id"], "against")
+    warned(folder)
+    labels = record.find(folder / "annotation" / "rounds").labels()
+    assert labels[["annotator", "label"]].to_numpy().tolist() == [["a1", "against"]]
+
+
+def test_two_answers_by_one_person_must_be_one(folder, ls, pushed):
+    a1 = Person(ls, "a1")
+    first, second = list(a1.tasks(project_of(pushed, "a1")).values())[:2]
+    a1.answer(first["id"], "favor")
+    a1.answer(first["id"], "against")
+    a1.answer(second["id"], "favor")
+    a1.answer(second["id"], "favor")
+    told = warned(folder)
+    assert "two answers: favor and against" in told
+    labels = record.find(folder / "annotation" / "rounds").labels()
+    assert sorted(zip(labels["status"], labels["label"], strict=True)) == [
+        ("given", "favor"),
+        ("invalid", ""),
+    ]
+
+
+def test_skipped_tasks_are_skipped_whatever_their_result_says(folder, ls, pushed):
+    a1 = Person(ls, "a1")
+    task = next(iter(a1.tasks(project_of(pushed, "a1")).values()))
+    a1.answer(task["id"], "favor", skip=True)
+    covmis(folder, "round", "pull")
+    labels = record.find(folder / "annotation" / "rounds").labels()
+    assert labels[["status", "label"]].to_numpy().tolist() == [["skipped", ""]]
+
+
+def test_a_changed_task_is_reported_and_its_label_never_used(folder, ls, pushed):
+    a1, admin = Person(ls, "a1"), Person(ls, "admin")
+    task = next(iter(a1.tasks(project_of(pushed, "a1")).values()))
+    changed = {**task["data"], "post": "Something else"}
+    admin.client.patch(f"/api/tasks/{task['id']}/", json={"data": changed}).raise_for_status()
+    a1.answer(task["id"], "favor")
+    assert "was shown with another text" in warned(folder)
+    report = covmis(folder, "round", "report")
+    assert report["round"]["answers"] == 0
+    assert report["round"]["scope"]["labels_of_another_text"] == 1
+    covmis(folder, "round", "push")
+    assert Person(ls, "a1").tasks(project_of(pushed, "a1"))[task["data"]["uid"]]["data"] == task["data"]
+
+
+def test_a_form_that_somebody_changed_is_put_right(folder, ls, pushed):
+    admin, number = Person(ls, "admin"), project_of(pushed, "a1")
+    before = admin.client.get(f"/api/projects/{number}/").json()["label_config"]
+    other = before.replace('value="neither"', 'value="unsure"')
+    admin.client.patch(f"/api/projects/{number}/", json={"label_config": other}).raise_for_status()
+    covmis(folder, "round", "push")
+    assert admin.client.get(f"/api/projects/{number}/").json()["label_config"] == before
+
+
+class Flaky(httpx.HTTPTransport):
+    """A connection that breaks when told to: after the server has done its work, or before."""
+
+    def __init__(self, breaks) -> None:
+        super().__init__()
+        self.breaks = breaks
+        self.imports = 0
+
+    def handle_request(self, request):
+        if request.method == "POST" and request.url.path.endswith(("/import", "/projects/")):
+            self.imports += 1
+            return self.breaks(self, request, super().handle_request)
+        return super().handle_request(request)
+
+
+def flaky(ls, breaks) -> LabelStudio:
+    made = connected_to(ls)
+    made._client = httpx.Client(base_url=made.url, transport=Flaky(breaks), timeout=30)
+    return made
+
+
+def connected_to(ls) -> LabelStudio:
+    made = LabelStudio(ls.address(), ls.users()["admin"]["token"], patience=150)
+    CONNECTIONS.append(made)
+    return made
+
+
+def pushing(folder, client):
+    """Push the open round through this connection."""
+    opened = open_study(folder)
+    one = record.find(opened.rounds)
+    from covmis_build.annotation.label_config import label_config
+    from covmis_build.annotation.steps import work
+
+    who = work(one, opened.annotation.annotators, one.per_item, seed=opened.seed)
+    config = label_config(opened.labels)
+    return projects.push_round(client, one, who, study=opened.title, config=config, guideline="G")
+
+
+def counted(ls, rows) -> list[tuple[int, int]]:
+    found = []
+    for row in rows:
+        tasks = [uid for uid, tasks in connected_to(ls).by_uid(row["project"]).items() for _ in tasks]
+        found.append((len(tasks), len(set(tasks))))
+    return found
+
+
+def test_an_answer_that_never_arrives_makes_no_duplicate(folder, ls):
+    """The server has done its work, the connection breaks before it can say so: every request, the first time."""
+    covmis(folder, "round", "open")
+
+    def lose_answers(self, request, send):
+        send(request).read()
+        if self.imports % 2:
+            raise httpx.ReadTimeout("lost")
+        return send(request)
+
+    def lose_first(self, request, send):
+        answer = send(request)
+        if self.imports in {1, 2, 3}:
+            answer.read()
+            raise httpx.ReadTimeout("lost")
+        return answer
+
+    rows = pushing(folder, flaky(ls, lose_first))
+    assert counted(ls, rows) == [(11, 11), (11, 11)]
+    assert len({row["project"] for row in rows}) == 2
+    again = pushing(folder, flaky(ls, lose_answers))
+    assert [row["added"] for row in again] == [0, 0]
+
+
+def test_an_import_that_ran_twice_is_mended(folder, ls):
+    """The worst case: the server itself has imported everything twice; answered copies stay."""
+    covmis(folder, "round", "open")
+
+    def double(self, request, send):
+        if request.url.path.endswith("/import"):
+            send(request).read()
+        return send(request)
+
+    rows = pushing(folder, flaky(ls, double))
+    assert counted(ls, rows) == [(11, 11), (11, 11)]
+
+
+def test_an_import_cut_in_half_is_completed(folder, ls, monkeypatch):
+    covmis(folder, "round", "open")
+    monkeypatch.setattr(label_studio, "BATCH", 4)
+
+    def die_later(self, request, send):
+        if self.imports > 3:
+            raise KeyboardInterrupt
+        return send(request)
+
+    with pytest.raises(KeyboardInterrupt):
+        pushing(folder, flaky(ls, die_later))
+    rows = pushing(folder, connected_to(ls))
+    assert counted(ls, rows) == [(11, 11), (11, 11)]
+    assert [row["added"] for row in rows] == [3, 11]
+
+
+def test_the_server_restarts_in_mid_push(folder, ls, monkeypatch):
+    covmis(folder, "round", "open")
+    monkeypatch.setattr(label_studio, "BATCH", 4)
+    port = int(ls.address().rpartition(":")[2])
+    started = []
+
+    def restart(self, request, send):
+        if self.imports == 3 and not started:
+            server.down(ls)
+            started.append(
+                threading.Thread(target=server.up, args=(ls, []), kwargs={"port": port, "say": print})
+            )
+            started[0].start()
+        return send(request)
+
+    rows = pushing(folder, flaky(ls, restart))
+    started[0].join()
+    assert counted(ls, rows) == [(11, 11), (11, 11)]
+
+
+def test_pulling_while_people_save_loses_nothing(folder, ls, pushed):
+    workers = [threading.Thread(target=label_all, args=(ls, pushed, who)) for who in ("a1", "a2")]
+    for one in workers:
+        one.start()
+    pulls = 0
+    while any(one.is_alive() for one in workers):
+        pulls += covmis(folder, "round", "pull")["added"]
+    pulls += covmis(folder, "round", "pull")["added"]
+    labels = record.find(folder / "annotation" / "rounds").labels()
+    assert pulls == len(labels) == 22
+    assert not labels.duplicated(["item_id", "annotator"]).any()
+    assert (labels["supersedes"] == "").all()
+
+
+def test_a_purge_removes_the_tasks(folder, ls, pushed):
+    one = record.find(folder / "annotation" / "rounds")
+    item = next(iter(Person(ls, "a1").tasks(project_of(pushed, "a1"))))
+    removed = projects.forget_tasks(connected_to(ls), [one], [item.partition("|")[2]])
+    assert removed == 2
+    assert item not in Person(ls, "a1").tasks(project_of(pushed, "a1"))
+
+
+def test_texts_are_never_left_in_exports(folder, ls, pushed):
+    covmis(folder, "round", "pull")
+    assert not list((ls.data / "export").iterdir())
+
+
+def test_errors_are_one_line_whatever_the_server_answers(ls):
+    with pytest.raises(ServiceError) as caught:
+        connected_to(ls).get("/api/no-such-thing")
+    assert len(str(caught.value)) < 200
+    stranger = LabelStudio(ls.address(), "f" * 40)
+    CONNECTIONS.append(stranger)
+    with pytest.raises(ServiceError, match="refuses the token"):
+        stranger.users()
+    token = ls.users()["admin"]["token"]
+    assert token not in repr(connected_to(ls))
+
+
+def test_the_users_file_is_the_owners_alone(ls):
+    assert stat.S_IMODE(ls.users_file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(ls.home.stat().st_mode) == 0o700
+
+
+def test_annotators_are_ordinary_users_on_this_machine_alone(ls):
+    port = int(ls.address().rpartition(":")[2])
+    import socket
+
+    outside = socket.gethostbyname(socket.gethostname())
+    if not outside.startswith("127."):
+        with socket.socket() as probe:
+            probe.settimeout(2)
+            assert probe.connect_ex((outside, port)) != 0
+    import sqlite3
+
+    with sqlite3.connect(ls.data / "label_studio.sqlite3") as database:
+        rows = database.execute("SELECT email, is_superuser FROM htx_user").fetchall()
+    database.close()
+    assert {mail: bool(admin) for mail, admin in rows if not mail.startswith("admin")} == {
+        f"{code}@covmis.invalid": False for code in ("a1", "a2", "a3", "adjudicator")
+    }
+
+
+def test_without_a_server_the_message_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("COVMIS_LABEL_STUDIO_HOME", str(tmp_path / "none"))
+    study(tmp_path / "study")
+    covmis(tmp_path / "study", "round", "open")
+    found = covmis(tmp_path / "study", "round", "push", "--channel", "label-studio", fails=3)
+    assert "covmis label-studio up" in found["error"]
