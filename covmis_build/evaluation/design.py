@@ -102,7 +102,7 @@ def interval(
 
     >>> low, high = interval(0.9, 0.05, (0.0, 1.0), 0.95, 100)
     >>> round(low, 3), round(high, 3)
-    (0.755, 0.963)
+    (0.752, 0.964)
     """
     from scipy.special import expit, ndtri
 

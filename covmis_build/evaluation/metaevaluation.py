@@ -64,7 +64,7 @@ def kendall(x: Sequence[float] | Array, y: Sequence[float] | Array) -> Tau:
         ties_a,
         ties_b,
         difference / pairs,
-        difference / root if root else np.nan,
+        float(difference / root) if root else np.nan,
         2 * difference * least / (len(first) ** 2 * (least - 1)) if least > 1 else np.nan,
     )
 

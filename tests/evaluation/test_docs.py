@@ -1,0 +1,39 @@
+"""The guide's and the reference's examples run, and every measure is described."""
+
+from __future__ import annotations
+
+import doctest
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from covmis_build.evaluation import measures
+
+DOCS = Path(__file__).parents[2] / "docs"
+MODULES = ("catalogue", "comparisons", "design", "leaks", "measure", "metaevaluation", "reproduction", "scores",
+           "significance", "splitting")  # fmt: skip
+
+
+@pytest.mark.parametrize("page", ["guides/evaluation.md", "reference/measures.md"])
+def test_examples_of_pages(page) -> None:
+    result = doctest.testfile(str(DOCS / page), module_relative=False)
+    assert result.attempted > 2
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_modules(name) -> None:
+    result = doctest.testmod(import_module(f"covmis_build.evaluation.{name}"))
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", ["stats.confusion", "stats.bootstrap", "text.edits"])
+def test_examples_of_leaves(name) -> None:
+    assert doctest.testmod(import_module(f"covmis_build.{name}")).failed == 0
+
+
+def test_every_measure_is_in_the_reference() -> None:
+    page = (DOCS / "reference" / "measures.md").read_text("utf-8")
+    for one in measures.values():
+        assert f"| `{one.name}` | {one.symbol} |" in page
