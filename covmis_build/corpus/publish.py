@@ -35,7 +35,7 @@ def write_release(
     earlier release goes too; `add_bundle` adds a new one.
     """
     text = facts.release.text
-    numbers = statistics(corpus, facts.labels.values, texts)
+    numbers = statistics(corpus, facts.labels.values, texts, design=facts.sampling.design)
     for name in (CHECKSUMS, BUNDLE):
         (folder / name).unlink(missing_ok=True)
     for name in convert.FORMATS:

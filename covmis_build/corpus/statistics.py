@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from covmis_build.options import KINDS
 
@@ -49,9 +49,16 @@ class Statistics:
 
 
 def statistics(
-    corpus: pd.DataFrame, labels: Sequence[str], texts: pd.Series[Any] | None = None
+    corpus: pd.DataFrame,
+    labels: Sequence[str],
+    texts: pd.Series[Any] | None = None,
+    *,
+    design: Literal["poisson", "two_phase"] = "poisson",
 ) -> Statistics:
-    """Count the corpus. `labels` gives their order; `texts` (by item_id) stands in for texts not released."""
+    """Count the corpus. `labels` gives their order; `texts` (by item_id) stands in for texts not released.
+
+    `design` is how posts were drawn: the intervals of the estimated shares follow it.
+    """
     import pandas as pd
 
     frame = corpus.assign(
@@ -82,7 +89,7 @@ def statistics(
         per_month=_crossed(frame, "month", sorted(set(frame["month"])), names, total=False),
         lengths=_lengths(frame, texts, names),
         weights=_weights(frame),
-        shares=_shares(frame, names) if len(frame) else pd.DataFrame(columns=SHARES),
+        shares=_shares(frame, names, design) if len(frame) else pd.DataFrame(columns=SHARES),
     )
 
 
@@ -163,21 +170,26 @@ def _weights(frame: pd.DataFrame) -> pd.DataFrame:
 SHARES = ["estimand", "label", "unweighted", "share", "low", "high", "design_effect"]
 
 
-def _shares(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+def _shares(
+    frame: pd.DataFrame, names: Sequence[str], design: Literal["poisson", "two_phase"]
+) -> pd.DataFrame:
     """Hájek shares with logit intervals; the labels' own errors are `covmis estimate`'s matter."""
     import numpy as np
     import pandas as pd
 
     from covmis_build.stats import horvitz_thompson
 
-    design = horvitz_thompson.made_design(
-        frame["p_sample"].to_numpy(float), first=frame["p_claim"].to_numpy(float)
+    drawn = horvitz_thompson.made_design(
+        frame["p_sample"].to_numpy(float),
+        design=design,
+        strata=frame["claim_id"].to_numpy(object) if design == "two_phase" else None,
+        first=frame["p_claim"].to_numpy(float),
     )
     rows = []
     for estimand, sizes in (("messages", None), ("posts", frame["group_size"].to_numpy(float))):
         for name in names:
             here = np.asarray(frame["label"] == name, dtype=float)
-            found = horvitz_thompson.mean(here, design, sizes=sizes)
+            found = horvitz_thompson.mean(here, drawn, sizes=sizes)
             effect = found.design_effect
             rows.append((estimand, name, here.mean(), found.value, found.low, found.high, effect))
     return pd.DataFrame(rows, columns=SHARES)

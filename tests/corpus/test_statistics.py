@@ -1,0 +1,152 @@
+"""The statistics: the paper's own corpus gives the paper's own tables; small corpora give sums done by hand."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covmis_build.corpus import make_corpus
+from covmis_build.corpus.statistics import statistics
+from covmis_build.datasets.shape import post_time
+from covmis_build.options import Release
+
+LABELS = ("favor", "against", "neither")
+
+
+@pytest.fixture(scope="module")
+def published(data_home):
+    """COVMis-Stance as a corpus of ours; its probabilities were not published."""
+    with (data_home / "covmis" / "covmis_stance.csv").open(encoding="utf-8", newline="") as file:
+        rows = [
+            {
+                "item_id": f"{row['mid']}|x:{row['tweet_id']}",
+                "claim_id": row["mid"],
+                "claim": row["mis"],
+                "post_id": f"x:{row['tweet_id']}",
+                "native_id": row["tweet_id"],
+                "text": None,
+                "kind": row["source"],
+                "label": row["label"],
+                "how": "automatic" if row["auto"] == "True" else "agreed",
+                "p_claim": 1.0,
+                "p_sample": 1.0,
+                "weight": 1.0,
+                "group_size": 1,
+                "created_at": post_time(row["tweet_id"]),
+            }
+            for row in csv.DictReader(file)
+        ]
+    return statistics(pd.DataFrame(rows), LABELS)
+
+
+def test_table_4_of_the_paper_every_cell(published) -> None:
+    assert published.by_source.to_numpy().tolist() == [
+        ["Title", 195, 38, 3, 236],
+        ["URL", 336, 646, 104, 1086],
+        ["Keywords", 745, 363, 201, 1309],
+        ["Total", 1276, 1047, 308, 2631],
+    ]
+
+
+def test_automatic_labels_of_the_paper(published) -> None:
+    rows = published.by_kind.set_index("kind")
+    assert (rows.loc["fact_check_url", "automatic"], rows.loc["fact_check_url", "manual"]) == (604, 1)
+    assert (rows.loc["Total", "automatic"], rows.loc["Total", "manual"]) == (604, 2027)
+
+
+def test_posts_per_claim_of_the_paper(published) -> None:
+    row = published.claim_sizes.set_index("kind").loc["all"]
+    assert (published.claims, round(row["mean"], 2), round(row["sd"], 2)) == (111, 23.70, 4.23)
+    assert (row["smallest"], row["largest"]) == (13, 39)
+
+
+def test_months_of_the_paper(published, data_home) -> None:
+    with (data_home / "covmis" / "derived_label_by_month.csv").open(newline="") as file:
+        wanted = {
+            row["month"]: tuple(int(row[label]) for label in LABELS)
+            for row in csv.DictReader(file)
+            if row["month"] != "All"
+        }
+    found = {
+        row["month"]: tuple(row[label] for label in LABELS) for row in published.per_month.to_dict("records")
+    }
+    assert found == wanted
+
+
+def test_lengths_and_weights_by_hand(gold_and_frozen) -> None:
+    gold, frozen = gold_and_frozen
+    corpus = make_corpus(gold, frozen, Release())
+    texts = pd.Series(["one two  three", "x"] * (len(frozen) // 2 + 1)).head(len(frozen))
+    texts.index = frozen["item_id"]
+    numbers = statistics(corpus, LABELS, texts)
+    kept = texts.loc[corpus["item_id"]]
+    words = numbers.lengths.set_index(["label", "unit"]).loc[("all", "words")]
+    assert words["texts"] == len(corpus)
+    assert words["mean"] == pytest.approx(sum(len(text.split()) for text in kept) / len(kept))
+    assert (words["smallest"], words["largest"]) == (1, 3)
+    row = numbers.weights.iloc[0]
+    weights = corpus["weight"].tolist()
+    assert row["sum"] == pytest.approx(sum(weights))
+    effect = len(weights) * sum(w * w for w in weights) / sum(weights) ** 2
+    assert row["design_effect"] == pytest.approx(effect)
+
+
+def test_estimated_shares_are_weighted_means(gold_and_frozen) -> None:
+    gold, frozen = gold_and_frozen
+    corpus = make_corpus(gold, frozen, Release())
+    for design in ("poisson", "two_phase"):
+        shares = statistics(corpus, LABELS, design=design).shares.set_index(["estimand", "label"])
+        for label in LABELS:
+            here, weight = corpus["label"] == label, corpus["weight"]
+            row = shares.loc["messages", label]
+            assert row["share"] == pytest.approx((here * weight).sum() / weight.sum())
+            assert 0 <= row["low"] <= row["share"] <= row["high"] <= 1
+            posts = weight * corpus["group_size"]
+            assert shares.loc["posts", label]["share"] == pytest.approx((here * posts).sum() / posts.sum())
+            assert row["unweighted"] == pytest.approx(here.mean())
+
+
+def test_intervals_follow_the_design(gold_and_frozen) -> None:
+    gold, frozen = gold_and_frozen
+    corpus = make_corpus(gold, frozen, Release())
+    poisson, fixed = (
+        statistics(corpus, LABELS, design=name).shares["low"] for name in ("poisson", "two_phase")
+    )
+    assert not poisson.equals(fixed)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["c1", "c2", "c3"]),
+            st.sampled_from(["title", "news_url", "fact_check_url", "keywords", "other"]),
+            st.sampled_from([*LABELS, "new"]),
+            st.sampled_from(["agreed", "automatic"]),
+            st.sampled_from(["2020-01-02T00:00:00Z", "2020-02-02T00:00:00Z", ""]),
+            st.floats(0.05, 1),
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_every_table_adds_up_to_the_corpus(rows) -> None:
+    made = [
+        {"item_id": f"{claim}|x:{at}", "claim_id": claim, "claim": f"Claim {claim}",
+         "post_id": f"x:{at}", "native_id": str(at), "text": "a b", "kind": kind, "label": label, "how": how,
+         "p_claim": 1.0, "p_sample": p, "weight": 1 / p, "group_size": 1 + at, "created_at": made_at}
+        for at, (claim, kind, label, how, made_at, p) in enumerate(rows)
+    ]  # fmt: skip
+    numbers = statistics(pd.DataFrame(made), LABELS)
+    for table in (numbers.by_source, numbers.by_kind):
+        assert table.iloc[-1]["total"] == table.iloc[:-1]["total"].sum() == len(rows)
+    assert numbers.per_claim["total"].sum() == numbers.per_month["total"].sum() == len(rows)
+    assert numbers.by_how["rows"].sum() == len(rows)
+    assert (numbers.by_kind["automatic"] + numbers.by_kind["manual"] == numbers.by_kind["total"]).all()
+    for _, part in numbers.shares.groupby("estimand"):
+        assert math.isclose(part["share"].sum(), 1)
