@@ -270,11 +270,10 @@ def _merged_setting(chosen: Setting, one: int, other: int, kept: list[str]) -> S
         del weights[other]
     poles = tuple(stays if pole == gone else pole for pole in chosen.poles)
     usable = len(set(poles)) == 2
+    lost = {"unrelated_last"} if usable or not chosen.poles else {"unrelated_last", "poles"}
     return Setting(
         labels=tuple(kept),
-        measures=tuple(
-            one for one in chosen.measures if usable or not chosen.poles or "poles" not in one.needs
-        ),
+        measures=tuple(one for one in chosen.measures if not one.needs & lost),
         undefined=chosen.undefined,
         order=tuple(label for label in chosen.order if label != gone),
         poles=poles if usable else (),
