@@ -68,7 +68,7 @@ class Labelled:
 
 def read_labels(path: Path, *, id_column: str = "", label_column: str = "") -> Labelled:
     """Read a file of gold labels or predictions."""
-    table = _table(path)
+    table = read_table(path)
     if table.empty:
         raise InputError("has no rows", file=path, remedy="At least one labelled item is expected")
     names = [str(name) for name in table.columns]
@@ -107,7 +107,8 @@ def common_id(gold: Labelled, system: Labelled) -> str:
     return ""
 
 
-def _table(path: Path) -> pd.DataFrame:
+def read_table(path: Path) -> pd.DataFrame:
+    """A file of any of the FORMATS as a table of text."""
     name = path.name.lower()
     if name.endswith(".gz"):
         return _unpacked(path, Path(name.removesuffix(".gz")).suffix)
@@ -152,7 +153,7 @@ def _unpacked(path: Path, kind: str) -> pd.DataFrame:
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / f"labels{kind}"
         plain.write_bytes(data)
-        return _table(plain)
+        return read_table(plain)
 
 
 def _parquet(path: Path) -> pd.DataFrame:
