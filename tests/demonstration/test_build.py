@@ -8,10 +8,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from covmis_build import storage
 from tests.demonstration.conftest import build
 from tests.demonstration.truth import true_stance
 
+pytestmark = pytest.mark.timeout(900)  # the first to need the built study builds it; the others wait
 COVMIS = Path(sys.executable).with_name("covmis")
 
 
