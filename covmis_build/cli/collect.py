@@ -268,12 +268,13 @@ class _Task:
         from covmis_build.retrieval import plans
         from covmis_build.retrieval.crawl import crawl
 
+        tell = detail if self.as_json else say
         if not jobs:
-            say("Nothing remains to be collected: every query is covered up to now.")
+            tell("Nothing remains to be collected: every query is covered up to now.")
         with storage.locked(self.notes / ".lock", f"covmis collect {self.platform.name}"):
             plans.write_plan(self.notes / "plan.json", jobs)
             if jobs:
-                say(f"{len(jobs):,} searches; budget: {self.budget}; prices of {self.prices.date}")
+                tell(f"{len(jobs):,} searches; budget: {self.budget}; prices of {self.prices.date}")
             with progress() as report:
                 done = crawl(jobs, self.folder, self.how(fetch, renew), report)
             gaps = [dataclasses.astuple(one) for one in done.gaps]

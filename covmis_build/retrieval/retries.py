@@ -39,12 +39,16 @@ WINDOW = 900.0
 T = TypeVar("T")
 
 
+def _sleep(seconds: float) -> None:
+    time.sleep(seconds)
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """The time and the wish to wait; tests bring their own."""
 
     now: Callable[[], float] = time.time
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], None] = _sleep
 
 
 class Fault(Exception):
