@@ -102,13 +102,10 @@ def _round_facts(one: Any) -> RoundFacts:
 
 
 def read_purged(opened: Study) -> frozenset[str]:
-    """The ids on queries/purge.csv, in any of its columns."""
-    import csv
+    """The ids of posts on queries/purge.csv. Posts of purged authors have been emptied by `covmis purge` itself."""
+    from covmis_build.purge import read_list
 
-    if not opened.purge_csv.exists():
-        return frozenset()
-    with opened.purge_csv.open(encoding="utf-8-sig", newline="") as file:
-        return frozenset(cell.strip() for row in csv.reader(file) for cell in row if cell.strip())
+    return read_list(opened.purge_csv).posts
 
 
 def write_bundle(opened: Study, corpus: pd.DataFrame, purged: frozenset[str]) -> Path:

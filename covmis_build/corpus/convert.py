@@ -80,7 +80,7 @@ def read_corpus(path: Path) -> pd.DataFrame:
             frame = _csv_frame(path)
         else:
             raise InputError("is no format of a corpus", file=path, remedy="Use .csv, .jsonl or .parquet")
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, csv.Error) as error:
         raise InputError(f"cannot be read: {error}", file=path) from error
     lacking = [name for name in columns(text=False) if name not in frame]
     if lacking:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ def read(name: str, home: Path | str, *, layout: str = "", check: bool = True) -
         _check(folder / file.path, file)
     try:
         rows = list(chosen.rows(folder))
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, csv.Error) as error:
         raise InputError(
             f"is not {dataset.title} as expected: {type(error).__name__}: {error}",
             file=folder,
@@ -103,4 +104,11 @@ def _once(rows: list[Row], dataset: Dataset) -> tuple[list[Row], int]:
 
 
 def _in_order(row: Row) -> tuple[str, ...]:
-    return tuple(getattr(row, name) for name in COLUMNS[1:])
+    return tuple(_whole(getattr(row, name)) for name in COLUMNS[1:])
+
+
+def _whole(text: str) -> str:
+    """Text that every format can hold: halves of characters, which JSON can name, become U+FFFD."""
+    if text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

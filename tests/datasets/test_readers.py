@@ -177,6 +177,21 @@ def test_a_compressed_file_reads_like_a_plain_one(tmp_path) -> None:
     assert frame["target"].tolist() == ["No\u2028way"]
 
 
+def test_halves_of_characters_do_not_get_through(rumoureval) -> None:
+    place = next(rumoureval.rglob("101.json"))
+    place.write_text('{"text": "a\\ud83d b\\ud83d\\ude00", "created_at": "Wed Jan 07 11:14:38 +0000 2015"}')
+    frame = datasets.read("rumoureval-2019", rumoureval).set_index("id")
+    assert frame.loc["101", "text"] == "a\ufffd b\U0001f600"
+
+
+@pytest.mark.parametrize("content", ["", "[]", "[[1]]", "\x00", "\ufffe\x00{}"])
+def test_json_of_another_kind_is_refused_in_one_line(rumoureval, content) -> None:
+    next(rumoureval.rglob("101.json")).write_text(content, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        datasets.read("rumoureval-2019", rumoureval)
+    assert "\n" not in str(caught.value)
+
+
 def test_every_corpus_says_what_a_user_must_know() -> None:
     for dataset in datasets.DATASETS:
         assert all((dataset.licence, dataset.terms, dataset.source, dataset.instructions, dataset.citation))
