@@ -14,6 +14,7 @@ from typing import Any
 
 from covmis_build.errors import InputError, nearest
 from covmis_build.options import KINDS, Annotation, Cleaning, Labels, Release, Retrieval, Sampling
+from covmis_build.text import words
 
 SETTINGS = "study.toml"
 CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
@@ -311,15 +312,21 @@ def _check_date(value: str, where: str, file: Path | str) -> None:
 def _check_words(language: str, rule: dict[str, Any], file: Path | str) -> None:
     where = f"[cleaning] words.{language}"
     for key in rule:
-        if key not in {"minimum", "unit"}:
-            raise InputError(
-                f"{where}: unknown key '{key}'", file=file, remedy=nearest(key, ["minimum", "unit"])
-            )
+        if key not in (known := ["minimum", "unit", "without"]):
+            raise InputError(f"{where}: unknown key '{key}'", file=file, remedy=nearest(key, known))
     minimum = rule.get("minimum", 0)
     if not isinstance(minimum, int) or isinstance(minimum, bool) or minimum < 0:
         raise InputError(f"{where}: minimum must be a whole number, at least 0", file=file)
     if rule.get("unit", "words") not in {"words", "characters"}:
         raise InputError(f'{where}: unit must be "words" or "characters"', file=file)
+    without = rule.get("without", [])
+    for one in without if isinstance(without, list | tuple) else [without]:
+        if one not in words.KINDS:
+            raise InputError(
+                f"{where}: nothing called '{one}' can be left out",
+                file=file,
+                remedy=nearest(str(one), words.KINDS),
+            )
 
 
 def settings_toml(study: Study) -> str:

@@ -90,6 +90,7 @@ REFUSED = {
     "each of [cleaning] languages must be text in quotes": "[cleaning]\nlanguages = [1]",
     "words.ja: unknown key 'min'": "[cleaning]\nwords = { ja = { min = 3 } }",
     'words.ja: unit must be "words" or "characters"': "[cleaning]\nwords = { ja = { minimum = 3, unit = 'bytes' } }",
+    "words.en: nothing called 'url' can be left out. Did you mean 'urls'?": "[cleaning]\nwords = { en = { without = ['url'] } }",
     "[retrieval] since must be an ISO date": "[retrieval]\nsince = 'yesterday'",
     "[retrieval] since is after until": "[retrieval]\nsince = '2021-01-01'\nuntil = '2020-01-01'",
     "cannot contain 'keyword'. Did you mean 'keywords'?": "[retrieval]\nrequire_match = ['keyword']",

@@ -107,12 +107,12 @@ def _fits(language: str, options: Cleaning) -> bool:
     if not language:
         return options.undetermined == "keep"
     wanted = {one.lower() for one in options.languages}
-    return not wanted or language in wanted or language.split("-")[0] in wanted
+    return not wanted or language in wanted or language.partition("-")[0] in wanted
 
 
 def _length_rule(language: str, options: Cleaning) -> tuple[int, str, tuple[str, ...]]:
     """The least length, its unit, and what does not count, in this language."""
-    rule: dict[str, Any] = options.words.get(language) or options.words.get(language.split("-")[0]) or {}
+    rule: dict[str, Any] = options.words.get(language) or options.words.get(language.partition("-")[0]) or {}
     unit = rule.get("unit", words.default_unit(language))
     return rule.get("minimum", options.minimum_words), unit, tuple(rule.get("without", ()))
 

@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from covmis_build.engine.spark import batchwise, ddl, settled
-from covmis_build.text import join, near_duplicates as near
+from covmis_build.text import join
+from covmis_build.text import near_duplicates as near
 from covmis_build.text.bags import Bags
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
-"""Texts as bags of words: what scikit-learn's default tokeniser finds, counted in compiled code.
+r"""Texts as bags of words: what scikit-learn's default tokeniser finds, counted in compiled code.
 
-A word is two or more word characters of the lower-cased text (`\\w\\w+`). Lower case and word characters come from
+A word is two or more word characters of the lower-cased text (`\w\w+`). Lower case and word characters come from
 one table with an entry for every code point, made from Python's own `str.lower` and `re`. Two letters do not fit a
 table: capital sigma, whose lower case depends on its neighbours, and dotted capital I, which becomes two characters;
 texts with these are lower-cased by Python first.
@@ -264,7 +264,7 @@ def _tokenise(data: Any, offset: Any, texts: Any, table: Any) -> Any:
                 found = slots[place]
                 word = np.int64(found & LOW) - 1
                 if found == 0:
-                    word = terms
+                    word = np.int64(terms)
                     slots[place] = (value >> B32 << B32) | np.uint64(terms + 1)
                     hashes[word], seen[word], at[word + 1] = value, -1, at[word] + high - low
                     for one in range(high - low):

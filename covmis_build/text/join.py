@@ -231,7 +231,7 @@ def find(parent: Any, one: Any) -> Any:
 @njit(inline="always")
 def cosine(a: Any, end_a: Any, b: Any, end_b: Any, rank: Any, count: Any, idf2: Any, squares: Any) -> Any:
     """The similarity of two rows from these places on, in the one order of summing, rounded to 12 decimals."""
-    total, run, last = 0.0, 0, 0.0
+    total, run, last = 0.0, np.int64(0), 0.0
     while a < end_a and b < end_b:
         if rank[a] < rank[b]:
             a += 1
@@ -240,7 +240,7 @@ def cosine(a: Any, end_a: Any, b: Any, end_b: Any, rank: Any, count: Any, idf2: 
         else:
             value = idf2[rank[a]]
             if value != last:
-                total, run, last = total + run * last, 0, value
+                total, run, last = total + run * last, np.int64(0), value
             run += np.int64(count[a]) * np.int64(count[b])
             a += 1
             b += 1

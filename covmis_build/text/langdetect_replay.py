@@ -41,7 +41,7 @@ S21, S42 = np.uint64(21), np.uint64(42)
 
 
 def detect(texts: Sequence[str]) -> list[str]:
-    """langdetect's label of each text with seed 0; "" where it finds no features or no language."""
+    """What langdetect says of each text with seed 0; "" where it finds no features or no language."""
     from langdetect.detector import Detector
     from langdetect.utils.ngram import NGram
 
@@ -251,8 +251,8 @@ def _label(grams: Any, found: Any, chances: Any, words: Any, languages: Any, com
             while draw >= below:
                 draw = words[at] >> shift
                 at += 1
-                if at > len(words) - 100:
-                    return OUT_OF_CHANCE
+            if at > len(words) - 200:  # no run of so many draws is too high: each is not with probability 1/2
+                return OUT_OF_CHANCE
             gram = grams[draw]
             for k in range(LANES):
                 odds[k] *= weight + chances[gram, k]

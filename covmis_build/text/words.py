@@ -26,7 +26,7 @@ WITHOUT_SPACES = frozenset({"zh", "ja", "th", "lo", "km", "my", "bo", "dz"})
 
 KINDS = {
     "urls": re.compile(r"\W*(?:https?://|www\.)\S*", re.IGNORECASE),
-    "mentions": re.compile(r"[^\w@#]*[@＠]\w\S*"),
+    "mentions": re.compile(r"[^\w@#]*[@＠]\w\S*"),  # noqa: RUF001 - the full-width sign is meant
     "hashtags": re.compile(r"[^\w@#]*[#＃]\w\S*"),  # noqa: RUF001 - the full-width sign is meant
     "rt": re.compile(r"RT:?"),
     "symbols": re.compile(r"[\W_]+"),
@@ -40,7 +40,7 @@ def default_unit(language: str) -> Literal["words", "characters"]:
     >>> default_unit("ja"), default_unit("zh-TW"), default_unit("en"), default_unit("")
     ('characters', 'characters', 'words', 'words')
     """
-    return "characters" if language.split("-")[0].lower() in WITHOUT_SPACES else "words"
+    return "characters" if language.partition("-")[0].lower() in WITHOUT_SPACES else "words"
 
 
 def count_words(text: str, *, unit: str = "words", without: Collection[str] = ()) -> int:

@@ -19,12 +19,26 @@ def ready() -> bool:
 
 def install() -> None:
     index = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "get", "global.index-url"], capture_output=True, text=True
+        [sys.executable, "-m", "pip", "config", "get", "global.index-url"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     address = index.stdout.strip() or os.environ.get("PIP_INDEX_URL", "")
     subprocess.run(
-        [sys.executable, "-m", "uv", "pip", "install", "-q", "--python", sys.executable, "--require-hashes"]
-        + ["-r", str(LOCK)],
+        [
+            sys.executable,
+            "-m",
+            "uv",
+            "pip",
+            "install",
+            "-q",
+            "--python",
+            sys.executable,
+            "--require-hashes",
+            "-r",
+            str(LOCK),
+        ],
         check=True,
         env=os.environ | {"UV_DEFAULT_INDEX": address},
     )

@@ -52,7 +52,25 @@ def cascades(n, seed, words=400, longest=14):
 
 
 WORD = st.sampled_from(
-    ["aa", "bb", "cc", "dd", "ee", "ff", "AA", "x", "ÉÉ", "éé", "中文", "𝒳𝒴", "ΣΣ", "σς", "İi", "ßß", "ⅧⅧ"]
+    [
+        "aa",
+        "bb",
+        "cc",
+        "dd",
+        "ee",
+        "ff",
+        "AA",
+        "x",
+        "ÉÉ",
+        "éé",
+        "中文",
+        "\U0001d4b3\U0001d4b4",
+        "ΣΣ",
+        "σς",
+        "İi",
+        "ßß",
+        "ⅧⅧ",
+    ]
 )
 TEXT = st.one_of(
     st.lists(WORD, max_size=8).map(" ".join),

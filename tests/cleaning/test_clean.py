@@ -1,0 +1,295 @@
+"""The five steps, one by one and together."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from covmis_build import keyed
+from covmis_build.cleaning import clean, kernels
+from covmis_build.engine import duck, open_engine
+from covmis_build.errors import CheckFailed
+from covmis_build.options import Cleaning
+from covmis_build.text.near_duplicates import near_duplicate_pairs
+from tests.cleaning.corpora import LONG, cleaned, frozen_item, full, generated, hit, post, rows
+
+ALL = Cleaning(minimum_posts=0)
+
+
+def distinct(k):
+    return " ".join(f"w{k}x{n}" for n in range(12))
+
+
+def dropped_as(table):
+    return {
+        (unit, claim, post): (step, reason)
+        for unit, claim, post, step, reason in rows(table, "unit", "claim_id", "post_id", "step", "reason")
+    }
+
+
+def test_kept_and_dropped_are_what_came_in():
+    hits, posts = generated(400)
+    items, dropped, _ = cleaned(hits, posts, Cleaning(minimum_posts=20))
+    came = sorted({(one["claim_id"], one["post_id"]) for one in hits})
+    gone = [
+        (claim, post) for unit, claim, post in rows(dropped, "unit", "claim_id", "post_id") if unit == "pair"
+    ]
+    assert sorted(rows(items, "claim_id", "post_id") + gone) == came
+    assert set(dropped.column("step").to_pylist()) >= {
+        "one_claim_per_post",
+        "language",
+        "words",
+        "near_duplicates",
+    }
+    assert items.column("item_id").to_pylist() == sorted(
+        f"{c}|{p}" for c, p in rows(items, "claim_id", "post_id")
+    )
+
+
+def test_one_claim_per_post_is_drawn_by_key():
+    hits = [hit(claim, f"x:{k}") for k in range(300) for claim in ("a", "b", "c")]
+    posts = [post(f"x:{k}", distinct(k)) for k in range(300)]
+    items, dropped, _ = cleaned(hits, posts, ALL, seed=5)
+    assert len(items) == 300
+    for claim, one, others, p in rows(items, "claim_id", "post_id", "other_claims", "p_claim"):
+        expected = min("abc", key=lambda c: keyed.uniform(5, "claim", f"{c}|{one}"))
+        assert (claim, others, p) == (expected, [c for c in "abc" if c != claim], 1 / 3)
+    counts = [items.column("claim_id").to_pylist().count(c) for c in "abc"]
+    assert min(counts) > 70
+    kept = dict(rows(items, "post_id", "item_id"))
+    for one, step, instead in rows(dropped, "post_id", "step", "kept_instead"):
+        assert (step, instead) == ("one_claim_per_post", kept[one])
+
+
+def test_all_claims_may_keep_a_post():
+    hits = [hit("a", "x:1"), hit("b", "x:1")]
+    items, dropped, _ = cleaned(hits, [post("x:1")], replace(ALL, one_claim_per_post=False))
+    assert rows(items, "item_id", "p_claim", "other_claims") == [("a|x:1", 1.0, ["b"]), ("b|x:1", 1.0, ["a"])]
+    assert len(dropped) == 0
+
+
+def test_the_stratum_is_drawn_among_the_kinds():
+    hits = [hit("a", f"x:{k}", kind) for k in range(200) for kind in ("title", "keywords")]
+    items, _, _ = cleaned(hits, [post(f"x:{k}", distinct(k)) for k in range(200)], ALL, seed=3)
+    for item, kind, kinds in rows(items, "item_id", "kind", "kinds"):
+        assert kinds == ["keywords", "title"]
+        assert kind == kinds[int(keyed.uniform(3, "stratum", item) * 2)]
+    assert 60 < items.column("kind").to_pylist().count("title") < 140
+
+
+GERMAN = "Die Zahl der Menschen im Krankenhaus ist in der dritten Woche in Folge deutlich gesunken."
+ENGLISH = "The number of people in hospital has fallen clearly for the third week in a row."
+
+
+@pytest.mark.parametrize(
+    ("options", "tag", "text", "reason"),
+    [
+        ({}, "en", GERMAN, None),  # the platform is believed
+        ({}, "de", ENGLISH, "language de"),
+        ({}, "EN-gb", ENGLISH, None),
+        ({}, "und", ENGLISH, "language undetermined"),
+        ({}, "qme", ENGLISH, "language undetermined"),
+        ({"undetermined": "keep"}, "und", ENGLISH, None),
+        ({}, "", ENGLISH, None),  # the detector is asked
+        ({}, None, GERMAN, "language de"),
+        ({}, None, "12 34 56 78 90 12 34 56 78 90", "language undetermined"),
+        ({"language_source": "detector"}, "en", GERMAN, "language de"),
+        ({"language_source": "detector"}, "de", ENGLISH, None),
+        ({"languages": ("de", "fr")}, "de", GERMAN, None),
+        ({"languages": ("he",)}, "iw", ENGLISH, None),
+        ({"languages": ("zh",), "minimum_words": 0}, "zh-TW", "好", None),
+        ({"languages": ()}, "de", GERMAN, None),
+    ],
+)
+def test_languages(options, tag, text, reason):
+    _, dropped, _ = cleaned([hit("a", "x:1")], [post("x:1", text, tag)], replace(ALL, **options))
+    assert dropped_as(dropped).get(("pair", "a", "x:1")) == (("language", reason) if reason else None)
+
+
+@pytest.mark.parametrize(
+    ("options", "tag", "text", "reason"),
+    [
+        ({}, "en", LONG, None),
+        ({}, "en", LONG[:-4], "fewer than 10 words"),
+        ({"minimum_words": 0}, "en", "", None),
+        ({"words": {"en": {"minimum": 3}}}, "en", "only two", "fewer than 3 words"),
+        (
+            {"words": {"en": {"without": ["urls"]}}},
+            "en",
+            f"{LONG[:-4]} https://t.co/x",
+            "fewer than 10 words",
+        ),
+        ({"languages": ("ja",)}, "ja", "五Gが原因ですという噂です", None),
+        (
+            {"languages": ("ja",), "words": {"ja": {"minimum": 25, "unit": "characters"}}},
+            "ja",
+            "五Gが原因です",
+            "fewer than 25 characters",
+        ),
+        (
+            {"languages": ("ja",), "words": {"ja": {"unit": "words"}}},
+            "ja",
+            "五Gが原因ですという噂です",
+            "fewer than 10 words",
+        ),
+    ],
+)
+def test_words(options, tag, text, reason):
+    _, dropped, _ = cleaned([hit("a", "x:1")], [post("x:1", text, tag)], replace(ALL, **options))
+    assert dropped_as(dropped).get(("pair", "a", "x:1")) == (("words", reason) if reason else None)
+
+
+def copies(n, claim="a"):
+    hits = [hit(claim, f"x:{k}") for k in range(n)] + [hit(claim, "x:other")]
+    return hits, [post(f"x:{k}", f"{LONG} {'!' * k}") for k in range(n)] + [post("x:other", distinct(1))]
+
+
+def test_one_of_each_group_stays_by_key():
+    items, dropped, chains = cleaned(*copies(9), ALL, seed=4)
+    kept = min((f"x:{k}" for k in range(9)), key=lambda one: keyed.uniform(4, "near_duplicates", one))
+    assert rows(items, "post_id", "group", "group_size") == sorted(
+        [(kept, "x:0", 9), ("x:other", "x:other", 1)]
+    )
+    for step, instead, similarity, group in rows(dropped, "step", "kept_instead", "similarity", "group"):
+        assert (step, instead, similarity, group) == ("near_duplicates", kept, 1.0, "x:0")
+    assert rows(chains, "group", "size", "weakest") == [("x:0", 9, 1.0)]
+
+
+def test_group_size_counts_the_claims_own_posts():
+    hits, posts = copies(6)
+    hits = [one | {"claim_id": "b"} if one["post_id"] in {"x:4", "x:5"} else one for one in hits]
+    items, _, _ = cleaned(hits, posts, ALL)
+    sizes = {
+        claim: size
+        for claim, one, size in rows(items, "claim_id", "post_id", "group_size")
+        if one != "x:other"
+    }
+    assert sizes in ({"a": 4}, {"b": 2})
+    by_claim, _, _ = cleaned(hits, posts, replace(ALL, scope="claim"))
+    sizes = {
+        claim: size
+        for claim, one, size in rows(by_claim, "claim_id", "post_id", "group_size")
+        if one != "x:other"
+    }
+    assert sizes == {"a": 4, "b": 2}
+
+
+def test_scope_claim_compares_a_post_of_two_claims_in_each():
+    hits, posts = copies(4)
+    hits += [one | {"claim_id": "b"} for one in hits[:2]]
+    items, _, _ = cleaned(hits, posts, replace(ALL, scope="claim", one_claim_per_post=False))
+    assert sorted(claim for claim, one in rows(items, "claim_id", "post_id") if one != "x:other") == [
+        "a",
+        "b",
+    ]
+
+
+def test_greedy_keeps_what_only_a_chain_connects():
+    words = [f"w{k}" for k in range(60)]
+    posts = [post(f"x:{k:02}", " ".join(words[k : k + 20])) for k in range(40)]
+    hits = [hit("a", one["post_id"]) for one in posts]
+    chained, _, chains = cleaned(hits, posts, replace(ALL, similarity=0.7))
+    stars, dropped, _ = cleaned(hits, posts, replace(ALL, similarity=0.7, grouping="greedy"))
+    assert len(chained) == 1 < len(stars)
+    assert chains.column("weakest").to_pylist() == [0.0]
+    assert min(dropped.column("similarity").to_pylist()) > 0.7
+
+
+def test_idf_is_fitted_on_what_is_left_after_the_length_step():
+    texts = [
+        f"{LONG} {distinct(1)}",
+        f"{LONG} {distinct(1)[:-6]} other",
+        *(distinct(k) for k in range(2, 40)),
+    ]
+    short = ["w1x0 w1x1 w1x2"] * 500  # would make the shared words common
+    posts = [post(f"x:{k:03}", text) for k, text in enumerate(texts + short)]
+    _, dropped, _ = cleaned([hit("a", one["post_id"]) for one in posts], posts, replace(ALL, similarity=0.5))
+    found = [s for step, s in rows(dropped, "step", "similarity") if step == "near_duplicates"]
+    _, _, expected = near_duplicate_pairs(texts, 0.5)
+    assert found == expected.tolist()
+
+
+def test_claims_with_too_few_posts_go():
+    hits = (
+        [hit("a", f"x:{k}") for k in range(30)]
+        + [hit("b", f"x:{k}") for k in range(30, 40)]
+        + [hit("c", "x:de")]
+    )
+    posts = [post(f"x:{k}", distinct(k)) for k in range(40)] + [post("x:de", GERMAN, "de")]
+    items, dropped, _ = cleaned(hits, posts, Cleaning())
+    assert set(items.column("claim_id").to_pylist()) == {"a"}
+    found = dropped_as(dropped)
+    assert found["claim", "b", ""] == ("minimum_posts", "fewer than 24 posts left")
+    assert found["claim", "c", ""] == ("minimum_posts", "no posts left")
+    assert found["pair", "b", "x:30"] == ("minimum_posts", "its claim has fewer than 24 posts left")
+    assert found["pair", "c", "x:de"] == ("language", "language de")
+
+
+def test_frozen_items_stay_as_they_are():
+    hits, posts = copies(9)
+    frozen = [
+        frozen_item("a", "x:8"),  # a copy: stands for its group
+        frozen_item("a", "x:de"),  # another language
+        frozen_item("b", "x:gone"),  # no longer in the archive, no longer found
+        frozen_item("b", "x:7"),  # found for a as well; frozen for b
+    ]
+    posts.append(post("x:de", GERMAN, "de"))
+    items, dropped, _ = cleaned([*hits, hit("a", "x:de")], posts, Cleaning(), frozen=frozen)
+    assert items.to_pylist() == sorted(frozen, key=lambda one: one["item_id"])
+    found = dropped_as(dropped)
+    assert found["pair", "a", "x:7"][0] == "one_claim_per_post"
+    instead = {
+        one: kept
+        for one, step, kept in rows(dropped, "post_id", "step", "kept_instead")
+        if step == "near_duplicates"
+    }
+    assert set(instead) == {f"x:{k}" for k in range(7)}
+    assert set(instead.values()) <= {"x:7", "x:8"}
+    assert ("claim", "b", "") not in found
+
+
+@pytest.mark.parametrize("grouping", ["components", "greedy"])
+@pytest.mark.parametrize("scope", ["study", "claim"])
+def test_order_of_rows_and_number_of_workers_change_no_byte(monkeypatch, grouping, scope):
+    hits, posts = generated(250, seed=2)
+    options = Cleaning(minimum_posts=10, grouping=grouping, scope=scope)
+    expected = cleaned(hits, posts, options)
+    random.Random(1).shuffle(hits)
+    random.Random(2).shuffle(posts)
+    monkeypatch.setattr(duck, "BLOCK", 60)
+    again = cleaned(hits, posts, options, workers=1)
+    assert all(one.equals(other) for one, other in zip(expected, again, strict=True))
+
+
+def test_nothing_comes_in():
+    items, dropped, chains = cleaned([], [], Cleaning())
+    assert (len(items), len(dropped), len(chains)) == (0, 0, 0)
+
+
+def test_doubled_posts_are_caught():
+    with pytest.raises(CheckFailed, match=r"doubled 1 pairs, first a\|x:1"):
+        cleaned([hit("a", "x:1")], [post("x:1"), post("x:1")], ALL)
+
+
+def test_progress_is_told():
+    told = []
+    with open_engine() as engine:
+        args = [
+            engine.table(full(some, name))
+            for some, name in (([hit("a", "x:1")], "hits"), ([post("x:1")], "posts"), ([], "items"))
+        ]
+        clean(engine, *args, ALL, seed=1, progress=lambda *step: told.append(step[0]))
+    assert told == [
+        "one claim per post",
+        "language and words",
+        "near-duplicates",
+        "claims with too few posts",
+    ]
+
+
+def test_empty_frozen_items_have_the_right_types():
+    untyped = pa.table({name: pa.nulls(0) for name in kernels.ITEMS.names})
+    assert kernels.as_items(untyped).schema == kernels.ITEMS

@@ -1,0 +1,100 @@
+"""Spark gives the rows that the embedded engine gives."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from covmis_build import tables
+from covmis_build.engine import open_engine
+from covmis_build.errors import MissingExtra
+from covmis_build.options import Cleaning
+from covmis_build.text.near_duplicates import group_table
+from tests.cleaning.corpora import cleaned, frozen_item, generated
+from tests.text.test_near_duplicates import as_table, cascades
+
+# Spark's own warnings (pandas 3, sockets that it leaves to the collector) are no failure of ours.
+pytestmark = [
+    pytest.mark.needs("spark"),
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.timeout(600),
+]
+
+
+@pytest.fixture(scope="module")
+def spark():
+    """One Spark on two threads; the engines below find it running and leave it so."""
+    from covmis_build.engine.spark import open_spark
+
+    settings = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+    with open_spark(settings=settings) as engine:
+        engine.session.sparkContext.setLogLevel("ERROR")
+        yield engine
+
+
+def test_cleaning_gives_the_same_tables(spark):
+    hits, posts = generated(150, seed=3)
+    frozen = [frozen_item("c1", "x:4"), frozen_item("c2", "x:gone")]
+    options = Cleaning(minimum_posts=8)
+    expected = cleaned(hits, posts, options, frozen)
+    found = cleaned(hits, posts, options, frozen, engine="spark")
+    for one, other in zip(expected, found, strict=True):
+        assert len(one) > 0
+        assert one.equals(other)
+    assert spark.session.range(3).count() == 3  # the session that was there is left as it was
+
+
+def test_greedy_groups_within_claims_are_the_same(spark):
+    texts = [*cascades(150, seed=12, words=60), "", "!!", "!!"]
+    table = as_table(texts, seed=5, scope=["a"] * 80 + ["b"] * (len(texts) - 80))
+    options = {"threshold": 0.7, "grouping": "greedy", "scope": "claim_id"}
+    members, chains = group_table(table, **options)
+    groups = spark.near_duplicates(spark.table(table), **options)
+    found = groups.members.to_arrow().select(members.column_names)
+    order = [("claim_id", "ascending"), ("post_id", "ascending")]
+    assert found.sort_by(order).to_pylist() == members.to_pylist()
+    assert groups.chains.to_arrow().to_pylist() == chains.to_pylist()
+
+
+def double(block: pa.Table) -> pa.Table:
+    return pa.concat_tables([block, block])
+
+
+def total(group: pa.Table) -> pa.Table:
+    return pa.table({"claim_id": group["claim_id"][:1], "n": pa.array([len(group)])})
+
+
+def test_the_verbs_give_the_same_rows(spark, tmp_path):
+    data = pa.table({"claim_id": ["b", "a", "b", "ü"], "post_id": ["1", "2", "3", "4"]})
+    counted = pa.schema([("claim_id", pa.string()), ("n", pa.int64())])
+    results = []
+    for engine in (spark, open_engine()):
+        with engine if engine.name == "duckdb" else open_engine("spark") as opened:
+            source = opened.table(data)
+            doubled = opened.map(double, source, data.schema)
+            groups = opened.group_map(total, doubled, "claim_id", counted)
+            asked = opened.sql("SELECT claim_id, n FROM groups WHERE n > 2 ORDER BY claim_id", groups=groups)
+            path = tmp_path / f"{opened.name}.parquet"
+            asked.write(path)
+            results.append(
+                (
+                    len(doubled),
+                    sorted(map(str, groups.to_arrow().to_pylist())),
+                    asked.to_pandas().to_dict("list"),
+                    opened.table(path).to_arrow().to_pylist(),
+                    opened.sql("SELECT * FROM groups WHERE n > 9 ORDER BY n", groups=groups)
+                    .to_arrow()
+                    .to_pylist(),
+                    tables.fit(asked.to_arrow(), counted, "counted").schema == counted,
+                )
+            )
+    assert results[0] == results[1]
+    assert results[0][2] == {"claim_id": ["b"], "n": [4]}
+
+
+def test_without_pyspark_the_extra_is_named(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(MissingExtra, match=r"covmis\[spark\]"):
+        open_engine("spark")
