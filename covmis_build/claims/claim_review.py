@@ -48,10 +48,11 @@ def merged(reviews: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
         key = hashlib.sha256(text.casefold().encode("utf-8", "replace")).hexdigest()[:10]
         row = found.setdefault(key, claim(f"c{key}", text))
         for name in ("titles", "news_urls", "fact_check_urls"):
-            known = {canonical_url(one) or one for one in row[name]}
-            row[name] += [
-                one for one in dict.fromkeys(review[name]) if one and (canonical_url(one) or one) not in known
-            ]
+            known = {canonical_url(one) or one: one for one in row[name]}
+            for one in review[name]:
+                if one:
+                    known.setdefault(canonical_url(one) or one, one)
+            row[name] = list(known.values())
         row["language"] = row["language"] or review["language"]
         days = [day for day in (row["first_seen"], review["first_seen"]) if day]
         row["first_seen"] = min(days, default="")

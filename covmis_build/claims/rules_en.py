@@ -65,6 +65,7 @@ def _correction(text: str) -> Iterator[tuple[str, str, str]]:
     rumour = _NO_EVIDENCE.sub("", _PREFIX.sub("", text))
     rumour = _FALSELY.sub("", rumour)
     if rumour != text:
+        rumour = re.sub(r"\s+(?:NOT|Not)\b", "", rumour, count=1)
         yield "correct", "is a correction, not the rumour", _sentence(rumour)
         return
     denial = _DENIAL.search(text)
