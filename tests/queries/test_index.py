@@ -1,0 +1,132 @@
+"""The index counts what the matcher finds; suggestions put names first and prefer what is telling."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covmis_build.queries import open_index, suggest
+from covmis_build.queries.index import Index, Indexed, build
+from covmis_build.text.expression import holds, parse, seen
+from tests.text.test_expression import TEXTS, queries
+
+
+def indexed(folder, texts, **more):
+    path = folder / "search.sqlite"
+    build(
+        path,
+        [
+            Indexed(f"x:{at}", text, [], [], "") if isinstance(text, str) else text
+            for at, text in enumerate(texts)
+        ],
+        **more,
+    )
+    return Index(path)
+
+
+@settings(max_examples=60)
+@given(st.lists(TEXTS, min_size=1, max_size=8), st.lists(queries(), min_size=1, max_size=4))
+def test_it_counts_what_matches(tmp_path_factory, texts, written):
+    with indexed(tmp_path_factory.mktemp("index"), texts) as index:
+        for query in written:
+            matching = {f"x:{at}" for at, text in enumerate(texts) if parse(query).matches(text)}
+            assert index.count(query) == len(matching)
+            assert {post.post_id for post in index.sample(query, 99)} == matching
+
+
+def test_links_and_titles(tmp_path):
+    posts = [
+        Indexed("x:1", "see", ["http://www.example.org/a/?fbclid=1"], ["Garlic cures it", "all"], ""),
+        Indexed("x:2", "example.org/a garlic cures it", [], [], ""),
+    ]
+    with indexed(tmp_path, posts) as index:
+        assert index.count('url:"example.org/a"') == 2
+        assert index.count('"garlic cures it"') == 1
+        assert index.count('"garlic cures it"', "title") == 2
+        assert index.count('"it all"', "title") == 0
+        assert index.frequency("garlic") == 1
+        assert index.beginning_with("gar") == {"garlic": 1}
+
+
+def test_real_queries_count_the_same(tmp_path, data_home):
+    from covmis_build.claims import read_claims
+    from covmis_build.queries import build_queries
+
+    texts = [
+        f"{text} {at}"
+        for at, text in enumerate(
+            ["Coronavirus is just like the flu", "5G and COVID-19", "Bill Gates’ vaccine", "x"] * 5
+        )
+    ]
+    made = build_queries(read_claims(data_home / "covmis/misinformation.csv"))
+    with indexed(tmp_path, texts) as index:
+        for expression in [*made["expression"], "coronavirus flu", "5g OR gates", "covid-19 -flu"]:
+            node = parse(expression).node
+            assert index.count(expression) == sum(holds(node, seen(text)) for text in texts)
+
+
+def write(path, rows):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_it_is_built_when_the_archive_changes(tmp_path):
+    path, archive = tmp_path / "search.sqlite", tmp_path / "archive"
+    write(
+        archive / "a.jsonl",
+        [
+            {"id_str": "1", "full_text": "garlic"},
+            {"id_str": "2", "full_text": "RT", "retweeted_status": {"id_str": "1", "full_text": "garlic"}},
+        ],
+    )
+    with open_index(path, [archive]) as index:
+        assert (index.size, index.count("garlic")) == (1, 1)
+    before = path.stat().st_mtime_ns
+    open_index(path, [archive]).close()
+    assert path.stat().st_mtime_ns == before
+    write(
+        archive / "b.jsonl",
+        [{"id_str": "1", "full_text": "garlic, and much more of it"}, {"id_str": "3", "full_text": "garlic"}],
+    )
+    with open_index(path, [archive]) as index:
+        assert (index.size, index.count("garlic"), index.count("much")) == (2, 2, 1)
+
+
+def test_an_index_that_is_none_is_made_again(tmp_path):
+    path, archive = tmp_path / "search.sqlite", tmp_path / "archive"
+    write(archive / "a.jsonl", [{"id_str": "1", "full_text": "garlic"}])
+    path.write_bytes(b"not a database, but long enough to be taken for one" * 100)
+    with open_index(path, [archive]) as index:
+        assert index.count("garlic") == 1
+    with pytest.raises(sqlite3.OperationalError), open_index(path, [archive]) as index:
+        index.connection.execute("DELETE FROM posts")
+
+
+POSTS = (
+    ["Bill Gates wants microchips in every vaccine", "Gates tracks you through vaccines", "Gates vaccine microchip plot"] * 4
+    + ["the vaccine is here", "I got my vaccine", "track and field results", "Bill paid the bill"] * 10
+    + ["nothing to see"] * 40
+)  # fmt: skip
+
+
+def test_suggestions(tmp_path):
+    with indexed(tmp_path, POSTS) as index:
+        made = suggest("Bill Gates plans to use a vaccine to track people with microchips.", index)
+        assert list(made.columns) == ["expression", "posts", "telling", "built_from"]
+        assert made["expression"].is_unique
+        assert (made["posts"] > 0).all()
+        assert made["telling"].between(0, 1).all()
+        assert "gates" in made["expression"][0]
+        for row in made.to_dict("records"):
+            assert index.count(row["expression"]) == row["posts"]
+        forms = " ".join(suggest("Gates has a vaccine", index, most=50)["expression"])
+        assert "vaccine OR vaccines" in forms
+        assert len(suggest("Bill Gates plans", index, most=1)) == 1
+        assert suggest("Unbekannte Wörter hier", index, language="de")["posts"].tolist() == [0] * len(
+            suggest("Unbekannte Wörter hier", index, language="de")
+        )
+        assert len(suggest("the of and", index)) == 0
