@@ -1,0 +1,51 @@
+"""Stance models that need nothing beyond the core: majority, linear models, prompts for a language model.
+
+A model is trained on a table with `text`, `label` and, for pairs, `target`; it predicts for a table without `label`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from covmis_build.models.linear import PRESETS, Linear, Model, choose, train
+    from covmis_build.models.prompt import agreement_with_people, read_answers, requests
+    from covmis_build.models.storing import load, save
+    from covmis_build.models.table import ablations, grid
+
+_HOMES = {
+    "PRESETS": "linear",
+    "Linear": "linear",
+    "Model": "linear",
+    "ablations": "table",
+    "agreement_with_people": "prompt",
+    "choose": "linear",
+    "grid": "table",
+    "load": "storing",
+    "read_answers": "prompt",
+    "requests": "prompt",
+    "save": "storing",
+    "train": "linear",
+}
+
+__all__ = [
+    "PRESETS",
+    "Linear",
+    "Model",
+    "ablations",
+    "agreement_with_people",
+    "choose",
+    "grid",
+    "load",
+    "read_answers",
+    "requests",
+    "save",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,163 @@
+"""Texts as numbers: n-grams weighted by TF-IDF, or averaged word vectors; of the post, and of its target."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from covmis_build.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+TOKEN = re.compile(r"\w+")
+ANALYZERS = {"words": "word", "characters": "char", "characters in words": "char_wb"}
+"""Kinds of n-grams, and what scikit-learn calls them."""
+
+
+class Features(Protocol):
+    """A fitted way from a table to a matrix."""
+
+    def matrix(self, frame: pd.DataFrame) -> Any:
+        """A row per row of the table, sparse or dense."""
+
+    def names(self) -> list[tuple[str, str]]:
+        """(column of the table, feature) for each column of the matrix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grams:
+    """TF-IDF of one column's n-grams."""
+
+    column: str
+    vectorizer: Any
+
+    def matrix(self, frame: pd.DataFrame) -> Any:
+        """Unit rows of TF-IDF weights."""
+        return self.vectorizer.transform(frame[self.column].tolist())
+
+    def names(self) -> list[tuple[str, str]]:
+        """The n-grams, in the order of the matrix's columns."""
+        return [(self.column, str(name)) for name in self.vectorizer.get_feature_names_out()]
+
+
+@dataclass(frozen=True, slots=True)
+class Averages:
+    """Averaged word vectors: u of the post and, with a target, v of it and |u - v|.
+
+    The vectors stay in their file, so that words that training never saw count as well.
+    """
+
+    file: Path
+    sha256: str
+    size: int
+    pair: bool
+
+    def matrix(self, frame: pd.DataFrame) -> Any:
+        """Dense rows; a text without a known word is a zero."""
+        columns = ["text", "target"] if self.pair else ["text"]
+        vectors = self._vectors({word for name in columns for text in frame[name] for word in words(text)})
+        sides = [_average(frame[name], vectors, self.size) for name in columns]
+        return np.hstack([*sides, np.abs(sides[0] - sides[1])]) if self.pair else sides[0]
+
+    def _vectors(self, wanted: set[str]) -> dict[str, Any]:
+        if self.sha256 != content(self.file):
+            raise InputError("is not the file that the model was trained with", file=self.file)
+        vectors, size = read_vectors(self.file, wanted)
+        if size != self.size:
+            raise InputError(f"has vectors of {size} numbers, not {self.size}", file=self.file)
+        return vectors
+
+    def names(self) -> list[tuple[str, str]]:
+        """Dimensions, which tell nobody anything."""
+        parts = ("text", "target", "difference") if self.pair else ("text",)
+        return [(part, f"dimension {at + 1}") for part in parts for at in range(self.size)]
+
+
+def _average(texts: Iterable[str], vectors: dict[str, Any], size: int) -> Any:
+    rows = []
+    for text in texts:
+        known = [vectors[word] for word in words(text) if word in vectors]
+        rows.append(np.mean(known, axis=0) if known else np.zeros(size))
+    return np.array(rows).reshape(len(rows), size)
+
+
+def averages(file: Path, *, pair: bool) -> Averages:
+    """Features from a file of word vectors."""
+    if not file.is_file():
+        raise InputError("is not there", file=file, remedy="Name a file of word vectors in GloVe's format")
+    _, size = read_vectors(file, ())
+    return Averages(file, content(file), size, pair)
+
+
+def content(file: Path) -> str:
+    """The SHA-256 of a file."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def fit_grams(
+    texts: Sequence[str],
+    column: str,
+    kind: str,
+    span: tuple[int, int],
+    min_df: int,
+    max_features: int,
+    sublinear: bool,
+) -> Grams:
+    """The n-grams of these texts that are in at least `min_df` of them, the most frequent ones first to be kept."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    made = TfidfVectorizer(
+        analyzer=ANALYZERS[kind], ngram_range=span, min_df=min_df, max_features=max_features or None,
+        sublinear_tf=sublinear,
+    )  # fmt: skip
+    try:
+        made.fit(texts)
+    except ValueError:
+        raise InputError(
+            f"the column {column} has no {kind} that are in {min_df} texts", remedy="Lower min_df"
+        ) from None
+    return Grams(column, made)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text as word vectors know them: lower-case runs of letters and digits.
+
+    >>> words("It's a HOAX!")
+    ['it', 's', 'a', 'hoax']
+    """
+    return TOKEN.findall(text.lower())
+
+
+def read_vectors(path: Path, wanted: Iterable[str]) -> tuple[dict[str, Any], int]:
+    """The vectors of these words from a file in GloVe's format (word2vec's text format with its first line, too)."""
+    needed, found, size = set(wanted), {}, 0
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(file, 1):
+                word, *values = line.rstrip("\n").split(" ")
+                values = [value for value in values if value]
+                if number == 1 and len(values) == 1:
+                    continue
+                size = size or len(values)
+                if len(values) != size:
+                    raise InputError(
+                        f"has {len(values)} numbers where {size} are expected", file=path, row=number
+                    )
+                if word in needed:
+                    found[word] = np.array([float(value) for value in values])
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+    except ValueError:
+        raise InputError("has something that is no number", file=path, row=number) from None
+    if not size:
+        raise InputError("has no vectors", file=path, remedy="Each line is a word and its numbers")
+    return found, size

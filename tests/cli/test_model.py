@@ -1,0 +1,118 @@
+"""`covmis model`: from a file of posts to predictions that can be scored."""
+
+import json
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from covmis_build.cli.model import app
+from covmis_build.errors import InputError
+
+
+def run(*words):
+    result = CliRunner().invoke(app, [str(one) for one in words], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.output
+
+
+@pytest.fixture
+def posts(tmp_path):
+    rows = [
+        {
+            "post_id": f"x:{at}{word}", "post": f"{word} number {at}", "claim": "masks", "label": label,
+            "time": f"2020-01-{at:02}T00:00:00Z",
+        }
+        for at in range(1, 21)
+        for word, label in (("indeed", "favor"), ("nonsense", "against"), ("=perhaps", "neither"))
+    ]  # fmt: skip
+    file = tmp_path / "posts.csv"
+    pd.DataFrame(rows).to_csv(file, index=False)
+    return file
+
+
+def test_train_predict_and_score(posts, tmp_path):
+    words = run("train", posts, "--out", tmp_path / "m", "--model", "bow", "--set", "word_span=1+1")
+    assert "indeed" in words
+    run("predict", tmp_path / "m", posts, "--out", tmp_path / "p.csv")
+    made = pd.read_csv(tmp_path / "p.csv")
+    assert made.columns.tolist() == ["post_id", "prediction", "p_against", "p_favor", "p_neither"]
+    assert (made["prediction"] == pd.read_csv(posts)["label"]).all()
+    from covmis_build.cli import evaluate
+
+    result = CliRunner().invoke(
+        evaluate.app, ["score", str(posts), str(tmp_path / "p.csv"), "--measures", "accuracy", "--json"],
+        catch_exceptions=False,
+    )  # fmt: skip
+    assert '"value": 1.0' in result.output
+
+
+def test_training_chooses_on_the_dev_part(posts, tmp_path):
+    words = ["train", posts, "--out", tmp_path / "m", "--dev", posts, "--choose", "0.001,10", "--json"]
+    made = json.loads(run(*words))
+    assert made["chosen"]["measure"] == "macro_f1"
+    assert set(made["chosen"]["values"]) == {"0.001", "10.0"}
+    assert made["options"]["C"] in {0.001, 10}
+    card = json.loads((tmp_path / "m" / "model.json").read_text())["card"]
+    assert card["rows"] == 60
+    assert card["data"] == "posts.csv"
+
+
+def test_table_and_ablate(posts, tmp_path):
+    made = json.loads(run("table", posts, "--cells", tmp_path / "cells", "--json"))
+    rows = {(row["model"], row["scheme"]): row for row in made["cells"]}
+    assert rows["bow", "random"]["accuracy"] == 1
+    assert rows["majority", "chronological"]["accuracy_sd"] is None
+    assert "without the target" in run("ablate", posts)
+
+
+def test_prompts_from_a_file(posts, tmp_path):
+    asked = tmp_path / "requests.jsonl"
+    run("prompt", posts, "--labels", "favor,against,neither", "--out", asked)
+    rows = [json.loads(line) for line in asked.read_text().splitlines()]
+    assert len(rows) == 60
+    assert "The claim: masks" in rows[0]["messages"][0]["content"]
+    back = tmp_path / "answers.jsonl"
+    back.write_text(
+        "".join(json.dumps({"item_id": row["item_id"], "answer": "favor"}) + "\n" for row in rows)
+    )
+    words = ["prompt", "--answers", back, "--labels", "favor,against,neither", "--out", tmp_path / "p.csv"]
+    made = json.loads(run(*words, posts, "--json"))
+    assert made["predictions"] == 60
+    assert made["failures"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--set", "C"], "is not KEY=VALUE"),
+        (["--set", "C=x"], "is not a number"),
+        (["--set", "c=1"], "no setting 'c'"),
+        (["--set", "target=no"], "true or false"),
+        (["--set", "features=word"], "Did you mean 'words'"),
+        (["--set", "class_weights=big"], "no class weights"),
+        (["--set", "C=-1"], "above 0"),
+        (["--model", "bowl"], "Did you mean 'bow'"),
+        (["--model", "vectors"], "needs a file of word vectors"),
+        (["--dev", "posts.csv", "--choose", "0"], "list of numbers"),
+    ],
+)
+def test_wrong_settings_are_named_and_nothing_is_written(posts, tmp_path, words, message, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        run("train", posts, "--out", tmp_path / "m", *words)
+    assert not (tmp_path / "m").exists()
+
+
+def test_files_without_text_or_labels_are_named(tmp_path):
+    file = tmp_path / "p.csv"
+    file.write_text("id,label\n1,a\n")
+    with pytest.raises(InputError, match="has no column text"):
+        run("train", file, "--out", tmp_path / "m")
+    file.write_text("id,text\n1,a\n")
+    with pytest.raises(InputError, match="has no column label"):
+        run("train", file, "--out", tmp_path / "m")
+    with pytest.raises(InputError, match="--out names no file"):
+        run("prompt", file)
+    with pytest.raises(InputError, match="label set is unknown"):
+        run("prompt", file, "--out", tmp_path / "r")

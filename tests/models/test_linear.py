@@ -1,0 +1,245 @@
+"""Linear models: right on what can be known, the same every time, whole on disk."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from covmis_build.errors import InputError
+from covmis_build.evaluation import score
+from covmis_build.models import PRESETS, Linear, choose, load, save, train
+from covmis_build.models.linear import preset
+
+TOYS = pd.DataFrame(
+    [
+        {"text": f"{word} number {at} of the masks", "target": target, "label": label}
+        for at in range(12)
+        for target in ("masks are bad", "vaccines are bad")
+        for word, label in (("indeed", "favor"), ("nonsense", "against"), ("perhaps", "neither"))
+    ]
+)
+NEW = pd.DataFrame({"text": ["nonsense 7", "indeed!", "perhaps so"], "target": ["masks are bad"] * 3})
+
+
+@pytest.fixture(scope="session")
+def vectors(tmp_path_factory):
+    """A file in GloVe's format in which agreement and doubt are directions."""
+    file = tmp_path_factory.mktemp("vectors") / "toy.txt"
+    words = {
+        "indeed": "1 0 0",
+        "nonsense": "0 1 0",
+        "perhaps": "0 0 1",
+        "rubbish": "0 1 0.1",
+        "masks": "0.1 0.1 0.1",
+    }
+    file.write_text("".join(f"{word} {numbers}\n" for word, numbers in words.items()))
+    return file
+
+
+def options(name, vectors):
+    return preset(name, vectors=str(vectors), min_df=1) if name == "vectors" else PRESETS[name]
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if name != "majority"])
+def test_a_learnable_set_is_learned(name, vectors):
+    model = train(TOYS, options(name, vectors), labels=["favor", "against", "neither"])
+    assert model.predict(NEW) == ["against", "favor", "neither"]
+    chances = model.probabilities(NEW)
+    assert chances.sum(axis=1) == pytest.approx(1)
+    assert chances.argmax(axis=1).tolist() == [1, 0, 2]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_saved_models_predict_the_same_and_every_training_writes_the_same_bytes(name, vectors, tmp_path):
+    kept = []
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        model = train(TOYS, options(name, vectors))
+        save(model, folder)
+        kept.append((folder / "model.json").read_bytes() + (folder / "weights.npz").read_bytes())
+        again = load(folder)
+        assert again.predict(NEW) == model.predict(NEW)
+        assert np.array_equal(again.probabilities(NEW), model.probabilities(NEW))
+    assert kept[0] == kept[1]
+
+
+def test_words_that_training_never_saw_have_vectors(vectors):
+    model = train(TOYS, options("vectors", vectors))
+    assert model.predict(pd.DataFrame({"text": ["rubbish"], "target": [""]})) == ["against"]
+
+
+def test_a_changed_file_of_vectors_is_noticed(tmp_path):
+    file = tmp_path / "v.txt"
+    file.write_text("3 2\nindeed 1 0\nnonsense 0 1\nperhaps 1 1\n")
+    model = train(TOYS, preset("vectors", vectors=str(file)))
+    assert model.predict(NEW)[0] == "against"
+    file.write_text("indeed 1 0\nnonsense 1 0\n")
+    with pytest.raises(InputError, match="not the file that the model was trained with"):
+        model.predict(NEW)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("a 1 2\nb 1\n", "has 1 numbers where 2"), ("indeed 1 x\n", "no number"), ("", "no vectors")],
+)
+def test_broken_vectors_are_named(tmp_path, text, message):
+    file = tmp_path / "v.txt"
+    file.write_text(text)
+    with pytest.raises(InputError, match=message):
+        train(TOYS, preset("vectors", vectors=str(file)))
+
+
+def test_the_majority_and_its_shares():
+    frame = pd.DataFrame({"text": ["", "", ""], "label": ["b", "a", "b"]})
+    model = train(frame, "majority", labels=["a", "b", "c"])
+    assert model.predict(frame) == ["b"] * 3
+    assert model.probabilities(frame)[0] == pytest.approx([1 / 3, 2 / 3, 0])
+    assert model.telling().empty
+
+
+def test_a_label_without_examples_is_never_predicted():
+    model = train(TOYS, "bow", labels=["favor", "against", "neither", "later"])
+    assert model.probabilities(NEW)[:, 3].tolist() == [0, 0, 0]
+    one = train(TOYS[TOYS["label"] == "favor"], "bow", labels=["favor", "against"])
+    assert one.predict(NEW) == ["favor"] * 3
+
+
+def test_two_labels_have_one_line_between_them():
+    pair = TOYS[TOYS["label"] != "neither"]
+    model = train(pair, "bow", labels=["favor", "against"])
+    assert model.predict(NEW.iloc[:2]) == ["against", "favor"]
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    made = [TfidfVectorizer(ngram_range=(1, 2)).fit(pair[name]) for name in ("text", "target")]
+    matrices = [
+        np.hstack(
+            [one.transform(frame[name]).toarray() for one, name in zip(made, ("text", "target"), strict=True)]
+        )
+        for frame in (pair, NEW)
+    ]
+    plain = LogisticRegression(C=1, max_iter=3000).fit(matrices[0], pair["label"])
+    assert model.probabilities(NEW) == pytest.approx(plain.predict_proba(matrices[1])[:, ::-1], abs=1e-6)
+
+
+def test_telling_features_are_the_ones_that_decide():
+    found = train(TOYS, "bow").telling(2)
+    first = found.groupby("label")["feature"].first().to_dict()
+    assert first == {"favor": "indeed", "against": "nonsense", "neither": "perhaps"}
+    assert set(found["column"]) == {"text"}
+
+
+def test_class_weights_are_those_of_the_paper():
+    """max(x)/x_k: the same as repeating a class's rows that often."""
+    few = pd.DataFrame({"text": ["aa bb", "aa cc", "bb cc", "cc"], "label": ["x", "x", "x", "y"]})
+    plain = Linear(target=False)
+    weighted = train(few, Linear(target=False, class_weights="largest"))
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    made = TfidfVectorizer(ngram_range=(1, 2)).fit(few["text"])
+    matrix = made.transform(few["text"]).toarray()
+    repeated = LogisticRegression(max_iter=3000).fit(
+        np.vstack([matrix, matrix[3], matrix[3]]), [*few["label"], "y", "y"]
+    )
+    assert weighted.probabilities(few) == pytest.approx(repeated.predict_proba(matrix), abs=1e-4)
+    assert train(few, plain).probabilities(few) != pytest.approx(repeated.predict_proba(matrix), abs=1e-2)
+
+
+def test_a_model_for_each_target():
+    turned = TOYS.copy()
+    swap = {"favor": "against", "against": "favor", "neither": "neither"}
+    second = turned["target"] == "vaccines are bad"
+    turned.loc[second, "label"] = turned.loc[second, "label"].map(swap)
+    model = train(turned, "grams")
+    other = NEW.assign(target="vaccines are bad")
+    assert model.predict(NEW) == ["against", "favor", "neither"]
+    assert model.predict(other) == ["favor", "against", "neither"]
+    with pytest.raises(InputError, match="Did you mean 'masks are bad'"):
+        model.predict(NEW.assign(target="masks are bat"))
+
+
+def test_choosing_looks_at_the_dev_part_alone():
+    dev = TOYS.iloc[:9]
+    found, values = choose(TOYS, dev, [PRESETS["majority"], PRESETS["bow"]], measure="accuracy")
+    assert found == PRESETS["bow"]
+    assert values == pytest.approx([1 / 3, 1])
+
+
+def test_wrong_input_is_named(tmp_path):
+    with pytest.raises(InputError, match="Did you mean 'bow'"):
+        train(TOYS, "bov")
+    with pytest.raises(InputError, match="no column target"):
+        train(TOYS.drop(columns="target"), "bow")
+    with pytest.raises(InputError, match="no rows"):
+        train(TOYS.iloc[:0], "bow")
+    with pytest.raises(InputError, match="'favor' is not in the label set"):
+        train(TOYS, "bow", labels=["favour", "against", "neither"])
+    with pytest.raises(InputError, match="no setting 'c'"):
+        preset("bow", c=3)
+    with pytest.raises(InputError, match="Lower min_df"):
+        train(TOYS, preset("bow", min_df=1000))
+    with pytest.raises(InputError, match="is no model"):
+        load(tmp_path)
+    (tmp_path / "model.json").write_text('{"format": 1}')
+    with pytest.raises(InputError, match="cannot be read as a model"):
+        load(tmp_path)
+
+
+def macro_f1(gold, predicted):
+    labels = sorted(set(gold))
+    row = score(list(gold), {"": predicted}, labels=labels, measures=["macro_f1"], replicates=0).iloc[0]
+    return 100 * row["value"]
+
+
+def test_pheme_standard_split(data_home):
+    """Mu et al. 2023, Table 4: logistic regression on PHEME, chronological: 63.9."""
+    from covmis_build import datasets
+
+    frame = datasets.read("pheme", data_home).sort_values(["time", "id"], kind="stable")
+    model = train(frame.iloc[:4061], "mu")
+    test = frame.iloc[4641:]
+    assert macro_f1(test["label"], model.predict(test)) == pytest.approx(63.9, abs=0.05)
+
+
+def test_weibo_stratified_split(data_home):
+    """Mu et al. 2023 print 77.9 and do not give C; with C = 10 and balanced classes it is 78.1."""
+    from covmis_build import datasets
+
+    frame = datasets.read("weibo", data_home).sort_values(["time", "id"], kind="stable")
+    cuts = {"rumour": (1619, 1850), "non-rumour": (1645, 1880)}
+    parts = {label: frame[frame["label"] == label] for label in cuts}
+    before = pd.concat([parts[label].iloc[:first] for label, (first, _) in cuts.items()])
+    after = pd.concat([parts[label].iloc[second:] for label, (_, second) in cuts.items()])
+    model = train(before, "mu-chinese")
+    assert macro_f1(after["label"], model.predict(after)) == pytest.approx(78.1, abs=0.05)
+
+
+@pytest.mark.long
+def test_weibo_random_splits(data_home):
+    """Mu et al. 2023: 90.1 on random divisions; the mean over ours."""
+    from covmis_build import datasets
+    from covmis_build.evaluation import splits
+
+    frame = datasets.read("weibo", data_home)
+    parts = splits(frame, scheme="random", folds=5)
+    found = []
+    for fold in parts.columns:
+        before, after = (frame[parts[fold] == part] for part in ("train", "test"))
+        found.append(macro_f1(after["label"], train(before, "mu-chinese").predict(after)))
+    assert np.mean(found) == pytest.approx(90.1, abs=0.6)
+
+
+@pytest.mark.long
+def test_semeval_beats_the_published_svm(data_home):
+    """SemEval-2016 task 6 A: F-avg over the five targets' posts, chosen on the validation part: at least 67.3."""
+    from covmis_build import datasets
+
+    frame = datasets.read("semeval2016-task6", data_home)
+    parts = {name: frame[frame["split"] == name] for name in ("train", "dev", "test")}
+    labels, poles = ["favor", "against", "none"], ["favor", "against"]
+    candidates = [preset("grams", C=c) for c in (1, 10, 100)]
+    chosen, _ = choose(parts["train"], parts["dev"], candidates, measure="f_avg", labels=labels, poles=poles)
+    predicted = train(parts["train"], chosen, labels=labels).predict(parts["test"])
+    row = score(
+        parts["test"]["label"].tolist(), {"": predicted}, labels=labels, measures=["f_avg"], poles=poles, replicates=0
+    ).iloc[0]  # fmt: skip
+    assert row["value"] >= 0.673
