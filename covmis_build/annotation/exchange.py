@@ -77,10 +77,10 @@ def send_project(  # noqa: PLR0913 - a project is all of these
 
 
 def instruction(guideline: str) -> str:
-    """The guideline as the page shows it, with everything in it as text."""
-    from markupsafe import escape
+    """The guideline as the page shows it, line by line, with everything in it as text."""
+    from markupsafe import Markup, escape
 
-    return f'<div style="white-space:pre-wrap">{escape(guideline)}</div>'
+    return str(Markup("<br>").join(escape(line) for line in guideline.strip().split("\n")))
 
 
 def bring_back(

@@ -200,8 +200,8 @@ def moment() -> str:
 def forget(rounds: Path, post_ids: Sequence[str]) -> int:
     """Purge posts from all rounds: their texts, salts and comments, and every sheet and page that repeats them.
 
-    Ids, hashes and labels stay, so seals still verify; how many items lost their text. Sheets and reports are made
-    again by `covmis round push` and `report`.
+    Ids, hashes and labels stay, so seals still verify; how many items lost their text. Sheets and exports keep what
+    was filled in for other posts; pages are made again by `covmis round push` and `report`.
     """
     wanted, count = set(post_ids), 0
     for one in all_rounds(rounds):
@@ -210,18 +210,37 @@ def forget(rounds: Path, post_ids: Sequence[str]) -> int:
         if not mine.any():
             continue
         count += int(mine.sum())
-        for path in sorted(
-            [*one.sheets.glob("*"), *one.folder.glob("report.html"), *one.folder.glob("report.csv")]
-        ):
-            path.unlink()
-        (rounds / "summary.html").unlink(missing_ok=True)
+        items = set(frozen.loc[mine, "item_id"])
+        _forget_files(rounds, one, items)
         for name in ("text", "quoted", "parent", "salt"):
             frozen.loc[mine, name] = ""
         for name in ("cards", "media"):
             frozen[name] = [[] if gone else value for gone, value in zip(mine, frozen[name], strict=True)]
         write_items(one.folder, frozen)
-        _forget_remarks(one, set(frozen.loc[mine, "item_id"]))
+        _forget_remarks(one, items)
     return count
+
+
+def _forget_files(rounds: Path, one: Round, items: set[str]) -> None:
+    """Take these items out of every sheet and export; remove pages and lists that may repeat them."""
+    import csv
+
+    from covmis_build.annotation.sheets import read_rows
+
+    for path in sorted(one.sheets.glob("*.csv")):
+        kept = [row for row in read_rows(path, ("item_id",)) if row["item_id"].strip() not in items]
+        names = [name for name in (kept[0] if kept else {}) if name != "row"]
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            names = names or next(csv.reader(file))
+        rows = [[row[name] for name in names] for row in kept]
+        storage.write_bytes(path, storage.csv_bytes(names, rows))
+    for path in sorted(one.sheets.glob("*.json")):
+        data = read_json(path)
+        data["answers"] = [row for row in data.get("answers", []) if row.get("id") not in items]
+        storage.write_text(path, json.dumps(data, indent=1))
+    pages = [*one.sheets.glob("*.html"), one.folder / "report.html", one.folder / "report.csv"]
+    for path in [*pages, rounds / "summary.html", rounds / "summary.csv"]:
+        path.unlink(missing_ok=True)
 
 
 def _forget_remarks(one: Round, items: set[str]) -> None:

@@ -82,3 +82,12 @@ class Person:
 def part(name: str, **value):
     kind = "choices" if "choices" in value else "textarea"
     return {"from_name": name, "to_name": "post", "type": kind, "value": value}
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    from tests.annotation.browser import Browser
+
+    made = Browser(tmp_path_factory.mktemp("downloads"), tmp_path_factory.mktemp("profile"))
+    yield made
+    made.close()

@@ -166,6 +166,8 @@ def test_a_mended_seal_is_noticed_and_a_purge_is_not_a_change(folder):
     for path in (folder / "annotation").rglob("*"):
         assert path.suffix == ".parquet" or not path.is_file() or text not in path.read_text("utf-8"), path
     assert text not in one.items()["text"].tolist()
+    assert [len(rows_of(one.sheets / name)) for name in ("a1.csv", "a2.csv")] == [10, 10]
+    assert covmis(folder, "round", "report")["round"]["answers"] == 20
     labels = one.labels()
     labels.loc[0, "label"] = "favor" if labels.loc[0, "label"] != "favor" else "against"
     storage.write_table(one.folder / "labels.parquet", labels, "labels")

@@ -1,0 +1,113 @@
+"""Headless Chromium, driven over WebDriver's own HTTP: what tests of pages need and no more."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import httpx
+
+KEYS = {
+    "Enter": "\ue007",
+    "ArrowRight": "\ue014",
+    "ArrowLeft": "\ue012",
+    "Escape": "\ue00c",
+    "Control": "\ue009",
+}
+
+
+class Browser:
+    def __init__(self, downloads: Path, profile: Path) -> None:
+        self.downloads = downloads
+        self.driver = subprocess.Popen(
+            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        port = next(
+            found[1]
+            for line in self.driver.stdout
+            if (found := re.search(r"successfully on port (\d+)", line))
+        )
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120, trust_env=False)
+        options = {
+            "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                     "--disable-background-networking", "--disable-component-update", f"--user-data-dir={profile}",
+                     "--window-size=1000,900"],
+            "prefs": {"download.default_directory": str(downloads)},
+        }  # fmt: skip
+        wanted = {
+            "browserName": "chrome",
+            "goog:chromeOptions": options,
+            "goog:loggingPrefs": {"performance": "ALL"},
+        }
+        made = self.client.post("/session", json={"capabilities": {"alwaysMatch": wanted}}).json()["value"]
+        self.session = f"/session/{made['sessionId']}"
+
+    def _post(self, path: str, body: dict):
+        answer = self.client.post(self.session + path, json=body)
+        value = answer.json()["value"]
+        assert answer.status_code == 200, value
+        return value
+
+    def open(self, address: str | Path) -> None:
+        self.requests()
+        self._post("/url", {"url": address.as_uri() if isinstance(address, Path) else address})
+
+    def run(self, script: str, *values):
+        """What this piece of script returns on the page."""
+        return self._post("/execute/sync", {"script": script, "args": list(values)})
+
+    def press(self, *keys: str) -> None:
+        """Press these keys, one after the other; `Control+Enter` is both at once."""
+        actions = []
+        for key in keys:
+            parts = [KEYS.get(part, part) for part in (key.split("+") if len(key) > 1 else [key])]
+            actions += [{"type": "keyDown", "value": part} for part in parts]
+            actions += [{"type": "keyUp", "value": part} for part in reversed(parts)]
+        self._post("/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+
+    def wait(self, script: str, seconds: float = 30):
+        """Wait until this returns something true; that."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            with contextlib.suppress(AssertionError):
+                if found := self.run(script):
+                    return found
+            time.sleep(0.1)
+        raise AssertionError(f"never came true: {script}")
+
+    def requests(self) -> list[str]:
+        """The addresses that the page has asked for since the last call."""
+        found = []
+        for entry in self._post("/se/log", {"type": "performance"}):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                found.append(message["params"]["request"]["url"])
+        return found
+
+    def look(self, path: Path, width: int = 1000, height: int = 900) -> None:
+        """Save a screenshot of the whole page."""
+        self._post("/window/rect", {"width": width, "height": height})
+        data = self._post(
+            "/goog/cdp/execute", {"cmd": "Page.captureScreenshot", "params": {"captureBeyondViewport": True}}
+        )
+        path.write_bytes(base64.b64decode(data["data"]))
+
+    def prefer(self, scheme: str) -> None:
+        """Dark or light."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self._post(
+            "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}}
+        )
+
+    def close(self) -> None:
+        with contextlib.suppress(httpx.HTTPError):
+            self.client.delete(self.session)
+        self.client.close()
+        self.driver.terminate()
+        self.driver.wait(10)
+        self.driver.stdout.close()

@@ -1,0 +1,215 @@
+"""The agreement report's numbers: the worked table, degenerate tables in words, rounds, drift, other schemes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.contingency_tables import SquareTable
+from typer.testing import CliRunner
+
+from covmis_build.annotation import agreement
+from covmis_build.annotation.course import bowker, read_labels_file, stuart_maxwell
+from covmis_build.annotation.reporting import Findings, as_csv, as_json, as_latex
+from covmis_build.cli import app
+from covmis_build.errors import InputError
+
+WORKED = np.array([[52, 4, 9], [3, 31, 6], [7, 5, 27]])
+LABELS = ["favor", "against", "neither"]
+
+
+def long(table, labels, claims=12, rounds=2):
+    """A table as rows of labels, spread over claims and rounds in a fixed, mixed order."""
+    cells = np.repeat(np.arange(table.size), np.asarray(table).ravel())
+    np.random.default_rng(3).shuffle(cells)
+    rows = []
+    for at, cell in enumerate(cells):
+        where = {"claim": f"c{at % claims:02d}", "round": f"{at * rounds // len(cells) + 1:03d}"}
+        for who, code in (("a1", cell // len(labels)), ("a2", cell % len(labels))):
+            rows.append({"item": f"i{at:04d}", "annotator": who, "label": labels[code], **where})
+    return pd.DataFrame(rows)
+
+
+def test_the_worked_table_with_its_intervals():
+    found = agreement(long(WORKED, LABELS), labels=LABELS).to_dict()
+    assert found["raw_agreement"]["value"] == pytest.approx(0.7639, abs=5e-5)
+    assert found["kappa"]["value"] == pytest.approx(0.63647, abs=5e-6)
+    assert (round(found["kappa"]["low"], 3), round(found["kappa"]["high"], 3)) == (0.531, 0.742)
+    assert found["kappa"]["words"] == "moderate to substantial"
+    assert found["scott_pi"]["value"] == pytest.approx(0.63635, abs=5e-6)
+    assert found["pabak"]["value"] == pytest.approx(0.64583, abs=5e-6)
+    assert found["ac1"]["value"] == pytest.approx(0.65039, abs=5e-6)
+    assert (round(found["ac1"]["low"], 3), round(found["ac1"]["high"], 3)) == (0.545, 0.755)
+    assert found["alpha"]["nominal"]["value"] == pytest.approx(0.63761, abs=5e-6)
+    assert found["kappa"]["low_by_claims"] < found["kappa"]["value"] < found["kappa"]["high_by_claims"]
+    assert found["pairs"][0]["table"] == WORKED.tolist()
+    assert found["weighted_kappa"] is None
+    assert set(found["alpha"]) == {"nominal"}
+
+
+def test_an_order_adds_what_needs_one_and_moves_the_table():
+    order = ["favor", "neither", "against"]
+    found = agreement(long(WORKED, LABELS), labels=LABELS, order=order).to_dict()
+    assert found["kappa"]["value"] == pytest.approx(0.63647, abs=5e-6)
+    assert set(found["weighted_kappa"]) == {"linear", "quadratic"}
+    assert set(found["alpha"]) == {"nominal", "ordinal", "interval"}
+    assert found["pairs"][0]["table"] == WORKED[np.ix_([0, 2, 1], [0, 2, 1])].tolist()
+
+
+def frame(*rows):
+    return pd.DataFrame(rows, columns=["item", "annotator", "label"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([], "no labels yet"),
+        ([("1", "a1", "favor")], "agreement needs two people"),
+        ([("1", "a1", "favor"), ("2", "a2", "favor")], "nothing to compare"),
+        (
+            [("1", "a1", "favor"), ("1", "a2", "favor"), ("2", "a1", "favor"), ("2", "a2", "favor")],
+            "Everybody gave",
+        ),
+        ([("1", "a1", "favor"), ("1", "a2", "favor")], "Everybody gave"),
+        (
+            [("1", "a1", "favor"), ("2", "a1", "neither"), ("1", "a2", None), ("2", "a2", "")],
+            "needs two people",
+        ),
+    ],
+)
+def test_degenerate_tables_give_words(rows, told):
+    found = agreement(frame(*rows), labels=LABELS)
+    numbers = found.to_dict()
+    assert numbers["kappa"]["value"] is None
+    assert any(told in note for note in found.notes)
+    assert told in numbers["kappa"]["why"]
+    text = as_json(numbers)
+    assert "NaN" not in text
+    assert json.loads(text)["kappa"]["value"] is None
+
+
+def test_one_item_with_two_labels_has_no_interval():
+    found = agreement(frame(("1", "a1", "favor"), ("1", "a2", "against")), labels=LABELS).to_dict()
+    assert found["kappa"]["value"] == 0
+    assert found["kappa"]["low"] is None or found["kappa"]["low"] <= 0
+    as_json(found)
+
+
+labelled = st.integers(1, 4).flatmap(
+    lambda people: st.lists(
+        st.lists(st.sampled_from(["", "w", "x", "y", "z"]), min_size=people, max_size=people), max_size=14
+    )
+)
+
+
+@given(labelled, st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_whatever_comes_in_the_report_has_numbers_in_range_or_words(rows, ordered):
+    data = pd.DataFrame(
+        [
+            {
+                "item": str(at),
+                "annotator": f"p{who}",
+                "label": label,
+                "claim": str(at % 4),
+                "round": str(at % 2),
+                "kind": "k",
+            }
+            for at, row in enumerate(rows)
+            for who, label in enumerate(row)
+        ],
+        columns=["item", "annotator", "label", "claim", "round", "kind"],
+    )
+    scheme = ["w", "x", "y", "z"]
+    found = agreement(data, labels=scheme, order=scheme if ordered else None)
+    numbers = found.to_dict()
+    if numbers["kappa"]["value"] is None:
+        assert found.notes
+    else:
+        assert -1 <= numbers["kappa"]["value"] <= 1
+    as_json(numbers)
+    as_latex(numbers, study="a & b")
+    as_csv(Findings({**numbers}, ()))
+
+
+def test_three_people_get_fleiss_and_every_pair():
+    data = long(WORKED, LABELS)
+    third = data[data["annotator"] == "a1"].assign(annotator="a3")
+    found = agreement(pd.concat([data, third], ignore_index=True), labels=LABELS).to_dict()
+    assert found["kappa"]["name"] == "Fleiss' kappa"
+    assert [(one["first"], one["second"]) for one in found["pairs"]] == [
+        ("a1", "a2"),
+        ("a1", "a3"),
+        ("a2", "a3"),
+    ]
+    assert found["pairs"][1]["kappa"]["value"] == 1
+    assert found["scott_pi"] is None
+
+
+@given(st.lists(st.lists(st.integers(1, 30), min_size=3, max_size=3), min_size=3, max_size=3).map(np.array))
+@settings(max_examples=30, deadline=None)
+def test_bowker_and_stuart_maxwell_are_statsmodels(table):
+    theirs = SquareTable(table, shift_zeros=False)
+    assert bowker(table)["p"] == pytest.approx(theirs.symmetry().pvalue, abs=1e-9)
+    assert stuart_maxwell(table)["p"] == pytest.approx(theirs.homogeneity().pvalue, abs=1e-9)
+
+
+def test_rounds_that_differ_are_told_apart_and_small_ones_are_warned_of():
+    good = long(np.array([[60, 3], [3, 60]]), ["x", "y"]).assign(round="001")
+    bad = long(np.array([[40, 25], [25, 40]]), ["x", "y"]).assign(round="002")
+    bad["item"] = "b" + bad["item"]
+    found = agreement(pd.concat([good, bad], ignore_index=True), labels=["x", "y"])
+    assert found.to_dict()["homogeneity"]["p"] < 0.001
+    assert any("differ more than chance" in note for note in found.notes)
+    assert any("0.61 from 0.67" in note for note in found.notes)
+
+
+def test_drift_is_seen_in_the_person_who_drifts():
+    rows = []
+    for number in range(3):
+        for at in range(60):
+            truth = "x" if at % 2 else "y"
+            moved = "x" if number == 2 and at % 4 == 0 else truth
+            rows += [
+                (f"{number}-{at}", "a1", truth, f"{number}"),
+                (f"{number}-{at}", "a2", moved, f"{number}"),
+            ]
+            if at % 10 == 0:
+                rows[-1] = (f"{number}-{at}", "a2", "x" if truth == "y" else "y", f"{number}")
+    data = pd.DataFrame(rows, columns=["item", "annotator", "label", "round"])
+    found = agreement(data, labels=["x", "y"]).to_dict()["drift"]
+    assert next(one for one in found if one["annotator"] == "a2" and one["label"] == "x")["p"] < 0.05
+
+
+def test_bad_input_names_the_row():
+    with pytest.raises(InputError, match=r"row 3: unknown label 'favour'.*favor"):
+        agreement(frame(("1", "a1", "favor"), ("1", "a2", "favour")), labels=LABELS)
+    with pytest.raises(InputError, match="row 3: a1 labels the item 1 twice"):
+        agreement(frame(("1", "a1", "favor"), ("1", "a1", "favor")), labels=LABELS)
+    with pytest.raises(InputError, match="the column annotator is missing"):
+        agreement(pd.DataFrame({"item": [], "label": []}))
+
+
+def test_the_command_needs_no_study(tmp_path):
+    path = tmp_path / "labels.csv"
+    long(WORKED, LABELS).to_csv(path, index=False)
+    outputs = [tmp_path / "r.html", tmp_path / "r.tex"]
+    words = ["agreement", str(path), "--labels", "favor,against,neither"]
+    result = CliRunner().invoke(
+        app, [*words, "--json", "--html", str(outputs[0]), "--latex", str(outputs[1])]
+    )
+    assert result.exit_code == 0
+    assert round(json.loads(result.stdout)["kappa"]["value"], 5) == 0.63647
+    assert "Cohen&#39;s kappa" in outputs[0].read_text()
+    assert r"\begin{tabular}" in outputs[1].read_text()
+    shown = CliRunner().invoke(app, words)
+    assert "moderate to substantial" in shown.stdout
+    path.write_text("item,annotator,label\n1,a1,x\n1,a1,y\n")
+    failed = CliRunner().invoke(app, ["agreement", str(path)])
+    assert "labels.csv" in str(failed.exception)
+    assert "row 3" in str(failed.exception)
+    assert read_labels_file(path)["label"].tolist() == ["x", "y"]

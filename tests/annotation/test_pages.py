@@ -1,0 +1,162 @@
+"""The pages in a real browser: the offline page, the reports, and Label Studio's own labelling page."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from covmis_build.annotation import projects, record
+from tests.annotation.conftest import Person
+from tests.annotation.small import LABELS, covmis, label_both, study
+
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.timeout(240)]
+LOOK = os.environ.get("COVMIS_SCREENSHOTS")
+"""A folder: screenshots go there, to be looked at."""
+
+
+def look(browser, name: str, **size) -> None:
+    if LOOK:
+        browser.look(Path(LOOK) / f"{name}.png", **size)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    study(tmp_path, settings='show = ["card", "quoted", "date", "parent", "media"]\n')
+    text = (tmp_path / "study.toml").read_text()
+    (tmp_path / "study.toml").write_text(
+        text + '[labels]\nsub_labels = { neither = ["unrelated", "questions"] }\n'
+    )
+    covmis(tmp_path, "round", "open")
+    return tmp_path
+
+
+def test_the_offline_page_labels_saves_exports_and_comes_back(folder, browser):
+    sheets = folder / "annotation" / "rounds" / "001" / "sheets"
+    covmis(folder, "round", "push", "--channel", "html")
+    page = sheets / "a1.html"
+    browser.open(page)
+    count = browser.run("return JSON.parse(document.getElementById('data').textContent).items.length")
+    assert count == 11
+    assert browser.run("return document.title") == "Round 001, a1 · Small & <b>bold</b>"
+    assert browser.run("return document.images.length") == 0
+    browser.press("1", "c")
+    browser.press(*"why not", "Escape", "Enter")
+    browser.press("3")
+    assert browser.run("return [...document.querySelectorAll('#subs button')].map(b => b.textContent)") == [
+        "unrelated",
+        "questions",
+    ]
+    browser.run("document.querySelectorAll('#subs button')[1].click()")
+    look(browser, "offline")
+    browser.press("ArrowRight", "0", "Enter")
+    browser.open(page)
+    assert browser.run("return document.getElementById('answered').textContent") == "3 answered"
+    for _ in range(count - 3):
+        browser.press("2", "n")
+    browser.press("e")
+    exported = browser.downloads / "a1-001.json"
+    until = time.monotonic() + 20
+    while not exported.exists() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert {one for one in browser.requests() if not one.startswith(("file:", "blob:"))} == set()
+    shutil.move(exported, sheets / "a1-001.json")
+    found = covmis(folder, "round", "pull")
+    assert (found["added"], found["answers"]) == (11, 11)
+    assert covmis(folder, "round", "pull")["added"] == 0
+    labels = record.find(folder / "annotation" / "rounds").labels()
+    assert labels["status"].tolist() == ["given", "given", "skipped"] + ["given"] * 8
+    assert labels["label"].tolist() == ["favor", "neither", ""] + ["against"] * 8
+    assert labels["sub_label"].tolist()[:2] == ["", "questions"]
+    assert labels["comment"].iloc[0] == "why not"
+    assert set(labels["channel"]) == {"html"}
+    assert (labels["seconds"] >= 0).all()
+    items = json.loads(browser.run("return document.getElementById('data').textContent"))["items"]
+    assert labels["item_id"].tolist() == [item["id"] for item in items]
+
+
+def test_the_offline_page_on_a_phone_in_the_dark(folder, browser):
+    covmis(folder, "round", "push", "--channel", "html")
+    browser.prefer("dark")
+    browser.open(folder / "annotation" / "rounds" / "001" / "sheets" / "a2.html")
+    look(browser, "offline-dark-phone", width=500, height=900)
+    assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth")
+    browser.prefer("light")
+
+
+def test_an_exported_file_goes_on_in_another_browser(folder, browser):
+    covmis(folder, "round", "push", "--channel", "html")
+    browser.open(folder / "annotation" / "rounds" / "001" / "sheets" / "a2.html")
+    script = """
+    const data = JSON.parse(document.getElementById('data').textContent);
+    const row = {id: data.items[4].id, label: 'against', sub: '', comment: '<b>x</b>', seconds: 2, at: '', shown: data.items[4].shown};
+    const file = new File([JSON.stringify({format: data.format, round: data.round, annotator: data.annotator, answers: [row]})], 'a2.json');
+    const moved = new DataTransfer(); moved.items.add(file);
+    const input = document.getElementById('load'); input.files = moved.files; input.dispatchEvent(new Event('change'));
+    """
+    browser.run(script)
+    browser.wait("return document.getElementById('answered').textContent === '1 answered'")
+
+
+def test_hostile_text_is_text_in_every_report(folder, browser):
+    covmis(folder, "round", "push")
+    label_both(folder, differ=lambda item: item[-1] in "123")
+    covmis(folder, "round", "pull")
+    covmis(folder, "round", "report")
+    for name in ("001/report.html", "summary.html"):
+        browser.open(folder / "annotation" / "rounds" / name)
+        assert browser.run("return document.title").endswith("· Small & <b>bold</b>")
+        assert browser.run("return document.scripts.length + document.images.length") == 0
+        assert "<script>document.title='hacked'</script>" in browser.run("return document.body.innerText")
+        assert browser.run("return document.querySelectorAll('svg[role=img] > title').length") >= 2
+        assert {one for one in browser.requests() if not one.startswith("file:")} == set()
+        look(browser, "report")
+        look(browser, "report-phone", width=500, height=900)
+        assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth")
+    browser.prefer("dark")
+    look(browser, "report-dark")
+    browser.prefer("light")
+
+
+@pytest.mark.needs("label_studio")
+def test_label_studios_page_is_worked_with_the_keyboard(folder, browser, ls):
+    pushed = covmis(folder, "round", "push", "--channel", "label-studio")
+    project = pushed["projects"][0]["project"]
+    user = ls.users()["a1"]
+    browser.open(f"{ls.address()}/user/login")
+    browser.wait("return document.querySelector('input[name=email]')")
+    browser.run(
+        "document.querySelector('input[name=email]').value = arguments[0];"
+        "document.querySelector('input[name=password]').value = arguments[1];"
+        "document.querySelector('form').submit()",
+        user["email"],
+        user["password"],
+    )
+    browser.wait("return !location.pathname.includes('login')")
+    browser.open(f"{ls.address()}/projects/{project}/data?labeling=1")
+    browser.wait("return document.body.innerText.includes('Claim ')", 60)
+    browser.wait("return document.body.innerText.toLowerCase().includes('favor')", 60)
+    for name in ("quoted post", "date"):
+        browser.wait(f"return document.body.innerText.toLowerCase().includes('{name}')")
+    assert browser.run("return document.title") != "hacked"
+    look(browser, "label-studio")
+    person = Person(ls, "a1")
+    deadline = time.monotonic() + 60
+    while not any(task["annotations"] for task in person.tasks(project).values()):
+        assert time.monotonic() < deadline, "no label arrived"
+        browser.press("2")
+        time.sleep(0.5)
+        browser.press("Control+Enter")
+        time.sleep(1.0)
+    look(browser, "label-studio-next")
+    outside = {one for one in browser.requests() if not one.startswith((ls.address(), "data:", "blob:"))}
+    assert outside == set()
+    found = covmis(folder, "round", "pull")
+    assert found["added"] >= 1
+    labels = record.find(folder / "annotation" / "rounds").labels()
+    assert set(labels["label"]) == {LABELS[1]}
+    assert projects.known_projects(record.find(folder / "annotation" / "rounds"))["a1"]["project"] == project

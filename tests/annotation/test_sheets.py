@@ -1,0 +1,162 @@
+"""Sheets: safe in spreadsheets, and checked row by row on return."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covmis_build.annotation.answers import Answer, append, checked, no_labels, present
+from covmis_build.annotation.rounds import open_round
+from covmis_build.annotation.sheets import read_sheet, sheet
+from covmis_build.errors import InputError
+from covmis_build.options import Annotation, Labels
+from tests.annotation.small import rows_of, sampled, write_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCHEME = Labels()
+
+
+def frozen(**options) -> pd.DataFrame:
+    tables = sampled()
+    return open_round(
+        **tables, opened=[], options=Annotation(claims_per_round=2, **options), labels=SCHEME, seed=7
+    )
+
+
+@pytest.fixture
+def path(tmp_path):
+    made = tmp_path / "a1.csv"
+    made.write_bytes(sheet(frozen(), frozen()["item_id"].tolist(), SCHEME))
+    return made
+
+
+def read(path, scheme=SCHEME):
+    return read_sheet(path, "a1", frozen(), scheme)
+
+
+def test_no_cell_is_a_formula_and_every_text_comes_back(path):
+    for row in csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")):
+        assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row)
+    rows = rows_of(path)
+    for row in rows:
+        row["label"] = "favor"
+    write_rows(path, rows)
+    answers, problems = read(path)
+    assert len(answers) == 12
+    assert problems == []
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-8", "utf-16"])
+def test_other_programs_save_otherwise(path, separator, encoding):
+    rows = rows_of(path)
+    rows[3]["label"] = "Against"
+    rows[3]["comment"] = 'naïve; "quoted", 日本'
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, list(rows[0]), delimiter=separator)
+    writer.writeheader()
+    writer.writerows(rows)
+    path.write_bytes(out.getvalue().replace("\n\n", "\r\n\r\n").encode(encoding))
+    answers, problems = read(path)
+    assert problems == []
+    assert [(one.item_id, one.label, one.comment) for one in answers] == [
+        (rows[3]["item_id"], "against", 'naïve; "quoted", 日本')
+    ]
+
+
+def test_one_column_sorted_apart_is_refused_row_by_row(path):
+    rows = rows_of(path)
+    posts = sorted(row["post"] for row in rows)
+    for row, post in zip(rows, posts, strict=True):
+        row["label"], row["post"] = "favor", post
+    write_rows(path, rows)
+    _, problems = read(path)
+    assert problems
+    assert all("the post is not the one of" in str(one) and "sorted apart" in str(one) for one in problems)
+
+
+def test_what_is_wrong_is_said_with_its_row(path):
+    rows = rows_of(path)
+    rows[0]["label"] = "favour"
+    rows[1]["label"] = "skip"
+    rows[2] = {**rows[2], "label": "favor"}
+    rows.append({**rows[2], "label": "against"})
+    rows.append({**rows[3], "item_id": "other|x:1", "label": "favor"})
+    write_rows(path, rows)
+    answers, problems = read(path)
+    told = [str(one) for one in problems]
+    assert told[0] == "a1.csv, row 2: unknown label 'favour'. Write favor, against, neither, or skip"
+    assert "row 14: a second answer" in told[1]
+    assert "row 15: the item other|x:1 is not in this round" in told[2]
+    assert [one.status for one in answers] == ["invalid", "skipped", "invalid"]
+
+
+def test_files_that_are_no_sheets_are_refused(path):
+    for content, message in [
+        (b"\xff\xfe\x00\xd8", "is not UTF-8"),
+        (b"item_id,claim\n", "the column post is missing"),
+        ("é".encode("latin-1") + b",x\n", "not UTF-8"),
+        (b'item_id,claim,post,label,comment\n"1', "is not CSV"),
+        (b"item_id,claim,post,label,comment\n1,2,3,4,5,6\n", "row 2"),
+    ]:
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=message):
+            read(path)
+
+
+def test_annotators_never_see_kind_probability_or_automatic_label(path):
+    text = path.read_bytes().decode("utf-8-sig")
+    for word in ("keywords", "fact_check_url", "poisson"):
+        assert word not in text
+
+
+def test_show_decides_what_stands_beside():
+    everything = frozen(show=("card", "quoted", "date", "parent", "media"))
+    assert (everything["parent"] == "the parent").all()
+    nothing = frozen(show=())
+    assert all(len(nothing[name].iloc[0]) == 0 for name in ("cards", "media", "quoted", "parent"))
+    assert set(everything["shown"]).isdisjoint(nothing["shown"])
+
+
+def test_sub_labels_belong_to_their_label():
+    scheme = Labels(sub_labels={"neither": ("unrelated", "questions")})
+    good = checked(Answer("i", "a1", "neither", "csv", sub_label="Questions"), scheme)
+    assert (good.label, good.sub_label) == ("neither", "questions")
+    bad = checked(Answer("i", "a1", "favor", "csv", sub_label="questions"), scheme)
+    assert (bad.status, bad.reason) == ("invalid", "'questions' is not a sub-label of favor")
+
+
+answers = st.lists(
+    st.builds(
+        Answer,
+        item_id=st.sampled_from(["i1", "i2", "i3"]),
+        annotator=st.sampled_from(["a1", "a2"]),
+        label=st.sampled_from(["favor", "against"]),
+        channel=st.sampled_from(["csv", "html", "label-studio"]),
+        comment=st.sampled_from(["", "c"]),
+    ),
+    max_size=20,
+)
+
+
+@given(answers, answers)
+@settings(max_examples=60, deadline=None)
+def test_the_record_only_grows_and_the_same_pull_adds_nothing(first, second):
+    about = {"number": "001", "guideline": "g", "now": "2026-01-01T00:00:00Z"}
+    one = append(no_labels(), first, **about)
+    two = append(one, second, **about)
+    assert two["label_id"].tolist()[: len(one)] == one["label_id"].tolist()
+    assert len(two) >= len(one)
+    last = {(a.item_id, a.annotator, a.channel): a for a in [*first, *second]}
+    assert len(append(two, last.values(), **about)) == len(two)
+    assert not two["label_id"].duplicated().any()
+    assert not present(two).duplicated(["item_id", "annotator", "phase"]).any()
+    said = {(row.item_id, row.annotator): row.label for row in present(two).itertuples()}
+    assert set(said) == {(a.item_id, a.annotator) for a in [*first, *second]}

@@ -1,0 +1,151 @@
+"""Coefficients of agreement against the worked table, statsmodels, scikit-learn and slow definitions."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
+
+from covmis_build.stats import coefficients as c
+
+WORKED = np.array([[52, 4, 9], [3, 31, 6], [7, 5, 27]])
+
+
+def codes_of(table):
+    cells = np.repeat(np.arange(table.size), table.ravel())
+    return np.stack([cells // len(table), cells % len(table)], axis=1)
+
+
+def test_the_worked_table():
+    counts = c.label_counts(codes_of(WORKED), 3)
+    sums = c.agreement_sums(counts).sum(0)
+    assert c.observed(WORKED) == pytest.approx(0.7639, abs=5e-5)
+    assert c.cohen_kappa(WORKED) == pytest.approx(0.63647, abs=5e-6)
+    assert c.scott_pi(WORKED) == pytest.approx(0.63635, abs=5e-6)
+    assert c.pabak(sums) == pytest.approx(0.64583, abs=5e-6)
+    assert c.gwet_ac1(sums) == pytest.approx(0.65039, abs=5e-6)
+    assert c.krippendorff_alpha(c.coincidences(counts).sum(0)) == pytest.approx(0.63761, abs=5e-6)
+    assert c.gwet_standard_error(counts) == pytest.approx(0.053074, abs=5e-7)
+
+
+tables = (
+    st.integers(2, 5)
+    .flatmap(
+        lambda size: st.lists(
+            st.lists(st.integers(0, 30), min_size=size, max_size=size), min_size=size, max_size=size
+        )
+    )
+    .map(np.array)
+)
+judged = st.integers(2, 4).flatmap(
+    lambda classes: st.tuples(
+        st.just(classes),
+        st.lists(st.lists(st.integers(-1, classes - 1), min_size=3, max_size=3), min_size=1, max_size=25).map(
+            np.array
+        ),
+    )
+)
+
+
+@given(tables)
+@settings(max_examples=60, deadline=None)
+def test_cohen_is_statsmodels_and_scikit_learns(table):
+    expected = table.sum(1) @ table.sum(0)
+    value = c.cohen_kappa(table)
+    if table.sum() == 0 or expected == table.sum() ** 2:
+        assert np.isnan(value)
+        return
+    codes = codes_of(table)
+    assert value == pytest.approx(cohen_kappa_score(*codes.T, labels=range(len(table))), abs=1e-10)
+    for weights in ("linear", "quadratic"):
+        other = cohen_kappa_score(*codes.T, labels=range(len(table)), weights=weights)
+        assert c.cohen_kappa(table, weights) == pytest.approx(other, abs=1e-10)
+    with np.errstate(all="ignore"):
+        theirs = cohens_kappa(table)
+    assert value == pytest.approx(theirs.kappa, abs=1e-10)
+    assert c.kappa_max(table) == pytest.approx(theirs.kappa_max, abs=1e-10)
+    assert c.kappa_standard_error(table) == pytest.approx(np.sqrt(max(theirs.var_kappa, 0)), abs=1e-7)
+
+
+@given(tables)
+@settings(max_examples=40, deadline=None)
+def test_scott_is_the_fleiss_of_two_people(table):
+    counts = c.label_counts(codes_of(table), len(table))
+    fleiss = c.fleiss_kappa(c.agreement_sums(counts).sum(0))
+    assert c.scott_pi(table) == pytest.approx(fleiss, abs=1e-10, nan_ok=True)
+    if not np.isnan(fleiss):
+        assert fleiss == pytest.approx(fleiss_kappa(counts), abs=1e-10)
+
+
+def slow_alpha(codes, distance):
+    """Krippendorff's alpha by pairs of values, as he defines it."""
+    units = [[v for v in row if v >= 0] for row in codes]
+    units = [unit for unit in units if len(unit) > 1]
+    values = [v for unit in units for v in unit]
+    if not values:
+        return float("nan")
+    counts = {v: values.count(v) for v in set(values)}
+
+    def apart(a, b):
+        if distance == "nominal":
+            return float(a != b)
+        if distance == "interval":
+            return float((a - b) ** 2)
+        low, high = min(a, b), max(a, b)
+        between = sum(counts.get(g, 0) for g in range(low, high + 1))
+        return float((between - (counts[low] + counts[high]) / 2) ** 2)
+
+    seen = sum(apart(a, b) / (len(unit) - 1) for unit in units for a, b in itertools.permutations(unit, 2))
+    expected = sum(apart(a, b) for a, b in itertools.permutations(values, 2))
+    return 1 - (len(values) - 1) * seen / expected if expected else float("nan")
+
+
+@given(judged, st.sampled_from(["nominal", "ordinal", "interval"]))
+@settings(max_examples=80, deadline=None)
+def test_alpha_with_missing_labels_is_its_definition(case, distance):
+    classes, codes = case
+    value = c.krippendorff_alpha(c.coincidences(c.label_counts(codes, classes)).sum(0), distance)
+    assert value == pytest.approx(slow_alpha(codes, distance), abs=1e-9, nan_ok=True)
+
+
+@given(judged)
+@settings(max_examples=60, deadline=None)
+def test_ac1_is_its_definition(case):
+    classes, codes = case
+    rows = [[v for v in row if v >= 0] for row in codes]
+    pairs = [np.mean([a == b for a, b in itertools.permutations(row, 2)]) for row in rows if len(row) > 1]
+    shares = [
+        np.mean([np.mean([v == k for v in row]) for row in rows if row] or [np.nan]) for k in range(classes)
+    ]
+    expected = sum(p * (1 - p) for p in shares) / (classes - 1)
+    slow = (np.mean(pairs) - expected) / (1 - expected) if pairs and expected < 1 - 1e-12 else float("nan")
+    value = c.gwet_ac1(c.agreement_sums(c.label_counts(codes, classes)).sum(0))
+    assert value == pytest.approx(slow, abs=1e-9, nan_ok=True)
+
+
+@given(tables)
+@settings(max_examples=40, deadline=None)
+def test_class_by_class(table):
+    together = c.class_tables(table)
+    assert (together.sum((1, 2)) == table.sum()).all()
+    for at, two in enumerate(together):
+        assert two[0, 0] == table[at, at]
+        shares = (table.sum(1)[at] - table.sum(0)[at]) / table.sum() if table.sum() else np.nan
+        assert c.bias_index(two) == pytest.approx(shares, abs=1e-12, nan_ok=True)
+
+
+def test_stacks_are_what_their_tables_are():
+    stack = np.stack([WORKED, WORKED.T, 2 * WORKED])
+    for formula in (c.cohen_kappa, c.scott_pi, c.kappa_max, c.observed, c.krippendorff_alpha):
+        assert formula(stack) == pytest.approx([float(formula(table)) for table in stack])
+
+
+def test_three_orders_of_distance_on_two_classes_are_one():
+    table = c.coincidences(c.label_counts(codes_of(WORKED[:2, :2]), 2)).sum(0)
+    values = {round(float(c.krippendorff_alpha(table, d)), 12) for d in ("nominal", "ordinal", "interval")}
+    assert len(values) == 1
