@@ -141,7 +141,8 @@ class Forget:
 def _host(payload: Any) -> str:
     """The server that a page of Mastodon's was asked from."""
     stamp = payload.get("__covmis") if isinstance(payload, dict) else None
-    address = str(stamp.get("url", "")) if isinstance(stamp, dict) else ""
+    asked = isinstance(stamp, dict) and stamp.get("source") == "mastodon"
+    address = str(stamp.get("url", "")) if asked and stamp else ""
     return address.split("/")[2].lower() if address.count("/") > 2 else ""
 
 
@@ -193,12 +194,19 @@ def _authors(value: dict[str, Any], host: str) -> set[str]:
     if isinstance(value.get("uri"), str) and value["uri"].startswith("at://did:"):
         found.add("author:bsky:" + value["uri"].removeprefix("at://").split("/")[0])
     if isinstance(account, dict):
-        found |= _mastodon_names(account, host)
+        found |= _mastodon_names(account, value, host)
     return found
 
 
-def _mastodon_names(account: dict[str, Any], host: str) -> set[str]:
-    """An account by its number here and by its name at home."""
-    home = str(account.get("url") or "").split("/")[2:3] or [host]
-    name = str(account.get("acct") or account.get("username") or "").partition("@")[0]
-    return {f"author:masto:{host}/{account.get('id')}", f"author:masto:{home[0].lower()}/{name}"}
+def _mastodon_names(account: dict[str, Any], post: dict[str, Any], host: str) -> set[str]:
+    """An account by its number on the server that was asked, and by its name on its own."""
+    name, _, at = str(account.get("acct") or account.get("username") or "").partition("@")
+    homes = {_server(account.get("url")), at, _server(post.get("uri")), _server(post.get("url")), host} - {""}
+    return {f"author:masto:{home.lower()}/{name}" for home in homes} | {
+        f"author:masto:{host}/{account.get('id')}"
+    }
+
+
+def _server(address: Any) -> str:
+    parts = str(address or "").split("/")
+    return parts[2] if len(parts) > 2 and parts[0].startswith("http") else ""

@@ -57,7 +57,7 @@ class Bluesky(Loopback):
         self.corpus, self.ceiling, self.honest = corpus, ceiling, honest
         self.expire_at, self.sessions, self.searches = set(expire_at), 0, 0
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: Request) -> Answer:  # noqa: PLR0911 - one return an answer
         method = request.path.removeprefix("/xrpc/")
         if method == "com.atproto.server.createSession":
             asked = json.loads(request.body)

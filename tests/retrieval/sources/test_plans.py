@@ -27,7 +27,9 @@ def the_job(since: int, until: int) -> Job:
     return Job("x", "q", "c", "keywords", "mast", "mast", day(since), day(until), "all")
 
 
-windows = st.tuples(st.integers(0, 20), st.integers(1, 10)).map(lambda pair: the_job(pair[0], pair[0] + pair[1]))
+windows = st.tuples(st.integers(0, 20), st.integers(1, 10)).map(
+    lambda pair: the_job(pair[0], pair[0] + pair[1])
+)
 
 
 @given(windows, st.lists(windows, max_size=4))
@@ -36,13 +38,7 @@ def test_what_is_planned_covers_the_rest_once(wanted, finished):
     planned = plans.plan([wanted], begun, [])
 
     def days(jobs):
-        found = [
-            one
-            for job in jobs
-            for one in map(day, range(40))
-            if job.since <= one < job.until
-        ]  # fmt: skip
-        return found
+        return [one for job in jobs for one in map(day, range(40)) if job.since <= one < job.until]
 
     assert sorted(days(planned)) == sorted(set(days([wanted])) - set(days(finished)))
 
