@@ -222,13 +222,16 @@ def _sentences(
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} logit intervals from the "
         "linearised variance of the design; totals are Horvitz-Thompson estimates."
     )
-    meant = {"messages": "distinct messages", "posts": "posts, near-copies counted with their message"}
+    meant = {
+        "messages": "distinct messages found",
+        "posts": "posts found (near-copies counted with their message)",
+    }
     for estimand in ESTIMANDS:
         pool = shares[(shares["scope"] == "pool") & (shares["estimand"] == estimand)]
         parts = (
             f"{one.label} {one.share:.1%} ({one.low:.1%} to {one.high:.1%})" for one in pool.itertuples()
         )
-        yield f"Of all {meant[estimand]} found, estimated shares are: {', '.join(parts)}."
+        yield f"Of all {meant[estimand]}, estimated shares are: {', '.join(parts)}."
     yield (
         "These shares describe the posts that the queries found and the cleaning kept, among the claims of this "
         "study; they are not shares of public opinion."
