@@ -170,6 +170,26 @@ def test_the_variance_of_a_weighted_share_is_the_closed_one() -> None:
     assert table["weighted_high"].item() == pytest.approx(high, abs=1e-6)
 
 
+def test_the_variance_of_a_balanced_share_is_that_of_the_claims_means() -> None:
+    """Every claim's Hájek mean with its own variance; the balanced share is their plain mean."""
+    rng = np.random.default_rng(9)
+    gold, systems = example(240)
+    p, claims = rng.uniform(0.2, 1, 240), np.arange(240) % 6
+    right, w = (systems["s2"] == gold).astype(float), 1 / p
+    means, variances = [], []
+    for claim in range(6):
+        of = claims == claim
+        m = np.average(right[of], weights=w[of])
+        means.append(m)
+        variances.append(((1 - p[of]) * (w[of] * (right[of] - m)) ** 2).sum() / w[of].sum() ** 2)
+    options = {"labels": LABELS, "measures": ["accuracy"], "replicates": 0}
+    table = score(gold, {"s": systems["s2"]}, probabilities=p, clusters=claims, **options)
+    assert table["balanced"].item() == pytest.approx(np.mean(means))
+    low, high = interval(float(np.mean(means)), np.sqrt(np.sum(variances)) / 6, (0.0, 1.0), 0.95, 100.0)
+    assert table["balanced_low"].item() == pytest.approx(low, abs=1e-6)
+    assert table["balanced_high"].item() == pytest.approx(high, abs=1e-6)
+
+
 @given(
     st.floats(-0.999, 3, allow_nan=False),
     st.floats(0, 2),
