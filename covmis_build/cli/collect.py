@@ -226,10 +226,13 @@ class _Task:
         now = dt.datetime.now(dt.UTC)
         settings = self.study.retrieval
         since, until = plans.windows(settings.since, settings.until, now)
-        if mode == "recent":
-            since = max(
-                since, (now - dt.timedelta(days=7) + dt.timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:00Z")
+        if mode == "recent" and until < since_recent(now):
+            raise InputError(
+                f"--recent finds the last seven days, and the study ends with {settings.until}",
+                remedy="Leave --recent out to search the full archive",
             )
+        if mode == "recent":
+            since = max(since, since_recent(now))
         wanted = plans.jobs_of(
             self._queries(), self.platform.name, limit=limit, since=since, until=until, mode=mode
         )
@@ -321,6 +324,11 @@ class _Task:
         )
         for one in (*found.not_accepted, *([found.stopped] if found.stopped else [])):
             warn(one)
+
+
+def since_recent(now: dt.datetime) -> str:
+    """How far back X's recent search goes."""
+    return (now - dt.timedelta(days=7) + dt.timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:00Z")
 
 
 def archive_of(study: Study) -> Path:

@@ -218,17 +218,38 @@ def _next(study: Study, states: dict[str, bool], rounds: list[dict[str, Any]]) -
 
 
 def _notes(study: Study) -> list[str]:
-    """What deserves attention: frozen items that the present build would not contain."""
+    """What deserves attention: queries not collected yet, frozen items that the present build would not contain."""
     from covmis_build.annotation.rounds import frozen_items
     from covmis_build.flow import missing_from_build
 
+    found = _uncollected(study)
     lost = missing_from_build(study, frozen_items(study.rounds))
-    if not lost:
+    if lost:
+        shown = ", ".join(lost[:5]) + (", …" if len(lost) > 5 else "")
+        found.append(
+            f"{len(lost)} frozen items stay in the study although the present settings would not find them: {shown}"
+        )
+    return found
+
+
+def _uncollected(study: Study) -> list[str]:
+    """For each platform that posts were collected from, the queries that are new or changed since."""
+    from covmis_build.cli.collect import archive_of
+    from covmis_build.retrieval.plans import uncollected
+
+    if not study.table("queries").exists():
         return []
-    shown = ", ".join(lost[:5]) + (", …" if len(lost) > 5 else "")
-    return [
-        f"{len(lost)} frozen items stay in the study although the present settings would not find them: {shown}"
-    ]
+    queries = storage.read_table(study.table("queries"), "queries")
+    found = []
+    for plan in sorted((study.folder / "data" / "collect").glob("*/plan.json")):
+        platform = plan.parent.name
+        missing = uncollected(archive_of(study) / platform, queries)
+        if missing:
+            found.append(
+                f"{len(missing)} queries have not been collected to the end from {platform} since they were last "
+                f"changed: `covmis collect {platform}`"
+            )
+    return found
 
 
 def _flow_page(study: Study, steps: list[Step], rounds: list[dict[str, Any]]) -> str:

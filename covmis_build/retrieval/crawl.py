@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 PATIENCE = 1000
 """Empty pages in a row after which a search is given up: an empty page is not the end, but there must be one."""
 
+OFTEN = 20
+"""Pages after which a long search says where it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -156,7 +159,7 @@ def crawl(jobs: Sequence[Job], folder: Path, how: Crawl, progress: Progress) -> 
             done.stopped = reason if done.fault else ""
         else:
             done.finished += 1
-            how.notice(_line(job, done, done.spent.posts - before, how, len(jobs) - number - 1))
+            how.notice(_line(job, done.spent.posts - before, how, len(jobs) - number - 1))
     progress(how.platform.name, len(jobs), len(jobs))
     return done
 
@@ -206,6 +209,8 @@ def _one(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, done: Crawl
         if not following:
             return True
         visited.add(following)
+        if number % OFTEN == 0:
+            how.notice(f"{job.query_id}: page {number:,}, down to {reached or 'no post yet'}{_money(how)}")
         cursor, number = following, number + 1
 
 
@@ -223,9 +228,12 @@ def _gap(job: Job, last: pages.Stamp | None, reason: str, *, until: str = "") ->
     return Gap(job.query_id, job.claim_id, job.search, job.since, reached or job.until, reason)
 
 
-def _line(job: Job, done: Crawled, found: int, how: Crawl, remaining: int) -> str:
-    money = "" if how.prices.free else f"; spent ${done.spent.dollars:,.2f} of {how.budget}"
-    return f"{job.query_id} ({job.kind}): {found:,} posts{money}; {remaining:,} searches remain"
+def _line(job: Job, found: int, how: Crawl, remaining: int) -> str:
+    return f"{job.query_id} ({job.kind}): {found:,} posts{_money(how)}; {remaining:,} searches remain"
+
+
+def _money(how: Crawl) -> str:
+    return "" if how.prices.free else f"; spent ${how.spent.dollars:,.2f} of {how.budget}"
 
 
 def _sentence(platform: str, fault: Fault) -> str:

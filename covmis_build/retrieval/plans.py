@@ -71,7 +71,11 @@ def jobs_of(
         base = Job(
             source, row["query_id"], row["claim_id"], row["kind"], row["expression"], "", since, until, mode
         )
-        made = [replace(base, search=one) for one in expression.render(source, limit)]  # type: ignore[arg-type]
+        try:
+            searches = expression.render(source, limit)  # type: ignore[arg-type]
+        except InputError as error:
+            raise InputError(f"query {row['query_id']}: {error}") from error
+        made = [replace(base, search=one) for one in searches]
         node = expression.node
         if source == "x" and isinstance(node, Address) and node.key.startswith("x.com/status/"):
             native = node.key.rpartition("/")[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import logging
@@ -156,6 +157,11 @@ def test_what_was_collected_is_matched_by_the_study(study, on_x):
     queries = read_table(opened.table("queries"), "queries")
     assert uncollected(study / "data/archive/x", queries) == []
     assert len(known(study / "data/archive/x")) == 6
+    assert "not been collected" not in covmis(study, "status")
+    with (study / "queries/claims.csv").open("a") as file:
+        file.write("c3,Posts.,en,post,,,\n")
+    run(opened, ["queries"])
+    assert "1 queries have not been collected to the end from x" in covmis(study, "status")
     queries.loc[0, "expression"] = "changed"
     assert uncollected(study / "data/archive/x", queries) == [queries.loc[0, "query_id"]]
 
@@ -249,11 +255,13 @@ def test_the_token_is_found_nowhere(study, on_x, caplog, tmp_path):
         ]
     )
     arguments = []
-    on_x.before = lambda number: arguments.extend(
-        (one / "cmdline").read_bytes()
-        for one in Path("/proc").iterdir()
-        if one.name.isdigit() and (one / "cmdline").exists()
-    )
+
+    def look(number):
+        for one in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):  # processes of other tests come and go
+                arguments.append((one / "cmdline").read_bytes() if one.name.isdigit() else b"")
+
+    on_x.before = look
     crash = "import sys,time,logging;logging.basicConfig(level=0);time.sleep=lambda s:None;"
     runs = [
         crash + "from covmis_build.cli import main;main()",

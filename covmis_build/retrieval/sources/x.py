@@ -111,7 +111,7 @@ def searcher(session: Session) -> Callable[[Job, str, int], Page]:
         params = {
             "query": job.search,
             "max_results": most,
-            "start_time": job.since or (BEGINNING if job.mode == "all" else None),
+            "start_time": max(job.since, BEGINNING),
             "end_time": at.get("until") or job.until or None,
             "next_token": at.get("token"),
             "sort_order": "recency",
@@ -171,7 +171,7 @@ def count(session: Session, job: Job, ask: Callable[[Callable[[], dict[str, Any]
     params: dict[str, Any] = {
         "query": job.search,
         "granularity": "day",
-        "start_time": job.since or (BEGINNING if job.mode == "all" else None),
+        "start_time": max(job.since, BEGINNING),
         "end_time": job.until or None,
     }
     while True:
