@@ -152,7 +152,7 @@ def coefficients(judged: Judgements, *, ordered: bool, seed: int = 0) -> tuple[d
         made = {"name": name, "value": value, "low": None, "high": None} | more
         return made | {
             "low_by_claims": low, "high_by_claims": high, "why": why if value is None else "",
-            "words": words(made["low"], made["high"]) or words(low, high),
+            "words": words(low, high) or words(made["low"], made["high"]),
         }  # fmt: skip
 
     fleiss = one("Fleiss' kappa", sums, c.fleiss_kappa)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from covmis_build.annotation.reporting import between, coefficient_rows
+from covmis_build.annotation.reporting import best_interval, between, coefficient_rows
 from covmis_build.report import figures
 from covmis_build.report.page import UNDEFINED, Section, page, render, table_html
 
@@ -48,17 +48,18 @@ def _value(one: dict[str, Any] | None, digits: int = 2) -> str:
 
 def _tiles(numbers: dict[str, Any]) -> list[tuple[str, str, str]]:
     kappa = numbers["kappa"]
-    interval = between(kappa["low"], kappa["high"], 2) or between(
-        kappa["low_by_claims"], kappa["high_by_claims"], 2
-    )
-    small = f"95% interval {interval}" + (f": {kappa['words']}" if kappa["words"] else "") if interval else ""
-    raw = numbers["raw_agreement"]
+    small = f"95% interval {_interval(kappa)}" + (f": {kappa['words']}" if kappa["words"] else "")
     return [
-        (kappa["name"], _value(kappa), small or kappa["why"]),
-        ("Raw agreement", _value(raw), between(raw["low"], raw["high"], 2)),
-        ("Krippendorff's α", _value(numbers["alpha"]["nominal"]), "nominal"),
-        ("Gwet's AC1", _value(numbers["ac1"]), between(numbers["ac1"]["low"], numbers["ac1"]["high"], 2)),
+        (kappa["name"], _value(kappa), small if _interval(kappa) else kappa["why"]),
+        ("Raw agreement", _value(numbers["raw_agreement"]), _interval(numbers["raw_agreement"])),
+        ("Krippendorff's α", _value(numbers["alpha"]["nominal"]), _interval(numbers["alpha"]["nominal"])),
+        ("Gwet's AC1", _value(numbers["ac1"]), _interval(numbers["ac1"])),
     ]
+
+
+def _interval(one: dict[str, Any]) -> str:
+    """The interval to read first: over claims, if there are enough of them."""
+    return between(*best_interval(one), 2)
 
 
 def _frame(rows: Sequence[dict[str, Any]], names: dict[str, str]) -> Markup:
@@ -78,18 +79,14 @@ def _coefficients(numbers: dict[str, Any]) -> Section:
         }
         for one in coefficient_rows(numbers)
     ]
-    drawn = [
-        (one["name"], one["value"], one["low"] if one["low"] is not None else one["low_by_claims"],
-         one["high"] if one["high"] is not None else one["high_by_claims"])
-        for one in coefficient_rows(numbers)
-    ]  # fmt: skip
+    drawn = [(one["name"], one["value"], *best_interval(one)) for one in coefficient_rows(numbers)]
     shown = [row for row in drawn if row[1] is not None]
     names = {
         "name": "Coefficient", "value": "Value", "items": "95% interval over items",
         "claims": "95% interval over claims", "words": "In Landis and Koch's words",
     }  # fmt: skip
     limit = numbers["kappa_max"]
-    prose = " ".join(numbers["notes"])
+    prose = "\n\n".join(numbers["notes"])
     if limit is not None:
         prose += f"\n\nThe greatest kappa that these people's use of the labels allows is {limit:.3f}."
     return Section(
@@ -100,7 +97,7 @@ def _coefficients(numbers: dict[str, Any]) -> Section:
             figures.forest(
                 shown,
                 alt="; ".join(f"{name} {value:.3f}" for name, value, *_ in shown),
-                unit="coefficient, with its 95% interval",
+                unit="coefficient, with its 95% interval (over claims where there are enough)",
             )
         ]
         if shown
@@ -239,7 +236,7 @@ def _audit(numbers: dict[str, Any]) -> list[Section]:
     found = numbers.get("audit")
     if not found:
         return []
-    told = f"{found['items']} posts with an automatic label were shown to people, who could not tell. " + (
+    told = f"Posts with an automatic label that were shown to people, who could not tell: {found['items']}. " + (
         f"{found['contradict']} of their {found['labels']} labels contradict the rule: an error rate of "
         f"{100 * found['error_rate']:.1f}% (95% interval {100 * found['low']:.1f}% to {100 * found['high']:.1f}%)."
         if found["labels"]
@@ -251,5 +248,5 @@ def _audit(numbers: dict[str, Any]) -> list[Section]:
 def _disagreements(found: Findings) -> Section:
     made = Markup(render("disagreements.html", rows=found.disagreements))  # noqa: S704 - the template escapes
     count = len(found.disagreements)
-    prose = f"{count} posts, each with everybody's label and comment." if count else "There is none."
+    prose = f"Posts: {count}. Each with everybody's label and comment." if count else "There is none."
     return Section("Every disagreement", prose=prose, body=made)

@@ -103,16 +103,16 @@ def scope_notes(scope: dict[str, Any]) -> list[str]:
     if scope["pilot"]:
         told.append("This is a pilot round: it counts neither for gold nor for the study's kappa.")
     for count, what in (
-        (scope["incomplete_items"], "items have not been labelled by everybody they were given to"),
-        (scope["skipped"], "answers are skipped items"),
-        (scope["invalid"], "answers could not be used"),
+        (scope["incomplete_items"], "Items not yet labelled by everybody they were given to"),
+        (scope["skipped"], "Answers that skip their item"),
+        (scope["invalid"], "Answers that could not be used"),
         (
             scope["labels_of_another_text"],
-            "labels were given to another text than the frozen one and are not used",
+            "Labels given to another text than the frozen one, and therefore not used",
         ),
     ):
         if count:
-            told.append(f"{count} {what}.")
+            told.append(f"{what}: {count}.")
     return told
 
 
@@ -222,3 +222,10 @@ def as_latex(numbers: dict[str, Any], *, study: str) -> str:
 def between(low: float | None, high: float | None, digits: int = 3) -> str:
     """An interval as readers see it, empty if there is none."""
     return "" if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def best_interval(one: dict[str, Any]) -> tuple[float | None, float | None]:
+    """The interval over claims, if there is one: posts about one claim are not independent of one another."""
+    if one["low_by_claims"] is not None:
+        return one["low_by_claims"], one["high_by_claims"]
+    return one["low"], one["high"]

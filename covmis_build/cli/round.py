@@ -421,13 +421,11 @@ def _complain(problems: Sequence[Problem]) -> None:
 
 
 def _sentence(kappa: dict[str, Any]) -> str:
-    from covmis_build.annotation.reporting import between
+    from covmis_build.annotation.reporting import best_interval, between
 
     if kappa["value"] is None:
         return kappa["why"] or "no kappa"
-    interval = between(kappa["low"], kappa["high"], 2) or between(
-        kappa["low_by_claims"], kappa["high_by_claims"], 2
-    )
+    interval = between(*best_interval(kappa), 2)
     return f"{kappa['name']} {kappa['value']:.2f}" + (
         f" (95% interval {interval}: {kappa['words']})" if interval else ""
     )
