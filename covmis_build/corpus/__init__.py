@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from covmis_build.corpus.convert import read_corpus, write_corpus
+    from covmis_build.corpus.publish import write_release
     from covmis_build.corpus.release import make_corpus, mask_mentions
 
-__all__ = ["make_corpus", "mask_mentions", "read_corpus", "write_corpus"]
+__all__ = ["make_corpus", "mask_mentions", "read_corpus", "write_corpus", "write_release"]
 
 _HOMES = {
     "make_corpus": "release", "mask_mentions": "release", "read_corpus": "convert", "write_corpus": "convert",
+    "write_release": "publish",
 }  # fmt: skip
 
 

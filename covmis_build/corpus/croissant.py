@@ -59,6 +59,10 @@ ENCODINGS = {
     "corpus.parquet": "application/x-parquet",
 }
 TYPES = {"string": "sc:Text", "double": "sc:Float", "int64": "sc:Integer"}
+HUB_LICENCES = frozenset(
+    "apache-2.0 mit cc0-1.0 cc-by-4.0 cc-by-sa-4.0 cc-by-nc-4.0 cc-by-nc-sa-4.0 cc-by-nd-4.0 odc-by odbl".split()  # noqa: SIM905
+)
+"""Licences that Hugging Face knows by these words; any other is `other` with its name."""
 NO_LICENCE = "No licence has been stated"
 
 
@@ -126,6 +130,15 @@ def _records(*, text: bool) -> dict[str, Any]:
     }
 
 
+def _hub_licence(licence: str) -> dict[str, str]:
+    word = "-".join(licence.casefold().split())
+    return (
+        {"license": word}
+        if word in HUB_LICENCES
+        else {"license": "other", "license_name": licence or NO_LICENCE}
+    )
+
+
 def hugging_face_header(facts: Facts, numbers: Statistics) -> str:
     """The YAML header of a Hugging Face card; every value is JSON, which is YAML."""
     size = next(
@@ -138,8 +151,7 @@ def hugging_face_header(facts: Facts, numbers: Statistics) -> str:
     )
     header = {
         "pretty_name": facts.title,
-        "license": "other",
-        "license_name": facts.release.licence or NO_LICENCE,
+        **_hub_licence(facts.release.licence),
         "language": list(facts.cleaning.languages),
         "task_categories": ["text-classification"],
         "tags": ["stance-detection", "misinformation", *(["simulated"] if facts.simulated else [])],

@@ -14,8 +14,10 @@ import pandas as pd
 import pytest
 
 from covmis_build import storage
-from covmis_build.corpus import make_corpus, read_corpus
+from covmis_build.corpus import make_corpus, read_corpus, write_corpus
+from covmis_build.corpus.croissant import hugging_face_header
 from covmis_build.corpus.publish import CHECKSUMS, RELEASED, write_release
+from covmis_build.corpus.statistics import statistics
 from covmis_build.errors import InputError
 from covmis_build.options import Labels, Release
 from tests.corpus.conftest import HOSTILE, made_facts, made_frozen
@@ -200,12 +202,27 @@ def test_other_labels_than_the_papers(tmp_path) -> None:
 def test_a_damaged_corpus_is_refused_in_one_line(tmp_path, change, message) -> None:
     gold, frozen = made_frozen()
     frozen["claim"] = "A plain claim"
-    write_release(tmp_path, make_corpus(gold, frozen, Release()), made_facts())
     path = tmp_path / "corpus.csv"
+    write_corpus(path, make_corpus(gold, frozen, Release()), text=False)
     path.write_bytes(change(path.read_bytes().decode("utf-8-sig")).encode())
     with pytest.raises(InputError, match=message) as caught:
         read_corpus(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("licence", "header"),
+    [
+        ("CC-BY-4.0", 'license: "cc-by-4.0"'),
+        ("CC BY 4.0", 'license: "cc-by-4.0"'),
+        ('Ask us\nfirst: "please"', 'license: "other"\nlicense_name: "Ask us\\nfirst: \\"please\\""'),
+        ("", 'license: "other"\nlicense_name: "No licence has been stated"'),
+    ],
+)
+def test_the_header_for_hugging_face_names_the_licence(licence, header) -> None:
+    gold, frozen = made_frozen(1, 3)
+    numbers = statistics(make_corpus(gold, frozen, Release()), Labels().values)
+    assert header in hugging_face_header(made_facts(release=Release(licence=licence)), numbers)
 
 
 READ = """
