@@ -81,7 +81,12 @@ class Builder:
         sheets = self.study / "annotation" / "rounds" / f"{number:03d}" / "sheets"
         self.covmis("round", "push")
         for person in PEOPLE:
-            rows = simulate.annotate(sheets / f"{person}.csv", person, number)
+            try:
+                rows = simulate.annotate(sheets / f"{person}.csv", person, number)
+            except KeyError as unknown:
+                sys.exit(
+                    f"The post {unknown} is of another demonstration. Start over: python -m tests.demonstration.build --again"
+                )
             print(f"  (simulated annotator {person} fills in {rows} rows)")
         self.covmis("round", "pull")
         self.covmis("round", "report")
