@@ -13,6 +13,9 @@ from typing import Any, Literal
 KINDS = ("title", "news_url", "fact_check_url", "keywords")
 """The four kinds of query, in the order in which they are printed everywhere."""
 
+WITHOUT = ("urls", "mentions", "hashtags", "rt", "symbols")
+"""What `[cleaning] words` may leave out before it counts; `text/words.py` says what each is."""
+
 LOWERCASE = re.compile(r"[a-z][a-z0-9_-]*")
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from covmis_build.errors import InputError, nearest
-from covmis_build.options import KINDS, Annotation, Cleaning, Labels, Release, Retrieval, Sampling
-from covmis_build.text import words
+from covmis_build.options import KINDS, WITHOUT, Annotation, Cleaning, Labels, Release, Retrieval, Sampling
 
 SETTINGS = "study.toml"
 CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
@@ -321,11 +320,11 @@ def _check_words(language: str, rule: dict[str, Any], file: Path | str) -> None:
         raise InputError(f'{where}: unit must be "words" or "characters"', file=file)
     without = rule.get("without", [])
     for one in without if isinstance(without, list | tuple) else [without]:
-        if one not in words.KINDS:
+        if one not in WITHOUT:
             raise InputError(
                 f"{where}: nothing called '{one}' can be left out",
                 file=file,
-                remedy=nearest(str(one), words.KINDS),
+                remedy=nearest(str(one), WITHOUT),
             )
 
 

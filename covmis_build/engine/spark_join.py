@@ -22,9 +22,12 @@ from covmis_build.engine.spark import batchwise, ddl, settled
 from covmis_build.text import join
 from covmis_build.text import near_duplicates as near
 from covmis_build.text.bags import Bags
+from covmis_build.text.weights import weigh
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from covmis_build.text.weights import Weighed
 
 STRING, REAL = pa.string(), pa.float64()
 WORDS = pa.schema([("row", STRING), ("copies", pa.int64()), ("word", STRING), ("times", pa.int32())])
@@ -265,8 +268,8 @@ class _flat:  # noqa: N801 - a plain record that only this module sees
         self.rows_with[self.term] = flat.field("rows_with").to_numpy()
 
 
-def _weigh(bodies: pa.ChunkedArray, size: int) -> join.Weighed:
+def _weigh(bodies: pa.ChunkedArray, size: int) -> Weighed:
     """The rows of a block, weighed with the frequencies that they carry."""
     flat = _flat(bodies)
     one = np.ones(len(flat.start) - 1, np.int64)
-    return join.weigh(Bags(one, one, flat.start, flat.term, flat.times, flat.documents, flat.rows_with), size)
+    return weigh(Bags(one, one, flat.start, flat.term, flat.times, flat.documents, flat.rows_with), size)

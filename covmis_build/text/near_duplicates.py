@@ -18,13 +18,14 @@ from numba import njit
 from covmis_build.errors import InputError
 from covmis_build.text import join
 from covmis_build.text.bags import bags
+from covmis_build.text.weights import cosine, weigh
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from covmis_build.text.join import Weighed
+    from covmis_build.text.weights import Weighed
 
 LARGEST = 20
 """How many groups the report of chains shows."""
@@ -56,7 +57,7 @@ def near_duplicate_groups(
     """
     check_threshold(threshold)
     found = bags(texts)
-    weighed = join.weigh(found)
+    weighed = weigh(found)
     parent = join.connected(weighed, np.arange(len(found.copies)), threshold)
     numbers: NDArray[np.int64] = _number(found.row, parent, weighed.square > 0)
     return numbers
@@ -73,7 +74,7 @@ def near_duplicate_pairs(
     """
     check_threshold(threshold)
     found = bags(texts)
-    weighed = join.weigh(found)
+    weighed = weigh(found)
     a, b, similarity = join.pairs(weighed, np.arange(len(found.copies)), threshold)
     members, start = _members(found.row, len(found.copies))
     i, j, value = _expand(members, start, weighed.square > 0, a, b, similarity)
@@ -92,7 +93,7 @@ def group_table(
     _, first = np.unique(post, return_index=True)
     found = bags(table.column("text").take(pa.array(first)))
     row = found.row[post]
-    weighed = join.weigh(found)
+    weighed = weigh(found)
     priority = table.column("priority").to_numpy()
     group, kept = np.arange(len(row)), np.arange(len(row))
     for low, high in _parts(table, scope):
@@ -293,7 +294,7 @@ def similarities(one: Any, other: Any, start: Any, rank: Any, count: Any, idf2: 
     for k in range(len(one)):
         a, b = one[k], other[k]
         if a != b:
-            made[k] = join.cosine(
+            made[k] = cosine(
                 start[a], start[a + 1], start[b], start[b + 1], rank, count, idf2, square[a] * square[b]
             )
     return made
@@ -306,7 +307,7 @@ def least_similar(rows: Any, start: Any, rank: Any, count: Any, idf2: Any, squar
     for x in range(len(rows)):
         for y in range(x + 1, len(rows)):
             a, b = rows[x], rows[y]
-            alike = join.cosine(
+            alike = cosine(
                 start[a], start[a + 1], start[b], start[b + 1], rank, count, idf2, square[a] * square[b]
             )
             if alike < weakest or second == 0:

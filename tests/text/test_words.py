@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from covmis_build.options import WITHOUT
 from covmis_build.text.words import KINDS, count_words, default_unit
 
 POST = "RT @who: (@you) 5G towers, #5G causes #COVID19 🤔🤔 — see https://t.co/abc www.example.org ..."
@@ -63,6 +64,10 @@ def test_a_kind_is_a_whole_word(text, kind, whole):
 def test_leaving_out_never_adds(text, without):
     assert count_words(text, without=without) <= count_words(text) == len(text.split())
     assert count_words(text, unit="characters", without=without) <= count_words(text, unit="characters")
+
+
+def test_the_settings_know_what_may_be_left_out():
+    assert set(WITHOUT) == set(KINDS)
 
 
 def test_units_of_languages():
