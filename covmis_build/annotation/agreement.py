@@ -80,6 +80,7 @@ def agreement(
     numbers["drift"] = course.drift(rows, classes)
     numbers["by_claim"] = course.by_group(rows, classes, "claim")
     numbers["by_kind"] = course.by_group(rows, classes, "kind")
+    numbers["dawid_skene"] = course.second_opinion(judged)
     numbers["time"] = course.time_per_item(rows)
     return Agreement(numbers, (*notes, *more, *words))
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from covmis_build.annotation.agreement import Judgements
+
     Array = NDArray[np.float64]
 
 
@@ -161,6 +163,37 @@ def _changed(course: Sequence[dict[str, Any]]) -> float | None:
     mean = sum(w * one["difference"] for w, one in zip(weights, usable, strict=True)) / sum(weights)
     statistic = sum(w * (one["difference"] - mean) ** 2 for w, one in zip(weights, usable, strict=True))
     return float(chi2.sf(statistic, len(usable) - 1))
+
+
+def second_opinion(judged: Judgements) -> dict[str, Any] | None:
+    """Dawid and Skene's model, as a check where three or more people labelled.
+
+    How often each is estimated to be right, and the items where the model is surer of another label than most people's.
+    """
+    import numpy as np
+
+    from covmis_build.stats.coefficients import label_counts
+    from covmis_build.stats.dawid_skene import dawid_skene
+
+    if len(judged.people) < 3 or len(judged.classes) < 2:
+        return None
+    counts = label_counts(judged.codes, len(judged.classes))
+    fitted = dawid_skene(judged.codes, len(judged.classes))
+    best = fitted.labels.argmax(1)
+    most = counts.max(1)
+    doubted = [
+        {
+            "item": judged.items[at],
+            "label": judged.classes[best[at]],
+            "probability": float(fitted.labels[at, best[at]]),
+        }
+        for at in np.flatnonzero((counts.sum(1) > 2) & (counts[np.arange(len(best)), best] < most))
+    ]
+    accuracy = [
+        {"annotator": who, "estimated_accuracy": float(value)}
+        for who, value in zip(judged.people, fitted.accuracy, strict=True)
+    ]
+    return {"annotators": accuracy, "against_most": doubted}
 
 
 def time_per_item(rows: pd.DataFrame) -> list[dict[str, Any]]:

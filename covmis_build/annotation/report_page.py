@@ -26,6 +26,7 @@ def report_page(found: Findings, *, title: str, study: str) -> str:
         *_rounds(numbers),
         *_drift(numbers),
         *_groups(numbers),
+        *_second_opinion(numbers),
         *_time(numbers),
         *_audit(numbers),
         _disagreements(found),
@@ -224,6 +225,20 @@ def _groups(numbers: dict[str, Any]) -> list[Section]:
     return found
 
 
+def _second_opinion(numbers: dict[str, Any]) -> list[Section]:
+    found = numbers["dawid_skene"]
+    if not found:
+        return []
+    doubted = ", ".join(f"{one['item']}: {one['label']}" for one in found["against_most"])
+    prose = (
+        "Dawid and Skene's model estimates how often each person is right, and from that the likely label of each "
+        "post. It is a check: gold does not come from it."
+    )
+    prose += f"\n\nPosts where it prefers another label than most people: {doubted or 'none'}."
+    names = {"annotator": "Annotator", "estimated_accuracy": "Estimated share of right labels"}
+    return [Section("A second opinion", prose=prose, body=_frame(found["annotators"], names))]
+
+
 def _time(numbers: dict[str, Any]) -> list[Section]:
     names = {
         "annotator": "Annotator", "timed": "Timed labels", "median_seconds": "Median seconds",
@@ -236,11 +251,14 @@ def _audit(numbers: dict[str, Any]) -> list[Section]:
     found = numbers.get("audit")
     if not found:
         return []
-    told = f"Posts with an automatic label that were shown to people, who could not tell: {found['items']}. " + (
-        f"{found['contradict']} of their {found['labels']} labels contradict the rule: an error rate of "
-        f"{100 * found['error_rate']:.1f}% (95% interval {100 * found['low']:.1f}% to {100 * found['high']:.1f}%)."
-        if found["labels"]
-        else "Nobody has labelled them yet."
+    told = (
+        f"Posts with an automatic label that were shown to people, who could not tell: {found['items']}. "
+        + (
+            f"{found['contradict']} of their {found['labels']} labels contradict the rule: an error rate of "
+            f"{100 * found['error_rate']:.1f}% (95% interval {100 * found['low']:.1f}% to {100 * found['high']:.1f}%)."
+            if found["labels"]
+            else "Nobody has labelled them yet."
+        )
     )
     return [Section("Audit of the automatic labels", prose=told)]
 

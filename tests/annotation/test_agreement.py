@@ -148,6 +148,8 @@ def test_three_people_get_fleiss_and_every_pair():
     ]
     assert found["pairs"][1]["kappa"]["value"] == 1
     assert found["scott_pi"] is None
+    accuracy = {one["annotator"]: one["estimated_accuracy"] for one in found["dawid_skene"]["annotators"]}
+    assert accuracy["a1"] == accuracy["a3"] > accuracy["a2"]
 
 
 @given(st.lists(st.lists(st.integers(1, 30), min_size=3, max_size=3), min_size=3, max_size=3).map(np.array))

@@ -1,0 +1,64 @@
+"""Dawid and Skene's model (1979): the most likely label of each item when people err in their own ways.
+
+A check, not a source of gold: it says where the majority may be wrong, and how often each person is right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Codes = NDArray[np.int64]
+
+ROUNDS = 200
+CLOSE = 1e-8
+PRIOR = 0.01
+"""Added to every count, so that no confusion is impossible for having not been seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class DawidSkene:
+    """`labels` (items, C): each label's probability; `confusion` (people, C, C): true label in rows; `shares` (C)."""
+
+    labels: Array
+    confusion: Array
+    shares: Array
+
+    @property
+    def accuracy(self) -> Array:
+        """How often each person gives the true label, over the labels' shares."""
+        return np.asarray((np.diagonal(self.confusion, axis1=1, axis2=2) * self.shares).sum(1))
+
+
+def dawid_skene(codes: Codes, classes: int) -> DawidSkene:
+    """Fit by expectation and maximisation, from the shares of each item's labels; -1 in `codes` is no label.
+
+    >>> found = dawid_skene(np.array([[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0]]), 2)
+    >>> found.labels.argmax(1).tolist()
+    [0, 1, 0, 1]
+    """
+    said = np.stack([codes == at for at in range(classes)], axis=2).astype(float)  # items, people, C
+    counts = said.sum(1)
+    labels = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    labels[counts.sum(1) == 0] = 1 / classes
+    confusion, shares = _people(said, labels)
+    for _ in range(ROUNDS):
+        scores = np.einsum("ipc,ptc->it", said, np.log(confusion)) + np.log(shares)
+        before, labels = labels, np.exp(scores - scores.max(1, keepdims=True))
+        labels /= labels.sum(1, keepdims=True)
+        confusion, shares = _people(said, labels)
+        if np.abs(labels - before).max(initial=0) < CLOSE:
+            break
+    return DawidSkene(labels, confusion, shares)
+
+
+def _people(said: Array, labels: Array) -> tuple[Array, Array]:
+    confusion = np.einsum("it,ipc->ptc", labels, said) + PRIOR
+    shares = labels.sum(0) + PRIOR
+    return confusion / confusion.sum(2, keepdims=True), shares / shares.sum()
