@@ -277,7 +277,8 @@ class _Task:
         with storage.locked(self.notes / ".lock", f"covmis collect {self.platform.name}"):
             plans.write_plan(self.notes / "plan.json", jobs)
             if jobs:
-                tell(f"{len(jobs):,} searches; budget: {self.budget}; prices of {self.prices.date}")
+                priced = "no cost" if self.prices.free else f"prices of {self.prices.date}"
+                tell(f"searches: {len(jobs):,}; budget: {self.budget}; {priced}")
             with progress() as report:
                 done = crawl(jobs, self.folder, self.how(fetch, renew), report)
             gaps = [dataclasses.astuple(one) for one in done.gaps]
@@ -315,11 +316,12 @@ class _Task:
             emit_json({"platform": self.platform.name, **dataclasses.asdict(found)})
             return
         posts = "unknown (the platform does not count)" if found.posts is None else f"about {found.posts:,}"
+        cost = f"cost: about ${found.dollars:,.2f} at the prices of {found.prices_date}"
         say(
             f"searches: {found.searches:,}",
             f"posts: {posts}",
             f"requests: at least {found.requests:,}",
-            f"cost: about ${found.dollars:,.2f} at the prices of {found.prices_date}",
+            "cost: nothing" if self.prices.free else cost,
             f"spent on this estimate: ${found.estimate_dollars:,.2f} ({found.estimate_requests:,} requests)",
         )
         for one in (*found.not_accepted, *([found.stopped] if found.stopped else [])):
@@ -348,14 +350,14 @@ def report_on(task: Any, done: Crawled) -> None:
                 "gaps": [dataclasses.asdict(one) for one in done.gaps],
             }
         )  # fmt: skip
-    else:
+    elif done.jobs:
         money = "" if task.prices.free else f", ${spent.dollars:,.2f} spent"
         say(
-            f"{done.finished + done.already:,} of {done.jobs:,} searches are complete: {spent.posts:,} posts in "
-            f"{spent.requests:,} requests{money}."
+            f"Searches complete: {done.finished + done.already:,} of {done.jobs:,}. Posts: {spent.posts:,}, "
+            f"requests: {spent.requests:,}{money}."
         )
         if done.gaps:
-            say("", f"{len(done.gaps):,} gaps (data/collect/{task.platform.name}/gaps.csv):")
+            say("", f"Gaps: {len(done.gaps):,} (data/collect/{task.platform.name}/gaps.csv)")
             shown = [
                 (one.query_id, one.since or "the beginning", one.until, one.reason) for one in done.gaps[:10]
             ]

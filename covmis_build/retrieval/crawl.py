@@ -229,7 +229,8 @@ def _gap(job: Job, last: pages.Stamp | None, reason: str, *, until: str = "") ->
 
 
 def _line(job: Job, found: int, how: Crawl, remaining: int) -> str:
-    return f"{job.query_id} ({job.kind}): {found:,} posts{_money(how)}; {remaining:,} searches remain"
+    name = f"{job.query_id} ({job.kind})" if job.query_id else job.search
+    return f"{name}: {found:,} posts{_money(how)}; searches left: {remaining:,}"
 
 
 def _money(how: Crawl) -> str:

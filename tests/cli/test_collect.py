@@ -115,7 +115,7 @@ def test_a_budget_stops_the_crawl_cleanly_and_resume_goes_on(study, on_x):
     assert len(rows) == len(first["gaps"]) > 0
     assert "0.20" in rows[0]["reason"]
     text = covmis(study, "collect", "x", "--budget", "5", "--resume")
-    assert "searches are complete" in text
+    assert "Searches complete" in text
     found = collected(study)
     assert len(found) == 61
     requests = len(on_x.requests)
