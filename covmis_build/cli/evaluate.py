@@ -12,6 +12,7 @@ from covmis_build.cli.dividing import leakage, split
 from covmis_build.cli.judging import (
     CLAIMS,
     ClustersOption,
+    ExtraOption,
     GoldArgument,
     IdOption,
     Judgement,
@@ -48,6 +49,7 @@ def score(
     class_weights: WeightsOption = "",
     undefined: UndefinedOption = "zero",
     missing: MissingOption = "refuse",
+    extra: ExtraOption = "refuse",
     id_column: IdOption = "",
     clusters: ClustersOption = "",
     probabilities: Annotated[
@@ -96,6 +98,7 @@ def score(
         class_weights=weights_of(class_weights),
         undefined=undefined,  # type: ignore[arg-type]
         missing=missing,  # type: ignore[arg-type]
+        extra=extra,  # type: ignore[arg-type]
         by={name: data.group(name) for name in words(by)},
         replicates=replicates,
         level=level,
@@ -103,8 +106,8 @@ def score(
     )
     results = Results(
         scores=table,
-        classes=class_scores(data.gold, data.systems, labels=data.labels, missing=missing),  # type: ignore[arg-type]
-        confusions=confusions(data.gold, data.systems, labels=data.labels, missing=missing),  # type: ignore[arg-type]
+        classes=class_scores(data.gold, data.systems, labels=data.labels, missing=missing, extra=extra),  # type: ignore[arg-type]
+        confusions=confusions(data.gold, data.systems, labels=data.labels, missing=missing, extra=extra),  # type: ignore[arg-type]
         labels=tuple(data.labels),
         level=level,
         replicates=replicates,
@@ -135,6 +138,7 @@ def compare(
     class_weights: WeightsOption = "",
     undefined: UndefinedOption = "zero",
     missing: MissingOption = "refuse",
+    extra: ExtraOption = "refuse",
     id_column: IdOption = "",
     clusters: ClustersOption = "",
     replicates: Annotated[int, typer.Option(min=1, help="Replicates.")] = 2000,
@@ -171,6 +175,7 @@ def compare(
         class_weights=weights_of(class_weights),
         undefined=undefined,  # type: ignore[arg-type]
         missing=missing,  # type: ignore[arg-type]
+        extra=extra,  # type: ignore[arg-type]
         level=level,
         interval=interval,  # type: ignore[arg-type]
     )
@@ -202,6 +207,7 @@ def meta(
     class_weights: WeightsOption = "",
     undefined: UndefinedOption = "zero",
     missing: MissingOption = "refuse",
+    extra: ExtraOption = "refuse",
     id_column: IdOption = "",
     trials: Annotated[int, typer.Option(min=2, help="Random halves, for consistency.")] = 1000,
     replicates: Annotated[int, typer.Option(min=1, help="Replicates of the test.")] = 2000,
@@ -226,6 +232,7 @@ def meta(
         class_weights=weights_of(class_weights),
         undefined=undefined,  # type: ignore[arg-type]
         missing=missing,  # type: ignore[arg-type]
+        extra=extra,  # type: ignore[arg-type]
         trials=trials,
         replicates=replicates,
         seed=seed,

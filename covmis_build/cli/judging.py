@@ -36,6 +36,7 @@ UndefinedOption = Annotated[str, typer.Option(help="An undefined ratio is zero, 
 MissingOption = Annotated[
     str, typer.Option(help="Missing predictions: refuse, or count as wrong in every measure.")
 ]
+ExtraOption = Annotated[str, typer.Option(help="Predictions of items that gold lacks: refuse, or ignore.")]
 IdOption = Annotated[str, typer.Option("--id", metavar="COLUMN", help="The column of ids (default: found).")]
 ClustersOption = Annotated[
     str,

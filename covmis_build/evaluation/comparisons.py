@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from covmis_build.errors import InputError, nearest
-from covmis_build.evaluation.joining import Judged, Missing, grouping, judged
+from covmis_build.evaluation.joining import Extra, Judged, Missing, grouping, judged
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.evaluation.significance import (
     berg_kirkpatrick_p,
@@ -59,6 +59,7 @@ def compare(  # noqa: PLR0913 - every option is named
     class_weights: Mapping[str, float] | Sequence[float] | None = None,
     undefined: Policy = "zero",
     missing: Missing = "refuse",
+    extra: Extra = "refuse",
     level: float = 0.95,
     interval: Literal["percentile", "bca"] = "percentile",
     exact: bool = False,
@@ -82,7 +83,7 @@ def compare(  # noqa: PLR0913 - every option is named
         raise InputError(f"unknown test '{test}'", remedy=nearest(str(test), TESTS))
     if replicates < 1:
         raise InputError(f"replicates = {replicates}", remedy="Ask for at least one")
-    of = judged(gold, systems, labels, missing)
+    of = judged(gold, systems, labels, missing, extra)
     if len(of.runs) < 2:
         raise InputError("there is one system", remedy="Give at least two to compare")
     chosen = setting(

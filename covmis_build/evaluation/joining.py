@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 Missing = Literal["refuse", "wrong"]
+Extra = Literal["refuse", "ignore"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +37,17 @@ class Judged:
 
 
 def judged(
-    gold: Any, systems: Mapping[str, Any], labels: Sequence[str], missing: Missing = "refuse"
+    gold: Any,
+    systems: Mapping[str, Any],
+    labels: Sequence[str],
+    missing: Missing = "refuse",
+    extra: Extra = "refuse",
 ) -> Judged:
     """Gold labels and the systems' predictions, joined and checked.
 
     Labels come as a list or array, or with ids as a dict or a pandas Series. A system may be a list of several such
     runs. With ids on both sides they are joined on them; positions are used only where one side has none.
+    Predictions of items that gold lacks are refused, or ignored if `extra` says so.
     """
     declared = tuple(str(one) for one in labels)
     if len(set(declared)) != len(declared) or len(declared) < 2:
@@ -50,6 +56,8 @@ def judged(
         )
     if missing not in {"refuse", "wrong"}:
         raise InputError(f"missing = {missing!r}", remedy="Allowed: refuse, wrong")
+    if extra not in {"refuse", "ignore"}:
+        raise InputError(f"extra = {extra!r}", remedy="Allowed: refuse, ignore")
     if not systems:
         raise InputError("there is no system to score", remedy="Give predictions of at least one")
     ids, words = _read(gold, "gold")
@@ -69,6 +77,7 @@ def judged(
                 len(codes),
                 place,
                 missing,
+                extra,
             )
             for number, run in enumerate(one_by_one, 1)
         )
@@ -90,6 +99,8 @@ def _several(predictions: Any) -> bool:
 
 def _read(values: Any, what: str) -> tuple[tuple[Any, ...] | None, list[Any]]:
     """The ids (if there are any) and the labels."""
+    if getattr(values, "ndim", 1) != 1:
+        raise InputError(f"{what} has {values.ndim} dimensions", remedy="Give one column of labels")
     if isinstance(values, Mapping):
         ids, words = tuple(values), list(values.values())
     elif hasattr(values, "index") and hasattr(values, "to_numpy"):
@@ -110,7 +121,8 @@ def _encode(words: Sequence[Any], labels: tuple[str, ...], what: str, *, gaps: b
         code = known.get(word)
         if code is None:
             empty = word is None or word != word or word == ""  # noqa: PLR0124 - nan is unlike itself
-            code = -1 if empty else known.get(str(word))
+            whole = isinstance(word, float) and word.is_integer()  # 1.0 is how a gap in a column leaves 1
+            code = -1 if empty else known.get(str(int(word) if whole else word))
             if code is None:
                 raise InputError(
                     f"{what} has the unknown label '{word}'", row=at + 1, remedy=nearest(str(word), labels)
@@ -129,6 +141,7 @@ def _joined(
     items: int,
     place: dict[Any, int] | None,
     missing: Missing,
+    extra: Extra,
 ) -> Codes:
     ids, words = _read(values, name)
     codes = _encode(words, labels, name, gaps=True)
@@ -143,11 +156,15 @@ def _joined(
         if not all(one in place for one in ids) and not any(one in place for one in ids):
             # one side read its ids as numbers, the other as text
             place, ids = {str(one): at for one, at in place.items()}, tuple(str(one) for one in ids)
-        extra = [one for one in ids if one not in place]
-        if extra:
-            raise InputError(f"{name} has {_some(extra)}, which gold lacks", remedy="Remove them")
+        surplus = [one for one in ids if one not in place]
+        if surplus and extra == "refuse":
+            raise InputError(
+                f"{name} has {_some(surplus)}, which gold lacks",
+                remedy="Remove them, or ignore them (extra = ignore)",
+            )
         made = np.full(items, -1, dtype=np.int64)
-        made[[place[one] for one in ids]] = codes
+        inside = np.array([place.get(one, -1) for one in ids], dtype=np.int64)
+        made[inside[inside >= 0]] = codes[inside >= 0]
     absent = int((made < 0).sum())
     if absent and missing == "refuse":
         of = [one for one, at in place.items() if made[at] < 0] if place else np.flatnonzero(made < 0) + 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covmis_build.errors import InputError
-from covmis_build.evaluation.joining import Missing, judged
+from covmis_build.evaluation.joining import Extra, Missing, judged
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.evaluation.significance import tukey_p_of_values
 from covmis_build.stats.bootstrap import TIE, generator
@@ -119,6 +119,7 @@ def meta(  # noqa: PLR0913 - every option is named
     class_weights: Mapping[str, float] | Sequence[float] | None = None,
     undefined: Policy = "zero",
     missing: Missing = "refuse",
+    extra: Extra = "refuse",
     trials: int = 1000,
     replicates: int = 2000,
     seed: int = 0,
@@ -131,7 +132,7 @@ def meta(  # noqa: PLR0913 - every option is named
     over the trials. Class distinguishing (three classes and more): tau-b of the full ranking with the ranking after
     merging two classes, for each pair; a low mean means that the measure tells the classes apart.
     """
-    of = judged(gold, systems, labels, missing)
+    of = judged(gold, systems, labels, missing, extra)
     if len(of.runs) < 3:
         raise InputError(f"{len(of.runs)} systems", remedy="Rankings need at least three")
     if any(len(runs) > 1 for runs in of.runs.values()):

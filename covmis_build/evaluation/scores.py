@@ -8,7 +8,7 @@ import numpy as np
 
 from covmis_build.errors import InputError
 from covmis_build.evaluation.design import weighted_values
-from covmis_build.evaluation.joining import Judged, Missing, grouping, judged
+from covmis_build.evaluation.joining import Extra, Judged, Missing, grouping, judged
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.stats.bootstrap import percentile_interval, replicate_cells
 from covmis_build.stats.confusion import Counts, cell_codes, confusion_matrix
@@ -38,6 +38,7 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     class_weights: Mapping[str, float] | Sequence[float] | None = None,
     undefined: Policy = "zero",
     missing: Missing = "refuse",
+    extra: Extra = "refuse",
     by: Mapping[str, Any] | None = None,
     replicates: int = 2000,
     level: float = 0.95,
@@ -59,7 +60,7 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     """
     import pandas as pd
 
-    of = judged(gold, systems, labels, missing)
+    of = judged(gold, systems, labels, missing, extra)
     chosen = setting(
         of.labels,
         names=measures,
@@ -176,14 +177,19 @@ def values_and_replicates(
 
 
 def confusions(
-    gold: Any, systems: Mapping[str, Any], *, labels: Sequence[str], missing: Missing = "refuse"
+    gold: Any,
+    systems: Mapping[str, Any],
+    *,
+    labels: Sequence[str],
+    missing: Missing = "refuse",
+    extra: Extra = "refuse",
 ) -> dict[str, Array]:
     """Each system's confusion matrix, gold in rows, its runs added up.
 
     >>> confusions(["a", "b"], {"s": ["a", "a"]}, labels=["a", "b"])["s"].tolist()
     [[1.0, 0.0], [1.0, 0.0]]
     """
-    of = judged(gold, systems, labels, missing)
+    of = judged(gold, systems, labels, missing, extra)
     return {
         name: np.sum(
             [confusion_matrix(of.gold, run, len(of.labels), unanswered=of.unanswered) for run in runs], axis=0
@@ -193,7 +199,12 @@ def confusions(
 
 
 def class_scores(
-    gold: Any, systems: Mapping[str, Any], *, labels: Sequence[str], missing: Missing = "refuse"
+    gold: Any,
+    systems: Mapping[str, Any],
+    *,
+    labels: Sequence[str],
+    missing: Missing = "refuse",
+    extra: Extra = "refuse",
 ) -> pd.DataFrame:
     """Precision, recall and F1 of every class, one row per system and label, means over its runs.
 
@@ -202,7 +213,7 @@ def class_scores(
     """
     import pandas as pd
 
-    of = judged(gold, systems, labels, missing)
+    of = judged(gold, systems, labels, missing, extra)
     rows = []
     for name, runs in of.runs.items():
         stack = np.stack(

@@ -238,11 +238,28 @@ def test_missing_predictions_are_refused_or_wrong() -> None:
         (["a", "b"], ["a", "b"], {"clusters": ["x"]}, "1 values for 2 items"),
         (["a", "b"], ["a", "b"], {"labels": ["a", "a"]}, "label set"),
         (["a", "b"], ["a", "b"], {"missing": "ignore"}, "Allowed: refuse, wrong"),
+        (["a", "b"], ["a", "b"], {"extra": "wrong"}, "Allowed: refuse, ignore"),
+        (pd.DataFrame({"label": ["a", "b"]}), ["a", "b"], {}, "gold has 2 dimensions"),
     ],
 )
 def test_errors_say_what_and_where(gold, said, options, words) -> None:
     with pytest.raises(InputError, match=words):
         score(gold, {"s": said}, **{"labels": ["a", "b"], **options})
+
+
+def test_predictions_of_other_items_are_refused_or_ignored() -> None:
+    gold, more = {"1": "a", "2": "b"}, {"2": "b", "9": "a", "1": "b"}
+    with pytest.raises(InputError, match=r"1 items \(9\), which gold lacks.*extra = ignore"):
+        score(gold, {"s": more}, labels=["a", "b"])
+    table = score(gold, {"s": more}, labels=["a", "b"], measures=["accuracy"], extra="ignore", replicates=0)
+    assert table["value"].item() == 0.5
+    assert table["items"].item() == 2
+
+
+def test_whole_numbers_are_labels_too() -> None:
+    said = pd.Series([0, 1, None])
+    table = score([0, 1, 1], {"s": said}, labels=[0, 1], measures=["accuracy"], missing="wrong", replicates=0)
+    assert table["value"].item() == pytest.approx(2 / 3)
 
 
 def test_duplicate_ids_are_named() -> None:
