@@ -36,8 +36,9 @@ def statistics_html(facts: Facts, numbers: Statistics) -> str:
         page.Section(
             "Estimated shares",
             "Hájek estimates with logit intervals from the inclusion probabilities. Labels are taken as they are: "
-            "`covmis estimate` corrects for the errors of labels set by rule.",
-            page.table_html(_shares(numbers), names=NAMES) + page.table_html(numbers.weights, names=NAMES),
+            "the command covmis estimate corrects for the errors of labels set by rule.",
+            page.table_html(_shares(numbers), names=NAMES)
+            + page.table_html(numbers.weights, names=NAMES, digits=2, caption="Weights"),
             (_shares_figure(numbers),) if numbers.rows else (),
         ),
         page.Section(

@@ -247,7 +247,7 @@ def _agreement(facts: Facts) -> Part:
         f"Over all rounds that count, {kappa.get('name', 'kappa')} is {found}, on labels given before any discussion; "
         "labels set by rule are not part of it."
         if found
-        else "No agreement has been computed: `covmis round report` does it."
+        else "No agreement has been computed: the command covmis round report does it."
     )
     return Part(
         "Agreement", prose, tables=[("Rounds", pd.DataFrame(rows, columns=columns), {})] if rows else []
