@@ -115,7 +115,7 @@ class Judgement:
         if column == "none":
             return None
         found = column or next((name for name in defaults if name in self.table.table.columns), "")
-        return self._series(self.table.column(found)) if found else None
+        return self._series(self.table.column(found)).rename(found) if found else None
 
     def group(self, name: str) -> pd.Series[str]:
         """The groups of the items by a column of gold, or by month or year."""

@@ -129,7 +129,7 @@ def compare(  # noqa: PLR0913 - every option is named
                 "effect": float(difference / deviation) if deviation > 0 else np.nan,
                 "test": test,
                 "units": data.units,
-                "unit": "items" if owners is None else "clusters",
+                "unit": _unit(clusters),
                 "replicates": len(spread),
             }
         )
@@ -256,6 +256,8 @@ def sentence(row: Mapping[str, Any], title: str, higher: bool, *, level: float =
         f"{NAMES[row['test']]} over {row['units']:,} {row['unit']}{drawn}: {_p(row['p'])}{_adjusted(row)}; "
         f"effect size {sign * row['effect']:+.2f})"
     )
+    if row["difference"] == row["low"] == row["high"] == 0:
+        return f"{row['system_a']} and {row['system_b']} do not differ in {title} ({row['value_a']:.3f})."
     better, worse = row[f"system_{one}"], row[f"system_{other}"]
     if row["p_adjusted"] >= 1 - level:
         return f"These data do not decide between {better} and {worse} in {title} {values}."
@@ -265,6 +267,13 @@ def sentence(row: Mapping[str, Any], title: str, higher: bool, *, level: float =
             "this speaks of other seeds, not of other items."
         )
     return f"{better} is better than {worse} in {title} {values}."
+
+
+def _unit(clusters: Any) -> str:
+    """What is resampled, in words."""
+    if clusters is None:
+        return "items"
+    return "claims" if getattr(clusters, "name", None) in {"claim_id", "claim", "mid"} else "clusters"
 
 
 def _adjusted(row: Mapping[str, Any]) -> str:

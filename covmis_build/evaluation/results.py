@@ -62,8 +62,12 @@ class Results:
         unit = f"{self.clusters:,} claims" if self.clusters else "items"
         return (
             f"{self.level:.0%} intervals: paired bootstrap over {unit}, {self.replicates:,} replicates. "
-            f"Undefined ratios: {self.undefined}."
+            f"Undefined ratios: {self.undefined}.{' ± is the standard deviation over runs.' if self._runs else ''}"
         )
+
+    @property
+    def _runs(self) -> bool:
+        return bool((self.scores["runs"] > 1).any())
 
     def overall(self) -> pd.DataFrame:
         """Systems by measures, values with their intervals, or over runs with their standard deviation."""

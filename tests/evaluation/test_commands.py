@@ -124,7 +124,7 @@ def test_comparing(run, files) -> None:
     by.append(files / "worse.csv")
     words = run("compare", gold, *by, "--measure", "macro_f1", *options).stdout
     assert "a is better than worse in Macro F1" in words
-    assert "over 9 clusters" in words
+    assert "over 9 claims" in words
     for test in ("randomisation", "tukey"):
         found = json.loads(run("compare", gold, *by, "--test", test, "--json", *options).stdout)[
             "comparisons"

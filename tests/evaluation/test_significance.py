@@ -120,6 +120,7 @@ def test_a_system_never_differs_from_itself() -> None:
         twice = {"one": systems["fair"], "same": systems["fair"]}
         table = compare(gold, twice, measure="kappa", labels=LABELS, test=test, replicates=50)
         assert table.loc[0, "p"] == 1
+        assert table.loc[0, "sentence"].startswith("one and same do not differ in Cohen's kappa (")
         assert np.isnan(table.loc[0, "effect"])
 
 
