@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import shutil
 
 import pytest
@@ -32,3 +33,10 @@ def test_tutorial_shows_commands():
 @pytest.mark.parametrize("wrong", ["$ covmis status | head -1\nanother title\n"])
 def test_a_wrong_output_is_seen(built, wrong):
     assert lasting(again(wrong, built / "study")) != lasting(wrong)
+
+
+def test_what_make_demo_saw(built):
+    told = re.findall(r"```text\n(.*?)```", TUTORIAL.read_text("utf-8"), re.DOTALL)
+    log = (built / "log").read_text("utf-8")
+    assert len(told) > 1
+    assert [block for block in told if block not in log] == []
