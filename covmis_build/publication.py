@@ -126,8 +126,13 @@ def write_bundle(opened: Study, corpus: pd.DataFrame, purged: frozenset[str]) ->
 
 
 def posts_of(items: pd.DataFrame, places: Sequence[Path], progress: Progress = silent) -> pd.DataFrame:
-    """The posts of these items as they stand in the archive, the same copy that `covmis run` chooses."""
+    """The posts of these items as they stand in the archive, the same copy that `covmis run` chooses.
+
+    A post that is not there, or that its platform no longer gives, is a row without text; `availability` says why.
+    """
     import tempfile
+
+    import pandas as pd
 
     from covmis_build import tables
     from covmis_build.engine import open_engine
@@ -141,7 +146,11 @@ def posts_of(items: pd.DataFrame, places: Sequence[Path], progress: Progress = s
         open_engine("duckdb", scratch=Path(scratch)) as engine,
     ):
         found = retrieve(engine, places, tables.empty("queries"), options, progress=progress, given=wanted)
-        return found.posts.to_pandas()
+        posts, dropped = found.posts.to_pandas(), found.dropped.to_pandas()
+    lost = dropped.loc[dropped["unit"] == "pair", ["post_id", "reason"]].drop_duplicates("post_id")
+    gone = lost.rename(columns={"reason": "availability"}).assign(text="")
+    columns = ["post_id", "text", "availability"]
+    return pd.concat([posts[columns], gone[columns]], ignore_index=True)
 
 
 def rebuild(file: Path, into: Path, places: Sequence[Path], progress: Progress = silent) -> dict[str, Any]:

@@ -32,11 +32,15 @@ class Hydrated:
 
 
 def hydrate(corpus: pd.DataFrame, posts: pd.DataFrame, *, mask: bool) -> Hydrated:
-    """Give each row its post's text. `posts` is the table of that name; a post without text says why."""
+    """Give each row its post's text. `posts` has post_id, text and availability.
+
+    A post whose availability says that it is gone (deleted, protected, …) gets no text, even if an older copy is at
+    hand: who deleted it did so for everybody.
+    """
     texts = dict(zip(posts["post_id"], posts["text"], strict=True))
     fates = dict(zip(posts["post_id"], posts["availability"], strict=True))
     made = corpus.copy()
-    found = [_text(texts.get(one)) for one in corpus["post_id"]]
+    found = [_text(texts.get(one)) if _is_there(fates.get(one)) else None for one in corpus["post_id"]]
     made["text"] = [mask_mentions(text) if text and mask else text for text in found]
     missing = made["text"].isna()
     gone = corpus.loc[missing, ["item_id", "post_id", "native_id"]].reset_index(drop=True)
@@ -48,8 +52,12 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def _is_there(fate: Any) -> bool:
+    return not isinstance(fate, str) or fate in {"", "available"}
+
+
 def _reason(fate: Any) -> str:
-    return fate if isinstance(fate, str) and fate not in {"", "available"} else ABSENT
+    return ABSENT if _is_there(fate) else str(fate)
 
 
 def write_gone(path: Path, gone: pd.DataFrame) -> None:

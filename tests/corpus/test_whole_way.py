@@ -105,17 +105,12 @@ def test_release_then_hydrate_gives_the_corpus_with_texts(study, tmp_path) -> No
 def test_what_is_gone_is_listed_with_the_reason(study, tmp_path) -> None:
     corpus = read_corpus(study.release_folder / "corpus.parquet")
     ids = corpus.loc[corpus["post_id"].str.startswith("x:"), "native_id"].head(3).tolist()
-    posts = [
-        {
-            "data": {
-                "id": ids[0],
-                "text": "Still here @someone",
-                "created_at": "2020-04-16T15:54:40.000Z",
-                "author_id": "1",
-            }
-        }
-    ]
-    (tmp_path / "posts.jsonl").write_text("\n".join(map(json.dumps, posts)) + "\n")
+    problem = {"resource_type": "tweet", "parameter": "ids", "resource_id": ids[1], "value": ids[1]}
+    kind = "https://api.twitter.com/2/problems/resource-not-found"
+    text = "Still here @someone"
+    post = {"id": ids[0], "text": text, "created_at": "2020-04-16T15:54:40.000Z", "author_id": "1"}
+    page = {"data": [post], "errors": [{**problem, "title": "Not Found Error", "type": kind}]}
+    (tmp_path / "posts.jsonl").write_text(json.dumps(page) + "\n")
     result = covmis(
         "hydrate",
         study.release_folder / "corpus.csv",
@@ -127,9 +122,11 @@ def test_what_is_gone_is_listed_with_the_reason(study, tmp_path) -> None:
     assert result["found"] == 1
     made = read_corpus(tmp_path / "corpus.csv").set_index("native_id")
     assert made.loc[ids[0], "text"] == "Still here @user"
-    gone = pd.read_csv(tmp_path / "gone.csv", dtype=str)
+    gone = pd.read_csv(tmp_path / "gone.csv", dtype=str).set_index("native_id")
     assert len(gone) == result["gone"] == len(corpus) - 1
-    assert set(gone["reason"]) == {"not in the archive"}
+    assert gone.loc[ids[1], "reason"] == "deleted"
+    assert gone.loc[ids[2], "reason"] == "not in the archive"
+    assert result["reasons"] == {"deleted": 1, "not in the archive": len(corpus) - 2}
 
 
 def test_the_bundle_says_nothing_that_posts_say(study) -> None:
