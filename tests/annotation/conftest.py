@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import httpx
 import pytest
 
 from covmis_build.annotation import server
 from tests.services import label_studio as service
+
+WATCH = """
+import os, sys, time
+from pathlib import Path
+from covmis_build.annotation import server
+while os.path.exists(f"/proc/{sys.argv[1]}"):
+    time.sleep(1)
+server.down(server.Server(Path(sys.argv[2])))
+"""
+"""Stops the server if the tests are killed before they can."""
 
 
 @pytest.fixture(scope="session")
@@ -21,9 +34,14 @@ def ls_home(tmp_path_factory):
         (shutil.copytree if source.is_dir() else shutil.copy)(source, home / name)
     (home / "env").symlink_to(service.ENVIRONMENT)
     one = server.Server(home)
+    watch = subprocess.Popen(
+        [sys.executable, "-c", WATCH, str(os.getpid()), str(home)], start_new_session=True
+    )
     server.up(one, service.PEOPLE, say=print)
     yield one
     server.down(one)
+    watch.terminate()
+    watch.wait()
 
 
 @pytest.fixture
