@@ -10,6 +10,7 @@ import typer
 
 from covmis_build.cli.asking import IDS, LabelsOption, listed, posts, prompt
 from covmis_build.cli.console import JsonOption, emit_json, grid, progress, say
+from covmis_build.cli.encoding import KINDS, encoder_options, train_transformer
 from covmis_build.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -22,7 +23,12 @@ DataArgument = Annotated[
     typer.Argument(metavar="DATA", help="Posts: a table with text, label and, for pairs, target or claim."),
 ]
 ModelOption = Annotated[
-    str, typer.Option("--model", metavar="NAME", help="majority, bow, mu, mu-chinese, grams or vectors.")
+    str,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="majority, bow, mu, mu-chinese, grams, vectors; sentence-bert, cross-encoder.",
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,
@@ -48,9 +54,16 @@ def train(
     ] = "0.1,1,10,100",
     measure: Annotated[str, typer.Option(metavar="NAME", help="The measure to choose by.")] = "macro_f1",
     poles: Annotated[str, typer.Option(metavar="A,B", help="The two poles, for f_avg.")] = "",
+    start: Annotated[
+        Path | None,
+        typer.Option(metavar="MODEL", help="Go on from this transformer model, trained on other data."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a linear model (or the majority) and show its most telling features.
+    """Train a model: linear ones show their most telling features; transformers need the extra `models`.
+
+    Transformers are `--model sentence-bert` or `cross-encoder` with `--set path=NAME`; a run that was stopped goes on
+    where it was, and `--start` goes on from a model trained on other data. With --dev, `--set patience=2` stops early.
 
     Example: covmis model train train.csv --model bow --dev dev.csv --out models/bow
     """
@@ -60,9 +73,15 @@ def train(
     from covmis_build.models.storing import save
 
     frame = posts(data, labelled=True)
-    options = _options(model, settings)
     values = listed(labels) or sorted(set(frame["label"]))
     card: dict[str, Any] = {"data": data.name, "rows": len(frame), "model": model}
+    if model in KINDS:
+        part = posts(dev, labelled=True) if dev is not None else None
+        chosen = encoder_options(model, settings)
+        return train_transformer(frame, part, out, chosen, values, card, start=start, as_json=as_json)
+    if start is not None:
+        raise InputError("--start is for transformer models", remedy=f"Use --model {' or '.join(KINDS)}")
+    options = _options(model, settings)
     if dev is not None:
         candidates = [replace(options, C=one) for one in _numbers(choose)]
         options, found = models.choose(
@@ -97,9 +116,10 @@ def predict(
     Example: covmis model predict models/bow test.csv --out predictions.csv
     """
     from covmis_build import storage
+    from covmis_build.models.encoders import is_encoder, load_encoder
     from covmis_build.models.storing import load
 
-    trained = load(model)
+    trained = load_encoder(model) if is_encoder(model) else load(model)
     frame = posts(data, labelled=False)
     chances = trained.probabilities(frame)
     names = [f"p_{label}" for label in trained.labels]

@@ -116,3 +116,50 @@ def test_files_without_text_or_labels_are_named(tmp_path):
         run("prompt", file)
     with pytest.raises(InputError, match="label set is unknown"):
         run("prompt", file, "--out", tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "needs a pretrained one"),
+        (["--set", "path=x", "--set", "epoch=1"], "Did you mean 'epochs'"),
+        (["--set", "path=x", "--set", "epochs=0"], "at least 1"),
+        (["--set", "path=x", "--set", "claim_first=yes"], "true or false"),
+        (["--set", "path=x", "--set", "batch=many"], "is not a number"),
+    ],
+)
+def test_wrong_settings_of_transformers_are_named(posts, tmp_path, words, message):
+    with pytest.raises(InputError, match=message):
+        run("train", posts, "--out", tmp_path / "m", "--model", "cross-encoder", *words)
+    with pytest.raises(InputError, match="--start is for transformer models"):
+        run("train", posts, "--out", tmp_path / "m", "--start", tmp_path)
+
+
+@pytest.mark.needs("models")
+def test_a_transformer_from_the_command_line(posts, tmp_path):
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    torch.manual_seed(1)
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nindeed\nnonsense\nperhaps\n")
+    config = BertConfig(
+        vocab_size=8, hidden_size=16, num_hidden_layers=1, num_attention_heads=1, intermediate_size=16
+    )
+    BertModel(config).save_pretrained(tmp_path / "tiny")
+    BertTokenizerFast(vocab=str(tmp_path / "vocab.txt")).save_pretrained(tmp_path / "tiny")
+    words = [
+        "--model",
+        "sentence-bert",
+        "--set",
+        f"path={tmp_path / 'tiny'}",
+        "--set",
+        "epochs=2",
+        "--dev",
+        posts,
+    ]
+    made = json.loads(run("train", posts, "--out", tmp_path / "m", *words, "--json").splitlines()[-1])
+    assert len(made["losses"]) == len(made["dev_losses"]) == 2
+    assert made["versions"]["torch"] == torch.__version__
+    assert not (tmp_path / "m" / "training.pt").exists()
+    run("predict", tmp_path / "m", posts, "--out", tmp_path / "p.csv")
+    assert len(pd.read_csv(tmp_path / "p.csv")) == 60

@@ -1,0 +1,100 @@
+"""Training transformer models from the command line; part of `covmis model train`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.cli.console import emit_json, grid, progress, say
+from covmis_build.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from covmis_build.models.encoders import Encoder
+
+KINDS = ("sentence-bert", "cross-encoder")
+
+
+def train_transformer(
+    frame: pd.DataFrame,
+    dev: pd.DataFrame | None,
+    out: Path,
+    options: Encoder,
+    labels: list[str],
+    card: dict[str, Any],
+    *,
+    start: Path | None,
+    as_json: bool,
+) -> None:
+    """Train, going on where a stopped run of the same training left off, and write the model with its card."""
+    from covmis_build.models.encoders import save_encoder
+    from covmis_build.models.training import STATE, train_encoder
+
+    began = time.monotonic()
+    with progress() as report:
+        found = train_encoder(frame, options, labels=labels, dev=dev, start=start, state=out, progress=report)
+    card |= {
+        "losses": list(found.losses), "dev_losses": list(found.dev_losses), "seconds": round(time.monotonic() - began, 1),
+        "start": start.name if start is not None else "", "versions": _versions(),
+    }  # fmt: skip
+    save_encoder(found.model, out, card)
+    (out / STATE).unlink(missing_ok=True)
+    if as_json:
+        return emit_json({"model": str(out), "options": asdict(options), **card})
+    columns = [found.losses, found.dev_losses] if dev is not None else [found.losses]
+    rows = [(at, *losses) for at, losses in enumerate(zip(*columns, strict=True), 1)]
+    grid(rows, ["epoch", "loss", "dev loss"][: 1 + len(columns)])
+    say(f"Trained on {len(frame):,} rows in {card['seconds']:.0f} s. Wrote {out}/.")
+    return None
+
+
+def encoder_options(kind: str, settings: list[str] | None) -> Encoder:
+    """Settings of an encoder from KEY=VALUE, each of its field's type."""
+    from covmis_build.models.encoders import Encoder
+
+    known = {one.name: one for one in fields(Encoder) if one.name != "kind"}
+    made: dict[str, Any] = {}
+    for one in settings or ():
+        key, separator, text = one.partition("=")
+        if not separator:
+            raise InputError(f"--set {one} is not KEY=VALUE", remedy="For example: --set path=DIR")
+        if key not in known:
+            raise InputError(f"a transformer model has no setting '{key}'", remedy=nearest(key, known))
+        made[key] = _value(key, text, str(known[key].type))
+    if "path" not in made:
+        raise InputError(
+            "a transformer model needs a pretrained one",
+            remedy="Name its folder or its name on the hub: --set path=NAME",
+        )
+    return Encoder(kind=kind, **made)  # type: ignore[arg-type] # one of KINDS
+
+
+def _value(key: str, text: str, kind: str) -> Any:
+    if kind == "bool":
+        if text not in {"true", "false"}:
+            raise InputError(f"--set {key}={text}", remedy="It is true or false")
+        return text == "true"
+    try:
+        value = {"int": int, "float": float, "str": str}[kind](text)
+    except ValueError:
+        raise InputError(f"--set {key}={text} is not a number") from None
+    least = {"tokens": 4, "batch": 1, "epochs": 1}.get(key, 0)
+    if kind != "str" and value < least:
+        raise InputError(f"--set {key}={text}", remedy=f"It is at least {least}")
+    return value
+
+
+def _versions() -> dict[str, str]:
+    import torch
+    import transformers
+
+    from covmis_build import __version__
+
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    return {
+        "covmis": __version__, "torch": torch.__version__, "transformers": transformers.__version__, "device": device,
+    }  # fmt: skip

@@ -1,0 +1,194 @@
+"""Transformer models of pairs: Sentence-BERT and Cross-Encoder, by path or hub name. Needs the extra `models`.
+
+Sentence-BERT embeds post and claim on their own (mean over tokens) and classifies (u, v, |u - v|). The Cross-Encoder
+reads both in one sequence and classifies its first token.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from covmis_build import storage
+from covmis_build.errors import InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """The settings of COVMis-Stance, section 5; `kind` decides how the pair is read."""
+
+    path: str
+    """A folder with a transformer model, or a name on the hub."""
+    kind: Literal["sentence-bert", "cross-encoder"] = "cross-encoder"
+    claim_first: bool = False
+    """Which text is the premise (Table 11): the post, or the claim."""
+    tokens: int = 128
+    batch: int = 8
+    epochs: int = 3
+    learning_rate: float = 2e-5
+    weight_decay: float = 0.01
+    warm_up: float = 0.1
+    """The part of all steps in which the learning rate rises; then it falls to zero, both linearly."""
+    class_weights: bool = True
+    """w_k = max(x)/x_k."""
+    patience: int = 0
+    """Stop after so many epochs in a row without a smaller loss on the dev part, and keep the best; 0: never."""
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderModel:
+    """A model in memory: `predict` and `probabilities`, as a linear model has."""
+
+    options: Encoder
+    labels: tuple[str, ...]
+    tokenizer: Any
+    encoder: Any
+    head: Any
+
+    def predict(self, frame: pd.DataFrame) -> list[str]:
+        """The likeliest label of each row."""
+        return [self.labels[at] for at in self.probabilities(frame).argmax(axis=1)]
+
+    def probabilities(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """A column per label; long and short texts go in batches of their own, so that little is padding."""
+        import torch
+
+        pairs = texts_of(frame, self.options)
+        order = sorted(range(len(pairs)), key=lambda at: (len(pairs[at][0]) + len(pairs[at][1]), at))
+        found = np.zeros((len(pairs), len(self.labels)))
+        self.encoder.eval()
+        with torch.inference_mode():
+            for start in range(0, len(order), 32):
+                rows = order[start : start + 32]
+                scores = self.scores([pairs[at] for at in rows])
+                found[rows] = torch.softmax(scores.double(), dim=1).cpu().numpy()
+        return found
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        """The head's output for pairs of texts, a row each."""
+        import torch
+
+        first, second = [one for one, _ in pairs], [other for _, other in pairs]
+        if self.options.kind == "cross-encoder":
+            return self.head(self._hidden(first, second)[0][:, 0])
+        u, v = (pooled(*self._hidden(side)) for side in (first, second))
+        return self.head(torch.cat([u, v, (u - v).abs()], dim=1))
+
+    def _hidden(self, first: list[str], second: list[str] | None = None) -> tuple[Any, Any]:
+        made = self.tokenizer(
+            first, second, padding=True, truncation=True, max_length=self.options.tokens, return_tensors="pt"
+        ).to(self.encoder.device)
+        return self.encoder(**made).last_hidden_state, made["attention_mask"]
+
+    def parameters(self) -> Iterator[Any]:
+        """All that training changes."""
+        yield from self.encoder.parameters()
+        yield from self.head.parameters()
+
+
+def pooled(hidden: Any, mask: Any) -> Any:
+    """The mean of the token vectors, padding left out."""
+    weights = mask.unsqueeze(-1).to(hidden.dtype)
+    return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1e-9)
+
+
+def texts_of(frame: pd.DataFrame, options: Encoder) -> list[tuple[str, str]]:
+    """Premise and hypothesis of each row."""
+    for name in ("text", "target"):
+        if name not in frame.columns:
+            raise InputError(f"the table has no column {name}", remedy="It needs text and target (or claim)")
+    posts, claims = (frame[name].fillna("").astype(str).tolist() for name in ("text", "target"))
+    return list(zip(claims, posts, strict=True) if options.claim_first else zip(posts, claims, strict=True))
+
+
+def fresh(options: Encoder, labels: Sequence[str]) -> EncoderModel:
+    """A pretrained encoder with a head that knows nothing yet; its first numbers follow from the seed."""
+    torch = _torch()
+    tokenizer, encoder = _pretrained(options.path)
+    torch.manual_seed(options.seed)
+    size = encoder.config.hidden_size * (3 if options.kind == "sentence-bert" else 1)
+    head = torch.nn.Linear(size, len(labels)).to(encoder.device)
+    return EncoderModel(options, tuple(labels), tokenizer, encoder, head)
+
+
+def save_encoder(model: EncoderModel, folder: Path, card: dict[str, Any] | None = None) -> None:
+    """Write a model: the encoder as transformers does, the head as safetensors, settings last."""
+    from safetensors.torch import save
+
+    model.encoder.save_pretrained(folder / "encoder")
+    model.tokenizer.save_pretrained(folder / "encoder")
+    head = {name: one.contiguous().cpu() for name, one in model.head.state_dict().items()}
+    storage.write_bytes(folder / "head.safetensors", save(head))
+    whole = {
+        "format": 1, "encoder": True, "options": asdict(model.options), "labels": model.labels, "card": card or {},
+    }  # fmt: skip
+    storage.write_text(folder / "model.json", json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
+
+
+def load_encoder(folder: Path) -> EncoderModel:
+    """Read a model back; it predicts what it predicted."""
+    torch = _torch()
+    from safetensors.torch import load
+
+    try:
+        whole = json.loads((folder / "model.json").read_text("utf-8"))
+        tensors = load((folder / "head.safetensors").read_bytes())
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"cannot be read as a model: {error}", file=folder, remedy="Train it again"
+        ) from None
+    tokenizer, encoder = _pretrained(str(folder / "encoder"))
+    rows, columns = tensors["weight"].shape
+    head = torch.nn.Linear(columns, rows)
+    head.load_state_dict(tensors)
+    return EncoderModel(
+        Encoder(**whole["options"]), tuple(whole["labels"]), tokenizer, encoder, head.to(encoder.device)
+    )
+
+
+def is_encoder(folder: Path) -> bool:
+    """Whether a model's folder holds a transformer model."""
+    return (folder / "head.safetensors").is_file()
+
+
+def _pretrained(path: str) -> tuple[Any, Any]:
+    """Tokenizer and encoder, on the GPU if there is one. No code that comes with a model is run."""
+    torch = _torch()
+    from transformers import AutoModel, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    here = Path(path).is_dir()
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=here, trust_remote_code=False)
+        encoder = AutoModel.from_pretrained(
+            path, local_files_only=here, trust_remote_code=False, dtype=torch.float32
+        )
+    except (OSError, ValueError) as error:
+        first = str(error).split("\n", maxsplit=1)[0]
+        raise InputError(
+            f"the transformer model cannot be read: {first}",
+            file=path,
+            remedy="Name its folder, or its name on the hub",
+        ) from None
+    return tokenizer, encoder.to("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _torch() -> Any:
+    try:
+        import torch
+        import transformers  # noqa: F401 - whether it is there
+    except ImportError:
+        raise MissingExtra("models", "A transformer model") from None
+    return torch

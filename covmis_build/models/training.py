@@ -1,0 +1,237 @@
+"""Training an encoder: the papers' settings, repeatable on one machine, and resumed where it was stopped.
+
+After every epoch the state is written. Chance is set anew at each epoch from the seed and the epoch, and the order of
+rows is keyed: so a run that was stopped ends like one that was not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from covmis_build import keyed, storage
+from covmis_build.engine import silent
+from covmis_build.errors import InputError, nearest
+from covmis_build.models.encoders import Encoder, EncoderModel, fresh, load_encoder, texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from covmis_build.engine import Progress
+
+STATE = "training.pt"
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A model and the course of its training: the mean loss of each epoch, on train and on dev."""
+
+    model: EncoderModel
+    losses: tuple[float, ...]
+    dev_losses: tuple[float, ...]
+
+
+def train_encoder(
+    frame: pd.DataFrame,
+    options: Encoder,
+    *,
+    labels: Sequence[str],
+    dev: pd.DataFrame | None = None,
+    start: Path | None = None,
+    state: Path | None = None,
+    progress: Progress = silent,
+) -> Trained:
+    """Train on a table with `text`, `target` and `label`.
+
+    `start` is the folder of a model trained before on other data, whose encoder goes on (and whose head, if the labels
+    are the same). `state` is a folder for the state after each epoch, from which a stopped run goes on.
+    """
+    import torch
+
+    _checked(frame, labels)
+    if options.patience and dev is None:
+        raise InputError("early stopping needs a dev part", remedy="Name one, or set patience to 0")
+    model = _begin(options, labels, start)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=options.learning_rate, weight_decay=options.weight_decay
+    )
+    steps = options.epochs * math.ceil(len(frame) / options.batch)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate(step, steps, options.warm_up))
+    weights = _weights(frame, options, labels, model.encoder.device)
+    key = _key(frame, dev, options, labels, start)
+    course = _resume(state, key, model, optimizer, schedule)
+    for epoch in range(len(course["losses"]), options.epochs):
+        if _patience_is_over(course["dev"], options.patience):
+            break
+        progress("epochs", epoch, options.epochs)
+        course["losses"].append(_epoch(model, optimizer, schedule, frame, weights, epoch))
+        if dev is not None:
+            course["dev"].append(_loss_on(model, dev, weights))
+            if options.patience and course["dev"][-1] == min(course["dev"]):
+                course["best"] = _tensors(model)
+        _remember(state, key, model, optimizer, schedule, course)
+    if course["best"] is not None:
+        _restore(model, course["best"])
+    model.encoder.eval()
+    return Trained(model, tuple(course["losses"]), tuple(course["dev"]))
+
+
+def rate(step: int, steps: int, warm_up: float) -> float:
+    """The learning rate's factor: up from 0 over the first part of the steps, then down to 0, both linear.
+
+    >>> [round(rate(step, 10, 0.2), 3) for step in (0, 1, 2, 6, 10)]
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+    rising = max(1, math.ceil(warm_up * steps)) if warm_up else 0
+    return step / rising if step < rising else max(0.0, (steps - step) / max(1, steps - rising))
+
+
+def weighted_loss(scores: Any, gold: Any, weights: Any) -> Any:
+    """Cross-entropy, each row weighted by its label's weight, over the sum of these weights."""
+    import torch
+
+    return torch.nn.functional.cross_entropy(scores, gold, weight=weights)
+
+
+def _begin(options: Encoder, labels: Sequence[str], start: Path | None) -> EncoderModel:
+    """A new model, or one that goes on from another's encoder."""
+    model = fresh(options, labels) if start is None else None
+    if model is not None:
+        return model
+    assert start is not None
+    before = load_encoder(start)
+    if before.options.kind != options.kind:
+        raise InputError(f"is a {before.options.kind}, not a {options.kind}", file=start)
+    if before.labels == tuple(labels):
+        return EncoderModel(options, tuple(labels), before.tokenizer, before.encoder, before.head)
+    import torch
+
+    torch.manual_seed(options.seed)
+    head = torch.nn.Linear(before.head.in_features, len(labels)).to(before.encoder.device)
+    return EncoderModel(options, tuple(labels), before.tokenizer, before.encoder, head)
+
+
+def _epoch(
+    model: EncoderModel, optimizer: Any, schedule: Any, frame: pd.DataFrame, weights: Any, epoch: int
+) -> float:
+    """One pass over the rows in a keyed order; the mean loss of its batches."""
+    import torch
+
+    seed, size = model.options.seed, model.options.batch
+    torch.manual_seed(int(keyed.uniform(seed, "dropout", str(epoch)) * 2**53))
+    rows = [int(one) for one in keyed.order(seed, f"epoch {epoch}", (str(at) for at in range(len(frame))))]
+    pairs = texts_of(frame, model.options)
+    gold = [model.labels.index(label) for label in frame["label"].astype(str)]
+    model.encoder.train()
+    losses = []
+    for first in range(0, len(rows), size):
+        batch = rows[first : first + size]
+        target = torch.tensor([gold[at] for at in batch], device=model.encoder.device)
+        loss = weighted_loss(model.scores([pairs[at] for at in batch]), target, weights)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        losses.append(float(loss.detach()))
+    return math.fsum(losses) / len(losses)
+
+
+def _loss_on(model: EncoderModel, frame: pd.DataFrame, weights: Any) -> float:
+    """The weighted loss on a part that is not trained on."""
+    import numpy as np
+
+    chances = model.probabilities(frame)
+    gold = [model.labels.index(label) for label in frame["label"].astype(str)]
+    w = weights.double().cpu().numpy()[gold]
+    return float(np.sum(-w * np.log(np.maximum(chances[range(len(gold)), gold], 1e-300))) / w.sum())
+
+
+def _patience_is_over(losses: Sequence[float], patience: int) -> bool:
+    return bool(patience and losses) and len(losses) - 1 - losses.index(min(losses)) >= patience
+
+
+def _weights(frame: pd.DataFrame, options: Encoder, labels: Sequence[str], device: Any) -> Any:
+    """max(x)/x_k for each label; 1 for all if they are not asked for, and for labels without rows."""
+    import torch
+
+    counts = Counter(frame["label"].astype(str))
+    top = max(counts.values())
+    made = [top / counts[label] if options.class_weights and counts[label] else 1.0 for label in labels]
+    return torch.tensor(made, dtype=torch.float32, device=device)
+
+
+def _checked(frame: pd.DataFrame, labels: Sequence[str]) -> None:
+    if "label" not in frame.columns or frame.empty:
+        raise InputError("the table has no labelled rows to train on")
+    for label in sorted(set(frame["label"].astype(str)) - set(labels)):
+        raise InputError(f"the label '{label}' is not in the label set", remedy=nearest(label, labels))
+
+
+def _key(
+    frame: pd.DataFrame, dev: pd.DataFrame | None, options: Encoder, labels: Sequence[str], start: Path | None
+) -> str:
+    """A hash of what a state belongs to."""
+    summed = hashlib.sha256(json.dumps([asdict(options), list(labels), str(start)]).encode())
+    for part in (frame, dev):
+        if part is not None:
+            columns = part[["text", "target", "label"]].fillna("").astype(str)
+            for row in columns.itertuples(index=False, name=None):
+                summed.update(json.dumps(row).encode())
+        summed.update(b"|")
+    return summed.hexdigest()
+
+
+def _tensors(model: EncoderModel) -> dict[str, Any]:
+    parts = {"encoder": model.encoder.state_dict(), "head": model.head.state_dict()}
+    return {name: {key: one.detach().clone() for key, one in part.items()} for name, part in parts.items()}
+
+
+def _restore(model: EncoderModel, tensors: Mapping[str, Any]) -> None:
+    model.encoder.load_state_dict(tensors["encoder"])
+    model.head.load_state_dict(tensors["head"])
+
+
+def _remember(
+    state: Path | None, key: str, model: EncoderModel, optimizer: Any, schedule: Any, course: dict[str, Any]
+) -> None:
+    import torch
+
+    if state is None:
+        return
+    out = io.BytesIO()
+    whole = {
+        "key": key, "model": _tensors(model), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict(),
+        "course": course,
+    }  # fmt: skip
+    torch.save(whole, out)
+    storage.write_bytes(state / STATE, out.getvalue())
+
+
+def _resume(
+    state: Path | None, key: str, model: EncoderModel, optimizer: Any, schedule: Any
+) -> dict[str, Any]:
+    """The course so far, and everything put back as it was; a state of another training is refused."""
+    import torch
+
+    course: dict[str, Any] = {"losses": [], "dev": [], "best": None}
+    if state is None or not (state / STATE).is_file():
+        return course
+    whole = torch.load(state / STATE, map_location=model.encoder.device, weights_only=True)
+    if whole["key"] != key:
+        raise InputError(
+            "belongs to a training with other data or settings",
+            file=state / STATE,
+            remedy="Remove it, or name another folder",
+        )
+    _restore(model, whole["model"])
+    optimizer.load_state_dict(whole["optimizer"])
+    schedule.load_state_dict(whole["schedule"])
+    return dict(whole["course"])

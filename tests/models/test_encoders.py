@@ -1,0 +1,257 @@
+"""Transformer models on small random encoders made here: what training does, and that it can be stopped."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from covmis_build.errors import InputError
+
+pytestmark = pytest.mark.needs("models")
+
+WORDS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "indeed",
+    "nonsense",
+    "perhaps",
+    "masks",
+    "are",
+    "bad",
+    "so",
+]
+LABELS = ["favor", "against", "neither"]
+TOYS = pd.DataFrame(
+    [
+        {"text": f"{word} {extra}", "target": "masks are bad", "label": label}
+        for extra in ("so", "are", "masks", "bad", "so so", "are bad", "masks so", "bad bad")
+        for word, label in (("indeed", "favor"), ("nonsense", "against"), ("perhaps", "neither"))
+    ]
+)
+KINDS = ["sentence-bert", "cross-encoder"]
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """A BERT of two layers with random weights, and a vocabulary of a dozen words."""
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    folder = tmp_path_factory.mktemp("tiny")
+    (folder / "vocab.txt").write_text("\n".join(WORDS))
+    tokenizer = BertTokenizerFast(vocab=str(folder / "vocab.txt"))
+    torch.manual_seed(3)
+    config = BertConfig(
+        vocab_size=len(WORDS), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+        max_position_embeddings=64,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def one_thread():
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def options(tiny, **changes):
+    from covmis_build.models.encoders import Encoder
+
+    return Encoder(**{"path": tiny, "learning_rate": 3e-3, "epochs": 8, "tokens": 32, **changes})
+
+
+def fit(tiny, frame=TOYS, *, labels=LABELS, dev=None, start=None, state=None, **changes):
+    from covmis_build.models.training import train_encoder
+
+    return train_encoder(frame, options(tiny, **changes), labels=labels, dev=dev, start=start, state=state)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("claim_first", [False, True])
+def test_a_learnable_set_is_learned(tiny, one_thread, kind, claim_first):
+    found = fit(tiny, kind=kind, claim_first=claim_first, epochs=40)
+    assert found.losses[-1] < found.losses[0] / 3
+    assert found.model.predict(TOYS) == TOYS["label"].tolist()
+    assert found.model.probabilities(TOYS).sum(axis=1) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_saved_models_predict_the_same(tiny, one_thread, kind, tmp_path):
+    from covmis_build.models.encoders import load_encoder, save_encoder
+
+    model = fit(tiny, kind=kind, epochs=2).model
+    save_encoder(model, tmp_path / "m", {"rows": len(TOYS)})
+    again = load_encoder(tmp_path / "m")
+    assert np.array_equal(again.probabilities(TOYS), model.probabilities(TOYS))
+    assert (again.labels, again.options) == (model.labels, model.options)
+    assert json.loads((tmp_path / "m" / "model.json").read_text())["card"] == {"rows": len(TOYS)}
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_does_not(tiny, one_thread):
+    one, two, other = (fit(tiny, epochs=1, seed=seed).model.probabilities(TOYS) for seed in (1, 1, 2))
+    assert np.array_equal(one, two)
+    assert not np.allclose(one, other)
+
+
+def test_a_stopped_training_ends_like_one_that_was_not(tiny, one_thread, tmp_path):
+    whole = fit(tiny, epochs=4)
+    told = []
+
+    class Stop(Exception):
+        pass
+
+    def stop(step, done, total):
+        told.append(done)
+        if done == 2:
+            raise Stop
+
+    from covmis_build.models.training import train_encoder
+
+    with pytest.raises(Stop):
+        train_encoder(TOYS, options(tiny, epochs=4), labels=LABELS, state=tmp_path, progress=stop)
+    told.clear()
+    after = train_encoder(
+        TOYS,
+        options(tiny, epochs=4),
+        labels=LABELS,
+        state=tmp_path,
+        progress=lambda *words: told.append(words[1]),
+    )
+    assert told == [2, 3]
+    assert after.losses == whole.losses
+    assert np.array_equal(after.model.probabilities(TOYS), whole.model.probabilities(TOYS))
+    with pytest.raises(InputError, match="other data or settings"):
+        fit(tiny, epochs=5, state=tmp_path)
+
+
+def test_one_step_is_what_the_equations_say(tiny, one_thread):
+    """AdamW by hand on the head: first step of size lr·sign(g), after the decay; warm-up makes the first rate 0."""
+    import torch
+
+    from covmis_build.models.encoders import fresh
+    from covmis_build.models.training import train_encoder, weighted_loss
+
+    rows = TOYS.iloc[[0, 1, 3]]  # two favor, one against
+    chosen = options(tiny, epochs=1, batch=8, warm_up=0.0, kind="sentence-bert", learning_rate=1e-3)
+    model = fresh(chosen, LABELS)
+    for one in model.encoder.modules():  # no dropout, so that the step can be repeated
+        if isinstance(one, torch.nn.Dropout):
+            one.p = 0.0
+    before = model.head.weight.detach().clone()
+    scores = model.scores([(text, "masks are bad") for text in rows["text"]])
+    weights = torch.tensor([1.0, 2.0, 1.0])
+    gold = torch.tensor([0, 1, 0])
+    loss = weighted_loss(scores, gold, weights)
+    by_hand = (
+        -sum(weights[g] * torch.log_softmax(row, 0)[g] for row, g in zip(scores, gold, strict=True))
+        / weights[gold].sum()
+    )
+    assert loss.item() == pytest.approx(by_hand.item(), rel=1e-6)
+    loss.backward()
+    slope = model.head.weight.grad.clone()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
+    optimizer.step()
+    expected = before * (1 - 1e-3 * 0.01) - 1e-3 * slope / (slope.abs() + 1e-8)
+    assert torch.allclose(model.head.weight, expected, atol=1e-7)
+    unmoved = train_encoder(rows, options(tiny, epochs=1, warm_up=1.0), labels=LABELS).model
+    assert torch.equal(unmoved.head.weight, fresh(options(tiny), LABELS).head.weight)
+
+
+def test_class_weights_are_the_largest_over_each(tiny):
+    from covmis_build.models.training import _weights
+
+    rows = TOYS[(TOYS["label"] != "against") | (TOYS.index < 6)]
+    found = _weights(rows, options(tiny), [*LABELS, "later"], "cpu").tolist()
+    assert found == [1, 4, 1, 1]
+    assert _weights(rows, options(tiny, class_weights=False), LABELS, "cpu").tolist() == [1, 1, 1]
+
+
+def test_early_stopping_keeps_the_best(tiny, one_thread):
+    """A dev part with turned labels gets worse with every epoch: the first is the best, and the third the last."""
+    turned = TOYS.assign(
+        label=TOYS["label"].map({"favor": "against", "against": "neither", "neither": "favor"})
+    )
+    found = fit(tiny, dev=turned, patience=2, epochs=8)
+    best = int(np.argmin(found.dev_losses))
+    assert len(found.losses) == best + 3 < 8
+    again = fit(tiny, dev=turned, epochs=8)
+    assert again.dev_losses[: len(found.dev_losses)] == found.dev_losses
+    assert len(again.losses) == 8
+    with pytest.raises(InputError, match="needs a dev part"):
+        fit(tiny, patience=2)
+
+
+def test_training_goes_on_over_other_data(tiny, one_thread, tmp_path):
+    from covmis_build.models.encoders import save_encoder
+
+    first = fit(tiny, epochs=40).model
+    save_encoder(first, tmp_path / "first")
+    same = fit(tiny, start=tmp_path / "first", epochs=1, learning_rate=1e-6).model
+    assert same.predict(TOYS) == TOYS["label"].tolist()
+    two = TOYS[TOYS["label"] != "neither"].replace({"favor": "yes", "against": "no"})
+    other = fit(tiny, two, labels=["yes", "no"], start=tmp_path / "first", epochs=20).model
+    assert other.predict(two) == two["label"].tolist()
+    with pytest.raises(InputError, match="is a cross-encoder, not a sentence-bert"):
+        fit(tiny, start=tmp_path / "first", kind="sentence-bert")
+
+
+def test_pooling_leaves_padding_out(tiny):
+    from covmis_build.models.encoders import fresh
+
+    model = fresh(options(tiny, kind="sentence-bert"), LABELS)
+    alone = model.probabilities(TOYS.iloc[:1])
+    beside = model.probabilities(pd.concat([TOYS.iloc[:1], TOYS.assign(text="masks " * 20).iloc[:1]]))
+    assert beside[0] == pytest.approx(alone[0], abs=1e-6)
+
+
+def test_bertscore_is_the_slow_one(tiny):
+    import torch
+
+    from covmis_build.models.alike import bertscore
+    from covmis_build.models.encoders import fresh
+
+    model = fresh(options(tiny), LABELS)
+    model.encoder.eval()
+    pairs = [
+        ("masks are bad", "indeed masks"),
+        ("so", "so"),
+        ("bad", ""),
+        ("nonsense so bad", "perhaps are bad masks so"),
+    ]
+    found = bertscore(pairs, model.tokenizer, model.encoder, batch=3)
+    for (reference, candidate), row in zip(pairs, found, strict=True):
+        sides = []
+        for text in (reference, candidate):
+            made = model.tokenizer(text, return_tensors="pt")
+            with torch.no_grad():
+                hidden = model.encoder(**made).last_hidden_state[0, 1:-1].double()
+            sides.append([vector / vector.norm() for vector in hidden])
+        if not sides[1]:
+            assert row.tolist() == [0, 0, 0]
+            continue
+        recall = np.mean([max(float(x @ y) for y in sides[1]) for x in sides[0]])
+        precision = np.mean([max(float(x @ y) for x in sides[0]) for y in sides[1]])
+        f = 2 * recall * precision / (recall + precision)
+        assert row == pytest.approx([recall, precision, f], abs=1e-5)
+    assert found[1] == pytest.approx([1, 1, 1], abs=1e-6)
+
+
+def test_what_is_no_model_is_named(tmp_path):
+    from covmis_build.models.encoders import Encoder, fresh, load_encoder
+
+    with pytest.raises(InputError, match="transformer model cannot be read"):
+        fresh(Encoder(path=str(tmp_path)), LABELS)
+    with pytest.raises(InputError, match="cannot be read as a model"):
+        load_encoder(tmp_path)
+    with pytest.raises(InputError, match="is not in the label set"):
+        fit(str(tmp_path), labels=["favor"])
