@@ -17,11 +17,11 @@ from covmis_build import tables
 from covmis_build.errors import InputError
 from covmis_build.retrieval import formats, streams
 from covmis_build.retrieval.formats import sheet
-from covmis_build.retrieval.formats.post import Claimed, Post, fingerprint, iso, snowflake_time
+from covmis_build.retrieval.formats.post import Claimed, Glance, Post, fingerprint, iso, snowflake_time
 from covmis_build.retrieval.match import Match, Matcher, read_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _S, _N = pa.string(), pa.int64()
 JOBS = pa.schema([("path", _S), ("name", _S), ("member", _S), ("start", _N), ("finish", _N)])
@@ -54,15 +54,19 @@ class Read(NamedTuple):
     problem: str = ""
 
 
-def read(job: streams.Job) -> Iterator[Read]:
-    """Everything in a job, line by line, in whatever form it is."""
+PASSED_OVER = Read("", 0, "", [])
+"""Stands for a line with one post that does not matter, as a glance at it told."""
+
+
+def read(job: streams.Job, matters: Callable[[Glance], bool] | None = None) -> Iterator[Read]:
+    """Everything in a job, line by line, in whatever form it is; plain posts that do not matter are passed over."""
     path = Path(job.path)
     if path.suffix.lower() in sheet.SUFFIXES and not job.member:
         for row, found in sheet.read_file(path):
             wrong = found if isinstance(found, str) else ""
             yield Read(job.name, row, "csv", [] if isinstance(found, str) else found, wrong)
         return
-    form, current = "", ""
+    form, current, glance = "", "", None
     for file, place, line, problem in streams.lines(job):
         if problem:
             yield Read(file, place, form, [], problem)
@@ -72,6 +76,13 @@ def read(job: streams.Job) -> Iterator[Read]:
             continue
         if file != current:
             form, current = formats.detect(content), file
+            glance = formats.GLANCES.get(form) if matters else None
+        try:
+            if glance and matters and (seen := glance(content)) and not matters(seen):
+                yield PASSED_OVER
+                continue
+        except formats.UNREADABLE:
+            pass  # a full reading says why, or finds another form
         try:
             yield Read(file, place, form, formats.READERS[form](content))
         except formats.UNREADABLE as error:
@@ -105,9 +116,11 @@ def find(block: pa.Table, *, queries: bytes) -> pa.Table:
     rows: list[dict[str, Any]] = []
     for job in _jobs(block):
         lines = posts = reposts = 0
-        for one in read(job):
+        for one in read(job, matcher.possible):
             lines += 1
-            if one.problem:
+            if one is PASSED_OVER:
+                posts += 1
+            elif one.problem:
                 rows.append(_row("unreadable", file=one.file, place=one.place, detail=one.problem))
             for post in one.posts:
                 posts += 1
@@ -182,8 +195,12 @@ def wanted_ids(ids: Iterable[str]) -> frozenset[int]:
 def gather(block: pa.Table, *, wanted: frozenset[int]) -> pa.Table:
     """The second pass: every copy of the wanted posts, and every repost of them."""
     columns: list[list[Any]] = [[] for _ in GATHERED]
+
+    def matters(glance: Glance) -> bool:
+        return zlib.crc32(glance[0].encode("utf-8", "replace")) in wanted
+
     for job in _jobs(block):
-        for one in read(job):
+        for one in read(job, matters):
             for post in one.posts:
                 mine = zlib.crc32(post.post_id.encode("utf-8", "replace")) in wanted
                 theirs = (

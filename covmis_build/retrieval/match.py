@@ -20,7 +20,7 @@ from covmis_build.text.urls import addresses, canonical_url
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from covmis_build.retrieval.formats.post import Post
+    from covmis_build.retrieval.formats.post import Glance, Post
 
 LEARNED = 2_000
 """Posts after which the queries are put under the tokens that are rare in this archive."""
@@ -75,6 +75,19 @@ class Matcher:
                 if query.kind == "title" and kind == "word":
                     self.by_title.setdefault(value, []).append(number)
         self.words = frozenset(self.by_word)
+
+    def possible(self, glance: Glance) -> bool:
+        """Whether a post may match at all; what is told no here, `match` would find nothing for."""
+        post_id, text, urls = glance
+        if self.seen < LEARNED or not self.words.isdisjoint(tokens(text)):
+            return True
+        if not self.asked:
+            return False
+        if post_id in self.posts:
+            return True
+        if urls and any(map(self._key, urls)):
+            return True
+        return "/" in text and any(map(self._key, addresses(text)))
 
     def match(self, post: Post) -> list[Match]:
         """Every query that the post satisfies, in the order of the queries."""

@@ -15,9 +15,9 @@ from covmis_build.retrieval.formats.decoding import UNREADABLE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from covmis_build.retrieval.formats.post import Post
+    from covmis_build.retrieval.formats.post import Glance, Post
 
-__all__ = ["READERS", "UNREADABLE", "detect", "loads"]
+__all__ = ["GLANCES", "READERS", "UNREADABLE", "detect", "loads"]
 
 FORMS = {"x_v1": x_v1, "x_v2": x_v2, "snscrape": snscrape, "bluesky": bluesky, "mastodon": mastodon}
 """Forms of lines, in the order in which they are tried."""
@@ -31,6 +31,10 @@ READERS: dict[str, Callable[[bytes], list[Post]]] = {
     "": _unknown,
     **{name: form.read for name, form in FORMS.items()},
 }
+
+
+GLANCES: dict[str, Callable[[bytes], Glance | None]] = {"x_v1": x_v1.glance, "snscrape": snscrape.glance}
+"""For forms with a post a line, what tells cheaply that a post does not matter."""
 
 
 def detect(line: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 FIRST_SNOWFLAKE = 29_700_859_247
 X_EPOCH = 1_288_834_974_657
 """Ids of X from the first snowflake on carry their time: milliseconds since this one, above 22 bits."""
+
+
+Glance = tuple[str, str, Sequence[str]]
+"""The id, text and addresses of a post that has no cards, no quoted post, and nothing inside it."""
 
 
 class Claimed(msgspec.Struct, frozen=True, gc=False):

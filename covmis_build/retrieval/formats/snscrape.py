@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from covmis_build.retrieval.formats.decoding import decoded
-from covmis_build.retrieval.formats.post import Post, Stamp, unescaped, x_id
+from covmis_build.retrieval.formats.post import Glance, Post, Stamp, unescaped, x_id
 
 
 class _Link(msgspec.Struct, gc=False):
@@ -58,6 +58,37 @@ def recognises(row: dict[str, Any]) -> bool:
     if str(row.get("_type", "")).startswith("snscrape.modules.twitter"):
         return True
     return "id" in row and "date" in row and bool(row.keys() & {"content", "rawContent"})
+
+
+class _Some(msgspec.Struct, gc=False):
+    """Anything, of which only the presence matters."""
+
+
+class _Glimpse(msgspec.Struct, gc=False, rename="camel"):
+    id: int
+    raw_content: str | None = None
+    content: str | None = None
+    id_text: str | None = msgspec.field(default=None, name="id.str")
+    links: list[_Link] | None = None
+    outlinks: list[str] | str | None = None
+    card: _Some | None = None
+    quoted_tweet: _Some | None = None
+    retweeted_tweet: _Some | None = None
+    stamp: _Some | None = msgspec.field(default=None, name="__covmis")
+
+
+_glimpses = msgspec.json.Decoder(_Glimpse)
+
+
+def glance(line: bytes) -> Glance | None:
+    """What decides whether a plain post matters at all; None where the whole line must be read."""
+    row = _glimpses.decode(line)
+    inside = row.card or row.quoted_tweet or row.retweeted_tweet or row.stamp or row.id_text
+    text = row.raw_content or row.content
+    if inside is not None or not text or isinstance(row.outlinks, str):
+        return None
+    links = [link.url for link in row.links or () if link.url]
+    return f"x:{row.id}", unescaped(text), [*links, *(row.outlinks or ())]
 
 
 def read(line: bytes) -> list[Post]:

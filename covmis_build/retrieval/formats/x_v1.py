@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from covmis_build.retrieval.formats.decoding import decoded
-from covmis_build.retrieval.formats.post import Post, Stamp, unescaped, x_id
+from covmis_build.retrieval.formats.post import Glance, Post, Stamp, unescaped, x_id
 
 
 class _Url(msgspec.Struct, gc=False):
@@ -85,6 +85,51 @@ def recognises(row: dict[str, Any]) -> bool:
     if isinstance(row.get("statuses"), list) and "search_metadata" in row:
         return True
     return len(row) == 1 and bool(row.keys() & {*_NOTICES, "delete", "status_withheld"})
+
+
+class _Some(msgspec.Struct, gc=False):
+    """Anything, of which only the presence matters."""
+
+
+class _Glimpse(msgspec.Struct, gc=False):
+    id_str: str
+    text: str | None = None
+    full_text: str | None = None
+    entities: _Entities | None = None
+    extended_tweet: _Some | None = None
+    retweeted_status: _Some | None = None
+    quoted_status: _Some | None = None
+    quoted_status_id_str: str | None = None
+    card: _Some | None = None
+    twarc: _Some | None = msgspec.field(default=None, name="__twarc")
+    stamp: _Some | None = msgspec.field(default=None, name="__covmis")
+
+
+_glimpses = msgspec.json.Decoder(_Glimpse)
+
+
+def glance(line: bytes) -> Glance | None:
+    """What decides whether a plain post matters at all; None where the whole line must be read."""
+    row = _glimpses.decode(line)
+    if (
+        row.extended_tweet is not None
+        or row.retweeted_status is not None
+        or row.quoted_status is not None
+        or row.quoted_status_id_str is not None
+        or row.card is not None
+        or row.stamp is not None
+        or row.twarc is not None
+    ):
+        return None
+    text = row.full_text or row.text
+    if not text:
+        return None
+    urls = row.entities.urls if row.entities is not None else None
+    if not urls:
+        return f"x:{row.id_str}", unescaped(text), ()
+    if any(url.unwound for url in urls):
+        return None
+    return f"x:{row.id_str}", unescaped(text), [url.expanded_url for url in urls if url.expanded_url]
 
 
 def read(line: bytes) -> list[Post]:

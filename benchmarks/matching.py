@@ -1,0 +1,362 @@
+"""Matching thousands of queries over a stream of posts: ours against the named peers, in one run.
+
+    python -m pip install --target peers polars pyahocorasick ahocorasick_rs
+    PYTHONPATH=peers .venv/bin/python benchmarks/matching.py --posts 1000000
+
+Posts are made of the texts in $COVMIS_DATA_HOME/posts, drawn again and again, 4% of them with the words of a query, as
+lines of X's interface 1.1 with all their fields (about 1.5 kB each). Queries are the 433 of the COVMis list. Every
+measurement is a process of its own; CPU seconds are its user and system time, memory its largest. A peer is correct
+if its hits, as pairs of query and post, are those of ours; DuckDB and polars take part of the keyword queries, and
+their time is scaled to all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("COVMIS_DATA_HOME", ROOT.parent / "shared" / "data"))
+FEW = 20
+sys.path.insert(0, str(ROOT))
+
+PERSON = {
+    "id_str": "12", "name": "A name", "screen_name": "somebody", "location": "somewhere", "description": "d" * 120,
+    "followers_count": 1, "friends_count": 2, "listed_count": 0, "created_at": "Wed Apr 22 12:34:56 +0000 2015",
+    "favourites_count": 1, "utc_offset": None, "verified": False, "statuses_count": 1, "lang": None,
+    "profile_image_url_https": "https://pbs.twimg.com/profile_images/1/a_normal.jpg", "profile_link_color": "1DA1F2",
+    "profile_banner_url": "https://pbs.twimg.com/profile_banners/1/2", "default_profile": True, "following": None,
+}  # fmt: skip
+
+
+def queries(times: int = 1):
+    from covmis_build.claims import read_claims
+    from covmis_build.queries import build_queries
+    from covmis_build.text.expression import parse
+
+    made = build_queries(read_claims(DATA / "covmis/misinformation.csv"))
+    rows = list(zip(made["query_id"], made["claim_id"], made["kind"], made["expression"], strict=True))
+    if times == 1:
+        return rows
+    chance = random.Random(5)
+    words = sorted(
+        {
+            word
+            for text in texts()[:20_000]
+            for word in text.lower().split()
+            if word.isascii() and word.isalpha() and len(word) > 5
+        }
+    )
+    more = []
+    for copy in range(1, times):
+        for one, claim, kind, text in rows:
+            if kind.endswith("url"):
+                other = text.replace('url:"', f'url:"mirror{copy}.')
+            else:
+                other = (
+                    str(parse(f"{text} {chance.choice(words)}"))
+                    if kind == "keywords"
+                    else f'"{text.strip(chr(34))} {chance.choice(words)}"'
+                )
+            more.append((f"{one}:{copy}", claim, kind, other))
+    return rows + more
+
+
+def texts() -> list[str]:
+    with lzma.open(DATA / "posts/troll_500k.tsv.xz", "rt", encoding="utf-8", errors="replace") as file:
+        return [cells[2] for line in file if len(cells := line.rstrip("\n").split("\t")) > 2]
+
+
+def generate(path: Path, posts: int) -> None:
+    chance = random.Random(1)
+    known, asked = texts(), queries()
+    words = [
+        text.replace("(", "").replace(")", "").replace("OR", "").replace('"', "")
+        for _, _, kind, text in asked
+        if kind == "keywords"
+    ]
+    links = [text[5:-1] for _, _, kind, text in asked if kind.endswith("url")]
+    hosts = [
+        "www.example.com",
+        "news.example.org",
+        "www.youtube.com",
+        "youtu.be",
+        "bit.ly",
+        "www.cnn.com",
+        "www.nytimes.com",
+        "www.facebook.com",
+    ]
+    with path.open("w") as file:
+        for number in range(posts):
+            text = chance.choice(known)
+            if chance.random() < 0.04:
+                text += " " + chance.choice(words)
+            urls = []
+            if chance.random() < 0.4:
+                page = f"{chance.choice(hosts)}/2020/{number}/a-story-of-{number % 997}.html?utm_source=x"
+                urls = [
+                    {
+                        "url": "https://t.co/abcdefghij",
+                        "expanded_url": "https://"
+                        + (chance.choice(links) if chance.random() < 0.01 else page),
+                        "indices": [0, 23],
+                    }
+                ]
+            row = {
+                "created_at": "Wed Apr 22 12:34:56 +0000 2020", "id": FIRST + number, "id_str": str(FIRST + number), "full_text": text, "truncated": False,
+                "entities": {"hashtags": [], "symbols": [], "user_mentions": [], "urls": urls}, "source": '<a href="http://twitter.com">Web App</a>',
+                "in_reply_to_status_id": None, "in_reply_to_status_id_str": None, "in_reply_to_user_id": None, "user": PERSON, "geo": None, "coordinates": None,
+                "place": None, "contributors": None, "is_quote_status": False, "retweet_count": 0, "favorite_count": 0, "favorited": False, "retweeted": False, "lang": "en",
+            }  # fmt: skip
+            file.write(json.dumps(row) + "\n")
+
+
+FIRST = 1252934402983763968
+
+
+def ours(path: Path, times: int = 1):
+    """The first pass of `retrieve`, in one process."""
+    import pandas as pd
+
+    from covmis_build.retrieval import kernels, streams
+    from covmis_build.retrieval.stage import _stream, _table
+
+    rows = queries(times)
+    frame = pd.DataFrame(rows, columns=["query_id", "claim_id", "kind", "expression"]).assign(
+        text="", language=""
+    )
+    sent = _stream(frame)
+    started()
+    for job in streams.jobs([(path, path.name)]):
+        found = kernels.find(_table(kernels.JOBS, [job]), queries=sent)
+        for row in found.to_pylist():
+            if row["what"] == "hit":
+                yield row["query_id"], row["post_id"]
+
+
+def ours_44(path: Path):
+    yield from ours(path, 44)
+
+
+def candidates(path: Path, search, *, raw: bool):
+    """Lines in which an automaton sees a needed word of a query, then looked at in full by the same rules as ours."""
+    from covmis_build.retrieval.formats import x_v1
+    from covmis_build.retrieval.match import Matcher, read_queries
+
+    compiled = read_queries(queries())
+    matcher = Matcher(compiled)
+    needles = sorted(
+        {
+            *matcher.by_word,
+            *(core.lower() for core in matcher.cores),
+            *(one.removeprefix("x:") for one in matcher.posts),
+            *matcher.hosts,
+        }
+    )
+    find = search(needles)
+    started()
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            if raw:
+                if find(line.lower()):
+                    for post in x_v1.read(line.encode()):
+                        yield from ((one.query.query_id, post.post_id) for one in matcher.match(post))
+            else:
+                for post in x_v1.read(line.encode()):
+                    if find(f"{post.text} {' '.join(post.urls)}".lower()):
+                        yield from ((one.query.query_id, post.post_id) for one in matcher.match(post))
+
+
+def _pyahocorasick(needles):
+    import ahocorasick
+
+    automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
+    for needle in needles:
+        automaton.add_word(needle)
+    automaton.make_automaton()
+    return lambda text: next(automaton.iter(text), None) is not None
+
+
+def _ahocorasick_rs(needles):
+    import ahocorasick_rs
+
+    automaton = ahocorasick_rs.AhoCorasick(needles)
+    return lambda text: bool(automaton.find_matches_as_indexes(text))
+
+
+def pyahocorasick_raw(path: Path):
+    yield from candidates(path, _pyahocorasick, raw=True)
+
+
+def ahocorasick_rs_raw(path: Path):
+    yield from candidates(path, _ahocorasick_rs, raw=True)
+
+
+def ahocorasick_rs_decoded(path: Path):
+    yield from candidates(path, _ahocorasick_rs, raw=False)
+
+
+def fts5_build(path: Path):
+    """Building the index, from decoded posts."""
+    from covmis_build.queries.index import Indexed, build
+    from covmis_build.retrieval.formats import x_v1
+
+    started()
+    with path.open("rb") as file:
+        build(
+            path.with_suffix(".sqlite"),
+            (
+                Indexed(post.post_id, post.text, post.urls, [], "")
+                for line in file
+                for post in x_v1.read(line)
+            ),
+        )
+    return iter(())
+
+
+def fts5_ask(path: Path):
+    from covmis_build.queries.index import Index
+
+    index = Index(path.with_suffix(".sqlite"))
+    rows = queries()
+    started()
+    for name, _, kind, text in rows:
+        for post in index.sample(text, 10**9, kind):
+            yield name, post.post_id
+
+
+def _conditions(kind: str):
+    """The first keyword queries without OR as conditions of whole words, lower case."""
+    from covmis_build.text.expression import And, Term, parse
+
+    chosen = []
+    for name, _, what, text in queries():
+        node = parse(text).node
+        if what == kind and isinstance(node, And) and all(isinstance(one, Term) for one in node.parts):
+            chosen.append((name, [" ".join(one.tokens) for one in node.parts]))
+    return chosen[:FEW]
+
+
+def duckdb_like(path: Path):
+    import duckdb
+
+    chosen = _conditions("keywords")
+    started()
+    duckdb.sql("SET threads = 1")
+    spaced = "' ' || regexp_replace(lower(full_text), '[^a-z0-9]+', ' ', 'g') || ' '"
+    duckdb.sql(
+        f"CREATE TABLE posts AS SELECT id_str, {spaced} AS words FROM read_json('{path}', format = 'newline_delimited', columns = {{id_str: 'VARCHAR', full_text: 'VARCHAR'}})"
+    )
+    for name, parts in chosen:
+        where = " AND ".join(f"words LIKE '% {part} %'" for part in parts)
+        yield from (
+            (name, f"x:{row[0]}") for row in duckdb.sql(f"SELECT id_str FROM posts WHERE {where}").fetchall()
+        )
+
+
+def polars_contains(path: Path):
+    import polars as pl
+
+    chosen = _conditions("keywords")
+    started()
+    frame = pl.scan_ndjson(
+        path, schema={"id_str": pl.String, "full_text": pl.String}, ignore_errors=True
+    ).collect()
+    frame = frame.with_columns(
+        (" " + pl.col("full_text").str.to_lowercase().str.replace_all("[^a-z0-9]+", " ") + " ").alias("words")
+    )
+    for name, parts in chosen:
+        found = frame.filter(
+            pl.all_horizontal(pl.col("words").str.contains(f" {part} ", literal=True) for part in parts)
+        )
+        yield from ((name, f"x:{one}") for one in found["id_str"])
+
+
+PEERS = (
+    ours,
+    ours_44,
+    pyahocorasick_raw,
+    ahocorasick_rs_raw,
+    ahocorasick_rs_decoded,
+    fts5_build,
+    fts5_ask,
+    duckdb_like,
+    polars_contains,
+)
+_began = [0.0, 0.0]
+
+
+def started() -> None:
+    """The clock runs from here: making queries is the same for all."""
+    _began[:] = time.process_time(), time.perf_counter()
+
+
+def one(name: str, path: Path) -> None:
+    """Run one peer, print its facts."""
+    wanted = (
+        {row[0] for row in _conditions("keywords")} if name in {"duckdb_like", "polars_contains"} else None
+    )
+    found = set({peer.__name__: peer for peer in PEERS}[name](path))
+    facts = {
+        "name": name, "cpu": time.process_time() - _began[0], "wall": time.perf_counter() - _began[1],
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "part": len(wanted or ()),
+    }  # fmt: skip
+    with Path(f"{path}.{name}.json").open("w") as file:
+        json.dump(sorted(found), file)
+    print(json.dumps(facts))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--posts", type=int, default=1_000_000)
+    parser.add_argument("--one", default="")
+    parser.add_argument("--path", type=Path)
+    parser.add_argument("--only", nargs="*", default=[peer.__name__ for peer in PEERS])
+    asked = parser.parse_args()
+    if asked.one:
+        one(asked.one, asked.path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "posts.jsonl"
+        generate(path, asked.posts)
+        print(f"{asked.posts:,} posts, {path.stat().st_size / 1e9:.2f} GB, {len(queries())} queries\n")
+        print("| what | CPU s | of ours | wall s | MB | hits | as ours |\n|---|---|---|---|---|---|---|")
+        base, right = 0.0, set()
+        for name in asked.only:
+            run = subprocess.run(
+                [sys.executable, __file__, "--one", name, "--path", path],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if run.returncode:
+                print(f"| {name} | did not run: {run.stderr.strip().splitlines()[-1][:80]} | | | | | |")
+                continue
+            facts = json.loads(run.stdout)
+            found = {tuple(pair) for pair in json.loads(Path(f"{path}.{name}.json").read_text())}
+            base, right = (facts["cpu"], found) if name == "ours" else (base, right)
+            cpu = facts["cpu"] * (433 / facts["part"] if facts["part"] else 1)
+            part = f" ({facts['part']} queries: {facts['cpu']:.1f})" if facts["part"] else ""
+            expected = (
+                {pair for pair in right if pair[0] in {row[0] for row in _conditions("keywords")}}
+                if facts["part"]
+                else right
+            )
+            same = "yes" if found == expected else f"-{len(expected - found)} +{len(found - expected)}"
+            print(
+                f"| {name} | {cpu:.1f}{part} | {cpu / base:.2f} | {facts['wall']:.1f} | {facts['memory']:.0f} | {len(found):,} | {'' if name in {'ours', 'ours_44', 'fts5_build'} else same} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
