@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from covmis_build.errors import InputError, nearest
-from covmis_build.evaluation.joining import Extra, Judged, Missing, grouping, judged
+from covmis_build.evaluation.joining import Extra, Judged, Missing, grouping, in_any_order, judged
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.evaluation.significance import (
     berg_kirkpatrick_p,
@@ -149,7 +149,7 @@ class _Data:
         self.shape, self.width = (classes, columns), classes * columns
         self.chosen, self.owners = chosen, owners
         self.systems = list(of.runs.values())
-        self.cells = np.stack(
+        cells = np.stack(
             [
                 cell_codes(of.gold, run, classes, unanswered=of.unanswered)
                 for runs in self.systems
@@ -157,6 +157,7 @@ class _Data:
             ],
             axis=1,
         )
+        self.cells = in_any_order(cells, owners)
         self.units = len(of.gold) if owners is None else int(owners.max()) + 1
         if self.units < 2:
             raise InputError("there is one item or cluster", remedy="A comparison needs at least two")

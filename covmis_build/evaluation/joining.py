@@ -182,7 +182,7 @@ def _some(ids: Sequence[Any], *, count: bool = True) -> str:
 
 
 def grouping(values: Any, of: Judged, what: str) -> tuple[Codes, list[Any]]:
-    """One value per item (claim, kind, month) as codes by first appearance, and the values behind the codes."""
+    """One value per item (claim, kind, month) as codes, and the values behind the codes, in order."""
     ids, words = _read(values, what)
     if ids is not None and of.ids is not None:
         by_id = dict(zip(ids, words, strict=True))
@@ -195,6 +195,14 @@ def grouping(values: Any, of: Judged, what: str) -> tuple[Codes, list[Any]]:
         )
     if any(word is None or word != word for word in words):  # noqa: PLR0124
         raise InputError(f"{what} lacks a value for some items", remedy="Give one per item")
-    names: dict[Any, int] = {}
-    codes = np.array([names.setdefault(word, len(names)) for word in words], dtype=np.int64)
-    return codes, list(names)
+    known = sorted(set(words), key=str)
+    names = {word: code for code, word in enumerate(known)}
+    return np.array([names[word] for word in words], dtype=np.int64), known
+
+
+def in_any_order(cells: Codes, owners: Codes | None) -> Codes:
+    """The items in an order of their own: chance then does not depend on the order of the rows.
+
+    Where items have owners (claims), the draws are of owners, which are numbered by name already.
+    """
+    return cells if owners is not None else cells[np.lexsort(cells.T)]

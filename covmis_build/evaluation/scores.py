@@ -8,7 +8,7 @@ import numpy as np
 
 from covmis_build.errors import InputError
 from covmis_build.evaluation.design import weighted_values
-from covmis_build.evaluation.joining import Extra, Judged, Missing, grouping, judged
+from covmis_build.evaluation.joining import Extra, Judged, Missing, grouping, in_any_order, judged
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.stats.bootstrap import percentile_interval, replicate_cells
 from covmis_build.stats.confusion import Counts, cell_codes, confusion_matrix
@@ -74,8 +74,7 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     groups: list[tuple[str, str, NDArray[np.bool_]]] = [("", "", np.ones(len(of.gold), dtype=bool))]
     for name, values in (by or {}).items():
         codes, known = grouping(values, of, name)
-        ordered = sorted(enumerate(known), key=lambda pair: str(pair[1]))
-        groups += [(name, str(one), codes == code) for code, one in ordered]
+        groups += [(name, str(one), codes == code) for code, one in enumerate(known)]
     rows = []
     for name, group, inside in groups:
         rows += _rows(of, chosen, name, group, inside, owners, chances, replicates, level, seed)
@@ -172,7 +171,7 @@ def values_and_replicates(
     units = len(cells) if owners is None else int(owners.max()) + 1
     if replicates < 1 or units < 2:
         return values, None
-    drawn = replicate_cells(cells, width, replicates, seed, owners)
+    drawn = replicate_cells(in_any_order(cells, owners), width, replicates, seed, owners)
     return values, chosen.values(drawn.reshape(*drawn.shape[:2], classes, columns))
 
 
