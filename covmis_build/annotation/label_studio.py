@@ -233,7 +233,7 @@ def project_title(study: str, number: str, who: str) -> str:
     """A title within the limit that keeps the round and the annotator.
 
     >>> project_title("A very long title of a study about many things", "001", "a1")
-    'A very long title of a study about many … · 001 a1'
+    'A very long title of a study about many… · 001 a1'
     """
     tail = f" · {number} {who}"
     room = TITLE - len(tail)

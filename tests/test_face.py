@@ -1,0 +1,44 @@
+"""The public face: there, documented, light to import, and true in its examples."""
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import covmis_build
+
+MODULES = [found.name for found in pkgutil.walk_packages(covmis_build.__path__, "covmis_build.")]
+OPTIONAL = {"spark", "spark_join", "encoders", "training"}
+"""Modules that import an optional package at their top."""
+
+
+@pytest.mark.parametrize("name", covmis_build.__all__)
+def test_every_public_name_is_there_and_documented(name):
+    found = getattr(covmis_build, name)
+    assert name in dir(covmis_build)
+    assert getattr(found, "__doc__", None) or all(one.name and one.symbol and one.paper for one in found.values())
+
+
+def test_other_names_are_refused():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        covmis_build.nothing  # noqa: B018 - looking is the test
+
+
+def test_importing_costs_nothing():
+    probe = "import sys, covmis_build, covmis_build.options, covmis_build.study; print([m for m in ('pandas', 'numpy', 'pyarrow') if m in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in MODULES if name.rsplit(".", maxsplit=1)[-1] not in OPTIONAL]
+)
+def test_examples_in_docstrings_are_true(name):
+    module = importlib.import_module(name)
+    found = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert found.failed == 0
