@@ -31,7 +31,7 @@ STOPPING: frozenset[Kind] = frozenset({"usage_cap", "no_credit", "refused", "out
 
 TRIES = 6
 LONGEST = 120.0
-"""Seconds between two tries of a server that is down; six tries span about four minutes."""
+"""Seconds between two tries of a server that is down; six tries span about two minutes."""
 
 WINDOW = 900.0
 """Seconds to wait for a rate limit whose end the platform does not tell: X's and Bluesky's windows are shorter."""
