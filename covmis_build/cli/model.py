@@ -14,6 +14,8 @@ from covmis_build.cli.encoding import KINDS, encoder_options, train_transformer
 from covmis_build.errors import InputError, nearest
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from covmis_build.models import Linear
 
 app = typer.Typer(help="Stance models: train, predict, compare, ask a language model.", no_args_is_help=True)
@@ -110,8 +112,15 @@ def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder of `covmis model train`.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Posts; labels are not looked at.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The CSV file to write.")],
+    errors: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also a page on the errors (.html); DATA needs labels."),
+    ] = None,
 ) -> None:
     """Predict a label for every row: a CSV file that `covmis evaluate score` reads.
+
+    With --errors, a page shows the most confident errors of each label, and accuracy by shared words and by kind of
+    query. It has the posts' texts in it.
 
     Example: covmis model predict models/bow test.csv --out predictions.csv
     """
@@ -120,7 +129,7 @@ def predict(
     from covmis_build.models.storing import load
 
     trained = load_encoder(model) if is_encoder(model) else load(model)
-    frame = posts(data, labelled=False)
+    frame = posts(data, labelled=errors is not None)
     chances = trained.probabilities(frame)
     names = [f"p_{label}" for label in trained.labels]
     given = next((name for name in IDS if name in frame.columns), "")
@@ -131,6 +140,29 @@ def predict(
     )
     storage.write_bytes(out, storage.csv_bytes([given or "row", "prediction", *names], rows))
     say(f"Wrote {len(frame):,} predictions to {out}.")
+    if errors is not None:
+        storage.write_text(errors, _errors_page(frame, chances, trained.labels, model.name))
+        say(f"Wrote {errors}. It has texts of posts in it: do not publish it.")
+
+
+def _errors_page(frame: pd.DataFrame, chances: Any, labels: tuple[str, ...], name: str) -> str:
+    """The page on a model's errors."""
+    from covmis_build.models.mistakes import mistakes
+    from covmis_build.report.page import Section, page, table_html
+
+    found = mistakes(frame, chances, labels)
+    columns = ["predicted", "probability", "overlap", "target", "text"]
+    sections = [
+        Section(f"Surest errors on {label}", body=table_html(rows[columns]))
+        for label, rows in found.confident.groupby("gold", sort=False)
+    ]
+    heads = {"part": "", "mean_probability": "mean probability"}
+    if len(found.overlap):
+        prose = "The part of the claim's words that the post has."
+        sections.append(Section("Shared words", prose, table_html(found.overlap, names=heads)))
+    if len(found.kinds):
+        sections.append(Section("Kind of query", body=table_html(found.kinds, names=heads)))
+    return page(f"Errors of {name}", sections, lead="Contains texts of posts: for local use.")
 
 
 @app.command()

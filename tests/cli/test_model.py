@@ -58,6 +58,18 @@ def test_training_chooses_on_the_dev_part(posts, tmp_path):
     assert card["data"] == "posts.csv"
 
 
+def test_a_page_on_the_errors(posts, tmp_path):
+    run("train", posts, "--out", tmp_path / "m", "--model", "majority")
+    hostile = posts.read_text().replace("indeed number 1,", "<script>indeed</script>,")
+    posts.write_text(hostile)
+    run("predict", tmp_path / "m", posts, "--out", tmp_path / "p.csv", "--errors", tmp_path / "e.html")
+    page = (tmp_path / "e.html").read_text()
+    assert "Surest errors on favor" in page
+    assert "&lt;script&gt;indeed" in page
+    assert "<script>indeed" not in page
+    assert "Shared words" in page
+
+
 def test_table_and_ablate(posts, tmp_path):
     made = json.loads(run("table", posts, "--cells", tmp_path / "cells", "--json"))
     rows = {(row["model"], row["scheme"]): row for row in made["cells"]}

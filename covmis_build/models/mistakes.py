@@ -1,0 +1,94 @@
+"""Where a model is wrong: its most confident errors, and whether they go with shared words or the kind of query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from covmis_build.errors import InputError
+from covmis_build.models.features import words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+OVERLAPS = ((0.0, 0.0), (0.0, 0.1), (0.1, 0.25), (0.25, 0.5), (0.5, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Mistakes:
+    """confident: errors by gold label, the surest first; overlap and kinds: items, accuracy and mean probability."""
+
+    confident: pd.DataFrame
+    overlap: pd.DataFrame
+    kinds: pd.DataFrame
+
+
+def mistakes(
+    frame: pd.DataFrame, probabilities: NDArray[np.float64], labels: Sequence[str], *, count: int = 10
+) -> Mistakes:
+    """What is behind the errors on a table with `text`, `label` and perhaps `target` and `kind`.
+
+    `probabilities` has a column per label. `count` errors are kept for each gold label.
+    """
+    import pandas as pd
+
+    if "label" not in frame.columns or len(frame) != len(probabilities):
+        raise InputError("errors need a label and a prediction for every row")
+    gold = frame["label"].astype(str).to_numpy()
+    best = probabilities.argmax(axis=1)
+    target = frame["target"] if "target" in frame.columns else pd.Series([""] * len(frame))
+    found = pd.DataFrame(
+        {
+            "gold": gold, "predicted": [labels[at] for at in best], "probability": probabilities.max(axis=1),
+            "text": frame["text"].fillna("").astype(str).to_numpy(),
+            "target": target.fillna("").astype(str).to_numpy(),
+        }
+    )  # fmt: skip
+    found["overlap"] = [
+        overlap(one, other) for one, other in zip(found["text"], found["target"], strict=True)
+    ]
+    found["right"] = found["gold"] == found["predicted"]
+    wrong = found[~found["right"]].sort_values(
+        ["gold", "probability"], ascending=[True, False], kind="stable"
+    )
+    confident = wrong.groupby("gold", sort=False).head(count).drop(columns="right").reset_index(drop=True)
+    parts = [_name(one) for one in found["overlap"]]
+    kinds = frame["kind"].astype(str).tolist() if "kind" in frame.columns else []
+    names = [_name(high) for _, high in OVERLAPS]
+    return Mistakes(
+        confident,
+        _by(found, parts, names) if found["target"].ne("").any() else _by(found.iloc[:0], [], []),
+        _by(found, kinds, sorted(set(kinds))) if kinds else _by(found.iloc[:0], [], []),
+    )
+
+
+def overlap(text: str, target: str) -> float:
+    """The part of the target's different words that the text has.
+
+    >>> overlap("Masks kill, says nobody", "masks kill people")
+    0.6666666666666666
+    """
+    wanted = set(words(target))
+    return len(wanted & set(words(text))) / len(wanted) if wanted else 0.0
+
+
+def _name(value: float) -> str:
+    if value == 0:
+        return "none"
+    low, high = next((low, high) for low, high in OVERLAPS[1:] if value <= high)
+    return f"{low:.0%} to {high:.0%}"
+
+
+def _by(found: pd.DataFrame, parts: Sequence[str], names: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for name in names:
+        here = found[[one == name for one in parts]]
+        if len(here):
+            rows.append((name, len(here), float(here["right"].mean()), float(here["probability"].mean())))
+    return pd.DataFrame(rows, columns=["part", "items", "accuracy", "mean_probability"])
