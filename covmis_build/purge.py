@@ -104,7 +104,11 @@ def purge(
     files = _archive_files(study)
     notes = study.folder / "data" / "collect"
     with ExitStack() as locks:
-        for lock in (study.build / ".lock", *(one / ".lock" for one in (notes, *_folders(notes)))):
+        for lock in (
+            study.build / ".lock",
+            study.build / ".rounds.lock",
+            *(one / ".lock" for one in (notes, *_folders(notes))),
+        ):
             locks.enter_context(storage.locked(lock, "covmis purge"))
         found: set[str] = set()
         for path in files if forget.authors else []:

@@ -109,6 +109,8 @@ def bring_back(
         if uid not in items:
             problems.append(Problem(where, f"the item '{uid}' is not in this round", "Remove the task"))
             continue
+        if not items[uid]["salt"]:  # purged: its label stays as it was given
+            continue
         found, wrong = _one_task(task, uid, who, own, users, items[uid], scheme)
         problems += [Problem(where, what) for what in wrong]
         if found is None:

@@ -8,27 +8,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, emit_json, grid, say, warn
-from covmis_build.errors import CheckFailed, InputError
+from covmis_build.cli.console import JsonOption, StudyOption, emit_json, grid, say
+from covmis_build.cli.settling import (
+    ChannelOption,
+    RoundOption,
+    adjudicate,
+    alone,
+    channel_of,
+    complain,
+    guideline_text,
+    people_of,
+    report,
+    seal,
+    the_round,
+    the_study,
+    verify,
+)
+from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from covmis_build.annotation.answers import Problem
     from covmis_build.annotation.record import Round
-    from covmis_build.study import Study
 
 app = typer.Typer(no_args_is_help=True, help="Annotate: open, push, pull, report, adjudicate, seal.")
 
-RoundOption = Annotated[
-    str, typer.Option("--round", metavar="N", help="The round (default: the last one opened).")
-]
-ChannelOption = Annotated[
-    str, typer.Option(metavar="csv|html|label-studio", help="Default: [annotation] channel.")
-]
-
 
 @app.command("open")
+@alone
 def open_(
     pilot: Annotated[
         bool, typer.Option("--pilot", help="A practice round: counts neither for gold nor for kappa.")
@@ -51,7 +58,7 @@ def open_(
     from covmis_build.annotation import record
     from covmis_build.annotation.rounds import for_people, open_round
 
-    opened = _study(study)
+    opened = the_study(study)
     tables = {
         name: storage.read_table(opened.table(name), name) for name in ("sample", "items", "claims", "posts")
     }
@@ -68,7 +75,7 @@ def open_(
         salt=secrets.token_hex(16),
     )
     made = record.create(
-        opened.rounds, frozen, options, opened.labels, _guideline(opened), now=record.moment()
+        opened.rounds, frozen, options, opened.labels, guideline_text(opened), now=record.moment()
     )
     people = len(for_people(frozen))
     result = {
@@ -86,6 +93,7 @@ def open_(
 
 
 @app.command()
+@alone
 def push(
     number: RoundOption = "",
     channel: ChannelOption = "",
@@ -100,12 +108,12 @@ def push(
     """
     from covmis_build.annotation import record, steps
 
-    opened = _study(study)
-    one = _round(opened, number)
+    opened = the_study(study)
+    one = the_round(opened, number)
     record.refuse_sealed(one)
-    one = record.keep_guideline(one, _guideline(opened))
+    one = record.keep_guideline(one, guideline_text(opened))
     who = steps.work(one, opened.annotation.annotators, one.per_item, seed=opened.seed)
-    way = _channel(opened, channel)
+    way = channel_of(opened, channel)
     result: dict[str, Any] = {
         "round": one.number,
         "channel": way,
@@ -122,7 +130,7 @@ def push(
         written = (
             steps.push_sheets(one, who)
             if way == "csv"
-            else steps.push_pages(one, who, title=opened.title, guideline=_guideline(opened))
+            else steps.push_pages(one, who, title=opened.title, guideline=guideline_text(opened))
         )
         result["written"] = [opened.relative(path) for path in written]
         lines = [f"Written: {name}" for name in result["written"]] or ["Everything was sent out already."]
@@ -138,6 +146,7 @@ def push(
 
 
 @app.command()
+@alone
 def pull(
     files: Annotated[
         list[Path] | None, typer.Argument(metavar="[FILE]...", help="Files that came back from elsewhere.")
@@ -155,9 +164,9 @@ def pull(
     """
     from covmis_build.annotation import record, steps
 
-    opened = _study(study)
-    one = _round(opened, number)
-    people = _people(opened, one)
+    opened = the_study(study)
+    one = the_round(opened, number)
+    people = people_of(opened, one)
     found = steps.pull_files(one, people, files or [], now=record.moment())
     if (one.folder / "label_studio.json").exists() and not files:
         from covmis_build.cli.label_studio import pull_round
@@ -173,7 +182,7 @@ def pull(
         )  # fmt: skip
     else:
         say(f"Round {one.number}: {found.answers} answers came back, {found.added} new in the record.")
-    _complain(found.problems)
+    complain(found.problems)
 
 
 @app.command()
@@ -184,8 +193,8 @@ def status(number: RoundOption = "", study: StudyOption = None, as_json: JsonOpt
     """
     from covmis_build.annotation import adjudication, steps
 
-    opened = _study(study)
-    one = _round(opened, number)
+    opened = the_study(study)
+    one = the_round(opened, number)
     who = steps.work(one, opened.annotation.annotators, one.per_item, seed=opened.seed)
     rows = steps.progress(one, who)
     frozen, labels = one.items(), one.labels()
@@ -219,217 +228,5 @@ def _advice(one: Round, rows: list[dict[str, Any]], differ: Sequence[str], witho
     return "`covmis round report`, then `covmis round seal`"
 
 
-@app.command()
-def report(number: RoundOption = "", study: StudyOption = None, as_json: JsonOption = False) -> None:
-    """Compute agreement for the round and over all rounds: HTML, JSON, CSV and LaTeX.
-
-    Written to the round's folder as report.*, and over all rounds but pilots as annotation/rounds/summary.*.
-
-    Example: covmis round report
-    """
-    opened = _study(study)
-    one = _round(opened, number)
-    found = _write_reports(opened, one)
-    if as_json:
-        emit_json(found)
-        return
-    for name, numbers in found.items():
-        kappa, raw = numbers["kappa"], numbers["raw_agreement"]
-        say(
-            f"{name}: {_sentence(kappa)}; raw agreement {_figure(raw['value'])}; {numbers['items_with_two_labels']} posts with two labels"
-        )
-    for note in found["round"]["notes"]:
-        say(f"- {note}")
-    say(
-        f"Written: {opened.relative(one.folder)}/report.html and .json, .csv, .tex; the same for all rounds: summary.*"
-    )
-
-
-@app.command()
-def adjudicate(
-    adjudicator: Annotated[str, typer.Option(help="The third person's code.")] = "adjudicator",
-    no_discussion: Annotated[
-        bool, typer.Option("--no-discussion", help="Send disagreements straight to the third person.")
-    ] = False,
-    number: RoundOption = "",
-    channel: ChannelOption = "",
-    study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Settle disagreements: first a discussion, then a third person; run it again after each step.
-
-    Writes sheets/discussion.csv (labels as A and B, in keyed order) and, for what was discussed without agreement
-    (`undecided`), sheets/adjudication.csv; reads back what has been filled in. Nothing is written over.
-
-    Example: covmis round adjudicate --adjudicator c1
-    """
-    from covmis_build.annotation import record, steps
-    from covmis_build.study import CODE
-
-    opened = _study(study)
-    one = _round(opened, number)
-    if not CODE.fullmatch(adjudicator) or adjudicator in _people(opened, one):
-        raise InputError(
-            f"'{adjudicator}' cannot be the third person",
-            remedy="Use a code that no annotator of the round has",
-        )
-    found = steps.read_decision_sheets(one, adjudicator, now=record.moment())
-    way = _channel(opened, channel)
-    if way == "label-studio" and not one.sealed:
-        from covmis_build.cli.label_studio import adjudicate_round
-
-        more = adjudicate_round(opened, one, adjudicator, discuss=not no_discussion)
-        found.added += more.added
-        found.problems += more.problems
-    elif not one.sealed:
-        steps.write_decision_sheets(one, seed=opened.seed, discuss=not no_discussion)
-    settled = steps.settlement(one, discuss=not no_discussion)
-    result = {
-        "round": one.number,
-        **settled,
-        "added": found.added,
-        "problems": [str(p) for p in found.problems],
-    }
-    if as_json:
-        emit_json(result)
-    else:
-        say(
-            f"{settled['disagreements']} disagreements: {settled['discussed']} settled by discussion, "
-            f"{settled['adjudicated']} by the third person; {settled['to_discuss']} to discuss, "
-            f"{settled['to_adjudicate']} for the third person."
-        )
-        if settled["to_discuss"] or settled["to_adjudicate"]:
-            say(
-                f"Fill in the sheets in {opened.relative(one.sheets)}/ (a label, or `undecided`), then run this again."
-            )
-    _complain(found.problems)
-
-
-@app.command()
-def seal(number: RoundOption = "", study: StudyOption = None, as_json: JsonOption = False) -> None:
-    """Close the round for good: hashes of items, labels, decisions, agreement and guideline, chained to the last seal.
-
-    Refused while a post has no final label. Sealing twice changes nothing.
-
-    Example: covmis round seal
-    """
-    from covmis_build.annotation import steps
-
-    opened = _study(study)
-    one = _round(opened, number)
-    if not one.sealed:
-        _write_reports(opened, one)
-    made = steps.seal_round(opened.rounds, one)
-    if as_json:
-        emit_json(
-            {
-                "round": one.number,
-                "seal": made["seal"],
-                "previous": made["previous"],
-                "counts": made["counts"],
-            }
-        )
-        return
-    say(
-        f"Round {one.number} is sealed: {made['seal']}",
-        "Whoever has this number can tell if anything before it changed.",
-    )
-
-
-@app.command()
-def verify(study: StudyOption = None, as_json: JsonOption = False) -> None:
-    """Check every seal against what is in the folders, and each seal against the one before.
-
-    Example: covmis round verify
-    """
-    from covmis_build.annotation import steps
-
-    opened = _study(study)
-    rounds = steps.verify_rounds(opened.rounds)
-    if as_json:
-        emit_json(
-            {"rounds": [
-                {"round": one.round, "sealed": one.sealed, "stands": one.stands, "changed": list(one.changed),
-                 "purged": one.purged} for one in rounds
-            ]}
-        )  # fmt: skip
-    else:
-        for one in rounds:
-            state = (
-                "stands"
-                if one.stands
-                else ("CHANGED: " + ", ".join(one.changed) if one.sealed else "not sealed")
-            )
-            say(f"Round {one.round}: {state}" + (f"; {one.purged} posts purged" if one.purged else ""))
-        if not rounds:
-            say("There is no round yet.")
-    broken = [one.round for one in rounds if one.sealed and not one.stands]
-    if broken:
-        raise CheckFailed(f"sealed rounds that changed: {', '.join(broken)}")
-
-
-def _write_reports(opened: Study, one: Round) -> dict[str, Any]:
-    from covmis_build.annotation.report_files import write_reports
-
-    return write_reports(
-        opened.rounds,
-        one,
-        opened.labels,
-        study=opened.title,
-        per_item=opened.annotation.per_item,
-        seed=opened.seed,
-    )
-
-
-def _study(folder: Path | None) -> Study:
-    from covmis_build.study import open_study
-
-    return open_study(folder)
-
-
-def _round(opened: Study, number: str) -> Round:
-    from covmis_build.annotation import record
-
-    return record.find(opened.rounds, number)
-
-
-def _guideline(opened: Study) -> str:
-    from covmis_build.annotation.guideline import read_guideline
-
-    return read_guideline(opened.guideline)
-
-
-def _people(opened: Study, one: Round) -> list[str]:
-    """Everybody who was or is an annotator of this round."""
-    return list(dict.fromkeys([*opened.annotation.annotators, *one.about["annotators"]]))
-
-
-def _channel(opened: Study, channel: str) -> str:
-    way = channel or opened.annotation.channel
-    if way not in {"csv", "html", "label-studio"}:
-        raise InputError(f"--channel cannot be '{way}'", remedy="Allowed: csv, html, label-studio")
-    return way
-
-
-def _complain(problems: Sequence[Problem]) -> None:
-    for problem in problems:
-        warn(str(problem))
-    if problems:
-        raise CheckFailed(
-            f"{len(problems)} things came back that need a person's eye (above); the rest is in the record"
-        )
-
-
-def _sentence(kappa: dict[str, Any]) -> str:
-    from covmis_build.annotation.reporting import best_interval, between
-
-    if kappa["value"] is None:
-        return kappa["why"] or "no kappa"
-    interval = between(*best_interval(kappa), 2)
-    return f"{kappa['name']} {kappa['value']:.2f}" + (
-        f" (95% interval {interval}: {kappa['words']})" if interval else ""
-    )
-
-
-def _figure(value: float | None) -> str:
-    return "not defined" if value is None else f"{value:.2f}"
+for _command in (report, adjudicate, seal, verify):
+    app.command()(_command)

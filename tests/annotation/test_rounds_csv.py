@@ -223,3 +223,23 @@ def test_a_pilot_round_counts_for_nothing(folder):
 
     assert gold(one.items(), one.labels()).empty
     assert covmis(folder, "round", "open")["claims"] == 2
+
+
+def test_two_commands_do_not_write_at_once(folder):
+    covmis(folder, "round", "open")
+    with storage.locked(folder / "data" / "build" / ".rounds.lock", "covmis round pull"):
+        assert "in use by `covmis round pull`" in covmis(folder, "round", "push", fails=2)["error"]
+    covmis(folder, "round", "push")
+
+
+def test_a_round_killed_while_opening_is_no_round(folder, monkeypatch):
+    from covmis_build.annotation import rounds as frozen_rounds
+
+    def dies(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(record, "write_items", dies)
+    covmis(folder, "round", "open", fails=130)
+    assert frozen_rounds.frozen_items(folder / "annotation" / "rounds").empty
+    monkeypatch.undo()
+    assert covmis(folder, "round", "open")["round"] == "001"
