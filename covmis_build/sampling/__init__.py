@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from covmis_build.sampling.plan import costs, counts_of, seconds_per_label
     from covmis_build.sampling.shares import Estimates, estimates
+    from covmis_build.sampling.strata import strata_by
     from covmis_build.stats.horvitz_thompson import Estimate, estimate
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "sample",
     "seconds_per_label",
     "size_variance",
+    "strata_by",
 ]
 
 HOMES = {
@@ -46,6 +48,7 @@ HOMES = {
     "costs": "covmis_build.sampling.plan",
     "sample": "covmis_build.sampling.draw",
     "seconds_per_label": "covmis_build.sampling.plan",
+    "strata_by": "covmis_build.sampling.strata",
 }
 """Where a name lives if not in `inclusion`; the heavy ones load when they are first used."""
 

@@ -9,7 +9,7 @@ from covmis_build import tables
 from covmis_build.errors import InputError
 from covmis_build.keyed import uniform
 from covmis_build.options import Labels, Sampling
-from covmis_build.sampling import combined_probabilities, sample
+from covmis_build.sampling import combined_probabilities, sample, strata_by
 from covmis_build.sampling.designs import two_phase
 from covmis_build.sampling.inclusion import allocate
 
@@ -251,6 +251,22 @@ def test_extra_strata_split_the_kinds(make_items):
     assert set(found.sample["kind"]) <= {"keywords", "title"}
     with pytest.raises(InputError, match="has no stratum"):
         draw(items, strata={})
+
+
+def test_strata_by_time_and_platform(make_items):
+    items = make_items({"1": {"keywords": 60}})
+    posts = pd.DataFrame(
+        {"post_id": items["post_id"], "created_at": [f"2020-0{1 + at % 2}-01T00:00:00Z" for at in range(60)]}
+    )
+    posts.loc[7, "created_at"] = ""
+    made = strata_by(items, posts, ["month", "platform"])
+    assert sorted(set(made.values())) == ["2020-01 x", "2020-02 x", "unknown x"]
+    found = draw(items, strata=made)
+    quota = found.expected.set_index("stratum")["expected"]
+    assert quota["keywords / unknown x"] == 1
+    assert quota.sum() == pytest.approx(24)
+    with pytest.raises(InputError, match="Did you mean 'month'"):
+        strata_by(items, posts, ["months"])
 
 
 def test_no_items_no_sample():
