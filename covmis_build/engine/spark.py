@@ -128,7 +128,7 @@ class SparkEngine:
         return SparkTable(self.session.createDataFrame(made.combine_chunks(), ddl(made.schema)))
 
     def map(self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0) -> Table:
-        """The kernel's rows for each Arrow batch, or for so many rows at a time, spread over the cluster."""
+        """The kernel's rows for each Arrow batch; few rows that are much work are spread over the cluster."""
         data = self.frame(source)
         if rows:
             data = data.repartition(max(1, -(-data.count() // rows)))
@@ -192,13 +192,14 @@ def ddl(schema: pa.Schema) -> Any:
 
 
 def batchwise(kernel: Kernel, schema: pa.Schema, rows: int = 0) -> Any:
-    """The kernel as `mapInArrow` wants it; at most `rows` rows at a time, if given."""
+    """The kernel as `mapInArrow` wants it, for blocks of at most so many rows."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for at in range(0, batch.num_rows, rows or batch.num_rows or 1):
-                part = pa.Table.from_batches([batch.slice(at, rows or None)])
-                yield from plain(kernel(part), schema).to_batches()
+            step = rows or max(1, len(batch))
+            for start in range(0, max(1, len(batch)), step):
+                block = pa.Table.from_batches([batch.slice(start, step)])
+                yield from plain(kernel(block), schema).to_batches()
 
     return run
 

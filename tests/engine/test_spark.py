@@ -60,6 +60,10 @@ def double(block: pa.Table) -> pa.Table:
     return pa.concat_tables([block, block])
 
 
+def size(block: pa.Table) -> pa.Table:
+    return block.set_column(1, "post_id", pa.array([str(len(block))] * len(block)))
+
+
 def total(group: pa.Table) -> pa.Table:
     return pa.table({"claim_id": group["claim_id"][:1], "n": pa.array([len(group)])})
 
@@ -72,6 +76,8 @@ def test_the_verbs_give_the_same_rows(spark, tmp_path):
         with engine if engine.name == "duckdb" else open_engine("spark") as opened:
             source = opened.table(data)
             doubled = opened.map(double, source, data.schema)
+            small = opened.map(size, source, data.schema, rows=1)
+            assert small.to_arrow().column("post_id").to_pylist() == ["1"] * 4
             groups = opened.group_map(total, doubled, "claim_id", counted)
             asked = opened.sql("SELECT claim_id, n FROM groups WHERE n > 2 ORDER BY claim_id", groups=groups)
             path = tmp_path / f"{opened.name}.parquet"
