@@ -98,6 +98,7 @@ def purge(
 ) -> Purged:
     """Take what is to be forgotten out of every place of the study."""
     from covmis_build.annotation import record
+    from covmis_build.annotation.forgetting import forget_context
     from covmis_build.retrieval import rewriting
 
     done = Purged()
@@ -127,13 +128,19 @@ def purge(
             ("archive", lines, f"lines or pages changed, in {changed:,} of {len(files):,} files")
         )
         posts = sorted(whole.posts)
+        quoting = _try(
+            done, "annotation", partial(forget_context, study.rounds, posts, _context(study, whole)), []
+        )
         blank = _try(done, "annotation", partial(record.forget, study.rounds, posts), 0)
         done.places.append(("frozen items", blank, "texts emptied; seals still verify"))
+        done.places.append(
+            ("their quotations", len(quoting), "other posts' items, which keep their own texts")
+        )
         done.places.append(
             ("build", _build(study, whole), "tables and indexes removed; `covmis run` makes them anew")
         )
         done.places.append(("collect", _notes(notes, whole), "notes of collecting changed"))
-        tasks = _try(done, "Label Studio", partial(label_studio, posts), 0)
+        tasks = _try(done, "Label Studio", partial(label_studio, [*posts, *quoting]), 0)
         done.places.append(("Label Studio", tasks, "tasks removed"))
         done.places.append(
             ("release", _release(study, whole), "files removed; `covmis release` makes them anew")
@@ -157,17 +164,39 @@ def _folders(place: Path) -> list[Path]:
 
 
 def _archive_files(study: Study) -> list[Path]:
-    """Every file of the archives, hidden ones too."""
+    """Every file of the archives, hidden ones too; what a killed write has left goes at once."""
     found: set[Path] = set()
     for place in study.archives:
         found |= {place} if place.is_file() else {one for one in place.rglob("*") if one.is_file()}
+    for one in [one for one in found if one.suffix == ".part" and one.name.startswith(".")]:
+        found.remove(one)
+        one.unlink()  # a write that was killed: the file itself is whole
     return sorted(one for one in found if one.name != "README.md")
 
 
+def _context(study: Study, forget: Forget) -> dict[str, set[str]]:
+    """The posts that quote or answer one that is to be forgotten, as far as the build knows."""
+    import pyarrow.parquet as pq
+
+    path = study.table("posts")
+    if not path.exists():
+        return {}
+    names = {"quoted": "quote_of", "parent": "reply_to"}
+    table = pq.read_table(path, columns=["post_id", *names.values()], partitioning=None)
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    return {
+        place: {
+            post for post, of in zip(columns["post_id"], columns[name], strict=True) if of in forget.posts
+        }
+        for place, name in names.items()
+    }
+
+
 def _build(study: Study, forget: Forget) -> int:
-    """Remove every table that holds such a post, and every index of texts."""
+    """Remove every table that holds such a post, every index of texts, and what a killed run has left."""
     holds = [path for path in study.build.rglob("*.parquet") if _in_table(path, forget)]
     holds += [path for path in study.build.rglob("*.sqlite*") if path.is_file()] if holds else []
+    holds += [path for path in study.build.rglob(".*") if path.suffix in {".new", ".part"} and path.is_file()]
     for path in holds:
         path.unlink()
     return len(holds)

@@ -22,6 +22,8 @@ from tests.servers.x import post
 SECRET = "the planted words"
 GONE = "x:1255000000000000003"
 OTHER = "x:1255000000000000004"
+QUOTING = "x:1255000000000000005"
+ANSWERING = "x:1255000000000000002"
 CLAIMS = "claim_id,text,language,keywords,selected\n" + "".join(
     f"c{number},Claim {number} says,en,post,yes\n" for number in range(4)
 )
@@ -40,10 +42,14 @@ def page(*posts):
 def whole(tmp_path_factory):
     """A study with a sealed round, an archive, an index, notes of collecting and a release."""
     tmp_path = tmp_path_factory.mktemp("whole")
-    study(tmp_path)
+    study(tmp_path, 'show = ["quoted", "parent"]\n')
     table = tmp_path / "data/build/posts.parquet"
     posts = storage.read_table(table, "posts")
     posts.loc[posts["post_id"] == GONE, "text"] = f"Look, {SECRET}"
+    quoting = posts["post_id"].isin([QUOTING, ANSWERING])
+    posts.loc[quoting, ["quoted_text", "parent_text"]] = ""
+    posts.loc[posts["post_id"] == QUOTING, ["quote_of", "quoted_text"]] = [GONE, f"Look, {SECRET}"]
+    posts.loc[posts["post_id"] == ANSWERING, ["reply_to", "parent_text"]] = [GONE, f"Shortened: {SECRET}"]
     storage.write_table(table, posts, "posts")
     storage.write_text(tmp_path / "queries/claims.csv", CLAIMS)
     one = {**post(1, f"Look, {SECRET}", author=9), "id": GONE[2:]}
@@ -97,6 +103,7 @@ def test_a_purged_post_is_nowhere_and_the_seal_stands(folder):
     counts = {one["place"]: one["count"] for one in done["places"]}
     assert counts["archive"] == 2
     assert counts["frozen items"] == 1
+    assert counts["their quotations"] == 2
     assert counts["collect"] == 2
     left = everything(folder)
     assert [name for name, text in left.items() if SECRET in text] == []
@@ -105,7 +112,10 @@ def test_a_purged_post_is_nowhere_and_the_seal_stands(folder):
     assert OTHER[2:] in left["data/archive/x/q-1.jsonl.zst"]
     assert OTHER in left["data/collect/outcomes.csv"]
     state = covmis(folder, "round", "verify")["rounds"][0]
-    assert (state["stands"], state["purged"]) == (True, 1)
+    assert (state["stands"], state["purged"]) == (True, 3)
+    items = record.find(folder / "annotation/rounds").items().set_index("post_id")
+    assert items.loc[QUOTING, "text"] == "Post 0.5 😷"
+    assert items.loc[GONE, "text"] == ""
     assert GONE in left["queries/purge.csv"]
     again = covmis(folder, "purge")
     assert {one["count"] for one in again["places"]} == {0}
