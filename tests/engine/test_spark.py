@@ -26,7 +26,15 @@ def spark():
     """One Spark on two threads; the engines below find it running and leave it so."""
     from covmis_build.engine.spark import open_spark
 
-    settings = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+    settings = {
+        "spark.master": "local[2]",
+        "spark.driver.memory": "2g",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",  # tiny tables: planning and compiling would take most of the time
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    }
     with open_spark(settings=settings) as engine:
         engine.session.sparkContext.setLogLevel("ERROR")
         yield engine
