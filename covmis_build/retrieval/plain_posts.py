@@ -1,0 +1,42 @@
+"""The posts of an archive as texts, for whoever counts and searches in them: no reposts, and copies as they come."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from covmis_build.engine import silent
+from covmis_build.errors import InputError
+from covmis_build.retrieval.kernels import check_sheets, read
+from covmis_build.retrieval.stage import archive_files
+from covmis_build.retrieval.streams import jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from covmis_build.engine import Progress
+
+
+def state(archive: Sequence[Path]) -> str:
+    """What tells that the archive's files have changed: their names, sizes and times."""
+    files = archive_files(archive)
+    if not files:
+        raise InputError("the archive has no files", remedy="Put posts into data/archive")
+    return json.dumps([(name, path.stat().st_size, path.stat().st_mtime_ns) for path, name in files])
+
+
+def plain_posts(
+    archive: Sequence[Path], progress: Progress = silent
+) -> Iterator[tuple[str, str, list[str], list[str], str]]:
+    """Id, text, addresses, titles of link cards and time of every post that has a text and is no repost."""
+    files = archive_files(archive)
+    refused = {name for name, _ in check_sheets(files)}
+    listed = jobs([one for one in files if one[1] not in refused])
+    for at, job in enumerate(listed):
+        progress("indexing", at, len(listed))
+        for one in read(job):
+            for post in one.posts:
+                if post.text and not post.repost_of:
+                    titles = [title for _, title, _ in post.cards if title]
+                    yield post.post_id, post.text, post.urls, titles, post.created_at
