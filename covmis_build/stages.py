@@ -169,7 +169,7 @@ STAGES = (
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 1, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
-        "retrieve", 1, ("queries",), ("retrieval",),
+        "retrieve", 2, ("queries",), ("retrieval",),
         ("posts", "hits", "provenance", "unreadable", "retrieve.dropped"), _archive_files, _make_retrieve,
     ),
     Stage(

@@ -140,6 +140,8 @@ def suggest(
 
 def _index(study: Study) -> Index:
     from covmis_build.queries import open_index
+    from covmis_build.retrieval.plain_posts import plain_posts, state
 
     with progress() as report:
-        return open_index(study.build / "search.sqlite", study.archives, progress=report)
+        known = state(study.archives)
+        return open_index(study.build / "search.sqlite", known, lambda: plain_posts(study.archives, report))

@@ -6,35 +6,24 @@ texts and links. Reposts are left out, and of several copies of a post the one w
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from covmis_build import storage
-from covmis_build.engine import silent
-from covmis_build.errors import InputError
 from covmis_build.text.expression import Address, And, Node, Not, Or, Term, parse, tokens
 from covmis_build.text.rendering import conjunctions
 from covmis_build.text.urls import addresses, canonical_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from pathlib import Path
-
-    from covmis_build.engine import Progress
 
 VERSION = 1
 
 
-class Indexed(NamedTuple):
-    """A post as the index takes it."""
-
-    post_id: str
-    text: str
-    urls: list[str]
-    titles: list[str]
-    created_at: str
+Indexed = tuple[str, str, list[str], list[str], str]
+"""A post as the index takes it: id, text, addresses, titles of its cards, time."""
 
 
 class Sample(NamedTuple):
@@ -92,13 +81,15 @@ class Index:
         return {_plain(term): int(count) for term, count in rows}
 
 
-def open_index(path: Path, archive: Iterable[Path], *, progress: Progress = silent) -> Index:
-    """The index at this path, built first if it is missing or the archive's files have changed."""
-    files = [(one, name) for one, name in _files(list(archive))]
-    state = json.dumps([VERSION, [(name, one.stat().st_size, one.stat().st_mtime_ns) for one, name in files]])
+def open_index(path: Path, state: str, posts: Callable[[], Iterable[Indexed]]) -> Index:
+    """The index at this path; `posts` are read and indexed first if it is missing or was made of another `state`.
+
+    `retrieval.plain_posts` gives both for an archive.
+    """
+    state = f"{VERSION} {state}"
     if not path.exists() or _state(path) != state:
         with storage.replacing(path) as beside:
-            build(beside, _posts(files, progress), state)
+            build(beside, posts(), state)
     return Index(path)
 
 
@@ -115,8 +106,8 @@ def build(path: Path, posts: Iterable[Indexed], state: str = "") -> None:
             CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, 'col');
         """)
         rows = (
-            (one.post_id, one.created_at, one.text, "\n".join(one.urls), "\n".join(one.titles))
-            for one in posts
+            (post_id, created_at, text, "\n".join(urls), "\n".join(titles))
+            for post_id, text, urls, titles, created_at in posts
         )
         to.executemany(
             """INSERT INTO posts (post_id, created_at, text, urls, titles) VALUES (?, ?, ?, ?, ?) ON CONFLICT (post_id)
@@ -161,30 +152,6 @@ def _state(path: Path) -> str:
             return str(connection.execute("SELECT text FROM state").fetchone()[0])
     except (sqlite3.Error, TypeError):
         return ""
-
-
-def _files(archive: list[Path]) -> list[tuple[Path, str]]:
-    from covmis_build.retrieval.stage import archive_files
-
-    found = archive_files(archive)
-    if not found:
-        raise InputError("the archive has no files", remedy="Put posts into data/archive")
-    return found
-
-
-def _posts(files: list[tuple[Path, str]], progress: Progress) -> Iterator[Indexed]:
-    from covmis_build.retrieval.kernels import check_sheets, read
-    from covmis_build.retrieval.streams import jobs
-
-    refused = {name for name, _ in check_sheets(files)}
-    listed = jobs([one for one in files if one[1] not in refused])
-    for at, job in enumerate(listed):
-        progress("indexing", at, len(listed))
-        for one in read(job):
-            for post in one.posts:
-                if post.text and not post.repost_of:
-                    titles = [title for _, title, _ in post.cards if title]
-                    yield Indexed(post.post_id, post.text, post.urls, titles, post.created_at)
 
 
 def _fts(node: Node, kind: str) -> str:

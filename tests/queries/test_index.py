@@ -9,20 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covmis_build.queries import open_index, suggest
-from covmis_build.queries.index import Index, Indexed, build
+from covmis_build import queries as face
+from covmis_build.queries import suggest
+from covmis_build.queries.index import Index, build
+from covmis_build.retrieval.plain_posts import plain_posts, state
 from covmis_build.text.expression import holds, parse, seen
 from tests.text.test_expression import TEXTS, queries
+
+
+def open_index(path, archive):
+    return face.open_index(path, state(archive), lambda: plain_posts(archive))
 
 
 def indexed(folder, texts, **more):
     path = folder / "search.sqlite"
     build(
         path,
-        [
-            Indexed(f"x:{at}", text, [], [], "") if isinstance(text, str) else text
-            for at, text in enumerate(texts)
-        ],
+        [(f"x:{at}", text, [], [], "") if isinstance(text, str) else text for at, text in enumerate(texts)],
         **more,
     )
     return Index(path)
@@ -40,8 +43,8 @@ def test_it_counts_what_matches(tmp_path_factory, texts, written):
 
 def test_links_and_titles(tmp_path):
     posts = [
-        Indexed("x:1", "see", ["http://www.example.org/a/?fbclid=1"], ["Garlic cures it", "all"], ""),
-        Indexed("x:2", "example.org/a garlic cures it", [], [], ""),
+        ("x:1", "see", ["http://www.example.org/a/?fbclid=1"], ["Garlic cures it", "all"], ""),
+        ("x:2", "example.org/a garlic cures it", [], [], ""),
     ]
     with indexed(tmp_path, posts) as index:
         assert index.count('url:"example.org/a"') == 2
