@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
 import stat
 import threading
+from pathlib import Path
 
 import httpx
 import pytest
@@ -402,3 +405,47 @@ def test_without_a_server_the_message_says_what_to_do(tmp_path, monkeypatch):
     covmis(tmp_path / "study", "round", "open")
     found = covmis(tmp_path / "study", "round", "push", "--channel", "label-studio", fails=3)
     assert "covmis label-studio up" in found["error"]
+
+
+def connections(pid: int) -> set[tuple[str, int]]:
+    """Where this process is connected to right now, beyond its own listening socket."""
+    inodes = set()
+    for one in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            inodes.add(one.readlink().name.partition("[")[2].rstrip("]"))
+    found = set()
+    for name in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]:
+            cells = line.split()
+            if cells[9] in inodes and cells[3] != "0A":
+                address, port = cells[2].split(":")
+                found.add((address, int(port, 16)))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="needs /proc")
+def test_the_server_connects_to_nothing_outside(folder, ls):
+    pid = json.loads(ls.running_file.read_text())["pid"]
+    seen: set[tuple[str, int]] = set()
+    done = threading.Event()
+
+    def watch():
+        while not done.is_set():
+            with contextlib.suppress(OSError):
+                seen.update(connections(pid))
+            done.wait(0.002)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        covmis(folder, "round", "open")
+        pushed = covmis(folder, "round", "push")
+        label_all(ls, pushed, "a1")
+        covmis(folder, "round", "pull")
+    finally:
+        done.set()
+        watcher.join()
+    loopback = {"0100007F", "0000000000000000FFFF00000100007F"}
+    assert seen, "the watcher saw our own connections"
+    assert {address for address, _ in seen} <= loopback
+    assert 9 not in {port for _, port in seen}, "nothing even tried"
