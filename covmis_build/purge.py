@@ -128,9 +128,9 @@ def purge(
             ("archive", lines, f"lines or pages changed, in {changed:,} of {len(files):,} files")
         )
         posts = sorted(whole.posts)
-        quoting = _try(
-            done, "annotation", partial(forget_context, study.rounds, posts, _context(study, whole)), []
-        )
+        nobody: list[str] = []
+        in_context = partial(forget_context, study.rounds, posts, _context(study, whole))
+        quoting = _try(done, "annotation", in_context, nobody)
         blank = _try(done, "annotation", partial(record.forget, study.rounds, posts), 0)
         done.places.append(("frozen items", blank, "texts emptied; seals still verify"))
         done.places.append(
