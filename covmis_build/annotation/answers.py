@@ -42,6 +42,7 @@ class Answer:
     given_at: str = ""
     shown: str = ""
     phase: str = "independent"
+    guideline: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def _row(answer: Answer, number: str, guideline: str, now: str) -> dict[str, Any
         "annotator": answer.annotator, "label": answer.label, "sub_label": answer.sub_label,
         "status": answer.status, "reason": answer.reason, "error_class": answer.error_class,
         "comment": answer.comment, "seconds": float("nan") if answer.seconds is None else answer.seconds,
-        "guideline": guideline, "shown": answer.shown, "given_at": answer.given_at or now,
+        "guideline": answer.guideline or guideline, "shown": answer.shown, "given_at": answer.given_at or now,
         "channel": answer.channel, "supersedes": "",
     }  # fmt: skip
 

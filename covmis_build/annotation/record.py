@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
@@ -62,6 +62,11 @@ class Round:
         """The version of the guideline that was last sent out."""
         return str(self.about["guideline"])
 
+    def guideline_at(self, given_at: str) -> str:
+        """The version that had been sent out when a label was given; the one in use if nobody knows when."""
+        sent = [row["version"] for row in self.about.get("guidelines", []) if row["since"] <= given_at]
+        return str(sent[-1]) if sent else self.guideline
+
     @property
     def sheets(self) -> Path:
         """The folder of what goes to people and comes back."""
@@ -105,9 +110,10 @@ def create(
         "per_item": options.per_item,
         "show": list(options.show),
         "guideline": "",
+        "guidelines": [],
     }
     made = Round(folder, about)
-    made = keep_guideline(made, guideline)
+    made = keep_guideline(made, guideline, now=now)
     write_items(folder, frozen)
     return made
 
@@ -118,12 +124,15 @@ def write_about(one: Round) -> None:
     storage.write_text(one.folder / "round.json", text + "\n")
 
 
-def keep_guideline(one: Round, guideline: str) -> Round:
-    """Keep this text of the guideline, under its version, and say that it is the one in use."""
+def keep_guideline(one: Round, guideline: str, *, now: str) -> Round:
+    """Keep this text of the guideline, under its version, and say since when it is the one in use."""
     version = guideline_version(guideline)
     storage.write_text(one.folder / "guideline.md", guideline)
     storage.write_text(guideline_path(one.folder.parent, version), guideline)
-    made = Round(one.folder, {**one.about, "guideline": version})
+    history = list(one.about.get("guidelines", []))
+    if version != one.guideline or not history:
+        history.append({"version": version, "since": now})
+    made = Round(one.folder, {**one.about, "guideline": version, "guidelines": history})
     write_about(made)
     return made
 
@@ -161,6 +170,10 @@ def add_labels(one: Round, answers: Iterable[Answer], *, now: str) -> int:
     """Append these answers to the round's labels; how many rows that added."""
     refuse_sealed(one)
     before = one.labels()
+    answers = [
+        replace(answer, guideline=one.guideline_at(answer.given_at)) if answer.given_at else answer
+        for answer in answers
+    ]
     after = append(before, answers, number=one.number, guideline=one.guideline, now=now)
     if len(after) > len(before):
         storage.write_table(one.folder / "labels.parquet", after, "labels")

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from covmis_build.annotation import gold, open_round
+from covmis_build.annotation import gold, open_round, record
 from covmis_build.annotation.answers import Answer, append, no_labels
 from covmis_build.annotation.label_config import MARK, check_config, label_config, study_config
 from covmis_build.annotation.label_studio import TITLE, project_title
@@ -229,3 +229,16 @@ def test_the_guideline_and_the_labels_given_under_it(tmp_path):
     fill(sheet, lambda row: "neither")
     covmis(folder, "round", "pull")
     assert covmis(folder, "guideline", "check", "--strict")["look_again"] == 0
+
+
+def test_a_label_belongs_to_the_guideline_that_was_out_when_it_was_given(tmp_path):
+    made = record.Round(
+        tmp_path,
+        {"guideline": "v2", "guidelines": [{"version": "v1", "since": "2026-01-01T00:00:00Z"},
+                                           {"version": "v2", "since": "2026-02-01T00:00:00Z"}]},
+    )  # fmt: skip
+    assert [made.guideline_at(at) for at in ("2026-01-15T00:00:00Z", "2026-02-01T00:00:00Z", "")] == [
+        "v1",
+        "v2",
+        "v2",
+    ]
