@@ -108,10 +108,17 @@ def _same_story(rows: list[Any]) -> Iterator[_Finding]:
         reasons[pair].append("nearly the same words")
     for (first, second), why in sorted(reasons.items()):
         one, other = rows[first], rows[second]
+        if _origins(one) & _origins(other):
+            continue  # split on purpose
         says = f"may be the same story as {one['claim_id']}: {'; '.join(why)}"
         yield _Finding(
             one["claim_id"], "merge", says.replace(one["claim_id"], other["claim_id"], 1), other["claim_id"]
         )
+
+
+def _origins(row: Any) -> set[str]:
+    """The claims that this one was split from."""
+    return {edit.split(":")[0] for edit in row["edits"] if edit.startswith("split from ")}
 
 
 def _by_key(rows: list[Any], column: str) -> dict[str, list[str]]:

@@ -134,11 +134,13 @@ def find(block: pa.Table, *, queries: bytes) -> pa.Table:
     return pa.Table.from_pylist(rows, FOUND)
 
 
+_BLANK: dict[str, Any] = {
+    field.name: [] if pa.types.is_list(field.type) else 0 if field.type == _N else "" for field in FOUND
+}
+
+
 def _row(what: str, **values: Any) -> dict[str, Any]:
-    blank: dict[str, Any] = {
-        field.name: [] if pa.types.is_list(field.type) else 0 if field.type == _N else "" for field in FOUND
-    }
-    return {**blank, "what": what, **values}
+    return {**_BLANK, "what": what, **values}
 
 
 def _hits(post: Post, found: Iterable[Match], expressions: dict[str, str]) -> Iterator[dict[str, Any]]:

@@ -85,6 +85,12 @@ def test_accepted_findings_are_recorded():
     ]
 
 
+def test_what_was_split_is_not_proposed_for_merging():
+    claims = listed(claim("1", "A is so. B is so.", fact_check_urls=["https://check.org/1"]))
+    made = accept(claims, lint(claims), ["split:1"])
+    assert "merge" not in set(lint(made)["rule"])
+
+
 def hits(counts):
     rows = [
         {"claim_id": name, "post_id": f"x:{at}", "query_id": f"{name}:{kind}:1", "kind": kind}
