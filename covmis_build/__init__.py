@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from covmis_build.annotation import agreement
+    from covmis_build.annotation.agreement import agreement
     from covmis_build.cleaning import near_duplicate_groups, near_duplicate_pairs
     from covmis_build.evaluation import compare, leakage, measures, score, splits
     from covmis_build.keyed import uniform

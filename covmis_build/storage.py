@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import pandas as pd
+    import pyarrow as pa
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "|", "%")
 """What a spreadsheet may take for the start of a formula."""
@@ -143,11 +144,12 @@ def append_bytes(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with path.open("ab", buffering=0) as file:
-            if file.write(data) != len(data):
-                raise OSError(28, "No space left on device")
+            written = file.write(data)
             os.fsync(file.fileno())
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror or error}", file=path) from error
+    if written != len(data):
+        raise InputError("cannot write: the disk is full", file=path)
 
 
 def cut(path: Path, size: int) -> None:
@@ -157,28 +159,42 @@ def cut(path: Path, size: int) -> None:
         os.fsync(file.fileno())
 
 
+MADE_AGAIN = "Remove it and run `covmis run` again"
+RESTORED = "Restore it from a copy: it cannot be made again"
+
+
 def read_table(path: Path, table: str) -> pd.DataFrame:
     """Read a table of ours from Parquet; a missing file is an empty table."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     from covmis_build import tables
 
     if not path.exists():
         return tables.empty(table)
-    try:
-        return tables.frame(pq.read_table(path, partitioning=None))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(
-            f"cannot be read as a table: {error}", file=path, remedy="Remove it and run `covmis run` again"
-        ) from error
+    remedy = RESTORED if table in {"labels", "gold"} else MADE_AGAIN
+    return tables.frame(read_parquet(path, tables.SCHEMAS[table].names, remedy))
 
 
 def read_column(path: Path, column: str) -> list[Any]:
     """One column of a table of ours."""
+    return list(read_parquet(path, [column], MADE_AGAIN, only=[column]).column(column).to_pylist())
+
+
+def read_parquet(path: Path, needs: Sequence[str], remedy: str, only: list[str] | None = None) -> pa.Table:
+    """A Parquet file of ours that has these columns; anything else is refused, with this remedy."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    return list(pq.read_table(path, columns=[column], partitioning=None).column(column).to_pylist())
+    if path.is_dir():
+        raise InputError("is a folder, not a table", file=path, remedy=remedy)
+    try:
+        found = pq.read_table(path, columns=only, partitioning=None)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(
+            "cannot be read as a table: is damaged, or no Parquet file", file=path, remedy=remedy
+        ) from error
+    missing = [name for name in needs if name not in found.column_names]
+    if missing:
+        raise InputError(f"lacks the columns {', '.join(missing)}", file=path, remedy=remedy)
+    return found
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]], *, bom: bool = True) -> bytes:

@@ -55,7 +55,8 @@ def score(
     probabilities: Annotated[
         str,
         typer.Option(
-            metavar="COLUMN", help="Inclusion probabilities (default: p_sample if gold has it; none)."
+            metavar="COLUMN",
+            help="Inclusion probabilities (default: p_claim · p_sample if gold has them; none).",
         ),
     ] = "",
     by: Annotated[
@@ -84,7 +85,7 @@ def score(
     from covmis_build.evaluation.results import Results
 
     data = Judgement(gold, systems, id_column, labels, order, poles, study)
-    chances = data.optional(probabilities, ("p_sample",))
+    chances = data.chances(probabilities)
     owners = data.optional(clusters, CLAIMS)
     table = scored(
         data.gold,

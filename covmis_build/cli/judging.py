@@ -117,6 +117,21 @@ class Judgement:
         found = column or next((name for name in defaults if name in self.table.table.columns), "")
         return self._series(self.table.column(found)).rename(found) if found else None
 
+    def chances(self, column: str) -> pd.Series[str] | None:
+        """Inclusion probabilities: a named column, or p_claim · p_sample as the corpus' weights have them."""
+        found = self.optional(column, ("p_sample",))
+        if column or found is None or "p_claim" not in self.table.table.columns:
+            return found
+        of_claim = self._series(self.table.column("p_claim"))
+        try:
+            return (found.astype(float) * of_claim.astype(float)).astype(str).rename("p_claim·p_sample")
+        except ValueError:
+            raise InputError(
+                "p_claim and p_sample must be numbers",
+                file=self.table.file,
+                remedy="Or use --probabilities none",
+            ) from None
+
     def group(self, name: str) -> pd.Series[str]:
         """The groups of the items by a column of gold, or by month or year."""
         if name in {"month", "year"} and name not in self.table.table.columns:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 SERVICES: dict[str, ModuleType] = {
     found.name: importlib.import_module(f"{__name__}.{found.name}")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from tests import installing
 
 what = "the platforms' client libraries (twarc, atproto, Mastodon.py, snscrape)"
 
@@ -18,13 +17,4 @@ def ready() -> bool:
 
 
 def install() -> None:
-    pip = [sys.executable, "-m", "pip"]
-    index = subprocess.run([*pip, "config", "get", "global.index-url"], capture_output=True, text=True)
-    address = index.stdout.strip() or os.environ.get("PIP_INDEX_URL", "")
-    subprocess.run(
-        [sys.executable, "-m", "uv", "pip", "install", "-q", "--python", sys.executable, "--require-hashes"]
-        + ["-r", str(LOCK)],
-        check=True,
-        env=os.environ | {"UV_DEFAULT_INDEX": address},
-    )
-    importlib.invalidate_caches()
+    installing.install(LOCK)

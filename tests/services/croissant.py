@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from tests import installing
 
 what = "Croissant's checker and Hugging Face's loader (mlcroissant, datasets)"
 
@@ -21,16 +20,5 @@ def ready() -> bool:
 
 
 def install() -> None:
-    pip = [sys.executable, "-m", "pip"]
-    index = subprocess.run(
-        [*pip, "config", "get", "global.index-url"], check=False, capture_output=True, text=True
-    )
-    address = index.stdout.strip() or os.environ.get("PIP_INDEX_URL", "")
-    uv = [sys.executable, "-m", "uv"]
-    subprocess.run([*uv, "venv", "-q", "--clear", "--python", sys.executable, str(HOME)], check=True)
-    subprocess.run(
-        [*uv, "pip", "install", "-q", "--python", str(PYTHON), "--require-hashes", "-r", str(LOCK)],
-        check=True,
-        env=os.environ | {"UV_DEFAULT_INDEX": address},
-    )
+    installing.environment(HOME, LOCK)
     READY.write_text(LOCK.read_text())

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from tests import installing
 
 what = "Label Studio's server (1 GB)"
 ROOT = Path(__file__).parents[2]
@@ -21,7 +20,7 @@ def ready() -> bool:
 
 def install() -> None:
     if not (ENVIRONMENT / "bin" / "label-studio").exists():
-        _environment()
+        installing.environment(ENVIRONMENT, LOCK)
     from covmis_build.annotation import server
 
     HOME.mkdir(parents=True, exist_ok=True)
@@ -31,19 +30,3 @@ def install() -> None:
     server.up(one, PEOPLE, say=print)
     server.down(one)
     (HOME / "ready").touch()
-
-
-def _environment() -> None:
-    uv = Path(sys.executable).with_name("uv")
-    python = ENVIRONMENT / "bin" / "python"
-    index = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "get", "global.index-url"],
-        capture_output=True,
-        check=False,
-        text=True,
-    ).stdout.strip()
-    env = {**os.environ, **({"UV_DEFAULT_INDEX": index} if index else {})}
-    subprocess.run([uv, "venv", "-q", "--clear", "--python", sys.executable, ENVIRONMENT], check=True)
-    subprocess.run(
-        [uv, "pip", "install", "-q", "--python", python, "--require-hashes", "-r", LOCK], check=True, env=env
-    )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from tests import installing
 
 what = "the language detectors py3langid and pycld2"
 
@@ -18,28 +17,4 @@ def ready() -> bool:
 
 
 def install() -> None:
-    index = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "get", "global.index-url"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    address = index.stdout.strip() or os.environ.get("PIP_INDEX_URL", "")
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "uv",
-            "pip",
-            "install",
-            "-q",
-            "--python",
-            sys.executable,
-            "--require-hashes",
-            "-r",
-            str(LOCK),
-        ],
-        check=True,
-        env=os.environ | {"UV_DEFAULT_INDEX": address},
-    )
-    importlib.invalidate_caches()
+    installing.install(LOCK)

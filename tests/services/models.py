@@ -7,10 +7,11 @@ is set up with one spares several GB.
 from __future__ import annotations
 
 import importlib.util
-import os
 import subprocess
 import sys
 from pathlib import Path
+
+from tests import installing
 
 what = "torch and transformers (CPU)"
 
@@ -23,18 +24,6 @@ def ready() -> bool:
 
 
 def install() -> None:
-    pip = [sys.executable, "-m", "pip"]
-    subprocess.run([*pip, "install", "-q", "--disable-pip-version-check", TORCH], check=True)
-    index = subprocess.run(
-        [*pip, "config", "get", "global.index-url"], check=False, capture_output=True, text=True
-    )
-    address = index.stdout.strip() or os.environ.get("PIP_INDEX_URL", "")
-    subprocess.run(
-        [
-            sys.executable, "-m", "uv", "pip", "install", "-q", "--python", sys.executable, "--require-hashes",
-            "--no-deps", "-r", str(LOCK),
-        ],
-        check=True,
-        env=os.environ | {"UV_DEFAULT_INDEX": address},
-    )  # fmt: skip
-    importlib.invalidate_caches()
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", TORCH]
+    subprocess.run(pip, check=True)
+    installing.install(LOCK, "--no-deps")

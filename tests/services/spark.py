@@ -6,8 +6,9 @@ import importlib.util
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
+
+from tests import installing
 
 what = "Apache Spark (pyspark, and Java 17 or later)"
 
@@ -26,31 +27,7 @@ def install() -> None:
             check=True,
             stdout=subprocess.DEVNULL,
         )
-    index = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "get", "global.index-url"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    address = index.stdout.strip() or os.environ.get("PIP_INDEX_URL", "")
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "uv",
-            "pip",
-            "install",
-            "-q",
-            "--python",
-            sys.executable,
-            "--require-hashes",
-            "-r",
-            str(LOCK),
-        ],
-        check=True,
-        env=os.environ | {"UV_DEFAULT_INDEX": address},
-    )
-    importlib.invalidate_caches()
+    installing.install(LOCK)
 
 
 def _java() -> str | None:
