@@ -139,12 +139,13 @@ def collect_mastodon(
     from covmis_build.retrieval.sources import mastodon
 
     task = _Task(study, mastodon.platform(), budget, None, claim or [], kind or [], as_json)
+    jobs = task.jobs(resume, None, mastodon.address_of(server).partition("://")[2])
     if estimate:
-        task.estimate_free(task.jobs(resume, None, server))
+        task.estimate_free(jobs)
         return
     session = mastodon.connect(server, credentials.need("MASTODON_ACCESS_TOKEN"))
     with contextlib.closing(session):
-        task.crawl(task.jobs(resume, None, session.host), mastodon.searcher(session))
+        task.crawl(jobs, mastodon.searcher(session))
 
 
 @app.command("ids")
@@ -222,7 +223,9 @@ class _Task:
         self.begun = plans.known(self.folder)
         before = plans.read_plan(self.notes / "plan.json")
         if resume:
-            return [job for job in before if job.id not in self.begun or not self.begun[job.id].finished]
+            rest = [job for job in before if job.id not in self.begun or not self.begun[job.id].finished]
+            # a plan of Mastodon's belongs to one server
+            return [job for job in rest if self.platform.name != "mastodon" or job.mode == mode]
         now = dt.datetime.now(dt.UTC)
         settings = self.study.retrieval
         since, until = plans.windows(settings.since, settings.until, now)

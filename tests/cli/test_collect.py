@@ -174,6 +174,14 @@ def test_bluesky_and_mastodon_cost_nothing(study, monkeypatch):
         assert (done["dollars"], done["stopped"]) == (0, "")
         done = json.loads(covmis(study, "collect", "mastodon", "--server", other.address, "--json"))
         assert done["posts"] == 30
+        assert "Nothing remains" in covmis(
+            study, "collect", "mastodon", "--server", other.address, "--resume"
+        )
+        server_name = "https://elsewhere.test"
+        left = json.loads(
+            covmis(study, "collect", "mastodon", "--server", server_name, "--estimate", "--json")
+        )
+        assert left["searches"] == 5
         estimate = json.loads(covmis(study, "collect", "bluesky", "--estimate", "--json"))
         assert estimate["posts"] is None
 

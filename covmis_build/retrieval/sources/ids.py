@@ -213,7 +213,7 @@ def _on_mastodon(listed: IdList) -> Iterator[Lookup]:
         by_server.setdefault(server, []).append(number)
     for server, numbers in by_server.items():
         # A token belongs to one server; public posts can be looked up without one.
-        with closing(mastodon.connect(mastodon.address_of(server), None)) as session:
+        with closing(mastodon.connect(server, None)) as session:
 
             def look(part: Sequence[str], session: Any = session) -> Fetch:
                 return mastodon.looker(session, part)

@@ -54,13 +54,10 @@ def connect(server: str, token: Secret | None) -> Session:
         from mastodon import Mastodon
     except ImportError:
         raise MissingExtra("mastodon", "collecting from Mastodon") from None
-    parts = urlsplit(server if "://" in server else f"https://{server}")
-    local = parts.hostname in {"127.0.0.1", "localhost", "::1"}
-    if not parts.netloc or (parts.scheme != "https" and not local) or parts.username:
-        raise InputError(f"{server} is not a Mastodon server", remedy="Like --server https://mastodon.social")
+    address = address_of(server)
     wire = requests.Session()
     wire.max_redirects = 0
-    session = Session(None, f"{parts.scheme}://{parts.netloc}")
+    session = Session(None, address)
     wire.hooks["response"].append(lambda answer, **_: session.answers.append(answer))
     session.client = Mastodon(
         access_token=token.reveal() if token else None,
@@ -77,8 +74,15 @@ def connect(server: str, token: Secret | None) -> Session:
 
 
 def address_of(server: str) -> str:
-    """Where a server of this name answers; one with a port on this machine is a server for tests."""
-    return f"http://{server}" if server.startswith("127.0.0.1:") else f"https://{server}"
+    """Where a server answers: `https://` and its name; only on this machine, for tests, without encryption."""
+    known = "://" in server
+    here = server.startswith(("127.0.0.1:", "localhost:"))
+    parts = urlsplit(server if known else f"{'http' if here else 'https'}://{server}")
+    local = parts.hostname in {"127.0.0.1", "localhost", "::1"}
+    secure = parts.scheme == "https" or (local and parts.scheme == "http")
+    if not parts.netloc or not secure or parts.username:
+        raise InputError(f"{server} is not a Mastodon server", remedy="Like --server https://mastodon.social")
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def platform(*, ids: bool = False) -> Platform:

@@ -110,7 +110,7 @@ def searcher(session: Session) -> Callable[[Job, str, int], Page]:
         at = json.loads(cursor) if cursor else {}
         params = {
             "query": job.search,
-            "max_results": most,
+            "max_results": min(most, PAGES[job.mode]),
             "start_time": max(job.since, BEGINNING),
             "end_time": at.get("until") or job.until or None,
             "next_token": at.get("token"),
