@@ -25,6 +25,12 @@ def read_guideline(path: Path) -> str:
         raise InputError("is missing", file=path, remedy="Write down how to label, in Markdown") from None
     except UnicodeDecodeError:
         raise InputError("is not UTF-8", file=path, remedy="Save it as UTF-8 text") from None
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror}",
+            file=path,
+            remedy="Put the guideline's text there, in Markdown",
+        ) from None
 
 
 def check(

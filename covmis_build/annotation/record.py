@@ -101,6 +101,12 @@ def create(
 ) -> Round:
     """Write a new round's folder; items.parquet comes last, and makes it a round."""
     folder = rounds / str(frozen["round"].iloc[0])
+    if any((folder / name).exists() for name in ("items.parquet", "labels.parquet", "seal.json")):
+        raise InputError(
+            "is a round already, and an earlier one is missing",
+            file=folder,
+            remedy="Restore the missing round's folder from a copy",
+        )
     about = {
         "round": folder.name,
         "pilot": bool(frozen["pilot"].iloc[0]),
@@ -149,7 +155,18 @@ def guideline_path(rounds: Path, version: str) -> Path:
 
 def all_rounds(rounds: Path) -> list[Round]:
     """The opened rounds, in order."""
-    return [Round(folder, read_json(folder / "round.json")) for folder in round_folders(rounds)]
+    return [Round(folder, _read_about(folder / "round.json")) for folder in round_folders(rounds)]
+
+
+def _read_about(path: Path) -> dict[str, Any]:
+    about = read_json(path)
+    needs = {"pilot": bool, "labels": dict, "annotators": list, "per_item": int, "guideline": str}
+    wrong = [name for name, kind in needs.items() if not isinstance(about.get(name), kind)]
+    if not wrong and not about["labels"].get("values"):
+        wrong = ["labels.values"]
+    if wrong:
+        raise InputError(f"lacks {', '.join(wrong)}", file=path, remedy="Restore it from a copy")
+    return about
 
 
 def find(rounds: Path, number: str = "") -> Round:
@@ -199,7 +216,8 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {error}", file=path, remedy="Restore it from a copy") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot be read: {why}", file=path, remedy="Restore it from a copy") from None
     if not isinstance(found, dict):
         raise InputError("is not a JSON object", file=path)
     return found

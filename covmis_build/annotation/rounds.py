@@ -225,19 +225,12 @@ def round_folders(rounds: Path) -> list[Path]:
 
 def read_items(folder: Path) -> pd.DataFrame:
     """The frozen items of the round in this folder."""
-    import pyarrow.parquet as pq
-
-    from covmis_build import tables
+    from covmis_build import storage, tables
 
     path = folder / "items.parquet"
     if not path.exists():
         return _empty()
-    try:
-        return tables.frame(pq.read_table(path, partitioning=None))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(
-            f"cannot be read: {error}", file=path, remedy="Restore it: frozen items cannot be made again"
-        ) from error
+    return tables.frame(storage.read_parquet(path, FROZEN.names, storage.RESTORED))
 
 
 def write_items(folder: Path, frozen: pd.DataFrame) -> None:

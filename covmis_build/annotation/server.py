@@ -224,33 +224,53 @@ def _surroundings(server: Server, more: Mapping[str, str]) -> dict[str, str]:
 
 
 def _start(server: Server, port: int, say: Callable[[str], None]) -> str:
-    import httpx
-
-    chosen = port or _free(PORT)
+    """Start the server on this port, or on the first free one that it gets: another may take it meanwhile."""
     if port and not _is_free(port):
         raise InputError(f"port {port} is in use", remedy="Name another with --port")
-    url = f"http://{HOST}:{chosen}"
-    say(f"Starting Label Studio at {url} …")
+    until = time.monotonic() + 180
+    while time.monotonic() < until:
+        url = f"http://{HOST}:{port or _free(PORT)}"
+        say(f"Starting Label Studio at {url} …")
+        process = _launch(server, url)
+        if _answers(server, process, url, until):
+            return url
+        down(server)
+        process.poll()
+        if port:
+            break
+    raise ServiceError(f"Label Studio does not start; what it said is in {server.home / 'server.log'}")
+
+
+def _launch(server: Server, url: str) -> subprocess.Popen[bytes]:
     log = os.open(server.home / "server.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        process = subprocess.Popen(  # noqa: S603 - likewise
+        process = subprocess.Popen(  # noqa: S603 - the environment's own interpreter
             [str(server.environment / "bin" / "python"), "-m", "label_studio.server", "start", "-b",
-             "--internal-host", HOST, "--port", str(chosen)],
+             "--internal-host", HOST, "--port", url.rpartition(":")[2]],
             env=_surroundings(server, {}), cwd=server.home, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             start_new_session=True,
         )  # fmt: skip
     finally:
         os.close(log)
     storage.write_text(server.running_file, json.dumps({"pid": process.pid, "url": url}))
-    until = time.monotonic() + 180
+    return process
+
+
+def _answers(server: Server, process: subprocess.Popen[bytes], url: str, until: float) -> bool:
+    """Wait until it knows our token. Whoever else answers there does not; then Label Studio has gone elsewhere."""
+    import httpx
+
+    head = {"Authorization": f"Token {server.users()[ADMIN]['token']}"}
     while time.monotonic() < until and process.poll() is None:
         with contextlib.suppress(httpx.HTTPError):
-            if httpx.get(f"{url}/health", timeout=2, trust_env=False).status_code == httpx.codes.OK:
+            found = httpx.get(f"{url}/api/current-user/whoami", headers=head, timeout=5, trust_env=False)
+            if found.status_code == httpx.codes.OK:
                 process.returncode = 0  # it outlives us: nobody here waits for its end
-                return url
+                return True
+            if found.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
+                return False
         time.sleep(0.2)
-    down(server)
-    raise ServiceError(f"Label Studio does not start; what it said is in {server.home / 'server.log'}")
+    return False
 
 
 def _free(first: int) -> int:

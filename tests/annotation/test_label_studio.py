@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import shutil
+import sqlite3
 import stat
 import threading
 from pathlib import Path
@@ -18,6 +20,7 @@ from covmis_build.errors import ServiceError
 from covmis_build.study import open_study
 from tests.annotation.conftest import CONNECTIONS, Person
 from tests.annotation.small import LABELS, covmis, study
+from tests.services import label_studio as service
 
 pytestmark = [pytest.mark.needs("label_studio"), pytest.mark.timeout(240)]
 
@@ -389,8 +392,6 @@ def test_annotators_are_ordinary_users_on_this_machine_alone(ls):
         with socket.socket() as probe:
             probe.settimeout(2)
             assert probe.connect_ex((outside, port)) != 0
-    import sqlite3
-
     with sqlite3.connect(ls.data / "label_studio.sqlite3") as database:
         rows = database.execute("SELECT email, is_superuser FROM htx_user").fetchall()
     database.close()
@@ -449,3 +450,31 @@ def test_the_server_connects_to_nothing_outside(folder, ls):
     assert seen, "the watcher saw our own connections"
     assert {address for address, _ in seen} <= loopback
     assert 9 not in {port for _, port in seen}, "nothing even tried"
+
+
+def test_a_port_that_another_server_takes_meanwhile_is_not_ours(ls, monkeypatch, tmp_path):
+    """The other one answers there, but it does not know our token."""
+    port = int(ls.address().rpartition(":")[2])
+    home = server.Server(tmp_path / "home")
+    home.home.mkdir()
+    for name in ("data", "users.json", "initialised"):
+        source = service.HOME / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, home.home / name)
+    (home.home / "env").symlink_to(service.ENVIRONMENT)
+    users = json.loads(home.users_file.read_text())
+    users["admin"]["token"] = "0" * 40
+    home.users_file.write_text(json.dumps(users))
+    with sqlite3.connect(home.data / "label_studio.sqlite3") as database:
+        database.execute("UPDATE authtoken_token SET key = ? WHERE user_id = 1", ("0" * 40,))
+    database.close()
+    free = server._free
+    wanted = iter([port])
+    monkeypatch.setattr(server, "_free", lambda first: next(wanted, None) or free(first))
+    try:
+        url = server.up(home, [], say=print)
+        assert url != ls.address()
+        other = LabelStudio(url, "0" * 40)
+        CONNECTIONS.append(other)
+        assert other.users()
+    finally:
+        server.down(home)
