@@ -31,7 +31,7 @@ def indexed(folder, texts, **more):
     return Index(path)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=8), st.lists(queries(), min_size=1, max_size=4))
 def test_it_counts_what_matches(tmp_path_factory, texts, written):
     with indexed(tmp_path_factory.mktemp("index"), texts) as index:

@@ -476,3 +476,41 @@ def test_genuine_ids_that_end_in_zeros_are_only_listed(data_home):
     path = data_home / "covmis/covmis_stance.csv"
     assert sheet.problem_of(path) == ""
     assert all(one.endswith("000") for one in sheet.suspicious(path))
+
+
+PLAIN = {
+    "id_str": "9",
+    "full_text": "garlic &amp; more",
+    "entities": {"urls": [{"expanded_url": "https://example.org/a"}]},
+    "created_at": "x",
+    "retweeted_status": None,
+    "quoted_status_id_str": None,
+}
+SNSCRAPED = {
+    "_type": "snscrape.modules.twitter.Tweet",
+    "id": 9,
+    "date": "x",
+    "rawContent": "garlic &amp; more",
+    "links": [{"url": "https://example.org/a"}],
+    "quotedTweet": None,
+}
+
+
+@pytest.mark.parametrize(("form", "row"), [("x_v1", PLAIN), ("snscrape", SNSCRAPED)])
+def test_a_glance_sees_what_a_reading_sees(form, row):
+    (post,) = formats.READERS[form](line(row))
+    post_id, text, urls = formats.GLANCES[form](line(row))
+    assert (
+        (post_id, text, list(urls))
+        == (post.post_id, post.text, post.urls)
+        == ("x:9", "garlic & more", ["https://example.org/a"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "row"),
+    [("x_v1", PLAIN | more) for more in ({"retweeted_status": PLAIN}, {"quoted_status": PLAIN}, {"quoted_status_id_str": "5"}, {"extended_tweet": {}}, {"card": {}}, {"__covmis": {}}, {"full_text": ""}, {"entities": {"urls": [{"unwound": {"url": "u"}}]}})]
+    + [("snscrape", SNSCRAPED | more) for more in ({"retweetedTweet": SNSCRAPED}, {"quotedTweet": SNSCRAPED}, {"card": {}}, {"__covmis": {}}, {"id.str": "9"}, {"rawContent": ""}, {"outlinks": "a b"})],
+)  # fmt: skip
+def test_a_glance_is_not_enough_where_there_is_more(form, row):
+    assert formats.GLANCES[form](line(row)) is None

@@ -85,7 +85,7 @@ def made(written: list[tuple[str, str]]) -> list[Query]:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(QUERIES, st.lists(POSTS, min_size=1, max_size=6))
 def test_the_matcher_finds_what_the_obvious_one_finds(written, posts):
     queries = made(written)
@@ -95,6 +95,7 @@ def test_the_matcher_finds_what_the_obvious_one_finds(written, posts):
         assert {one.query.query_id for one in matcher.match(post)} == expected
 
 
+@settings(deadline=None)
 @given(QUERIES, st.lists(POSTS, min_size=4, max_size=8))
 def test_what_it_learns_of_an_archive_changes_nothing(written, posts):
     queries = made(written)
@@ -157,3 +158,13 @@ def test_real_queries_on_real_posts(data_home):
                 assert found == {one.query_id for one in compiled if holds(one.node, text)}
                 hits += len(found)
     assert hits > 100
+
+
+@settings(deadline=None)
+@given(QUERIES, st.lists(POSTS, min_size=1, max_size=6))
+def test_a_glance_never_passes_over_a_post_that_matches(written, posts):
+    matcher = Matcher(made(written))
+    matcher.seen = match.LEARNED
+    for post in posts:
+        plain = Post(post.post_id, "1", "x", post.text, urls=post.urls)
+        assert bool(matcher.match(plain)) <= matcher.possible((plain.post_id, plain.text, plain.urls))

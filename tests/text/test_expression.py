@@ -7,7 +7,7 @@ import re
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covmis_build.errors import InputError
@@ -108,6 +108,7 @@ def test_refused(query):
     assert "\n" not in str(error.value)
 
 
+@settings(deadline=None)
 @given(queries())
 def test_canonical_form_parses_to_itself(query):
     once = parse(query)
@@ -147,11 +148,13 @@ def obvious(query: str, text: str) -> bool:
     return bool(eval(" ".join(written), {"has": has, "terms": terms}))
 
 
+@settings(deadline=None)
 @given(queries(), TEXTS)
 def test_matches_like_the_obvious_reading(query, text):
     assert parse(query).matches(text) is obvious(query, text)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_tokens_are_their_own_tokens(text):
     cut = tokens(text)
@@ -167,6 +170,7 @@ def test_the_short_way_gives_the_same_tokens():
             assert tokens(text) == expression._of_any_script(text), hex(code)
 
 
+@settings(deadline=None)
 @given(queries(), st.sampled_from(["x", "bluesky", "mastodon"]), TEXTS, st.integers(20, 80))
 def test_searches_find_at_least_what_the_expression_matches(query, platform, text, limit):
     whole = parse(query)
