@@ -133,7 +133,9 @@ def _print_plans(table: pd.DataFrame, cost: Cost, study: Study, share: float) ->
     grid(shown[list(columns)].itertuples(index=False), list(columns.values()))
     say("")
     if cost.seconds is None:
-        say("No label so far says how long it took, so hours are unknown: name the seconds a label takes with --seconds.")
+        say(
+            "No label so far says how long it took, so hours are unknown: name the seconds a label takes with --seconds."
+        )
     else:
         of = f"the mean of {cost.labels:,} labels" if cost.labels else "as given"
         say(f"Hours: {study.annotation.per_item} people an item, {cost.seconds:.0f} seconds a label ({of}).")
