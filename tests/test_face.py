@@ -19,7 +19,9 @@ OPTIONAL = {"spark", "spark_join", "encoders", "training"}
 def test_every_public_name_is_there_and_documented(name):
     found = getattr(covmis_build, name)
     assert name in dir(covmis_build)
-    assert getattr(found, "__doc__", None) or all(one.name and one.symbol and one.paper for one in found.values())
+    assert getattr(found, "__doc__", None) or all(
+        one.name and one.symbol and one.paper for one in found.values()
+    )
 
 
 def test_other_names_are_refused():

@@ -88,3 +88,7 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a folder in a file's place, no permission, no space: nobody's bug
+        file = f"{error.filename}: " if error.filename else ""
+        print(f"error: {console.printable(f'{file}{error.strerror or error}')}", file=sys.stderr)
+        sys.exit(2)

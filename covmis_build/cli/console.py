@@ -72,8 +72,9 @@ def printable(text: str) -> str:
 
 
 def emit_json(result: Mapping[str, Any]) -> None:
-    """Print one JSON object: snake_case keys, null for what is undefined."""
-    print(json.dumps(_plain(result), ensure_ascii=False, allow_nan=False))
+    """Print one JSON object: snake_case keys, null for what is undefined; nothing in it that a terminal obeys."""
+    text = json.dumps(_plain(result), ensure_ascii=False, allow_nan=False)
+    print("".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text))
 
 
 def _plain(value: Any) -> Any:

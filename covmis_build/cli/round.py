@@ -111,9 +111,9 @@ def push(
     opened = the_study(study)
     one = the_round(opened, number)
     record.refuse_sealed(one)
-    one = record.keep_guideline(one, guideline_text(opened), now=record.moment())
-    who = steps.work(one, opened.annotation.annotators, one.per_item, seed=opened.seed)
     way = channel_of(opened, channel)
+    who = steps.work(one, opened.annotation.annotators, one.per_item, seed=opened.seed)
+    one = record.keep_guideline(one, guideline_text(opened), now=record.moment())
     result: dict[str, Any] = {
         "round": one.number,
         "channel": way,
