@@ -75,7 +75,7 @@ FIRST_SNOWFLAKE = 1 << 35
 def post_time(post_id: str) -> str:
     """When a post of X was made, from its id; empty for older or other ids.
 
-    >>> post_time("1250814876492185600"), post_time("12345")
+    >>> post_time("1250814876490665983"), post_time("12345")
     ('2020-04-16T15:54:40Z', '')
     """
     if not (post_id.isascii() and post_id.isdigit()) or not FIRST_SNOWFLAKE <= int(post_id) < 1 << 63:

@@ -109,9 +109,9 @@ def test_leaving_one_claim_out() -> None:
 
 
 def test_times_are_read_from_post_ids() -> None:
-    frame = pd.DataFrame({"tweet_id": ["1250814876492185600", "1312054948876693504"]})
+    frame = pd.DataFrame({"tweet_id": ["1250814876490665983", "1312054948875210751"]})
     assert moments(frame) == ["2020-04-16T15:54:40Z", "2020-10-02T15:40:51Z"]
-    assert times(pd.DataFrame({"post_id": ["x:1250814876492185600"]})) == [1587052480229]
+    assert times(pd.DataFrame({"post_id": ["x:1250814876490665983"]})) == [1587052480229]
     assert times(pd.DataFrame({"time": [1291221273, 1291221274]})) == [1291221273000, 1291221274000]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from covmis_build.text.urls import addresses, canonical_url, plain_address
 
 BASE = "https://www.example.org/news/2020/04/a-story"
-STATUS = "https://twitter.com/someone/status/1246793653294686208"
+STATUS = "https://twitter.com/someone/status/1250000000000003847"
 VIDEO = "https://www.youtube.com/watch?v=E95qChF-MOo"
 SAME: dict[str, list[str]] = {
     BASE: [
@@ -45,11 +45,11 @@ SAME: dict[str, list[str]] = {
         f"{BASE}?mibextid=Zxz2cZ", f"{BASE}?s_kwcid=AL", f"{BASE}?wt_mc=1", f"{BASE}?vero_id=1", f"{BASE}?_hsenc=1&_hsmi=2", f"{BASE}?mkt_tok=1", f"{BASE}?twclid=1", f"{BASE}?ttclid=2",
     ],
     STATUS: [
-        "https://x.com/someone/status/1246793653294686208", "http://twitter.com/someone/status/1246793653294686208?s=20", "https://mobile.twitter.com/someone/status/1246793653294686208",
-        "https://twitter.com/someone/status/1246793653294686208/photo/1", "https://twitter.com/i/web/status/1246793653294686208", "https://twitter.com/i/status/1246793653294686208",
-        "https://twitter.com/SomeOne/statuses/1246793653294686208", "https://twitter.com/renamed/status/1246793653294686208", "https://twitter.com/#!/someone/status/1246793653294686208",
-        "https://x.com/someone/status/1246793653294686208?t=abc&s=19", "https://nitter.net/someone/status/1246793653294686208#m", "https://fxtwitter.com/someone/status/1246793653294686208",
-        "https://vxtwitter.com/someone/status/1246793653294686208", "https://m.twitter.com/someone/status/1246793653294686208", "https://web.archive.org/web/2020/https://twitter.com/someone/status/1246793653294686208",
+        "https://x.com/someone/status/1250000000000003847", "http://twitter.com/someone/status/1250000000000003847?s=20", "https://mobile.twitter.com/someone/status/1250000000000003847",
+        "https://twitter.com/someone/status/1250000000000003847/photo/1", "https://twitter.com/i/web/status/1250000000000003847", "https://twitter.com/i/status/1250000000000003847",
+        "https://twitter.com/SomeOne/statuses/1250000000000003847", "https://twitter.com/renamed/status/1250000000000003847", "https://twitter.com/#!/someone/status/1250000000000003847",
+        "https://x.com/someone/status/1250000000000003847?t=abc&s=19", "https://nitter.net/someone/status/1250000000000003847#m", "https://fxtwitter.com/someone/status/1250000000000003847",
+        "https://vxtwitter.com/someone/status/1250000000000003847", "https://m.twitter.com/someone/status/1250000000000003847", "https://web.archive.org/web/2020/https://twitter.com/someone/status/1250000000000003847",
     ],
     VIDEO: [
         "https://youtu.be/E95qChF-MOo", "https://youtu.be/E95qChF-MOo?t=42", "https://m.youtube.com/watch?v=E95qChF-MOo", "http://youtube.com/watch?v=E95qChF-MOo&feature=youtu.be",
@@ -60,16 +60,16 @@ SAME: dict[str, list[str]] = {
     "https://leadstories.com/hoax-alert/2020/04/fact-check-flags.html": [
         "https://hoax-alert.leadstories.com/2020/04/fact-check-flags.html", "https://leadstories.com/hoax-alert/2020/04/fact-check-flags.html?x=1", "https://amp.leadstories.com/hoax-alert/2020/04/fact-check-flags.html",
     ],
-    "https://www.facebook.com/someone/videos/662715717898397/": [
-        "https://www.facebook.com/watch/?v=662715717898397", "https://m.facebook.com/watch/?v=662715717898397&ref=sharing", "https://www.facebook.com/someone/videos/vb.100/662715717898397/?type=2&theater",
-        "https://www.facebook.com/video.php?v=662715717898397", "https://web.facebook.com/someone/videos/662715717898397", "https://de-de.facebook.com/someone/videos/662715717898397/",
+    "https://www.facebook.com/someone/videos/620000000000397/": [
+        "https://www.facebook.com/watch/?v=620000000000397", "https://m.facebook.com/watch/?v=620000000000397&ref=sharing", "https://www.facebook.com/someone/videos/vb.100/620000000000397/?type=2&theater",
+        "https://www.facebook.com/video.php?v=620000000000397", "https://web.facebook.com/someone/videos/620000000000397", "https://de-de.facebook.com/someone/videos/620000000000397/",
     ],
-    "https://www.facebook.com/photo.php?fbid=551960552369167&set=a.1&type=3": [
-        "https://www.facebook.com/photo/?fbid=551960552369167", "https://www.facebook.com/someone/photos/a.112646526300574/551960552369167/?type=3&theater", "https://mbasic.facebook.com/photo.php?fbid=551960552369167",
+    "https://www.facebook.com/photo.php?fbid=510000000000167&set=a.1&type=3": [
+        "https://www.facebook.com/photo/?fbid=510000000000167", "https://www.facebook.com/someone/photos/a.110000000000574/510000000000167/?type=3&theater", "https://mbasic.facebook.com/photo.php?fbid=510000000000167",
     ],
-    "https://www.facebook.com/groups/150671191753274/permalink/1569620149858364/": ["https://m.facebook.com/groups/150671191753274/posts/1569620149858364/?__tn__=R"],
+    "https://www.facebook.com/groups/150000000000274/permalink/1560000000000364/": ["https://m.facebook.com/groups/150000000000274/posts/1560000000000364/?__tn__=R"],
     "https://www.facebook.com/story.php?story_fbid=10&id=20": ["https://m.facebook.com/story.php?id=20&story_fbid=10&_rdr=1", "https://www.facebook.com/permalink.php?story_fbid=10&id=20"],
-    "https://www.instagram.com/p/B9w7O46HJtW/": ["https://instagram.com/p/B9w7O46HJtW?igshid=1", "https://www.instagram.com/someone/p/B9w7O46HJtW/", "https://www.instagram.com/reel/B9w7O46HJtW/", "https://www.instagram.com/tv/B9w7O46HJtW/"],
+    "https://www.instagram.com/p/B0a1b2c3d4e/": ["https://instagram.com/p/B0a1b2c3d4e?igshid=1", "https://www.instagram.com/someone/p/B0a1b2c3d4e/", "https://www.instagram.com/reel/B0a1b2c3d4e/", "https://www.instagram.com/tv/B0a1b2c3d4e/"],
     "https://www.reddit.com/r/news/comments/fx1abc/some_title/": ["https://old.reddit.com/r/news/comments/fx1abc/some_title/", "https://redd.it/fx1abc", "https://www.reddit.com/comments/fx1abc", "https://np.reddit.com/r/news/comments/fx1abc"],
     "https://www.tiktok.com/@someone/video/6812345678901234567": ["https://m.tiktok.com/v/6812345678901234567.html", "https://www.tiktok.com/@renamed/video/6812345678901234567?lang=en", "https://www.tiktok.com/embed/v2/6812345678901234567"],
     "https://en.wikipedia.org/wiki/Foo_(bar)": ["https://en.m.wikipedia.org/wiki/Foo_(bar)", "https://en.wikipedia.org/wiki/Foo_%28bar%29#History"],
@@ -94,7 +94,7 @@ SAME: dict[str, list[str]] = {
 DIFFERENT = [
     ("https://youtu.be/E95qChF-MOo", "https://youtu.be/e95qChF-MOo"), ("https://www.youtube.com/watch?v=AAAAAAAAAAA", "https://www.youtube.com/watch?v=AAAAAAAAAAB"),
     ("https://www.youtube.com/watch?v=AAAAAAAAAAA", "https://www.youtube.com/playlist?list=AAAAAAAAAAA"), ("https://www.youtube.com/channel/UC1", "https://www.youtube.com/channel/UC2"),
-    ("https://x.com/a/status/1246793653294686208", "https://x.com/a/status/1246793653294686209"), ("https://x.com/a", "https://x.com/a/status/1246793653294686208"), ("https://x.com/a", "https://x.com/b"),
+    ("https://x.com/a/status/1250000000000003847", "https://x.com/a/status/1250000000000003848"), ("https://x.com/a", "https://x.com/a/status/1250000000000003847"), ("https://x.com/a", "https://x.com/b"),
     ("https://example.org/a?id=1", "https://example.org/a?id=2"), ("https://example.org/a?page=1", "https://example.org/a?page=2"), ("https://example.org/a", "https://example.org/b"),
     ("https://example.org/A", "https://example.org/a"), ("https://example.org/a", "https://example.com/a"), ("https://news.example.org/a", "https://example.org/a"), ("https://example.org:8080/a", "https://example.org/a"),
     ("https://example.org/a", "https://example.org/a/b"), ("https://example.org/?p=10", "https://example.org/?p=11"), ("https://example.org/a?q=x", "https://example.org/a"), ("https://example.org/#/one", "https://example.org/#/two"),
