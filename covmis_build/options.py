@@ -6,7 +6,6 @@ names in its errors.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,8 +14,6 @@ KINDS = ("title", "news_url", "fact_check_url", "keywords")
 
 WITHOUT = ("urls", "mentions", "hashtags", "rt", "symbols")
 """What `[cleaning] words` may leave out before it counts; `text/words.py` says what each is."""
-
-LOWERCASE = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 def setting(

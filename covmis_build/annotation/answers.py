@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from covmis_build.options import Labels
 
-PHASES = ("independent", "discussion", "adjudication")
 SKIP = "skip"
 """What an annotator writes who cannot judge an item."""
 

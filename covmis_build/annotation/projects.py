@@ -120,12 +120,6 @@ def known_projects(one: Round) -> dict[str, dict[str, Any]]:
     return dict(record.read_json(path)["projects"]) if path.exists() else {}
 
 
-def known_url(one: Round) -> str:
-    """The server on which the round's projects are."""
-    path = one.folder / "label_studio.json"
-    return str(record.read_json(path)["url"]) if path.exists() else ""
-
-
 def _remember(
     one: Round, url: str, name: str, project: int, *, who: str = "", phase: str = "independent"
 ) -> None:

@@ -165,12 +165,6 @@ def _distances(values: Array, distance: Distance) -> Array:
     return steps**2 if distance == "interval" else (steps != 0).astype(float)
 
 
-def class_agreement(table: ArrayLike) -> Array:
-    """Positive agreement of each class: of all its labels, the part that the other person gave too."""
-    cells = np.asarray(table, float)
-    return _over(2 * np.diagonal(cells, axis1=-2, axis2=-1), cells.sum(-1) + cells.sum(-2))
-
-
 def class_tables(table: ArrayLike) -> Array:
     """Each class against all others: (C, 2, 2)."""
     cells = np.asarray(table, float)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from covmis_build.text.urls import canonical_url
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -135,11 +133,6 @@ def post_of(key: str) -> str:
     if tail.isdigit() and (head.count("/") == 1 and "/@" in head):
         return f"masto:{head.split('/')[0]}/{tail}"
     return ""
-
-
-def page_of(address: str) -> str:
-    """The post id of an address, for platforms whose posts are addresses."""
-    return post_of(canonical_url(address))
 
 
 def fingerprint(post: Post) -> str:

@@ -31,10 +31,6 @@ class _Long(msgspec.Struct, gc=False):
     extended_entities: _Entities | None = None
 
 
-class _Permalink(msgspec.Struct, gc=False):
-    expanded: str | None = None
-
-
 class Status(msgspec.Struct, gc=False):
     """A post as interface 1.1 gives it."""
 
