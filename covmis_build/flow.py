@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +90,10 @@ def ask(query: str, *values: str, **tables: Path) -> list[tuple[Any, ...]]:
     with duckdb.connect() as connection:
         for name, path in tables.items():
             file = str(path).replace("'", "''")
-            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")
+            try:
+                connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")
+            except duckdb.Error:
+                raise InputError("cannot be read as a table", file=path, remedy=storage.MADE_AGAIN) from None
         return list(connection.execute(query, values).fetchall())
 
 

@@ -47,7 +47,12 @@ def read_list(path: Path) -> Forget:
     """queries/purge.csv: post ids and author keys in any column; a missing file is an empty list."""
     if not path.exists():
         return Forget()
-    rows = list(csv.reader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+    try:
+        rows = list(csv.reader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(
+            f"is not CSV in UTF-8: {error}", file=path, remedy="Save it as 'CSV UTF-8'"
+        ) from None
     posts, authors = set(), set()
     for number, row in enumerate(rows, start=1):
         for cell in (storage.restored(one.strip()) for one in row):

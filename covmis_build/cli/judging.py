@@ -42,7 +42,9 @@ ClustersOption = Annotated[
     str,
     typer.Option(metavar="COLUMN", help="Resample by this column (default: claim_id if gold has it; none)."),
 ]
-ReplicatesOption = Annotated[int, typer.Option(min=0, help="Bootstrap replicates; 0 for no intervals.")]
+ReplicatesOption = Annotated[
+    int, typer.Option(min=0, max=1_000_000, help="Bootstrap replicates; 0 for no intervals.")
+]
 SeedOption = Annotated[int, typer.Option(help="The seed of all chance.")]
 OutOption = Annotated[
     list[Path] | None,

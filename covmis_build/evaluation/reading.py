@@ -177,7 +177,7 @@ def _array(path: Path) -> pd.DataFrame:
         values = np.load(path, allow_pickle=False)
     except FileNotFoundError:
         raise InputError("is missing", file=path) from None
-    except (ValueError, OSError) as error:
+    except (ValueError, EOFError, OSError) as error:
         raise InputError(f"is not readable as an array: {error}", file=path) from error
     if values.ndim != 1:
         raise InputError(
@@ -222,6 +222,8 @@ def _answers(path: Path) -> pd.DataFrame:
         data = json.loads(sheets.text_of(path), object_pairs_hook=unique, parse_int=str)
     except ValueError as error:
         raise InputError(f"is not JSON: {error}", file=path) from error
+    except RecursionError:
+        raise InputError("is nested too deeply for a file of labels", file=path) from None
     if isinstance(data, list) and all(isinstance(row, dict) for row in data):
         return _text(data, list(dict.fromkeys(name for row in data for name in row)))
     if isinstance(data, dict):

@@ -267,11 +267,15 @@ def parse(text: str) -> Expression:
     return Expression(node)
 
 
+DEEPEST = 50
+"""Parentheses in one another: no person writes more, and deeper ones would exhaust the reader."""
+
+
 class _Reader:
     """Recursive descent over lexemes: alternatives > conjunctions > negations > terms."""
 
     def __init__(self, rest: list[_Lexeme], text: str) -> None:
-        self.rest, self.text = rest[::-1], text
+        self.rest, self.text, self.depth = rest[::-1], text, 0
 
     def ahead(self) -> str:
         return self.rest[-1][0] if self.rest else ""
@@ -292,6 +296,15 @@ class _Reader:
         return joined(And, parts)
 
     def negation(self) -> Node:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise InputError("the query has too many parentheses in one another", remedy="Write it flatter")
+        try:
+            return self.negated()
+        finally:
+            self.depth -= 1
+
+    def negated(self) -> Node:
         if self.ahead() == "minus":
             self.rest.pop()
             return _opposite(self.negation())

@@ -77,7 +77,10 @@ def address_of(server: str) -> str:
     """Where a server answers: `https://` and its name; only on this machine, for tests, without encryption."""
     known = "://" in server
     here = server.startswith(("127.0.0.1:", "localhost:"))
-    parts = urlsplit(server if known else f"{'http' if here else 'https'}://{server}")
+    try:
+        parts = urlsplit(server if known else f"{'http' if here else 'https'}://{server}")
+    except ValueError:  # a bracket that is not closed
+        parts = urlsplit("")
     local = parts.hostname in {"127.0.0.1", "localhost", "::1"}
     secure = parts.scheme == "https" or (local and parts.scheme == "http")
     if not parts.netloc or not secure or parts.username:
