@@ -111,7 +111,7 @@ def read_table(path: Path) -> pd.DataFrame:
     """A file of any of the FORMATS as a table of text."""
     name = path.name.lower()
     if name.endswith(".gz"):
-        return _unpacked(path, Path(name.removesuffix(".gz")).suffix)
+        return _unpacked(path)
     read = READERS.get(Path(name).suffix)
     if read is None:
         raise InputError(f"is of the unknown kind '{path.suffix}'", file=path, remedy=f"Use {FORMATS}")
@@ -138,7 +138,7 @@ def _plain(path: Path) -> pd.DataFrame:
     return pd.DataFrame({"label": [line for line in lines if line]})
 
 
-def _unpacked(path: Path, kind: str) -> pd.DataFrame:
+def _unpacked(path: Path) -> pd.DataFrame:
     """A gzipped file, by way of a temporary one."""
     import gzip
     import tempfile
@@ -151,7 +151,7 @@ def _unpacked(path: Path, kind: str) -> pd.DataFrame:
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot be unpacked: {error}", file=path) from error
     with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / f"labels{kind}"
+        plain = Path(folder) / path.stem  # errors name it
         plain.write_bytes(data)
         return read_table(plain)
 

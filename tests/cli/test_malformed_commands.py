@@ -1,0 +1,234 @@
+"""Every command with damaged rounds, tables, bundles and files: one line, the right exit code, nothing lost."""
+
+import gzip
+import io
+import json
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+
+from covmis_build import storage, tables
+from covmis_build.annotation import record
+from covmis_build.annotation.rounds import FROZEN
+from covmis_build.cli.console import emit_json
+from covmis_build.options import Annotation, Labels
+from covmis_build.study import settings_toml
+from tests.cli.test_malformed import covmis, read_study_text, snapshot
+
+EVIL = "\x1b[2J\u202eevil"
+ROUND = "annotation/rounds/001"
+SHEET = f"{ROUND}/sheets/a1.csv"
+
+
+@pytest.fixture(scope="session")
+def opened(tmp_path_factory):
+    """A study with one opened round of three posts, and sheets filled in by two people."""
+    import pandas as pd
+
+    folder = tmp_path_factory.mktemp("malformed") / "study"
+    (folder / "queries").mkdir(parents=True)
+    settings = read_study_text("title = 't'\n[annotation]\nchannel = 'csv'\nannotators = ['a1', 'a2']")
+    (folder / "study.toml").write_text(settings_toml(settings))
+    (folder / "queries" / "claims.csv").write_text("claim_id,text,keywords\n1,Garlic cures.,garlic\n")
+    (folder / "annotation").mkdir()
+    (folder / "annotation" / "guideline.md").write_text("Label with care.\n")
+    plain = {name: FROZEN.empty_table().schema.field(name).type for name in FROZEN.names}
+    rows = [{name: _blank(str(kind)) for name, kind in plain.items()} for _ in range(3)]
+    for at, row in enumerate(rows):
+        row |= {"item_id": f"1|x:{at}", "round": "001", "claim_id": "1", "claim": "Garlic cures.",
+                "post_id": f"x:{at}", "text": f"garlic {at}", "kind": "keywords", "p_claim": 1.0, "p_sample": 1.0,
+                "group": f"x:{at}", "salt": "s", "created_at": "2020-01-01T00:00:00Z"}  # fmt: skip
+    record.create(
+        folder / "annotation" / "rounds", pd.DataFrame(rows, columns=FROZEN.names),
+        Annotation(annotators=("a1", "a2")), Labels(), "Label with care.\n", now="2026-01-01T00:00:00Z",
+    )  # fmt: skip
+    assert covmis("round", "push", "--study", folder)[0] == 0
+    for name in ("a1", "a2"):
+        sheet = folder / ROUND / "sheets" / f"{name}.csv"
+        sheet.write_text(sheet.read_text("utf-8-sig").replace(",,,", ",,favor,"), "utf-8-sig")
+    return folder
+
+
+def _blank(kind):
+    if kind.startswith("list"):
+        return []
+    return {"bool": False, "double": 0.0, "float": 0.0, "int64": 0, "int32": 0}.get(kind, "")
+
+
+@pytest.fixture
+def study(opened, tmp_path):
+    return shutil.copytree(opened, tmp_path / "study")
+
+
+def kept(study):
+    return {name: data for name, data in snapshot(study).items() if not name.endswith(".lock")}
+
+
+def ended(code, *arguments, study=None):
+    """The command ends with this code and one line, and changes nothing if the input was wrong."""
+    before = kept(study) if study else {}
+    found, out, err = covmis(*arguments, *(("--study", study) if study else ()))
+    errors = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert (found, len(errors)) == (code, 1), err
+    assert not set("\x1b\u202e\x07") & set(out + err)
+    if code == 2 and study:
+        assert kept(study) == before
+    return errors[0]
+
+
+def put(path, data):
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if data is None:
+        path.mkdir()
+    else:
+        path.write_bytes(data)
+
+
+def other_table():
+    out = io.BytesIO()
+    import pyarrow.parquet as pq
+
+    pq.write_table(tables.SCHEMAS["claims"].empty_table(), out)
+    return out.getvalue()
+
+
+STEPS = (("push",), ("pull",), ("status",), ("report",), ("adjudicate",), ("seal",))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("items.parquet", b"PAR1junk"), ("items.parquet", b""), ("items.parquet", None),
+        ("items.parquet", other_table()), ("labels.parquet", b"junk"), ("labels.parquet", None),
+        ("labels.parquet", other_table()), ("round.json", b"{"), ("round.json", b"[]"), ("round.json", b"{}"),
+        ("round.json", None), ("round.json", b"\xff"),
+    ],
+)  # fmt: skip
+def test_a_damaged_round(study, step, name, data):
+    put(study / ROUND / name, data)
+    line = ended(2, "round", *step, study=study)
+    assert name in line
+    assert "Restore" in line or "JSON object" in line
+    assert "covmis run" not in line  # labels cannot be made again
+
+
+@pytest.mark.parametrize("data", [None, b"Ger\xfccht"], ids=["a folder", "Latin-1"])
+@pytest.mark.parametrize("command", [("round", "push"), ("guideline", "check")], ids=" ".join)
+def test_a_broken_guideline(study, command, data):
+    put(study / "annotation" / "guideline.md", data)
+    assert "guideline.md" in ended(2, *command, study=study)
+
+
+def test_a_wrong_channel_sends_no_guideline(study):
+    (study / "annotation" / "guideline.md").write_text("Another one.\n")
+    ended(2, "round", "push", "--channel", "pigeon", study=study)
+
+
+def test_a_missing_round_never_costs_a_later_one(study):
+    items = record.find(study / "annotation" / "rounds").items()
+    with pytest.raises(Exception, match="is a round already"):
+        record.create(study / "annotation" / "rounds", items, Annotation(), Labels(), "", now="")
+
+
+SHEETS = {
+    "empty": (2, lambda text: b""),
+    "a workbook": (2, lambda text: b"PK\x03\x04" + bytes(99)),
+    "a folder": (2, lambda text: None),
+    "Latin-1": (2, lambda text: text.replace("garlic", "g\u00e4rlic").encode("latin-1")),
+    "no item_id": (2, lambda text: text.replace("item_id", "item").encode()),
+    "no label": (2, lambda text: text.replace(",label", ",lable").encode()),
+    "an unknown label": (1, lambda text: text.replace("favor", "favour", 1).encode()),
+    "a hostile label": (1, lambda text: text.replace("favor", EVIL, 1).encode()),
+    "a wrong item": (1, lambda text: text.replace("1|x:0", "1|x:9").encode()),
+    "a changed text": (1, lambda text: text.replace("garlic 1", "lemon").encode()),
+    "a long cell": (2, lambda text: text.encode() + b"x" * 200_000),
+}
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_a_broken_sheet(study, name):
+    code, broken = SHEETS[name]
+    put(study / SHEET, broken((study / SHEET).read_text("utf-8-sig")))
+    ended(code, "round", "pull", study=study)
+
+
+@pytest.mark.parametrize("data", [b"key\n\xfc\n", "key\nx:1\n".encode("utf-16"), b"key\nnonsense\n", None])
+def test_a_broken_purge_list(study, data):
+    put(study / "queries" / "purge.csv", data)
+    assert "purge.csv" in ended(2, "purge", study=study)
+
+
+GOOD = "item_id,label\n" + "".join(f"i{at},{'ab'[at % 2]}\n" for at in range(6))
+LABELS = {
+    "empty.csv": b"", "header.csv": b"item_id,label\n", "extra.csv": (GOOD + "z,a\n").encode(),
+    "missing.csv": GOOD[:-5].encode(), "doubled.csv": (GOOD + "i0,a\n").encode(),
+    "unknown.csv": GOOD.replace("i0,a", f"i0,{EVIL}").encode(), "column.csv": GOOD.replace("label", "x").encode(),
+    "deep.json": b"[" * 100_000, "number.json": b"5", "list.json": b'["a", "b"]', "empty.npy": b"",
+    "junk.parquet": b"PAR1", "junk.csv.gz": b"no gzip", "odd.xyz": b"a", "lines.jsonl": b"{\n",
+    "bomb.json.gz": gzip.compress(b"[" * 1_000_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_broken_predictions(tmp_path, name):
+    (tmp_path / "gold.csv").write_text(GOOD)
+    (tmp_path / name).write_bytes(LABELS[name])
+    line = ended(2, "evaluate", "score", tmp_path / "gold.csv", tmp_path / name, "--replicates", "5")
+    assert name.split(".")[0] in line
+
+
+def test_predictions_that_would_run_code(tmp_path):
+    (tmp_path / "gold.csv").write_text(GOOD)
+    np.save(tmp_path / "pickle.npy", np.array([{}], dtype=object), allow_pickle=True)
+    ended(2, "evaluate", "score", tmp_path / "gold.csv", tmp_path / "pickle.npy")
+
+
+@pytest.mark.parametrize("where", ["gold.csv/x.html", "x.doc"])
+def test_a_page_that_cannot_be_written(tmp_path, where):
+    (tmp_path / "gold.csv").write_text(GOOD)
+    ended(
+        2, "evaluate", "score", *[tmp_path / "gold.csv"] * 2, "--replicates", "0", "--out", tmp_path / where
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["gold.csv"]
+
+
+@pytest.mark.parametrize("query", ["(" * 5000, "(", ")", "OR OR", "a -" + "-(" * 3000, '""'])
+def test_a_query_that_cannot_be_read(study, query):
+    ended(2, "queries", "try", query, study=study)
+
+
+@pytest.mark.parametrize(
+    "names", [["../evil.txt"], ["/abs"], [], [EVIL]], ids=["upwards", "absolute", "nothing", "hostile"]
+)
+def test_a_hostile_bundle(tmp_path, names):
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as bundle:
+        for name in names:
+            bundle.writestr(name, b"x")
+    ended(2, "verify", tmp_path / "b.zip")
+    ended(2, "hydrate", tmp_path / "b.zip", "--into", tmp_path / "into")
+    assert [path.name for path in tmp_path.iterdir()] == ["b.zip"]
+
+
+@pytest.mark.parametrize("folder", ["nowhere", "study.toml"])
+def test_a_study_that_is_none(study, folder):
+    line = covmis("status", "--study", study / folder)
+    assert (line[0], line[2].count("error: ")) == (2, 1)
+
+
+def test_json_holds_nothing_that_a_terminal_obeys(capsys):
+    emit_json({"text": EVIL + "\n\x9b\U000e0001"})
+    out = capsys.readouterr().out
+    assert out.endswith("\n")
+    assert out[:-1].isprintable()
+    assert json.loads(out) == {"text": EVIL + "\n\x9b\U000e0001"}
+
+
+def test_a_folder_is_no_table(tmp_path):
+    with pytest.raises(Exception, match="is a folder"):
+        storage.read_table(tmp_path, "labels")
