@@ -91,7 +91,7 @@ def train(
         )
         card["chosen"] = {
             "measure": measure,
-            "values": dict(zip([one.C for one in candidates], found, strict=True)),
+            "values": [{"c": one.C, "value": value} for one, value in zip(candidates, found, strict=True)],
         }
     trained = models.train(frame, options, labels=values)
     save(trained, out, card)

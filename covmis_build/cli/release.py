@@ -54,7 +54,8 @@ def release(
     )
     result: dict[str, Any] = {
         "folder": opened.relative(opened.release_folder), "rows": len(corpus), "claims": corpus["claim_id"].nunique(),
-        "text": options.text, "left_out": out, "bundle": None,
+        "text": options.text, "left_out": {reason.replace(" ", "_"): count for reason, count in out.items()},
+        "bundle": None,
     }  # fmt: skip
     if bundle:
         result["bundle"] = opened.relative(write_bundle(opened, corpus, purged))
@@ -146,8 +147,8 @@ def _hydrate(source: Path, places: list[Path], into: Path, *, mask: bool, as_jso
     write_gone(gone, found.gone)
     there = len(corpus) - len(found.gone)
     result = {
-        "rows": len(corpus), "found": there, "gone": len(found.gone), "reasons": found.reasons, "corpus": str(target),
-        "list": str(gone),
+        "rows": len(corpus), "found": there, "gone": len(found.gone), "corpus": str(target), "list": str(gone),
+        "reasons": [{"reason": reason, "count": count} for reason, count in found.reasons.items()],
     }  # fmt: skip
     if as_json:
         emit_json(result)

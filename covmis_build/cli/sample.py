@@ -47,7 +47,8 @@ def sample(
     drawn = draw(
         items, frozen, opened.sampling, opened.labels, seed=opened.seed, audit=opened.annotation.audit
     )
-    result: dict[str, Any] = {"strata": drawn.expected, "items": len(items), "drawn": len(drawn.sample)}
+    strata = drawn.expected.rename(columns={"N": "posts"})
+    result: dict[str, Any] = {"strata": strata, "items": len(items), "drawn": len(drawn.sample)}
     cost = _cost(opened, seconds) if plan else None
     if cost:
         from covmis_build.sampling.plan import costs

@@ -86,7 +86,19 @@ def run(
             progress=report,
         )
     if as_json:
-        emit_json({"stages": [asdict(one) for one in outcomes]})
+        emit_json(
+            {
+                "stages": [
+                    {
+                        "stage": one.stage,
+                        "made": one.made,
+                        "seconds": one.seconds,
+                        "tables": _tables(one.rows),
+                    }
+                    for one in outcomes
+                ]
+            }
+        )
         return
     rows = [
         (one.stage, "made" if one.made else "current", f"{one.seconds:.1f} s" if one.made else "",
@@ -107,6 +119,10 @@ def run(
         )
     elif not stages:
         say("", "Next: `covmis status` shows the flow, `covmis round open` starts annotation.")
+
+
+def _tables(rows: dict[str, int]) -> list[dict[str, Any]]:
+    return [{"table": table, "rows": count} for table, count in rows.items()]
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -142,7 +158,7 @@ def status(
             {
                 "title": opened.title,
                 "stages": [{"stage": name, "current": state} for name, state in states.items()],
-                "flow": [asdict(step) for step in steps],
+                "flow": [asdict(step) | {"reasons": _reasons(step)} for step in steps],
                 "rounds": rounds,
                 "next": advice,
                 "page": page,
@@ -162,6 +178,10 @@ def status(
     say("", f"Next: {advice}")
     if page:
         say(f"The flow as a page: {page}")
+
+
+def _reasons(step: Step) -> list[dict[str, Any]]:
+    return [{"reason": reason, "count": count} for reason, count in step.reasons.items()]
 
 
 def _flow_row(step: Step) -> tuple[Any, ...]:

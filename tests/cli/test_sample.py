@@ -75,7 +75,7 @@ def study(tmp_path):
 def test_sample_shows_the_draw(study):
     made = json.loads(run("sample", "--study", study, "--json"))
     rows = {(row["claim_id"], row["kind"]): row for row in made["strata"]}
-    assert rows["1", "title"]["N"] == 9
+    assert rows["1", "title"]["posts"] == 9
     assert sum(row["expected"] for row in rows.values()) == pytest.approx(48)
     assert sum(row["drawn"] for row in rows.values()) == made["drawn"]
     assert sum(row["frozen"] for row in rows.values()) == made["drawn"]

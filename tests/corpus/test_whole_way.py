@@ -126,7 +126,10 @@ def test_what_is_gone_is_listed_with_the_reason(study, tmp_path) -> None:
     assert len(gone) == result["gone"] == len(corpus) - 1
     assert gone.loc[ids[1], "reason"] == "deleted"
     assert gone.loc[ids[2], "reason"] == "not in the archive"
-    assert result["reasons"] == {"deleted": 1, "not in the archive": len(corpus) - 2}
+    assert result["reasons"] == [
+        {"reason": "deleted", "count": 1},
+        {"reason": "not in the archive", "count": len(corpus) - 2},
+    ]
 
 
 def test_the_bundle_says_nothing_that_posts_say(study) -> None:
