@@ -68,7 +68,7 @@ def agreement(
     """
     from covmis_build.annotation import course
 
-    rows = _checked(frame, labels)
+    rows = _checked(frame, labels or order or ())
     classes = list(order or labels) or sorted(rows["label"].unique())
     _check_scheme(classes, labels, order)
     judged = judgements(rows, classes)

@@ -96,6 +96,7 @@ def grid(rows: Iterable[Sequence[Any]], header: Sequence[str]) -> None:
     """Print a table with aligned columns: numbers to the right, words to the left."""
     if loudness < 0:
         return
+    header = [_cell(name) for name in header]
     cells = [[_cell(one) for one in row] for row in rows]
     numeric = [all(_is_number(row[at]) for row in cells) for at in range(len(header))]
     widths = [max(len(name), *(len(row[at]) for row in cells), 0) for at, name in enumerate(header)]

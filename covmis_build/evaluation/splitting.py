@@ -59,7 +59,10 @@ def splits(  # noqa: PLR0913 - every option is named
 
     if scheme not in SCHEMES:
         raise InputError(f"unknown scheme '{scheme}'", remedy=nearest(str(scheme), SCHEMES))
-    shares = [Fraction(str(one)) for one in fractions]
+    try:
+        shares = [Fraction(str(one)) for one in fractions]
+    except (ValueError, ZeroDivisionError):  # nan, inf
+        shares = []
     if len(shares) != 3 or min(shares) < 0 or sum(shares) != 1:
         raise InputError(f"fractions {tuple(fractions)}", remedy="Give three, none negative, with the sum 1")
     ids = identities(frame, id)

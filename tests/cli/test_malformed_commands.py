@@ -232,3 +232,30 @@ def test_json_holds_nothing_that_a_terminal_obeys(capsys):
 def test_a_folder_is_no_table(tmp_path):
     with pytest.raises(Exception, match="is a folder"):
         storage.read_table(tmp_path, "labels")
+
+
+def test_shares_that_are_no_numbers(tmp_path):
+    (tmp_path / "gold.csv").write_text(GOOD)
+    ended(
+        2, "evaluate", "split", tmp_path / "gold.csv", "--out", tmp_path / "p.csv", "--fractions", "nan,0,1"
+    )
+
+
+def test_an_order_without_the_labels(tmp_path):
+    (tmp_path / "labels.csv").write_text("item,annotator,label\n1,a,x\n1,b,x\n2,a,y\n2,b,x\n")
+    ended(2, "agreement", tmp_path / "labels.csv", "--order", "x,z")
+
+
+def test_a_hostile_name_of_a_system(tmp_path):
+    (tmp_path / "gold.csv").write_text(GOOD)
+    arguments = (
+        "evaluate",
+        "score",
+        tmp_path / "gold.csv",
+        f"{EVIL}={tmp_path / 'gold.csv'}",
+        "--replicates",
+        "0",
+    )
+    code, out, err = covmis(*arguments)
+    assert code == 0
+    assert not set("\x1b\u202e") & set(out + err)
