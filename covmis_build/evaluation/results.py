@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WEIGHTED = (
-    "Weighted: all posts of the pool that was sampled, each counting once (weights 1/p_sample). "
+    "Weighted: the pool that was sampled, each of its messages counting once (weights 1/probability; in a corpus of covmis p_claim·p_sample). "
     "Balanced: every claim counts the same. Neither is public opinion."
 )
 
