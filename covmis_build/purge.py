@@ -200,7 +200,8 @@ def _context(study: Study, forget: Forget) -> dict[str, set[str]]:
 def _build(study: Study, forget: Forget) -> int:
     """Remove every table that holds such a post, every index of texts, and what a killed run has left."""
     holds = [path for path in study.build.rglob("*.parquet") if _in_table(path, forget)]
-    holds += [path for path in study.build.rglob("*.sqlite*") if path.is_file()] if holds else []
+    indexes = [path for path in study.build.rglob("*.sqlite*") if path.is_file()]
+    holds += indexes if holds or any(_in_index(path, forget) for path in indexes) else []
     holds += [path for path in study.build.rglob(".*") if path.suffix in {".new", ".part"} and path.is_file()]
     for path in holds:
         path.unlink()
@@ -221,6 +222,19 @@ def _in_table(path: Path, forget: Forget) -> bool:
                 if pc.any(pc.is_in(column, value_set=wanted)).as_py():
                     return True
     return False
+
+
+def _in_index(path: Path, forget: Forget) -> bool:
+    """Whether an index of the archive holds such a post, also one that no query finds; what cannot be read may."""
+    import sqlite3
+    from contextlib import closing
+
+    try:
+        with closing(sqlite3.connect(path)) as index:
+            ask = "SELECT 1 FROM posts WHERE post_id = ?"
+            return any(index.execute(ask, (one,)).fetchone() for one in forget.posts)
+    except sqlite3.Error:
+        return True
 
 
 def _notes(folder: Path, forget: Forget) -> int:

@@ -14,6 +14,7 @@ from covmis_build import storage
 from covmis_build.annotation import record
 from covmis_build.errors import InputError, ServiceError
 from covmis_build.purge import add_to_list, purge, read_keys, read_list
+from covmis_build.queries.index import build
 from covmis_build.retrieval import pages
 from covmis_build.study import open_study
 from tests.annotation.small import covmis, label_both, study
@@ -162,3 +163,15 @@ def test_the_list_takes_what_people_write_and_refuses_the_rest(tmp_path):
 
 def test_nothing_to_forget_is_an_error(folder):
     assert "nothing is to be forgotten" in covmis(folder, "purge", fails=2)["error"]
+
+
+def test_the_index_goes_even_if_no_table_holds_the_post(folder):
+    for path in (folder / "data/build").rglob("*.parquet"):
+        path.unlink()
+    index = folder / "data/build/search.sqlite"
+    build(index, [(OTHER, "Another post", [], [], "")])
+    covmis(folder, "purge", "x:1255000000000000099")
+    assert index.exists()
+    build(index, [(OTHER, "Another post", [], [], ""), (GONE, SECRET, [], [], "")])
+    covmis(folder, "purge", GONE)
+    assert not index.exists()
