@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
 import sys
 from importlib import metadata
@@ -81,14 +80,14 @@ def _programs() -> list[dict[str, Any]]:
 
 
 def _credentials() -> list[dict[str, Any]]:
-    """Which credentials are set: their names, never their values."""
-    from covmis_build.retrieval.credentials import NAMES
+    """Which credentials are set, in the environment or the keyring: their names, never their values."""
+    from covmis_build.retrieval.credentials import NAMES, find
 
     return [
         {
             "part": name,
             "kind": "credential",
-            "state": "set" if os.environ.get(name) else "not set",
+            "state": "set" if find(name) else "not set",
             "note": what,
         }
         for name, what in NAMES.items()
