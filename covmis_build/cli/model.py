@@ -116,6 +116,7 @@ def predict(
         Path | None,
         typer.Option(metavar="FILE", help="Also a page on the errors (.html); DATA needs labels."),
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Predict a label for every row: a CSV file that `covmis evaluate score` reads.
 
@@ -139,10 +140,15 @@ def predict(
         for one, label, line in zip(ids, trained.predict(frame), chances, strict=True)
     )
     storage.write_bytes(out, storage.csv_bytes([given or "row", "prediction", *names], rows))
-    say(f"Wrote {len(frame):,} predictions to {out}.")
     if errors is not None:
         storage.write_text(errors, _errors_page(frame, chances, trained.labels, model.name))
+    if as_json:
+        page = str(errors) if errors is not None else None
+        return emit_json({"predictions": len(frame), "file": str(out), "errors_page": page})
+    say(f"Wrote {len(frame):,} predictions to {out}.")
+    if errors is not None:
         say(f"Wrote {errors}. It has texts of posts in it: do not publish it.")
+    return None
 
 
 def _errors_page(frame: pd.DataFrame, chances: Any, labels: tuple[str, ...], name: str) -> str:

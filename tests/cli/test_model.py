@@ -34,7 +34,8 @@ def posts(tmp_path):
 def test_train_predict_and_score(posts, tmp_path):
     words = run("train", posts, "--out", tmp_path / "m", "--model", "bow", "--set", "word_span=1+1")
     assert "indeed" in words
-    run("predict", tmp_path / "m", posts, "--out", tmp_path / "p.csv")
+    told = json.loads(run("predict", tmp_path / "m", posts, "--out", tmp_path / "p.csv", "--json"))
+    assert told == {"predictions": 60, "file": str(tmp_path / "p.csv"), "errors_page": None}
     made = pd.read_csv(tmp_path / "p.csv")
     assert made.columns.tolist() == ["post_id", "prediction", "p_against", "p_favor", "p_neither"]
     assert (made["prediction"] == pd.read_csv(posts)["label"]).all()
