@@ -25,6 +25,12 @@ server.down(server.Server(Path(sys.argv[2])))
 """Stops the server if the tests are killed before they can."""
 
 
+def own_port():
+    """A free port that no other worker's server looks for: one that restarts finds its port still free."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    return server._free(8500 + 100 * worker)
+
+
 @pytest.fixture(scope="session")
 def ls_home(tmp_path_factory):
     home = tmp_path_factory.mktemp("label-studio") / "home"
@@ -37,7 +43,7 @@ def ls_home(tmp_path_factory):
     watch = subprocess.Popen(
         [sys.executable, "-c", WATCH, str(os.getpid()), str(home)], start_new_session=True
     )
-    server.up(one, service.PEOPLE, say=print)
+    server.up(one, service.PEOPLE, port=own_port(), say=print)
     yield one
     server.down(one)
     watch.terminate()
@@ -48,7 +54,7 @@ def ls_home(tmp_path_factory):
 def ls(ls_home, monkeypatch):
     """The running server, known to the commands."""
     if not ls_home.address():
-        server.up(ls_home, service.PEOPLE, say=print)
+        server.up(ls_home, service.PEOPLE, port=own_port(), say=print)
     monkeypatch.setenv("COVMIS_LABEL_STUDIO_HOME", str(ls_home.home))
     return ls_home
 

@@ -12,6 +12,7 @@ from covmis_build import storage, tables
 from covmis_build.annotation.rounds import FROZEN
 from covmis_build.cli.estimate import estimate
 from covmis_build.cli.sample import sample as show
+from covmis_build.corpus import read_corpus
 from covmis_build.errors import InputError
 from covmis_build.options import Labels, Sampling
 from covmis_build.sampling import sample
@@ -141,7 +142,7 @@ def test_estimate_of_somebody_elses_corpus(study, tmp_path_factory, monkeypatch)
 
 
 def test_estimate_a_systems_measures(study):
-    corpus = storage.read_table(study / "data/release/corpus.parquet", "corpus")
+    corpus = read_corpus(study / "data/release/corpus.parquet")
     file = study / "system.csv"
     corpus[["item_id"]].assign(label=np.where(corpus.index % 2, "favor", "against")).to_csv(file, index=False)
     asked = ["--measure", "accuracy,macro_f1,kappa,mae_micro"]

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
+from covmis_build.corpus import read_corpus
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,7 @@ SYSTEMS = {"always-against": always, "a-few-words": words}
 
 def predict(study: Path, folder: Path) -> list[Path]:
     """What each system says of every released item, as CSV; texts come from the study, the release has only ids."""
-    items = storage.read_table(study / "data" / "release" / "corpus.parquet", "corpus")
+    items = read_corpus(study / "data" / "release" / "corpus.parquet")
     posts = storage.read_table(study / "data" / "build" / "posts.parquet", "posts")
     texts = dict(zip(posts["post_id"], posts["text"], strict=True))
     written = []

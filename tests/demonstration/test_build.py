@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from covmis_build import storage
+from covmis_build.corpus import read_corpus
 from tests.demonstration.conftest import build
 from tests.demonstration.truth import true_stance
 
@@ -42,7 +42,7 @@ def test_agreement_is_that_of_the_paper(built):
 
 
 def test_corpus_tells_the_truth_mostly_and_carries_its_weights(built):
-    corpus = storage.read_table(built / "study/data/release/corpus.parquet", "corpus")
+    corpus = read_corpus(built / "study/data/release/corpus.parquet")
     assert corpus["claim_id"].nunique() == 21
     assert 450 < len(corpus) < 560
     right = [
