@@ -139,7 +139,7 @@ def down(server: Server) -> bool:
             os.killpg(pid, sign)
         until = time.monotonic() + patience
         while time.monotonic() < until:
-            if not _alive(pid):
+            if not _exists(pid):
                 server.running_file.unlink(missing_ok=True)
                 return True
             time.sleep(0.1)
@@ -287,13 +287,20 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _alive(pid: int) -> bool:
-    """Whether this process runs and is a Label Studio: process numbers are used again."""
+def _exists(pid: int) -> bool:
+    """Whether there is such a process: one that is ending has no command line any more, but still holds its port."""
     with contextlib.suppress(ChildProcessError, OSError):
         os.waitpid(pid, os.WNOHANG)
     try:
         os.kill(pid, 0)
     except OSError:
+        return False
+    return True
+
+
+def _alive(pid: int) -> bool:
+    """Whether this process runs and is a Label Studio: process numbers are used again."""
+    if not _exists(pid):
         return False
     line = Path(f"/proc/{pid}/cmdline")
     return b"label_studio" in line.read_bytes() if line.exists() else True
