@@ -88,6 +88,7 @@ def ask(query: str, *values: str, **tables: Path) -> list[tuple[Any, ...]]:
     import duckdb
 
     with duckdb.connect() as connection:
+        connection.execute("SET enable_progress_bar = false")  # only the command line prints
         for name, path in tables.items():
             file = str(path).replace("'", "''")
             try:

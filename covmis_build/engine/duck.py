@@ -181,6 +181,7 @@ class DuckEngine:
         if self.memory:
             settings["memory_limit"] = self.memory
         with duckdb.connect(config=settings) as connection:
+            connection.execute("SET enable_progress_bar = false")  # only the command line prints
             for name, handle in tables.items():
                 file = str(self._on_disk(handle).path).replace("'", "''")
                 connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")
