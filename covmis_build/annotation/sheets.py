@@ -81,6 +81,7 @@ def read_rows(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
     first = text.partition("\n")[0]
     separator = max((";", "\t", ","), key=first.count)
     try:
+        csv.field_size_limit(1 << 27)  # a long comment is no error; the limit is the whole program's
         table = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
     except csv.Error as error:
         raise InputError(f"is not CSV: {error}", file=path, remedy="Save it as CSV again") from None
