@@ -10,7 +10,6 @@ a backspace-free line like `Example: covmis run --force`. Options shared by all 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 from typing import Annotated
 
@@ -70,11 +69,9 @@ def program(
     console.loudness = verbose - quiet
 
 
-for _name in (name for name in GROUPS if importlib.util.find_spec(f"covmis_build.cli.{name}")):
+for _name in GROUPS:
     app.add_typer(importlib.import_module(f"covmis_build.cli.{_name}").app, name=_name.replace("_", "-"))
-for _name, _file in (
-    (n, f) for n, f in COMMANDS.items() if importlib.util.find_spec(f"covmis_build.cli.{f}")
-):
+for _name, _file in COMMANDS.items():
     app.command(_name)(getattr(importlib.import_module(f"covmis_build.cli.{_file}"), _name))
 
 
