@@ -52,13 +52,15 @@ def gather(
     out: dict[str, int],
     options: Release,
 ) -> Facts:
-    """What card and methods say besides the corpus' own rows."""
+    """What card and methods say besides the corpus' own rows: the settings are those that governed the data."""
     from covmis_build import __version__
     from covmis_build.annotation import record
     from covmis_build.corpus import facts
     from covmis_build.flow import flow
+    from covmis_build.governing import as_governed
 
     rounds = record.all_rounds(opened.rounds)
+    then, differences = as_governed(opened, rounds)
     labels = [one.labels() for one in rounds if not one.pilot]
     people = {code for one in labels for code in one.loc[one["phase"] == "independent", "annotator"]}
     summary = opened.rounds / "summary.json"
@@ -67,11 +69,12 @@ def gather(
         date=dt.datetime.now(dt.UTC).strftime("%Y-%m-%d"),
         version=__version__,
         release=options,
-        labels=opened.labels,
-        retrieval=opened.retrieval,
-        cleaning=opened.cleaning,
-        sampling=opened.sampling,
-        annotation=opened.annotation,
+        labels=then.labels,
+        retrieval=then.retrieval,
+        cleaning=then.cleaning,
+        sampling=then.sampling,
+        annotation=then.annotation,
+        differences=differences,
         flow=flow(opened),
         rounds=[_round_facts(one) for one in rounds],
         overall=record.read_json(summary) if summary.exists() else {},

@@ -158,6 +158,7 @@ def _make(
         {
             "stage": stage.name, "event": "done", "key": key, "engine": engine_name, "seed": study.seed,
             "seconds": round(seconds, 3), "tables": facts, "covmis": _version(),
+            "settings": {name: _setting(study, name) for name in stage.settings},
         },
     )  # fmt: skip
     return Outcome(stage.name, True, seconds, {table: one["rows"] for table, one in facts.items()})

@@ -21,7 +21,7 @@ from covmis_build.errors import InputError
 from covmis_build.options import Labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -51,6 +51,11 @@ class Round:
     def scheme(self) -> Labels:
         """The label scheme with which it was opened."""
         return Labels(**{name: _tuples(value) for name, value in self.about["labels"].items()})
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings with which its items were found, cleaned and drawn; empty if nobody kept them."""
+        return dict(self.about.get("settings") or {})
 
     @property
     def per_item(self) -> int:
@@ -97,9 +102,13 @@ def _tuples(value: Any) -> Any:
 
 
 def create(
-    rounds: Path, frozen: pd.DataFrame, options: Annotation, scheme: Labels, guideline: str, *, now: str
-) -> Round:
-    """Write a new round's folder; items.parquet comes last, and makes it a round."""
+    rounds: Path, frozen: pd.DataFrame, options: Annotation, scheme: Labels, guideline: str, *, now: str,
+    settings: Mapping[str, Any] | None = None,
+) -> Round:  # fmt: skip
+    """Write a new round's folder; items.parquet comes last, and makes it a round.
+
+    `settings` are those with which its items were found, cleaned and drawn, kept for the release's card.
+    """
     folder = rounds / str(frozen["round"].iloc[0])
     if any((folder / name).exists() for name in ("items.parquet", "labels.parquet", "seal.json")):
         raise InputError(
@@ -115,6 +124,7 @@ def create(
         "annotators": list(options.annotators),
         "per_item": options.per_item,
         "show": list(options.show),
+        "settings": dict(settings or {}),
         "guideline": "",
         "guidelines": [],
     }
@@ -164,6 +174,8 @@ def _read_about(path: Path) -> dict[str, Any]:
     wrong = [name for name, kind in needs.items() if not isinstance(about.get(name), kind)]
     if not wrong and not about["labels"].get("values"):
         wrong = ["labels.values"]
+    if not isinstance(about.get("settings", {}), dict):
+        wrong.append("settings")
     if wrong:
         raise InputError(f"lacks {', '.join(wrong)}", file=path, remedy="Restore it from a copy")
     return about

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,13 +49,15 @@ def release(
     corpus = make_corpus(gold, frozen, options, purged=purged)
     out = left_out(gold, frozen, purged)
     facts = gather(opened, corpus, gold, frozen, out, options)
+    for one in facts.differences:
+        warn(f"{one}; the card tells of the settings that governed the data")
     write_release(
         opened.release_folder, corpus, facts, frozen.drop_duplicates("item_id").set_index("item_id")["text"]
     )
     result: dict[str, Any] = {
         "folder": opened.relative(opened.release_folder), "rows": len(corpus), "claims": corpus["claim_id"].nunique(),
         "text": options.text, "left_out": {reason.replace(" ", "_"): count for reason, count in out.items()},
-        "bundle": None,
+        "differences": [asdict(one) for one in facts.differences], "bundle": None,
     }  # fmt: skip
     if bundle:
         result["bundle"] = opened.relative(write_bundle(opened, corpus, purged))

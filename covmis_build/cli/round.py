@@ -57,6 +57,7 @@ def open_(
     from covmis_build import storage
     from covmis_build.annotation import record
     from covmis_build.annotation.rounds import for_people, open_round
+    from covmis_build.governing import made_with
 
     opened = the_study(study)
     tables = {
@@ -75,8 +76,9 @@ def open_(
         salt=secrets.token_hex(16),
     )
     made = record.create(
-        opened.rounds, frozen, options, opened.labels, guideline_text(opened), now=record.moment()
-    )
+        opened.rounds, frozen, options, opened.labels, guideline_text(opened), now=record.moment(),
+        settings=made_with(opened),
+    )  # fmt: skip
     people = len(for_people(frozen))
     result = {
         "round": made.number, "pilot": pilot, "claims": frozen["claim_id"].nunique(), "items": len(frozen),

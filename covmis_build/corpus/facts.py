@@ -63,6 +63,20 @@ class Round:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """A setting that is another today than it was for some rounds."""
+
+    setting: str
+    then: str
+    now: str
+    rounds: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rounds = f"round{'s' * (len(self.rounds) > 1)} {', '.join(self.rounds)}"
+        return f"{self.setting} was {self.then} for {rounds} and is {self.now} now"
+
+
+@dataclass(frozen=True)
 class Facts:
     """What is known about a release besides its rows."""
 
@@ -75,6 +89,8 @@ class Facts:
     cleaning: options.Cleaning = field(default_factory=options.Cleaning)
     sampling: options.Sampling = field(default_factory=options.Sampling)
     annotation: options.Annotation = field(default_factory=options.Annotation)
+    differences: Sequence[Difference] = ()
+    """Settings that governed the data and are others today; the fields above have those that governed."""
     flow: Sequence[FlowStep] = ()
     rounds: Sequence[Round] = ()
     overall: Mapping[str, Any] = field(default_factory=dict)
@@ -87,6 +103,13 @@ class Facts:
     """First and last day of the posts, empty where unknown."""
     annotators: int = 0
     """People who labelled at least one item of a round that counts."""
+
+    @property
+    def claims_a_round(self) -> int:
+        """Claims in the largest round that counts."""
+        return max(
+            (one.claims for one in self.rounds if not one.pilot), default=self.annotation.claims_per_round
+        )
 
     @property
     def simulated(self) -> bool:

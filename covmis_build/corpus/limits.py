@@ -63,6 +63,11 @@ def _labels(numbers: Statistics) -> list[str]:
 
 def _gaps(facts: Facts) -> list[str]:
     found = []
+    if facts.differences:
+        found.append(
+            "This card gives the settings with which the last round's items were found, drawn and shown. "
+            f"{'; '.join(map(str, facts.differences))}; the flow is that of the study's present tables."
+        )
     unsealed = [one.name for one in facts.rounds if not one.pilot and not one.seal]
     if unsealed:
         found.append(

@@ -99,7 +99,7 @@ def _annotation(facts: Facts, numbers: Statistics) -> str:
     sentences = [
         (
             f"{people[:1].upper()}{people[1:]} labelled the posts in {count(len(counted), 'round')} of up to "
-            f"{count(facts.annotation.claims_per_round, 'claim')}, {count(facts.annotation.per_item, 'person', 'people')} each "
+            f"{count(facts.claims_a_round, 'claim')}, {count(facts.annotation.per_item, 'person', 'people')} each "
             f"post, independently of each other, with the labels {listed(facts.labels.values)}."
         ),
         f"{kappa.get('name')} on these labels is {found}." if found else "",

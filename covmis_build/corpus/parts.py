@@ -199,7 +199,7 @@ def _annotation(facts: Facts) -> Part:
             "predictions."
         ),
         (
-            f"After every {count(facts.annotation.claims_per_round, 'claim')} agreement was looked at, disagreements were "
+            f"After every {count(facts.claims_a_round, 'claim')} agreement was looked at, disagreements were "
             "discussed, and a third person decided what stayed open."
         ),
         f"Labels set by rule: {rules}." if facts.labels.automatic else "No label was set by rule.",
