@@ -89,7 +89,7 @@ def _post_story(study: Study, post_id: str) -> Iterator[str]:
 
 
 def _pair_story(study: Study, claim_id: str, post_id: str) -> Iterator[str]:
-    pair, about = (claim_id, post_id), f"For claim {claim_id}"
+    pair, about = (claim_id, post_id), f"For claim {claim_id}" if claim_id else "In the archive"
     match = "WHERE claim_id = ? AND post_id = ?"
     hits = ask(f"SELECT query_id, kind, verified, matched FROM hits {match} ORDER BY query_id", *pair,
                hits=study.table("hits"))  # fmt: skip

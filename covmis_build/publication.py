@@ -29,6 +29,7 @@ def gold_and_frozen(opened: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     from covmis_build.annotation import gold, record
     from covmis_build.annotation.rounds import frozen_items
+    from covmis_build.governing import divided
     from covmis_build.sampling import combined_probabilities
 
     rounds = record.all_rounds(opened.rounds)
@@ -39,7 +40,7 @@ def gold_and_frozen(opened: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
         )
     decided = [gold(one.items(), one.labels(), per_item=one.per_item) for one in rounds]
     frozen = frozen_items(opened.rounds)
-    together = combined_probabilities(frozen[~frozen["pilot"].astype(bool)])
+    together = combined_probabilities(frozen[~frozen["pilot"].astype(bool)], divided(rounds))
     combined = [together.get(item, p) for item, p in zip(frozen["item_id"], frozen["p_sample"], strict=True)]
     return pd.concat(decided, ignore_index=True), frozen.assign(p_sample=combined)
 
@@ -128,10 +129,13 @@ def write_bundle(opened: Study, corpus: pd.DataFrame, purged: frozenset[str]) ->
     return add_bundle(opened.release_folder, made)
 
 
-def posts_of(items: pd.DataFrame, places: Sequence[Path], progress: Progress = silent) -> pd.DataFrame:
+def posts_of(
+    items: pd.DataFrame, places: Sequence[Path], progress: Progress = silent, purge_list: Path | None = None
+) -> pd.DataFrame:
     """The posts of these items as they stand in the archive, the same copy that `covmis run` chooses.
 
-    A post that is not there, or that its platform no longer gives, is a row without text; `availability` says why.
+    A post that is not there, that its platform no longer gives or that the study's purge list names is a row without
+    text; `availability` says why.
     """
     import tempfile
 
@@ -140,15 +144,20 @@ def posts_of(items: pd.DataFrame, places: Sequence[Path], progress: Progress = s
     from covmis_build import tables
     from covmis_build.engine import open_engine
     from covmis_build.options import Retrieval
+    from covmis_build.purge import read_list
     from covmis_build.retrieval import retrieve
+    from covmis_build.retrieval.forgetting import Forget
 
+    forget = read_list(purge_list) if purge_list else Forget()
     wanted = items[["claim_id", "post_id"]].drop_duplicates()
     options = Retrieval(reposts="keep", require_match=())
     with (
         tempfile.TemporaryDirectory() as scratch,
         open_engine("duckdb", scratch=Path(scratch)) as engine,
     ):
-        found = retrieve(engine, places, tables.empty("queries"), options, progress=progress, given=wanted)
+        found = retrieve(
+            engine, places, tables.empty("queries"), options, progress=progress, given=wanted, forget=forget
+        )
         posts, dropped = found.posts.to_pandas(), found.dropped.to_pandas()
     lost = dropped.loc[dropped["unit"] == "pair", ["post_id", "reason"]].drop_duplicates("post_id")
     gone = lost.rename(columns={"reason": "availability"}).assign(text="")
@@ -173,7 +182,9 @@ def rebuild(file: Path, into: Path, places: Sequence[Path], progress: Progress =
     for one in record.all_rounds(opened.rounds):
         items = one.items()
         if there:
-            items = restore_texts(items, posts_of(items, there, progress), purged=set(manifest["purged"]))
+            items = restore_texts(
+                items, posts_of(items, there, progress, opened.purge_csv), purged=set(manifest["purged"])
+            )
             write_items(one.folder, items)
         count, without = count + len(items), without + int((items["text"] == "").sum())
     return {"study": str(into), "rows": manifest["rows"], "frozen": count, "without_text": without}

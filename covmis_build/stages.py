@@ -70,6 +70,11 @@ def _archive_files(study: Study) -> list[Path]:
     return found
 
 
+def _retrieve_files(study: Study) -> list[Path]:
+    """The archive's files, and the list of what is to be forgotten."""
+    return _archive_files(study) + [one for one in [study.purge_csv] if one.exists()]
+
+
 def _frozen_files(study: Study) -> list[Path]:
     return sorted(study.rounds.glob("*/items.parquet"))
 
@@ -91,11 +96,15 @@ def _make_queries(study: Study, engine: Engine, progress: Progress) -> Made:  # 
 
 
 def _make_retrieve(study: Study, engine: Engine, progress: Progress) -> Made:
+    from covmis_build.purge import read_list
     from covmis_build.retrieval import retrieve
 
     queries = storage.read_table(study.table("queries"), "queries")
     files = _archive_files(study)
-    found = retrieve(engine, files, queries, study.retrieval, seed=study.seed, progress=progress)
+    forget = read_list(study.purge_csv)
+    found = retrieve(
+        engine, files, queries, study.retrieval, seed=study.seed, progress=progress, forget=forget
+    )
     return {
         "posts": found.posts,
         "hits": found.hits,
@@ -119,8 +128,9 @@ def _make_sample(study: Study, engine: Engine, progress: Progress) -> Made:  # n
 
     items = storage.read_table(study.table("items"), "items")
     drawn = sample(
-        items, _frozen(study), study.sampling, study.labels, seed=study.seed, audit=study.annotation.audit
-    )
+        items, _frozen(study), study.sampling, study.labels,
+        seed=study.seed, audit=study.annotation.audit, strata=strata_of(study, items),
+    )  # fmt: skip
     parts = {
         "retrieved": engine.table(study.table("retrieve.dropped")),
         "cleaned": engine.table(study.table("clean.dropped")),
@@ -132,6 +142,16 @@ def _make_sample(study: Study, engine: Engine, progress: Progress) -> Made:  # n
         f"SELECT * FROM ({union}) AS everything ORDER BY claim_id, post_id, step, unit", **parts
     )
     return {"sample": drawn.sample, "dropped": dropped}
+
+
+def strata_of(study: Study, items: pd.DataFrame) -> Mapping[str, str] | None:
+    """Each item's further stratum, where `[sampling] strata_by` asks for some."""
+    if not study.sampling.strata_by:
+        return None
+    from covmis_build.sampling import strata_by
+
+    times = storage.read_columns(study.table("posts"), ["post_id", "created_at"])
+    return strata_by(items, times[times["post_id"].isin(items["post_id"])], study.sampling.strata_by)
 
 
 def _dropped_rows(frame: pd.DataFrame) -> pa.Table:
@@ -170,7 +190,7 @@ STAGES = (
     Stage("queries", 1, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
         "retrieve", 2, ("queries",), ("retrieval",),
-        ("posts", "hits", "provenance", "unreadable", "retrieve.dropped"), _archive_files, _make_retrieve,
+        ("posts", "hits", "provenance", "unreadable", "retrieve.dropped"), _retrieve_files, _make_retrieve,
     ),
     Stage(
         "clean", 1, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped"), _frozen_files, _make_clean,

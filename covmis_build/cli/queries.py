@@ -139,9 +139,13 @@ def suggest(
 
 
 def _index(study: Study) -> Index:
+    from covmis_build.purge import read_list
     from covmis_build.queries import open_index
     from covmis_build.retrieval.plain_posts import plain_posts, state
 
+    forget = read_list(study.purge_csv)
     with progress() as report:
-        known = state(study.archives)
-        return open_index(study.build / "search.sqlite", known, lambda: plain_posts(study.archives, report))
+        known = state(study.archives, forget)
+        return open_index(
+            study.build / "search.sqlite", known, lambda: plain_posts(study.archives, report, forget)
+        )

@@ -115,7 +115,10 @@ def hydrate(
     source = file or (opened.release_folder / "corpus.parquet" if opened else Path("corpus.parquet"))
     places = archive or (opened.archives if opened else [])
     beside = opened.build if opened and file is None else source.parent
-    _hydrate(source, places, into or beside / "hydrated", mask=not as_posted, as_json=as_json)
+    _hydrate(
+        source, places, into or beside / "hydrated", opened.purge_csv if opened else None, mask=not as_posted,
+        as_json=as_json,
+    )  # fmt: skip
 
 
 def _rebuild(file: Path, into: Path, places: list[Path], *, as_json: bool) -> None:
@@ -134,7 +137,9 @@ def _rebuild(file: Path, into: Path, places: list[Path], *, as_json: bool) -> No
     say(f"Next: `covmis run --study {into}`, then `covmis release --study {into}`.")
 
 
-def _hydrate(source: Path, places: list[Path], into: Path, *, mask: bool, as_json: bool) -> None:
+def _hydrate(
+    source: Path, places: list[Path], into: Path, purge_list: Path | None, *, mask: bool, as_json: bool
+) -> None:
     from covmis_build.corpus import read_corpus, write_corpus
     from covmis_build.corpus.hydrate import hydrate as join
     from covmis_build.corpus.hydrate import write_gone
@@ -142,7 +147,7 @@ def _hydrate(source: Path, places: list[Path], into: Path, *, mask: bool, as_jso
 
     corpus = read_corpus(source)
     with progress() as report:
-        posts = posts_of(corpus, places, report)
+        posts = posts_of(corpus, places, report, purge_list)
     found = join(corpus, posts, mask=mask)
     target, gone = into / f"corpus{source.suffix}", into / "gone.csv"
     write_corpus(target, found.corpus, text=True)

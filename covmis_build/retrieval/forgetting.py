@@ -50,6 +50,13 @@ class Forget:
         return bool(self.posts or self.authors)
 
     @property
+    def names(self) -> frozenset[str]:
+        """How a cell of a table may name these posts and authors."""
+        posts = {one.partition(":")[2] for one in self.posts}
+        people = {one.removeprefix("author:").partition(":")[2] for one in self.authors}
+        return self.posts | self.authors | frozenset(posts | people)
+
+    @property
     def pseudonymous(self) -> bool:
         """Whether some authors are given by pseudonym: then every author must be looked at."""
         return any(map(_PSEUDONYM.fullmatch, self.authors))

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import zlib
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from covmis_build import tables
 from covmis_build.errors import InputError
-from covmis_build.retrieval import formats, streams
+from covmis_build.retrieval import streams
+from covmis_build.retrieval.forgetting import Forget
 from covmis_build.retrieval.formats import sheet
 from covmis_build.retrieval.formats.post import Claimed, Glance, Post, fingerprint, iso, snowflake_time
 from covmis_build.retrieval.match import Match, Matcher, read_queries
+from covmis_build.retrieval.reading import PASSED_OVER, Read, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
+NOTHING = Forget()
 _S, _N = pa.string(), pa.int64()
 JOBS = pa.schema([("path", _S), ("name", _S), ("member", _S), ("start", _N), ("finish", _N)])
 FOUND = pa.schema(
@@ -44,63 +47,6 @@ GATHERED = pa.schema(
 """Rows of the second pass; `what` is post, or repost for what was only reposted."""
 
 
-class Read(NamedTuple):
-    """The posts of a line, where it stands, and what is wrong with it if it has none."""
-
-    file: str
-    place: int
-    form: str
-    posts: list[Post]
-    problem: str = ""
-
-
-PASSED_OVER = Read("", 0, "", [])
-"""Stands for a line with one post that does not matter, as a glance at it told."""
-
-
-def read(job: streams.Job, matters: Callable[[Glance], bool] | None = None) -> Iterator[Read]:
-    """Everything in a job, line by line, in whatever form it is; plain posts that do not matter are passed over."""
-    path = Path(job.path)
-    if path.suffix.lower() in sheet.SUFFIXES and not job.member:
-        for row, found in sheet.read_file(path):
-            wrong = found if isinstance(found, str) else ""
-            yield Read(job.name, row, "csv", [] if isinstance(found, str) else found, wrong)
-        return
-    form, current, glance = "", "", None
-    for file, place, line, problem in streams.lines(job):
-        if problem:
-            yield Read(file, place, form, [], problem)
-            continue
-        content = line if place else line.removeprefix(b"\xef\xbb\xbf")
-        if not content or content.isspace():
-            continue
-        if file != current:
-            form, current = formats.detect(content), file
-            glance = formats.GLANCES.get(form) if matters else None
-        try:
-            if glance and matters and (seen := glance(content)) and not matters(seen):
-                yield PASSED_OVER
-                continue
-        except formats.UNREADABLE:
-            pass  # a full reading says why, or finds another form
-        try:
-            yield Read(file, place, form, formats.READERS[form](content))
-        except formats.UNREADABLE as error:
-            one = _in_another_form(file, place, content, error)
-            form = form or one.form
-            yield one
-
-
-def _in_another_form(file: str, place: int, content: bytes, error: Exception) -> Read:
-    """A line that is not of the file's form: perhaps of another, or else unreadable."""
-    form = formats.detect(content)
-    try:
-        return Read(file, place, form, formats.READERS[form](content))
-    except formats.UNREADABLE as again:
-        missing = "not JSON" if formats.loads(content) is None else "no known form of post"
-        return Read(file, place, form, [], (str(again) or str(error) or missing)[:200])
-
-
 @lru_cache(maxsize=2)
 def _matcher(queries: bytes) -> tuple[Matcher, dict[str, str]]:
     """The matcher for these queries (an Arrow stream), made once a process; and their expressions by id."""
@@ -110,13 +56,13 @@ def _matcher(queries: bytes) -> tuple[Matcher, dict[str, str]]:
     return Matcher(read_queries(zip(*columns, strict=True))), dict(zip(columns[0], columns[3], strict=True))
 
 
-def find(block: pa.Table, *, queries: bytes) -> pa.Table:
-    """The first pass: hits, outcomes, unreadable lines, and counts."""
+def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING) -> pa.Table:
+    """The first pass: hits, outcomes, unreadable lines, and counts; of what is to be forgotten only that it is there."""
     matcher, expressions = _matcher(queries)
     rows: list[dict[str, Any]] = []
     for job in _jobs(block):
         lines = posts = reposts = 0
-        for one in read(job, matcher.possible):
+        for one in read(job, matcher.possible, forget):
             lines += 1
             if one is PASSED_OVER:
                 posts += 1
@@ -194,15 +140,15 @@ def wanted_ids(ids: Iterable[str]) -> frozenset[int]:
     return frozenset(zlib.crc32(one.encode("utf-8", "replace")) for one in ids)
 
 
-def gather(block: pa.Table, *, wanted: frozenset[int]) -> pa.Table:
-    """The second pass: every copy of the wanted posts, and every repost of them."""
+def gather(block: pa.Table, *, wanted: frozenset[int], forget: Forget = NOTHING) -> pa.Table:
+    """The second pass: every copy of the wanted posts, and every repost of them; none that is to be forgotten."""
     columns: list[list[Any]] = [[] for _ in GATHERED]
 
     def matters(glance: Glance) -> bool:
         return zlib.crc32(glance[0].encode("utf-8", "replace")) in wanted
 
     for job in _jobs(block):
-        for one in read(job, matters):
+        for one in read(job, matters, forget):
             for post in one.posts:
                 mine = zlib.crc32(post.post_id.encode("utf-8", "replace")) in wanted
                 theirs = (

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from covmis_build.engine import silent
 from covmis_build.errors import InputError
-from covmis_build.retrieval.kernels import check_sheets, read
+from covmis_build.retrieval.kernels import NOTHING, check_sheets
+from covmis_build.retrieval.reading import read
 from covmis_build.retrieval.stage import archive_files
 from covmis_build.retrieval.streams import jobs
 
@@ -16,18 +17,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from covmis_build.engine import Progress
+    from covmis_build.retrieval.forgetting import Forget
 
 
-def state(archive: Sequence[Path]) -> str:
-    """What tells that the archive's files have changed: their names, sizes and times."""
+def state(archive: Sequence[Path], forget: Forget = NOTHING) -> str:
+    """What tells that the archive's files, or what is to be forgotten, have changed: names, sizes and times; ids."""
     files = archive_files(archive)
     if not files:
         raise InputError("the archive has no files", remedy="Put posts into data/archive")
-    return json.dumps([(name, path.stat().st_size, path.stat().st_mtime_ns) for path, name in files])
+    known = [(name, path.stat().st_size, path.stat().st_mtime_ns) for path, name in files]
+    return json.dumps([known, *([sorted(forget.posts | forget.authors)] if forget else [])])
 
 
 def plain_posts(
-    archive: Sequence[Path], progress: Progress = silent
+    archive: Sequence[Path], progress: Progress = silent, forget: Forget = NOTHING
 ) -> Iterator[tuple[str, str, list[str], list[str], str]]:
     """Id, text, addresses, titles of link cards and time of every post that has a text and is no repost."""
     files = archive_files(archive)
@@ -35,7 +38,7 @@ def plain_posts(
     listed = jobs([one for one in files if one[1] not in refused])
     for at, job in enumerate(listed):
         progress("indexing", at, len(listed))
-        for one in read(job):
+        for one in read(job, forget=forget):
             for post in one.posts:
                 if post.text and not post.repost_of:
                     titles = [title for _, title, _ in post.cards if title]

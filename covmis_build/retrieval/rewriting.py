@@ -91,7 +91,7 @@ def _copy(stream: IO[bytes], target: IO[bytes], packed: str, forget: Forget) -> 
     reader = io.BufferedReader(_After(first, stream), 1 << 20)
     out: IO[bytes] | None = None
     for line in reader:
-        kept, differs = _line(line, forget)
+        kept, differs = line_without(line, forget)
         changed += differs
         if packed == "zst" and line.startswith(STAMPED):
             _pack(target, packed, kept)
@@ -103,7 +103,7 @@ def _copy(stream: IO[bytes], target: IO[bytes], packed: str, forget: Forget) -> 
     return changed
 
 
-def _line(line: bytes, forget: Forget) -> tuple[bytes, int]:
+def line_without(line: bytes, forget: Forget) -> tuple[bytes, int]:
     """A line without it, and whether it differs; a line that is nothing else becomes nothing."""
     if not line.strip() or not forget.touches(line):
         return line, 0
@@ -136,9 +136,7 @@ def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
     text = data.decode("utf-8-sig", "surrogateescape")
     separator = max(",;\t", key=text.split("\n", 1)[0].count)
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    names = {one.partition(":")[2] for one in forget.posts} | set(forget.posts)
-    names |= {one.removeprefix("author:").partition(":")[2] for one in forget.authors} | set(forget.authors)
-    kept = [row for row in rows if names.isdisjoint(storage.restored(cell.strip()) for cell in row)]
+    kept = [row for row in rows if forget.names.isdisjoint(storage.restored(cell.strip()) for cell in row)]
     out = io.StringIO(newline="")
     csv.writer(out, delimiter=separator).writerows(kept)
     mark = "utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8"

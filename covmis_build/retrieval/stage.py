@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from covmis_build.engine import Engine, Progress, Table
     from covmis_build.options import Retrieval
+    from covmis_build.retrieval.forgetting import Forget
 
 POSTS = ", ".join(tables.SCHEMAS["posts"].names)
 
@@ -45,26 +46,29 @@ class Retrieved:
 
 def retrieve(
     engine: Engine, archive: Sequence[Path], queries: pd.DataFrame, options: Retrieval, *, seed: int = 0,  # noqa: ARG001 - nothing here is left to chance
-    progress: Progress = silent, given: pd.DataFrame | None = None,
+    progress: Progress = silent, given: pd.DataFrame | None = None, forget: Forget = kernels.NOTHING,
 ) -> Retrieved:  # fmt: skip
     """Match every post of the archive with every query.
 
     `archive` lists files and folders. `given` has posts that a claim list names itself (claim_id, post_id, and kind
-    if it is not title): they become hits without a query. The tables are in the order of their keys.
+    if it is not title): they become hits without a query. The tables are in the order of their keys. Posts in `forget`
+    that somebody has put back are dropped as purged; nothing of their text is in any table.
     """
     files = archive_files(archive)
     wrong = kernels.check_sheets(files)
     refused = {name for name, _ in wrong}
     progress("reading", 0, 2)
     jobs = engine.table(_table(kernels.JOBS, streams.jobs([one for one in files if one[1] not in refused])))
-    find = partial(kernels.find, queries=_stream(queries))
+    find = partial(kernels.find, queries=_stream(queries), forget=forget)
     found = engine.map(find, jobs, kernels.FOUND, rows=1)
     listed = engine.table(_given(given))
     progress("reading", 1, 2)
     ids = engine.sql(_IDS, found=found, given=listed)
     wanted = kernels.wanted_ids(one for batch in ids.batches() for one in batch.column(0).to_pylist())
     again = jobs if wanted else engine.table(kernels.JOBS.empty_table())
-    gathered = engine.map(partial(kernels.gather, wanted=wanted), again, kernels.GATHERED, rows=1)
+    gathered = engine.map(
+        partial(kernels.gather, wanted=wanted, forget=forget), again, kernels.GATHERED, rows=1
+    )
     progress("reading", 2, 2)
     return _tables(engine, found, gathered, listed, options, wrong)
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from covmis_build.errors import InputError
 from covmis_build.options import KINDS
+from covmis_build.retrieval.forgetting import PURGED
 from covmis_build.retrieval.formats.post import Claimed, Post
 from covmis_build.storage import restored
 from covmis_build.text.sheets import check_ids, column, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
 ID = ("post_id", "tweet_id", "status_id", "id", "id_str", "tweetid", "tweet_ids")
@@ -45,8 +47,13 @@ def suspicious(path: Path) -> list[str]:
     return check_ids(path, [one for row in rows if ":" not in (one := native(row[named["id"]]))])
 
 
-def read_file(path: Path) -> Iterator[tuple[int, list[Post] | str]]:
-    """Row numbers with their posts, or with what is wrong with them."""
+def read_file(
+    path: Path, forgotten: AbstractSet[str] = frozenset()
+) -> Iterator[tuple[int, list[Post] | str]]:
+    """Row numbers with their posts, or with what is wrong with them.
+
+    Of a row that names a forgotten post or author in any cell only the id comes.
+    """
     _, rows, named = _columns(path)
     for number, row in enumerate(rows, start=2):
         one = native(row[named["id"]])
@@ -55,6 +62,9 @@ def read_file(path: Path) -> Iterator[tuple[int, list[Post] | str]]:
             yield number, f"not a post id: {one[:60]}"
             continue
         text, claim = row.get(named["text"], ""), row.get(named["claim"], "").strip()
+        purged = post_id in forgotten or not forgotten.isdisjoint(
+            restored(cell.strip()) for cell in row.values()
+        )
         kind = row.get("kind", "") or row.get("source", "")
         given = (Claimed(claim, kind=kind if kind in KINDS else "title"),) if claim else ()
         post = Post(
@@ -68,6 +78,8 @@ def read_file(path: Path) -> Iterator[tuple[int, list[Post] | str]]:
             availability="available" if text else ID_ONLY,
             claimed=given,
         )
+        if purged:
+            post = Post(post_id, post.native_id, post.platform, availability=PURGED, claimed=given)
         yield number, [post]
 
 
