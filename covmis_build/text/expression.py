@@ -68,8 +68,23 @@ def tokens(text: str) -> list[str]:
 
 
 def _of_any_script(text: str) -> list[str]:
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return _any_script().findall(unicodedata.normalize("NFC", _DROPPED.sub("", folded)))
+    return word_characters(folded(text))
+
+
+def folded(text: str) -> str:
+    """The text without regard to case, diacritics and width."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    return unicodedata.normalize("NFC", dropped(plain))
+
+
+def dropped(text: str) -> str:
+    """The text without its accents and points."""
+    return _DROPPED.sub("", text)
+
+
+def word_characters(text: str) -> list[str]:
+    """Runs of what tokens are made of."""
+    return _any_script().findall(text)
 
 
 @dataclass(frozen=True, slots=True)
