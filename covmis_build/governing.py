@@ -61,6 +61,17 @@ def as_governed(study: Study, rounds: Sequence[Round]) -> tuple[Study, list[Diff
     return (_then(study, counted[-1]) if counted else study), differences
 
 
+def divided(rounds: Sequence[Round]) -> dict[str, tuple[str, ...]]:
+    """What each round's draw divided the kinds of query by (`strata_by`), where it did."""
+    found = {}
+    for one in rounds:
+        kept = one.settings.get("sampling")
+        by = kept.get("strata_by") if isinstance(kept, dict) else None
+        if isinstance(by, list) and by:
+            found[one.number] = tuple(str(name) for name in by)
+    return found
+
+
 def _then(study: Study, one: Round) -> Study:
     """The study as its settings were for this round."""
     then: dict[str, dict[str, Any]] = {

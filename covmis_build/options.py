@@ -15,6 +15,9 @@ KINDS = ("title", "news_url", "fact_check_url", "keywords")
 WITHOUT = ("urls", "mentions", "hashtags", "rt", "symbols")
 """What `[cleaning] words` may leave out before it counts; `text/words.py` says what each is."""
 
+STRATA = ("platform", "year", "month", "day")
+"""What `[sampling] strata_by` may divide each kind of query by."""
+
 
 def setting(
     default: Any = None,
@@ -79,6 +82,7 @@ class Sampling:
     per_claim: int = setting(24, at_least=1)
     per_kind: int = setting(6, at_least=0)
     design: Literal["poisson", "two_phase"] = setting("poisson", values=("poisson", "two_phase"))
+    strata_by: tuple[str, ...] = setting((), each=STRATA)
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,11 @@ def read_column(path: Path, column: str) -> list[Any]:
     return list(read_parquet(path, [column], MADE_AGAIN, only=[column]).column(column).to_pylist())
 
 
+def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
+    """Some columns of a table of ours."""
+    return read_parquet(path, columns, MADE_AGAIN, only=columns).to_pandas()
+
+
 def read_parquet(path: Path, needs: Sequence[str], remedy: str, only: list[str] | None = None) -> pa.Table:
     """A Parquet file of ours that has these columns; anything else is refused, with this remedy."""
     import pyarrow as pa

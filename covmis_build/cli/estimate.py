@@ -10,6 +10,7 @@ import typer
 
 from covmis_build.cli.console import JsonOption, StudyOption, emit_json, grid, say
 from covmis_build.errors import InputError, nearest
+from covmis_build.options import STRATA
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from covmis_build.stats.horvitz_thompson import Design
     from covmis_build.study import Study
 
-SCOPES = ("claim", "kind")
+SCOPES = ("claim", "kind", *STRATA)
 
 
 def estimate(
@@ -26,7 +27,11 @@ def estimate(
         Path | None, typer.Argument(metavar="[CORPUS]", help="A released corpus (default: the study's).")
     ] = None,
     by: Annotated[
-        str, typer.Option(metavar="claim,kind", help="Also per claim, per kind, or both.")
+        str,
+        typer.Option(
+            metavar="claim,kind",
+            help="Also per claim, kind, platform, year, month or day; several with commas.",
+        ),
     ] = "kind",
     level: Annotated[float, typer.Option(min=0.5, max=0.999, help="The level of the intervals.")] = 0.95,
     predictions: Annotated[
@@ -100,7 +105,9 @@ def _corpus(home: Study | None, path: Path | None) -> pd.DataFrame:
     frame = read_corpus(path)
     if home is None:
         return frame
+    from covmis_build.annotation import record
     from covmis_build.annotation.rounds import frozen_items
+    from covmis_build.governing import divided
     from covmis_build.sampling import combined_probabilities
 
     frozen = frozen_items(home.rounds)
@@ -108,7 +115,7 @@ def _corpus(home: Study | None, path: Path | None) -> pd.DataFrame:
     if not set(frame["item_id"]) <= set(frozen["item_id"]):
         return frame
     known = frozen.drop_duplicates("item_id").set_index("item_id").reindex(frame["item_id"])
-    together = combined_probabilities(frozen)
+    together = combined_probabilities(frozen, divided(record.all_rounds(home.rounds)))
     return frame.assign(
         design=known["design"].to_numpy(dtype=object),
         automatic_label=known["automatic_label"].to_numpy(dtype=object),
@@ -130,11 +137,15 @@ def _settings(home: Study | None) -> tuple[Any, dict[str, str], dict[str, dict[s
     from covmis_build import storage
     from covmis_build.options import Labels, Sampling
     from covmis_build.sampling import counts_of
+    from covmis_build.stages import strata_of
 
     if home is None:
         return Sampling(), Labels().automatic, {}
     path = home.table("items")
-    counts = counts_of(storage.read_table(path, "items")) if path.is_file() else {}
+    if not path.is_file():
+        return home.sampling, home.labels.automatic, {}
+    items = storage.read_table(path, "items")
+    counts = counts_of(items, strata_of(home, items))
     return home.sampling, home.labels.automatic, counts
 
 

@@ -39,14 +39,16 @@ def sample(
     Example: covmis sample --plan
     """
     from covmis_build.sampling.draw import sample as draw
+    from covmis_build.stages import strata_of
     from covmis_build.study import open_study
 
     opened = open_study(study)
     items = _items(opened)
-    frozen = _frozen(opened)
+    strata_of_items = strata_of(opened, items)
     drawn = draw(
-        items, frozen, opened.sampling, opened.labels, seed=opened.seed, audit=opened.annotation.audit
-    )
+        items, _frozen(opened), opened.sampling, opened.labels,
+        seed=opened.seed, audit=opened.annotation.audit, strata=strata_of_items,
+    )  # fmt: skip
     strata = drawn.expected.rename(columns={"N": "posts"})
     result: dict[str, Any] = {"strata": strata, "items": len(items), "drawn": len(drawn.sample)}
     cost = _cost(opened, seconds) if plan else None
@@ -54,13 +56,13 @@ def sample(
         from covmis_build.sampling.plan import costs
 
         table = costs(
-            items, opened.sampling, opened.labels, opened.annotation,
+            items, opened.sampling, opened.labels, opened.annotation, strata=strata_of_items,
             seconds=cost.seconds, targets=_numbers(targets), share=share,
         )  # fmt: skip
         result |= {"plans": table, "seconds_per_label": cost.seconds, "labels_timed": cost.labels}
     if as_json:
         return emit_json(result)
-    _print_strata(drawn.expected)
+    _print_strata(drawn.expected, opened.sampling.per_claim)
     if cost:
         _print_plans(table, cost, opened, share)
     return None
@@ -104,7 +106,7 @@ def _numbers(text: str) -> list[int]:
     return numbers
 
 
-def _print_strata(expected: pd.DataFrame) -> None:
+def _print_strata(expected: pd.DataFrame, per_claim: int) -> None:
     columns = ["claim_id", "stratum", "N", "probability", "expected", "drawn", "frozen"]
     grid(expected[columns].itertuples(index=False), ["claim", "kind", *columns[2:]])
     total = expected[["N", "expected", "variance", "drawn"]].sum()
@@ -113,6 +115,12 @@ def _print_strata(expected: pd.DataFrame) -> None:
         f"{expected['claim_id'].nunique()} claims, {int(total['N']):,} posts; {total['expected']:,.0f} expected "
         f"(standard deviation {_deviation(expected):.1f}), {int(total['drawn']):,} drawn.",
     )
+    wanted = expected.groupby("claim_id")["expected"].sum()
+    if over := int((wanted > per_claim + 1e-9).sum()):
+        say(
+            f"In {over} claims the quotas alone ask for more than per_claim = {per_claim}, up to {wanted.max():.0f}: "
+            "they win. Lower [sampling] per_kind for fewer."
+        )
 
 
 def _deviation(expected: pd.DataFrame) -> float:

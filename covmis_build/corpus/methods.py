@@ -82,8 +82,8 @@ def _collection(facts: Facts) -> str:
         ),
         (
             f"From these we drew a {'Poisson' if sampling.design == 'poisson' else 'two-phase'} sample that expects "
-            f"{sampling.per_claim} posts a claim, at least {sampling.per_kind} of each kind where there are so many; the corpus "
-            "gives each post's inclusion probability, and estimates weight by its inverse (Horvitz and Thompson, 1952)."
+            f"{sampling.per_claim} posts a claim, at least {sampling.per_kind} of each "
+            f"{listed(['kind', *sampling.strata_by])} where there are so many; the corpus gives each post's inclusion probability, and estimates weight by its inverse (Horvitz and Thompson, 1952)."
         ),
     ]
     return " ".join(one for one in sentences if one)

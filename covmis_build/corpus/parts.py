@@ -169,9 +169,9 @@ def _sampling(facts: Facts, numbers: Statistics) -> Part:
     names = {"unweighted": "in the rows", "share": "estimated", "design_effect": "design effect"}
     return Part(
         "Sampling and weights",
-        f"For each claim {drawn.per_claim} posts were expected, at least {drawn.per_kind} of each kind of query where "
-        f"there are so many; {design}. The column weight undoes these probabilities: sums of weights estimate what "
-        "the queries found, while plain counts show what the sample was made to contain."
+        f"For each claim {drawn.per_claim} posts were expected, at least {drawn.per_kind} of each "
+        f"{listed(['kind of query', *drawn.strata_by])} where there are so many; {design}. The column weight undoes "
+        "these probabilities: sums of weights estimate what the queries found, while plain counts show what the sample was made to contain."
         + (
             f"\n\nDrawn and not in the release: {left}."
             if left

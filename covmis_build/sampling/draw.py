@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from covmis_build import tables
-from covmis_build.errors import InputError
 from covmis_build.keyed import uniform
 from covmis_build.sampling import history
 from covmis_build.sampling.inclusion import Allocation, allocate
+from covmis_build.sampling.strata import stratum_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,7 +69,7 @@ def sample(
     chosen: list[history.Chosen] = []
     expected: list[dict[str, Any]] = []
     for claim, rows in claims.items():
-        stratum = {item: _stratum(item, row["kind"], strata) for item, row in rows.items()}
+        stratum = {item: stratum_of(item, row["kind"], strata) for item, row in rows.items()}
         allocation = allocate(Counter(stratum.values()), options.per_kind, options.per_claim)
         before = earlier.get(claim, {})
         drawn = history.draw(claim, stratum, allocation, before, design=options.design, seed=seed)
@@ -132,14 +132,6 @@ def _by_claim(rows: history.Past) -> dict[str, history.Past]:
     for item, row in rows.items():
         claims.setdefault(str(row["claim_id"]), {})[item] = row
     return claims
-
-
-def _stratum(item: str, kind: str, strata: Mapping[str, str] | None) -> str:
-    if strata is None:
-        return kind
-    if item not in strata:
-        raise InputError(f"the item {item} has no stratum", remedy="Give every item one, or none")
-    return f"{kind} / {strata[item]}"
 
 
 def _table(

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.errors import InputError
 from covmis_build.keyed import uniform
 from covmis_build.sampling.designs import poisson, two_phase
+from covmis_build.sampling.strata import strata_by, stratum_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
@@ -88,25 +89,33 @@ def draw(
     return kept + [Chosen(item, now[kind_of[item]], number, designs[0]) for item in drawn - past.keys()]
 
 
-def combined_probabilities(frozen: pd.DataFrame) -> dict[str, float]:
-    """The probability that each frozen item had over all draws of its claim and kind that rounds have opened.
+def combined_probabilities(
+    frozen: pd.DataFrame, divided: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, float]:
+    """The probability that each frozen item had over all draws of its claim and stratum that rounds have opened.
 
-    An item of an earlier draw could also have come in by a later one, with that draw's probability for its kind:
-    it has the greater of both. A release that contains top-up rounds weights by these.
+    An item of an earlier draw could also have come in by a later one, with that draw's probability for its stratum:
+    it has the greater of both. A release that contains top-up rounds weights by these. `divided` tells each round's
+    `strata_by`, where there was one; for these rounds `frozen` needs `round` and `created_at`.
     """
     past = frozen_items(frozen)
-    later: dict[tuple[str, str], dict[int, float]] = {}
-    for row in past.values():
-        draws = later.setdefault((row["claim_id"], row["kind"]), {})
-        number = _number(row)
-        draws[number] = max(draws.get(number, 0.0), row["p_sample"])
-    return {
-        item: max(
-            row["p_sample"],
-            *(p for at, p in later[row["claim_id"], row["kind"]].items() if at >= _number(row)),
-        )
-        for item, row in past.items()
-    }
+    combined = {item: float(row["p_sample"]) for item, row in past.items()}
+    for by in {tuple((divided or {}).get(one, ())) for one in _rounds_of(frozen)}:
+        strata = strata_by(frozen, frozen, by) if by else None
+        place = {item: (row["claim_id"], stratum_of(item, row["kind"], strata)) for item, row in past.items()}
+        draws: dict[tuple[str, str], dict[int, float]] = {}
+        for item, one in zip(frozen["item_id"], _rounds_of(frozen), strict=True):
+            if tuple((divided or {}).get(one, ())) == by:
+                found, number = draws.setdefault(place[item], {}), _number(past[item])
+                found[number] = max(found.get(number, 0.0), past[item]["p_sample"])
+        for item, row in past.items():
+            later = (p for at, p in draws.get(place[item], {}).items() if at >= _number(row))
+            combined[item] = max(combined[item], *later, 0.0)
+    return combined
+
+
+def _rounds_of(frozen: pd.DataFrame) -> list[str]:
+    return [str(one) for one in frozen["round"]] if "round" in frozen.columns else [""] * len(frozen)
 
 
 def closed(past: Past) -> list[Chosen]:
@@ -137,7 +146,7 @@ def _contains(
     if len(past) >= allocation.size:
         return False
     raise InputError(
-        f"claim {claim} has {len(past)} frozen items and should have {allocation.size}, but its posts, the seed or per_kind changed since they were drawn: nobody knows the probabilities of both two-phase draws together",
+        f"claim {claim} has {len(past)} frozen items and should have {allocation.size}, but its posts, the seed, per_kind or strata_by changed since they were drawn: nobody knows the probabilities of both two-phase draws together",
         remedy="Set per_claim back to what it was, or use the design poisson from the start",
     )
 

@@ -13,10 +13,11 @@ import pandas as pd
 from covmis_build.sampling.audit import upper_bound
 from covmis_build.sampling.draw import automatic_label
 from covmis_build.sampling.inclusion import allocate
+from covmis_build.sampling.strata import stratum_of
 from covmis_build.stats.horvitz_thompson import reach_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from covmis_build.options import Annotation, Labels, Sampling
 
@@ -47,12 +48,13 @@ def seconds_per_label(labels: pd.DataFrame) -> Cost:
     return Cost(float(seconds.mean()) if len(seconds) else None, len(seconds))
 
 
-def costs(
+def costs(  # noqa: PLR0913 - what a plan depends on, by name
     items: pd.DataFrame,
     options: Sampling,
     labels: Labels,
     annotation: Annotation,
     *,
+    strata: Mapping[str, str] | None = None,
     seconds: float | None = None,
     targets: Sequence[int] = TARGETS,
     share: float = 0.5,
@@ -64,9 +66,9 @@ def costs(
     whole pool, and of the median claim. `audit_bound` is the error rate of automatic labels that an audit without
     an error would still leave possible. A target too small for the quotas gets smaller quotas.
     """
-    counts = counts_of(items)
+    counts = counts_of(items, strata)
     automatic = [automatic_label(kinds, labels) != "" for kinds in items["kinds"]]
-    frame = items[["claim_id", "kind", "p_claim"]].assign(automatic=automatic)
+    frame = items[["claim_id", "p_claim"]].assign(stratum=_strata_of(items, strata), automatic=automatic)
     rows = []
     for target in sorted({options.per_claim, *targets}):
         quota = min(options.per_kind, target // 4)
@@ -75,17 +77,26 @@ def costs(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def counts_of(items: pd.DataFrame) -> dict[str, dict[str, int]]:
-    """How many posts of each kind each claim has.
+def counts_of(items: pd.DataFrame, strata: Mapping[str, str] | None = None) -> dict[str, dict[str, int]]:
+    """How many posts of each kind each claim has, or of each kind and further stratum.
 
     >>> counts_of(pd.DataFrame({"claim_id": ["1", "1", "2"], "kind": ["title", "title", "keywords"]}))
     {'1': {'title': 2}, '2': {'keywords': 1}}
     """
     counts: dict[str, dict[str, int]] = {}
-    pairs = Counter(zip(items["claim_id"], items["kind"], strict=True))
-    for claim, kind in sorted(pairs):
-        counts.setdefault(str(claim), {})[str(kind)] = pairs[claim, kind]
+    pairs = Counter(zip(items["claim_id"], _strata_of(items, strata), strict=True))
+    for claim, name in sorted(pairs):
+        counts.setdefault(str(claim), {})[name] = pairs[claim, name]
     return counts
+
+
+def _strata_of(items: pd.DataFrame, strata: Mapping[str, str] | None) -> list[str]:
+    if strata is None:
+        return [str(kind) for kind in items["kind"]]
+    return [
+        stratum_of(str(item), str(kind), strata)
+        for item, kind in zip(items["item_id"], items["kind"], strict=True)
+    ]
 
 
 def _row(
@@ -100,9 +111,9 @@ def _row(
     drawn = {
         claim: allocate(number, sampling.per_kind, sampling.per_claim) for claim, number in counts.items()
     }
-    chance = {(claim, kind): float(one.chance(kind)) for claim, one in drawn.items() for kind in one.counts}
-    pairs = zip(frame["claim_id"], frame["kind"], strict=True)
-    p = np.array([chance[str(claim), str(kind)] for claim, kind in pairs], dtype=float)
+    chance = {(claim, name): float(one.chance(name)) for claim, one in drawn.items() for name in one.counts}
+    pairs = zip(frame["claim_id"], frame["stratum"], strict=True)
+    p = np.array([chance[str(claim), name] for claim, name in pairs], dtype=float)
     first = frame["p_claim"].to_numpy(dtype=float)
     automatic = frame["automatic"].to_numpy(dtype=bool)
     machine = float(p[automatic].sum())

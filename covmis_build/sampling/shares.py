@@ -15,8 +15,10 @@ import numpy as np
 import pandas as pd
 
 from covmis_build.errors import InputError, nearest
+from covmis_build.options import STRATA
 from covmis_build.sampling import audit as audits
 from covmis_build.sampling.inclusion import allocate
+from covmis_build.sampling.strata import strata_by, stratum_of
 from covmis_build.stats.horvitz_thompson import (
     Design,
     Estimate,
@@ -65,9 +67,10 @@ def estimates(
 ) -> Estimates:
     """The share and total of each label in the pool, for the average claim, and for each claim and kind.
 
+    `by` may also name what posts can be divided by: platform, year, month, day.
     `corpus` is the table of that name; a column `design` says how each item was drawn (else `options.design`), and
     `automatic_label` what the rule said of it. `automatic` is the rule, kind to label. `counts` are the posts per
-    claim and kind that were drawn from: with them, the two-phase variance is exact; without, it is Hájek's.
+    claim and stratum that were drawn from: with them, the two-phase variance is exact; without, it is Hájek's.
     """
     _check(corpus, labels)
     design = design_of(corpus, options, counts or {})
@@ -104,22 +107,38 @@ def _joint(
 ) -> dict[str, Floats]:
     """One matrix a claim, for claims whose whole draw is here with the probabilities that the counts give."""
     matrices = {}
-    for claim, rows in corpus.groupby("claim_id"):
+    for claim, rows in corpus.assign(stratum=_strata(corpus, options)).groupby("claim_id"):
         allocation = allocate(counts.get(str(claim), {}), options.per_kind, options.per_claim)
-        kinds = rows["kind"].tolist()
-        if len(rows) != allocation.size or not set(kinds) <= allocation.counts.keys():
+        names = rows["stratum"].tolist()
+        if len(rows) != allocation.size or not set(names) <= allocation.counts.keys():
             continue
-        chance = {kind: float(allocation.chance(kind)) for kind in allocation.counts}
-        if not np.allclose([chance[kind] for kind in kinds], rows["p_sample"].astype(float), atol=1e-9):
+        chance = {name: float(allocation.chance(name)) for name in allocation.counts}
+        if not np.allclose([chance[name] for name in names], rows["p_sample"].astype(float), atol=1e-9):
             continue
         pairs = {
             (one, other): float(allocation.together(one, other))
-            for one in set(kinds)
-            for other in set(kinds)
+            for one in set(names)
+            for other in set(names)
             if one != other or allocation.counts[one] > 1
         }
-        matrices[str(claim)] = np.array([[pairs.get((a, b), 1.0) for b in kinds] for a in kinds])
+        matrices[str(claim)] = np.array([[pairs.get((a, b), 1.0) for b in names] for a in names])
     return matrices
+
+
+def _strata(corpus: pd.DataFrame, options: Sampling) -> list[str]:
+    """Each item's stratum, as the settings divide the kinds; without times, the kind alone."""
+    divided = options.strata_by and {"post_id", "created_at"} <= set(corpus.columns)
+    strata = strata_by(corpus, corpus, options.strata_by) if divided else None
+    return [stratum_of(str(row.item_id), str(row.kind), strata) for row in corpus.itertuples()]
+
+
+def _names(corpus: pd.DataFrame, scope: str) -> list[str]:
+    """What divides the corpus by this scope: its claims, kinds, platforms or windows of time."""
+    if scope not in STRATA:
+        return [str(one) for one in corpus[f"{scope}_id" if scope == "claim" else scope]]
+    if missing := {"post_id", "created_at"} - set(corpus.columns):
+        raise InputError(f"the corpus lacks the columns {', '.join(sorted(missing))}")
+    return list(strata_by(corpus, corpus, [scope]).values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +159,7 @@ class _Found:
         claims = corpus["claim_id"].to_numpy(dtype=object)
         yield {"scope": "average claim", "name": "", **_share(self._average(claims), raw, everyone)}
         for scope in by:
-            names = corpus[f"{scope}_id" if scope == "claim" else scope].to_numpy(dtype=object)
+            names = np.array(_names(corpus, scope), dtype=object)
             for name in sorted(set(names)):
                 yield self._row(scope, str(name), np.equal(names, name).astype(bool), raw)
 
@@ -216,7 +235,8 @@ def _sentences(
     yield (
         f"The {len(corpus):,} items of {corpus['claim_id'].nunique():,} claims were drawn by "
         f"{' and '.join(how[one] for one in ways)} with known probabilities: {options.per_kind} posts of each kind of "
-        f"query and {options.per_claim} posts of each claim, where there are as many (COVMis-Stance, appendix A.3)."
+        f"{' and '.join(['query', *options.strata_by])} and {options.per_claim} posts of each claim, where there are as "
+        "many (COVMis-Stance, appendix A.3)."
     )
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} logit intervals from the "

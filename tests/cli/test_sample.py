@@ -59,6 +59,8 @@ def study(tmp_path):
     place = tmp_path / "annotation/rounds/001/items.parquet"
     place.parent.mkdir(parents=True)
     pq.write_table(pa.Table.from_pandas(frozen[FROZEN.names], schema=FROZEN, preserve_index=False), place)
+    about = {"pilot": False, "labels": {"values": ["favor", "against"]}, "annotators": ["a1"], "per_item": 1}
+    storage.write_text(place.with_name("round.json"), json.dumps({**about, "guideline": ""}))
     people = (frozen["automatic_label"] == "") | frozen["audited"]
     corpus = frozen.assign(
         label=np.where(~people, "against", np.where(frozen.index % 3 == 0, "favor", "against")),

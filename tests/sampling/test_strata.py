@@ -1,0 +1,197 @@
+"""`[sampling] strata_by`, from study.toml over the draw and a top-up to the estimates."""
+
+import json
+import shutil
+from collections import Counter
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from covmis_build import storage
+from covmis_build.annotation import record
+from covmis_build.cli import app
+from covmis_build.corpus import read_corpus
+from covmis_build.errors import InputError
+from covmis_build.governing import divided, made_with
+from covmis_build.publication import gold_and_frozen
+from covmis_build.run import run
+from covmis_build.sampling import combined_probabilities, inclusion_probabilities
+from covmis_build.sampling.shares import design_of
+from covmis_build.study import open_study
+from tests.corpus.studies import _round
+from tests.small_study import small_study
+
+
+def covmis(*words):
+    done = CliRunner().invoke(app, [str(one) for one in words], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def with_settings(folder, **settings):
+    path = folder / "study.toml"
+    lines = path.read_text("utf-8").splitlines()
+    for name, value in settings.items():
+        (at,) = [at for at, line in enumerate(lines) if line.startswith(f"{name} =")]
+        lines[at] = f"{name} = {json.dumps(value)}"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return open_study(folder)
+
+
+def open_answer_and_seal(study):
+    """A round as the command line opens it: with the settings that drew it."""
+    _round(study)
+    one = record.all_rounds(study.rounds)[-1]
+    record.write_about(record.Round(one.folder, one.about | {"settings": made_with(study)}))
+
+
+def opened(study):
+    return {item for one in record.all_rounds(study.rounds) for item in one.items()["item_id"]}
+
+
+def strata(study):
+    """What the setting means, said once more without the package: kind and month of every item."""
+    items = storage.read_table(study.table("items"), "items")
+    posts = storage.read_table(study.table("posts"), "posts")
+    items = items.merge(posts[["post_id", "created_at"]], on="post_id")
+    return items.assign(stratum=items["kind"] + " in " + items["created_at"].str[:7])
+
+
+@pytest.fixture(scope="module")
+def cleaned(tmp_path_factory):
+    """A study divided by month, whose claims have more posts than they are asked for."""
+    folder = tmp_path_factory.mktemp("divided")
+    small_study(folder, 1500)
+    study = with_settings(folder, strata_by=["month"], per_claim=8, per_kind=1, automatic={})
+    run(study, workers=1)
+    return folder
+
+
+@pytest.fixture
+def study(cleaned, tmp_path):
+    return open_study(shutil.copytree(cleaned, tmp_path / "study"))
+
+
+def test_the_run_draws_by_kind_and_month(study):
+    items = strata(study)
+    drawn = storage.read_table(study.table("sample"), "sample").set_index("item_id")
+    found = 0
+    for _, rows in items.groupby("claim_id"):
+        wanted = inclusion_probabilities(Counter(rows["stratum"]), 1, 8)
+        for row in rows.itertuples():
+            if row.item_id in drawn.index:
+                assert drawn.loc[row.item_id, "p_sample"] == pytest.approx(wanted[row.stratum])
+                found += 1
+    assert found == len(drawn) > 20
+    assert drawn["p_sample"].nunique() >= 4
+    assert items["stratum"].nunique() > items["kind"].nunique()
+
+
+def test_the_setting_makes_only_the_sample_stale(study):
+    changed = with_settings(study.folder, strata_by=[])
+    made = {one.stage: one.made for one in run(changed, workers=1)}
+    assert made == {"claims": False, "queries": False, "retrieve": False, "clean": False, "sample": True}
+
+
+def test_the_plan_shows_strata_and_where_quotas_win(study):
+    made = json.loads(covmis("sample", "--plan", "--targets", "8,40", "--study", study.folder, "--json"))
+    assert all(" / 20" in row["stratum"] for row in made["strata"])
+    drawn = storage.read_table(study.table("sample"), "sample")
+    assert made["drawn"] == sum(row["drawn"] for row in made["strata"]) == len(drawn)
+    expected = sum(row["expected"] for row in made["strata"])
+    assert made["plans"][0]["items"] == pytest.approx(expected)
+    greedy = with_settings(study.folder, per_kind=2)
+    words = covmis("sample", "--study", greedy.folder)
+    assert "claims the quotas alone ask for more than per_claim = 8" in words
+
+
+@pytest.mark.parametrize("design", ["poisson", "two_phase"])
+def test_release_and_estimates_follow(study, design):
+    study = with_settings(study.folder, design=design)
+    run(study, workers=1)
+    open_answer_and_seal(study)
+    covmis("release", "--study", study.folder)
+    corpus = read_corpus(study.release_folder / "corpus.parquet")
+    made = json.loads(covmis("estimate", "--study", study.folder, "--by", "month,kind", "--json"))
+    rows = pd.DataFrame(made["estimates"])
+    mine = rows[(rows["estimand"] == "messages") & (rows["label"] == "favor")]
+    months = mine[mine["scope"] == "month"].set_index("name")
+    assert set(months.index) == set(corpus["created_at"].str[:7])
+    of = corpus[corpus["created_at"].str[:7] == months.index[0]]
+    weights = 1 / (of["p_sample"] * of["p_claim"])
+    assert months["share"].iloc[0] == pytest.approx(weights[of["label"] == "favor"].sum() / weights.sum())
+    assert months["total"].sum() == pytest.approx(mine[mine["scope"] == "pool"]["total"].sum())
+    assert "of each kind of query and month" in made["sentences"][0]
+    card = (study.release_folder / "card.md").read_text("utf-8")
+    assert "at least 1 of each kind of query and month" in card
+
+
+def test_two_phase_variances_are_exact_with_strata(study):
+    study = with_settings(study.folder, design="two_phase")
+    run(study, workers=1)
+    drawn = storage.read_table(study.table("sample"), "sample")
+    corpus = drawn.merge(strata(study)[["item_id", "created_at", "stratum"]], on="item_id")
+    corpus = corpus.assign(p_claim=1.0)
+    counts: dict[str, dict[str, int]] = {}
+    for row in strata(study).itertuples():
+        of = counts.setdefault(row.claim_id, {})
+        name = f"{row.kind} / {row.created_at[:7]}"
+        of[name] = of.get(name, 0) + 1
+    blocks = design_of(corpus, study.sampling, counts).blocks
+    assert len(blocks) == corpus["claim_id"].nunique()
+    assert all(pairs is not None for _, pairs in blocks)
+    plain = with_settings(study.folder, strata_by=[])
+    assert any(pairs is None for _, pairs in design_of(corpus, plain.sampling, counts).blocks)
+
+
+def test_draws_with_different_strata_combine(study):
+    """A first round by month, a top-up by nothing but the kind: each item has the greater of its two chances."""
+    open_answer_and_seal(study)
+    first = record.all_rounds(study.rounds)[0].items().set_index("item_id")["p_sample"]
+    study = with_settings(study.folder, strata_by=[], per_claim=16)
+    run(study, workers=1)
+    later = {}
+    for claim, rows in storage.read_table(study.table("items"), "items").groupby("claim_id"):
+        chances = inclusion_probabilities(Counter(rows["kind"]), 1, 16)
+        later |= {(claim, kind): p for kind, p in chances.items()}
+    while not set(storage.read_table(study.table("sample"), "sample")["item_id"]) <= opened(study):
+        open_answer_and_seal(study)
+    assert divided(record.all_rounds(study.rounds)) == {"001": ("month",)}
+    _, frozen = gold_and_frozen(study)
+    again = set(frozen.loc[frozen["draw"].astype(str) == "2", "claim_id"])
+    old = frozen[frozen["item_id"].isin(first.index) & frozen["claim_id"].isin(again)]
+    assert len(old) > 5
+    topped = set(
+        zip(*frozen.loc[frozen["draw"].astype(str) == "2", ["claim_id", "kind"]].to_numpy().T, strict=True)
+    )
+    for row in old.itertuples():
+        now = later[row.claim_id, row.kind] if (row.claim_id, row.kind) in topped else 0.0
+        assert row.p_sample == pytest.approx(max(first[row.item_id], now))
+    assert (old["p_sample"].to_numpy() > first[old["item_id"]].to_numpy() + 1e-9).any()
+
+
+def test_later_draws_count_by_the_strata_of_their_round():
+    """By hand: two months drawn together, then by month; only the first month's chance rose."""
+    row = {
+        "claim_id": "1", "kind": "keywords", "design": "poisson", "automatic_label": "", "audited": False,
+    }  # fmt: skip
+    frozen = pd.DataFrame(
+        [
+            {**row, "item_id": f"1|x:{at}", "post_id": f"x:{at}", "round": number, "draw": draw,
+             "p_sample": p, "created_at": month}
+            for at, (number, draw, p, month) in enumerate(
+                [("001", "1", 0.2, "2020-01-01"), ("001", "1", 0.2, "2020-02-01"), ("002", "2", 0.5, "2020-01-09")]
+            )
+        ]
+    )  # fmt: skip
+    assert combined_probabilities(frozen) == {"1|x:0": 0.5, "1|x:1": 0.5, "1|x:2": 0.5}
+    assert combined_probabilities(frozen, {"002": ("month",)}) == {"1|x:0": 0.5, "1|x:1": 0.2, "1|x:2": 0.5}
+    assert combined_probabilities(frozen, {"001": ("month",)}) == {"1|x:0": 0.5, "1|x:1": 0.5, "1|x:2": 0.5}
+
+
+def test_a_window_that_does_not_exist_is_named(study):
+    with pytest.raises(
+        InputError, match=r"\[sampling\] strata_by cannot contain 'months'. Did you mean 'month'"
+    ):
+        with_settings(study.folder, strata_by=["months"])
