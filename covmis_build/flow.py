@@ -98,16 +98,20 @@ def ask(query: str, *values: str, **tables: Path) -> list[tuple[Any, ...]]:
         return list(connection.execute(query, values).fetchall())
 
 
-def missing_from_build(study: Study, frozen: pd.DataFrame) -> list[str]:
-    """Items of opened rounds that the present settings and archive would not contain."""
-    if not study.table("hits").exists():
-        return []
-    hit = set(
-        zip(
-            storage.read_column(study.table("hits"), "claim_id"),
-            storage.read_column(study.table("hits"), "post_id"),
-            strict=True,
-        )
-    )
-    pairs = zip(frozen["item_id"], frozen["claim_id"], frozen["post_id"], strict=True)
-    return [str(item_id) for item_id, *pair in pairs if tuple(pair) not in hit]
+def missing_from_build(study: Study, frozen: pd.DataFrame) -> dict[str, str]:
+    """Items of opened rounds that the present settings and archive would not contain, each with the reason."""
+    needed = {name: study.table(name) for name in ("hits", "retrieve.dropped", "frozen.dropped")}
+    if not len(frozen) or not all(path.exists() for path in needed.values()):
+        return {}
+    hits, lost, overruled = needed.values()
+    hit = set(ask("SELECT DISTINCT claim_id, post_id FROM hits", hits=hits))
+    question = "SELECT claim_id, post_id, reason FROM dropped"
+    fates = {(claim, post): reason for claim, post, reason in ask(question, dropped=lost)}
+    judged = {(claim, post): reason for claim, post, reason in ask(question, dropped=overruled)}
+    found = {}
+    for item, claim, post in zip(frozen["item_id"], frozen["claim_id"], frozen["post_id"], strict=True):
+        if (claim, post) not in hit:
+            found[str(item)] = fates.get((claim, post)) or fates.get(("", post)) or "no query finds it"
+        elif (claim, post) in judged:
+            found[str(item)] = judged[claim, post]
+    return found

@@ -120,7 +120,12 @@ def _make_clean(study: Study, engine: Engine, progress: Progress) -> Made:
     hits, posts = engine.table(study.table("hits")), engine.table(study.table("posts"))
     frozen = engine.table(_frozen(study))
     cleaned = clean(engine, hits, posts, frozen, study.cleaning, seed=study.seed, progress=progress)
-    return {"items": cleaned.items, "chains": cleaned.chains, "clean.dropped": cleaned.dropped}
+    return {
+        "items": cleaned.items,
+        "chains": cleaned.chains,
+        "clean.dropped": cleaned.dropped,
+        "frozen.dropped": cleaned.overruled,
+    }
 
 
 def _make_sample(study: Study, engine: Engine, progress: Progress) -> Made:  # noqa: ARG001 - the face of a stage
@@ -193,7 +198,8 @@ STAGES = (
         ("posts", "hits", "provenance", "unreadable", "retrieve.dropped"), _retrieve_files, _make_retrieve,
     ),
     Stage(
-        "clean", 1, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped"), _frozen_files, _make_clean,
+        "clean", 2, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
+        _frozen_files, _make_clean,
     ),
     Stage(
         "sample", 1, ("claims", "clean"), ("sampling", "labels.automatic", "annotation.audit"), ("sample", "dropped"),

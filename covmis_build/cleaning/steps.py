@@ -53,22 +53,25 @@ WHERE c.frozen = 1 OR (m.language_fits = 1 AND m.long_enough = 1)
 ORDER BY {keys}"""
 
 FATES = """
-SELECT c.claim_id, c.post_id, c.kinds, c.frozen, c.n_claims, c.first_claim, m.spoken, m.needed,
-  g.group_id, g.kept, g.similarity,
-  CASE WHEN c.frozen = 1 THEN ''
-       WHEN NOT ({stays}) THEN 'one_claim_per_post'
-       WHEN m.language_fits = 0 THEN 'language'
-       WHEN m.long_enough = 0 THEN 'words'
-       WHEN g.kept <> c.post_id THEN 'near_duplicates'
-       ELSE '' END AS step
-FROM chosen AS c LEFT JOIN measured AS m ON m.post_id = c.post_id
-LEFT JOIN members AS g ON g.post_id = c.post_id {and_claim}"""
+SELECT *, CASE WHEN frozen = 1 THEN '' ELSE judged END AS step FROM (
+  SELECT c.claim_id, c.post_id, c.kinds, c.frozen, c.n_claims, c.first_claim, m.spoken, m.needed,
+    g.group_id, g.kept, g.similarity,
+    CASE WHEN {lost} THEN 'one_claim_per_post'
+         WHEN m.language_fits = 0 THEN 'language'
+         WHEN m.long_enough = 0 THEN 'words'
+         WHEN g.kept <> c.post_id THEN 'near_duplicates'
+         ELSE '' END AS judged
+  FROM chosen AS c LEFT JOIN measured AS m ON m.post_id = c.post_id
+  LEFT JOIN members AS g ON g.post_id = c.post_id {and_claim}) AS every"""
+"""`judged` is what the steps say of every pair, `step` what drops it: frozen items stay whatever is said."""
 
 COUNTED = """
 SELECT claim_id, post_id, kinds, frozen, n_claims, first_claim, spoken, needed, group_id, kept, similarity,
-  group_size, posts_left, CASE WHEN step = '' AND frozen = 0 AND posts_left < {minimum} THEN 'minimum_posts' ELSE step END AS step
+  group_size, posts_left, CASE WHEN judged = '' AND posts_judged < {minimum} THEN 'minimum_posts' ELSE judged END AS judged,
+  CASE WHEN step = '' AND frozen = 0 AND posts_left < {minimum} THEN 'minimum_posts' ELSE step END AS step
 FROM (SELECT *,
         COUNT(CASE WHEN step = '' THEN 1 END) OVER (PARTITION BY claim_id) AS posts_left,
+        COUNT(CASE WHEN judged = '' THEN 1 END) OVER (PARTITION BY claim_id) AS posts_judged,
         COUNT(CASE WHEN step IN ('', 'near_duplicates') THEN 1 END)
           OVER (PARTITION BY claim_id, group_id) AS group_size
       FROM fates) AS counted
@@ -87,13 +90,22 @@ SELECT c.*, o.claims FROM counted AS c LEFT JOIN ({OTHERS}) AS o ON o.post_id = 
 WHERE c.step = '' AND c.frozen = 0 ORDER BY c.claim_id, c.post_id"""
 
 
+OVERRULED = """
+SELECT claim_id, post_id, n_claims, first_claim, spoken, needed, group_id, kept, similarity, judged AS step
+FROM counted WHERE frozen = 1 AND kinds IS NOT NULL AND judged <> '' ORDER BY claim_id, post_id"""
+
+
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What the stage gives: the items, what was dropped and why, and the largest groups of duplicates."""
+    """What the stage gives: the items, what was dropped and why, and the largest groups of duplicates.
+
+    `overruled` has the frozen items that were found again and that a step would drop: they stay nevertheless.
+    """
 
     items: Table
     dropped: Table
     chains: Table
+    overruled: Table
 
 
 def clean(
@@ -117,8 +129,9 @@ def clean(
     groups = _near_duplicates(engine, chosen, measured, posts, options, stays)
     progress("claims with too few posts", 0, 0)
     and_claim = "AND g.claim_id = c.claim_id" if options.scope == "claim" else ""
+    lost = "c.place > 1" if options.one_claim_per_post else "1 = 0"
     fates = engine.sql(
-        FATES.format(stays=stays, and_claim=and_claim),
+        FATES.format(lost=lost, and_claim=and_claim),
         chosen=chosen,
         measured=measured,
         members=groups.members,
@@ -127,7 +140,12 @@ def clean(
     items = _items(engine, counted, pairs, frozen, options, seed)
     dropped = _dropped(engine, counted, options)
     _check(engine, pairs, items, dropped)
-    return Cleaned(items, dropped, groups.chains)
+    overruled = engine.map(
+        partial(kernels.dropped_pairs, options=options),
+        engine.sql(OVERRULED, counted=counted),
+        kernels.DROPPED,
+    )
+    return Cleaned(items, dropped, groups.chains, overruled)
 
 
 def _near_duplicates(

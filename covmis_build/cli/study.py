@@ -111,6 +111,8 @@ def run(
         warn(
             f"{unreadable:,} lines of the archive could not be read; they are listed in data/build/unreadable.parquet"
         )
+    for line in _missing_note(_missing_items(opened)):
+        warn(line)
     posts = next((one.rows.get("posts") for one in outcomes if one.stage == "retrieve"), None)
     if posts == 0:
         folders = ", ".join(opened.relative(one) for one in opened.archives)
@@ -152,6 +154,8 @@ def status(
     steps = flow(opened)
     rounds = _rounds(opened)
     advice = _next(opened, states, rounds)
+    missing = _missing_items(opened)
+    notes = _notes(opened, missing)
     page = _flow_page(opened, steps, rounds) if html else None
     if as_json:
         emit_json(
@@ -160,6 +164,8 @@ def status(
                 "stages": [{"stage": name, "current": state} for name, state in states.items()],
                 "flow": [asdict(step) | {"reasons": _reasons(step)} for step in steps],
                 "rounds": rounds,
+                "notes": notes,
+                "missing_items": [{"item_id": item, "reason": reason} for item, reason in missing.items()],
                 "next": advice,
                 "page": page,
             }
@@ -173,7 +179,7 @@ def status(
     if rounds:
         say("")
         grid([tuple(one.values()) for one in rounds], tuple(rounds[0]))
-    for line in _notes(opened):
+    for line in notes:
         say("", line)
     say("", f"Next: {advice}")
     if page:
@@ -237,19 +243,32 @@ def _next(study: Study, states: dict[str, bool], rounds: list[dict[str, Any]]) -
     return "`covmis release`"
 
 
-def _notes(study: Study) -> list[str]:
+def _notes(study: Study, missing: dict[str, str]) -> list[str]:
     """What deserves attention: queries not collected yet, frozen items that the present build would not contain."""
+    return [*_uncollected(study), *_missing_note(missing)]
+
+
+def _missing_items(study: Study) -> dict[str, str]:
+    """Frozen items that the present build would not contain, with the reason."""
     from covmis_build.annotation.rounds import frozen_items
     from covmis_build.flow import missing_from_build
 
-    found = _uncollected(study)
-    lost = missing_from_build(study, frozen_items(study.rounds))
-    if lost:
-        shown = ", ".join(lost[:5]) + (", …" if len(lost) > 5 else "")
-        found.append(
-            f"{len(lost)} frozen items stay in the study although the present settings would not find them: {shown}"
-        )
-    return found
+    return missing_from_build(study, frozen_items(study.rounds))
+
+
+def _missing_note(missing: dict[str, str]) -> list[str]:
+    """One line on these items, by reason; none if there are none."""
+    reasons: dict[str, list[str]] = {}
+    for item, reason in missing.items():
+        reasons.setdefault(reason, []).append(item)
+    told = "; ".join(
+        f"{reason} ({len(items):,}: {', '.join(items[:3])}{', …' if len(items) > 3 else ''})"
+        for reason, items in sorted(reasons.items(), key=lambda one: (-len(one[1]), one[0]))
+    )
+    if not missing:
+        return []
+    count = f"{len(missing):,} frozen items stay"
+    return [f"{count} in the study although the present settings and archive would not contain them: {told}."]
 
 
 def _uncollected(study: Study) -> list[str]:

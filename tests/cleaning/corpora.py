@@ -56,8 +56,13 @@ def generated(n, seed=0):
     return hits, posts
 
 
-def cleaned(hits, posts, options, frozen=(), seed=1, engine="duckdb", **settings):
-    """Items, dropped and chains as Arrow tables, made by this engine."""
+FACES = {"items": "items", "dropped": "dropped", "chains": "chains"}
+"""What `clean` gives, and the schema of each."""
+ALL_FACES = FACES | {"overruled": "dropped"}
+
+
+def cleaned(hits, posts, options, frozen=(), seed=1, engine="duckdb", faces=FACES, **settings):
+    """Items, dropped and chains (or other faces) as Arrow tables, made by this engine."""
     with open_engine(engine, **settings) as opened:
         made = clean(
             opened,
@@ -68,8 +73,8 @@ def cleaned(hits, posts, options, frozen=(), seed=1, engine="duckdb", **settings
             seed=seed,
         )
         return tuple(
-            tables.fit(table.to_arrow(), tables.SCHEMAS[name], name).combine_chunks()
-            for table, name in ((made.items, "items"), (made.dropped, "dropped"), (made.chains, "chains"))
+            tables.fit(getattr(made, face).to_arrow(), tables.SCHEMAS[name], name).combine_chunks()
+            for face, name in faces.items()
         )
 
 

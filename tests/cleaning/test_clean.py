@@ -14,7 +14,7 @@ from covmis_build.engine import duck, open_engine
 from covmis_build.errors import CheckFailed
 from covmis_build.options import Cleaning
 from covmis_build.text.near_duplicates import near_duplicate_pairs
-from tests.cleaning.corpora import LONG, cleaned, frozen_item, full, generated, hit, post, rows
+from tests.cleaning.corpora import ALL_FACES, LONG, cleaned, frozen_item, full, generated, hit, post, rows
 
 ALL = Cleaning(minimum_posts=0)
 
@@ -288,6 +288,46 @@ def test_progress_is_told():
         "near-duplicates",
         "claims with too few posts",
     ]
+
+
+def test_what_the_steps_say_of_frozen_items_is_told_beside():
+    posts = [post(f"x:{k}", distinct(k)) for k in range(30)]
+    posts += [post("x:de", distinct(91), "de"), post("x:short", "too short"), post("x:copy", distinct(0))]
+    hits = [hit("a", one["post_id"]) for one in posts] + [hit("b", "x:1"), hit("b", "x:2")]
+    frozen = [
+        frozen_item("a", "x:0"), frozen_item("a", "x:copy"),  # near-identical, both in a round
+        frozen_item("a", "x:de"), frozen_item("a", "x:short"), frozen_item("a", "x:5"),
+        frozen_item("a", "x:1"), frozen_item("b", "x:1"),  # one post in two claims' rounds
+        frozen_item("b", "x:2"),  # of a claim with too few posts
+        frozen_item("b", "x:gone"),  # not found any more: no step of this stage says anything of it
+    ]  # fmt: skip
+    items, dropped, _, overruled = cleaned(
+        hits, posts, Cleaning(minimum_posts=3), frozen=frozen, faces=ALL_FACES
+    )
+    told = dropped_as(overruled)
+    loser = "b" if told.get(("pair", "b", "x:1"), ("", ""))[0] == "one_claim_per_post" else "a"
+    few = ("minimum_posts", "its claim has fewer than 3 posts left")
+    expected = {
+        ("pair", "a", "x:de"): ("language", "language de"),
+        ("pair", "a", "x:short"): ("words", "fewer than 10 words"),
+        ("pair", "b", "x:2"): few,
+        ("pair", loser, "x:1"): ("one_claim_per_post", "drawn for another of its 2 claims"),
+    }
+    if loser == "a":
+        expected["pair", "b", "x:1"] = few
+    twins = {key: told.pop(key) for key in [("pair", "a", "x:0"), ("pair", "a", "x:copy")] if key in told}
+    assert list(twins.values()) == [("near_duplicates", "near-identical to a post that stays")]
+    assert told == expected
+    assert {one["item_id"] for one in frozen} <= set(items.column("item_id").to_pylist())
+    assert not {(c, p) for _, c, p in dropped_as(dropped)} & {
+        (one["claim_id"], one["post_id"]) for one in frozen
+    }
+
+
+def test_without_rounds_nothing_is_overruled():
+    hits, posts = generated(200)
+    *_, overruled = cleaned(hits, posts, Cleaning(minimum_posts=20), faces=ALL_FACES)
+    assert len(overruled) == 0
 
 
 def test_empty_frozen_items_have_the_right_types():

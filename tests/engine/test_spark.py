@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pyarrow as pa
 import pytest
 
@@ -10,7 +12,7 @@ from covmis_build.engine import open_engine
 from covmis_build.errors import MissingExtra
 from covmis_build.options import Cleaning
 from covmis_build.text.near_duplicates import group_table
-from tests.cleaning.corpora import cleaned, frozen_item, generated
+from tests.cleaning.corpora import ALL_FACES, cleaned, frozen_item, generated
 from tests.text.test_near_duplicates import as_table, cascades
 
 # Spark's own warnings (pandas 3, sockets that it leaves to the collector) are no failure of ours.
@@ -30,6 +32,7 @@ def spark():
         "spark.master": "local[2]",
         "spark.driver.memory": "2g",
         "spark.sql.shuffle.partitions": "2",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "40",  # as many blocks as large tables have
         "spark.sql.adaptive.enabled": "false",  # tiny tables: planning and compiling would take most of the time
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -42,10 +45,12 @@ def spark():
 
 def test_cleaning_gives_the_same_tables(spark):
     hits, posts = generated(150, seed=3)
-    frozen = [frozen_item("c1", "x:4"), frozen_item("c2", "x:gone")]
+    german = next(one["post_id"] for one in posts if one["language"] == "de")
+    foreign = next(one for one in hits if one["post_id"] == german)  # frozen, and dropped by these settings
+    frozen = [frozen_item("c1", "x:4"), frozen_item("c2", "x:gone"), frozen_item(foreign["claim_id"], german)]
     options = Cleaning(minimum_posts=8)
-    expected = cleaned(hits, posts, options, frozen)
-    found = cleaned(hits, posts, options, frozen, engine="spark")
+    expected = cleaned(hits, posts, options, frozen, faces=ALL_FACES)
+    found = cleaned(hits, posts, options, frozen, engine="spark", faces=ALL_FACES)
     for one, other in zip(expected, found, strict=True):
         assert len(one) > 0
         assert one.equals(other)
@@ -62,6 +67,36 @@ def test_greedy_groups_within_claims_are_the_same(spark):
     order = [("claim_id", "ascending"), ("post_id", "ascending")]
     assert found.sort_by(order).to_pylist() == members.to_pylist()
     assert groups.chains.to_arrow().to_pylist() == chains.to_pylist()
+
+
+def bodies_of(texts: list[str]) -> pa.Table:
+    """What `_bodies` makes, without Spark."""
+    from covmis_build.engine.spark_join import tokenise
+
+    rows = [f"{number:03d}" for number in range(len(texts))]
+    words = tokenise(pa.table({"row": rows, "copies": [1] * len(rows), "text": texts})).to_pylist()
+    documents = Counter(one["word"] for one in words)
+    made: dict[str, list[tuple[int, int, str, int]]] = {row: [] for row in rows}
+    for one in words:
+        made[one["row"]].append((documents[one["word"]], documents[one["word"]], one["word"], one["times"]))
+    kind = pa.list_(pa.struct(
+        [("documents", pa.int64()), ("rows_with", pa.int64()), ("word", pa.string()), ("times", pa.int32())]
+    ))  # fmt: skip
+    names = "documents", "rows_with", "word", "times"
+    body = [[dict(zip(names, one, strict=True)) for one in sorted(made[row])] for row in rows]
+    return pa.table({"row": rows, "body": pa.array(body, kind)})
+
+
+def test_a_row_is_in_the_same_lists_whatever_the_block():
+    """Words that are equally rare come in one order everywhere; two prefixes would not meet otherwise."""
+    from covmis_build.engine.spark_join import prefixes
+
+    bodies = bodies_of(cascades(60, seed=4, words=40))
+    size = len(bodies)
+    whole = prefixes(bodies, size=size, threshold=0.7)
+    apart = [prefixes(bodies.slice(at, 1), size=size, threshold=0.7) for at in reversed(range(size))]
+    order = [("row", "ascending"), ("word", "ascending")]
+    assert pa.concat_tables(apart).sort_by(order).to_pylist() == whole.sort_by(order).to_pylist()
 
 
 def double(block: pa.Table) -> pa.Table:
