@@ -4,8 +4,11 @@
           → their cosine → groups → the post that stands for each
 
 The bounds are those of `text/join.py` and the cosine is computed by the same code on the same whole numbers, so that
-every group and every similarity is the same to the bit. What it costs: the rows of one list meet in one place, so a
-text that spreads in n variants makes about n**2 / 2 candidate pairs.
+every group and every similarity is the same to the bit. For components, the rows of a list are first compared with one
+of them only; most of what belongs together is then known to, and only rows of different groups are still compared.
+What it costs: the rows of one list meet in one place, so n rows in it are about n**2 / 2 looks at two numbers, on one
+core; what is more than a look (words fetched, cosines) comes after the first turn, for few pairs. Greedy groups need
+every pair.
 """
 
 from __future__ import annotations
@@ -25,9 +28,13 @@ from covmis_build.text.bags import Bags
 from covmis_build.text.weights import weigh
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame
 
     from covmis_build.text.weights import Weighed
+
+    Judge = Callable[[DataFrame], DataFrame]
 
 STRING, REAL = pa.string(), pa.float64()
 WORDS = pa.schema([("row", STRING), ("copies", pa.int64()), ("word", STRING), ("times", pa.int32())])
@@ -56,8 +63,12 @@ def near_duplicates(
     node = "IF(words = 1, row, post_id) AS node"
     placed = settled(with_row.selectExpr("scope", "post_id", "priority", "row", node))
     nodes = placed.where("node = row").select("scope", "node").distinct()
-    edges = settled(_edges(body, nodes, size, threshold))
-    labels = _greedy(placed, edges) if grouping == "greedy" else _components(edges)
+    lists = settled(_lists(body, nodes, size, threshold))
+    judged = partial(_alike_above, body=body, size=size, threshold=threshold)
+    if grouping == "greedy":
+        labels = _greedy(placed, settled(judged(_met(lists, threshold))))
+    else:
+        labels = _components(_linking(lists, judged, threshold))
     members = settled(_members(placed, labels, body, size))
     chains = _chains(members, body, size)
     made = members.selectExpr("scope", "post_id", "group_id", "kept", "similarity")
@@ -80,20 +91,53 @@ def _expression(text: str) -> Any:
     return f.expr(text)
 
 
-def _edges(body: DataFrame, nodes: DataFrame, size: int, threshold: float) -> DataFrame:
-    """All pairs of nodes above the threshold: rows that meet in a list, then those whose cosine says so."""
+def _lists(body: DataFrame, nodes: DataFrame, size: int, threshold: float) -> DataFrame:
+    """Which rows meet: each row once for each word of its prefix, with the numbers that bound its cosines."""
     kernel = partial(prefixes, size=size, threshold=threshold)
     lists = body.mapInArrow(batchwise(kernel, PREFIX), ddl(PREFIX))
-    lists = lists.join(nodes.withColumnRenamed("node", "row"), "row")
-    a = lists.selectExpr("scope", "word", "row AS a", "norm AS norm_a", "own AS own_a", "after AS after_a")
-    b = lists.selectExpr("scope", "word", "row AS b", "norm AS norm_b", "own AS own_b", "after AS after_b")
+    return lists.join(nodes.withColumnRenamed("node", "row"), "row")
+
+
+def _met(lists: DataFrame, threshold: float, *, label: str = "") -> DataFrame:
+    """(scope, a, b): pairs that meet in a list and may be above the threshold; with a label, of different ones."""
+    told = ["row", "norm", "own", "after", *([label] if label else [])]
+    a, b = (lists.selectExpr("scope", "word", *(f"{x} AS {x}_{side}" for x in told)) for side in "ab")
+    apart = f" AND {label}_a <> {label}_b" if label else ""
+    met = a.join(b, ["scope", "word"]).where(f"row_a < row_b{apart} AND {_possible(threshold)}")
+    return met.selectExpr("scope", "row_a AS a", "row_b AS b").distinct()
+
+
+def _possible(threshold: float) -> str:
     bound = threshold - join.MARGIN
-    met = (
-        a.join(b, ["scope", "word"])
-        .where(f"a < b AND norm_a * norm_b > {bound!r} AND own_a * own_b + after_a * after_b > {bound!r}")
-        .select("scope", "a", "b")
-        .distinct()
+    return f"norm_a * norm_b > {bound!r} AND own_a * own_b + after_a * after_b > {bound!r}"
+
+
+def _linking(lists: DataFrame, judged: Judge, threshold: float) -> DataFrame:
+    """Edges that connect what all edges would connect.
+
+    First each list's rows with the one of them that most can be like; then, in every list, the rows that these edges
+    have not connected. A pair that is never looked at is in one group already, so that no component can differ.
+    """
+    one = "MIN(STRUCT(-norm, row, norm, own, after)) OVER (PARTITION BY scope, word) AS one"
+    beside = lists.selectExpr(
+        "scope", "row AS row_a", "norm AS norm_a", "own AS own_a", "after AS after_a", one
     )
+    names = ("row", "norm", "own", "after")
+    beside = beside.selectExpr("*", *(f"one.{name} AS {name}_b" for name in names))
+    pairs = beside.where(f"row_a <> row_b AND {_possible(threshold)}").selectExpr(
+        "scope", "LEAST(row_a, row_b) AS a", "GREATEST(row_a, row_b) AS b"
+    )
+    first = settled(judged(pairs.distinct()))
+    labels = _components(first).withColumnRenamed("node", "row")
+    labelled = lists.join(labels, ["scope", "row"], "left").withColumn(
+        "label", _expression("COALESCE(label, row)")
+    )
+    labelled = settled(labelled.select("scope", "word", "row", "norm", "own", "after", "label"))
+    return first.union(judged(_met(labelled, threshold, label="label")))
+
+
+def _alike_above(met: DataFrame, *, body: DataFrame, size: int, threshold: float) -> DataFrame:
+    """Of these pairs (scope, a, b), those whose cosine is above the threshold."""
     judged = _alike(met.select("a", "b").distinct(), body, size).where(f"similarity > {threshold!r}")
     return met.join(judged, ["a", "b"]).select("scope", "a", "b")
 
@@ -259,8 +303,13 @@ class _flat:  # noqa: N801 - a plain record that only this module sees
         lists = bodies.combine_chunks()
         flat = lists.flatten()
         words = flat.field("word").dictionary_encode()
-        self.words: pa.Array = words.dictionary
-        self.term = words.indices.to_numpy().astype(np.int32)
+        # Words equally rare stand in the order of their spelling, in every block: rows that share a word must have it
+        # at the same place of one and the same order, or the prefixes of two of them might not meet.
+        spelt = pc.sort_indices(words.dictionary)
+        self.words: pa.Array = words.dictionary.take(spelt)
+        place = np.empty(len(spelt), np.int32)
+        place[spelt.to_numpy()] = np.arange(len(spelt), dtype=np.int32)
+        self.term = place[words.indices.to_numpy()]
         self.times = flat.field("times").to_numpy().astype(np.int32)
         self.start = np.concatenate([[0], np.cumsum(lists.value_lengths().to_numpy())]).astype(np.int64)
         self.documents, self.rows_with = np.zeros((2, len(self.words)), np.int64)
