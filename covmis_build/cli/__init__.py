@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Annotated
+from typing import Annotated, Any, NoReturn, cast
 
 import typer
 
@@ -75,17 +75,52 @@ for _name, _file in COMMANDS.items():
     app.command(_name)(getattr(importlib.import_module(f"covmis_build.cli.{_file}"), _name))
 
 
+REFUSED = cast("type[Exception]", typer.BadParameter.__mro__[2])
+"""The parent of everything that the option parser refuses, whichever copy of Click typer brings."""
+INTERRUPTED = 130
+
+
 def main() -> None:
-    """Run the program: a CovmisError is one line and its exit code, never a traceback."""
+    """Run the program: whatever a person can cause or cure is one line and an exit code, never a traceback."""
     try:
-        app()
+        code = app(standalone_mode=False, prog_name="covmis")
     except CovmisError as error:
-        print(f"error: {console.printable(str(error))}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        _end(str(error), error.exit_code)
+    except REFUSED as error:
+        _refuse(error)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # a folder in a file's place, no permission, no space: nobody's bug
         file = f"{error.filename}: " if error.filename else ""
-        print(f"error: {console.printable(f'{file}{error.strerror or error}')}", file=sys.stderr)
-        sys.exit(2)
+        _end(f"{file}{error.strerror or error}", 2)
+    if code == INTERRUPTED:
+        _end("interrupted; nothing is half-written, the same command goes on", INTERRUPTED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse(error: Any) -> NoReturn:
+    """An option or argument that there is not, or that is missing or wrong: one line that names it."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()  # a group without a command: its help
+        sys.exit(error.exit_code)
+    problem = error.format_message().strip().rstrip(".")
+    _end(f"{problem}{'' if problem.endswith('?') else '.'} Try `{_asked()} --help`", error.exit_code)
+
+
+def _asked() -> str:
+    """The command that was asked for, as far as there is one."""
+    here: Any = typer.main.get_command(app)
+    path = ["covmis"]
+    for word in sys.argv[1:]:
+        if word in getattr(here, "commands", {}):
+            here = here.commands[word]
+            path.append(word)
+    return " ".join(path)
+
+
+def _end(problem: str, code: int) -> NoReturn:
+    print(f"error: {console.printable(' '.join(problem.split()))}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,83 @@
+"""What the option parser refuses is one `error:` line that names it and the remedy, for every command."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from covmis_build import cli
+from covmis_build.errors import InputError
+from tests.cli.test_help import COMMANDS
+
+REFUSED = {
+    ("run", "--fast"): ("--fast", "covmis run --help"),
+    ("run", "--workers", "many"): ("--workers", "covmis run --help"),
+    ("run", "--workers", "-1"): ("--workers", "covmis run --help"),
+    ("run", "--workers"): ("--workers", "covmis run --help"),
+    ("explain",): ("ID", "covmis explain --help"),
+    ("explain", "1", "2"): ("2", "covmis explain --help"),
+    ("stauts",): ("stauts", "covmis --help"),
+    ("round", "opne"): ("opne", "covmis round --help"),
+    ("round", "open", "--claims", "x"): ("--claims", "covmis round open --help"),
+    ("rnu\x1b[31m",): (r"\x1b", "covmis --help"),
+    ("--no-such",): ("--no-such", "covmis --help"),
+}
+
+
+def main(monkeypatch, capsys, *words: str):
+    """What the program ends with, and what it printed."""
+    monkeypatch.setattr(sys, "argv", ["covmis", *words])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    return ended.value.code, *capsys.readouterr()
+
+
+def one_line(told: str) -> bool:
+    return told.startswith("error: ") and told.count("\n") == 1 and "\x1b" not in told
+
+
+@pytest.mark.parametrize("words", REFUSED, ids=" ".join)
+def test_a_refusal_is_one_line_that_names_it_and_the_remedy(monkeypatch, capsys, words):
+    code, out, told = main(monkeypatch, capsys, *words)
+    assert (code, out) == (2, "")
+    assert one_line(told), told
+    for part in REFUSED[words]:
+        assert part in told
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_knows_an_unknown_option(monkeypatch, capsys, name):
+    code, out, told = main(monkeypatch, capsys, *name.split(), "--no-such-option")
+    assert (code, out) == (2, "")
+    assert one_line(told), told
+    assert told.endswith(f"Try `covmis {name} --help`\n")
+
+
+@pytest.mark.parametrize("words", [("--help",), ("round", "--help"), ("run", "-h"), ("--version",)])
+def test_help_stays_help(monkeypatch, capsys, words):
+    code, out, told = main(monkeypatch, capsys, *words)
+    assert (code, told) == (0, "")
+    assert out.startswith(("Usage: covmis", "covmis "))
+
+
+@pytest.mark.parametrize("words", [(), ("round",)])
+def test_a_group_without_a_command_shows_its_help(monkeypatch, capsys, words):
+    code, out, told = main(monkeypatch, capsys, *words)
+    assert code == 2
+    assert "Usage: covmis" in out + told
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "line"),
+    [(InputError("is wrong", file="a.csv"), 2, "error: a.csv: is wrong\n"),
+     (KeyboardInterrupt(), 130, "error: interrupted; nothing is half-written, the same command goes on\n"),
+     (OSError(28, "No space left on device", "f"), 2, "error: f: No space left on device\n")],
+    ids=["input", "interrupt", "disk"],
+)  # fmt: skip
+def test_what_a_command_raises_is_one_line(monkeypatch, capsys, raised, code, line):
+    def fails(*_, **__):
+        raise raised
+
+    monkeypatch.setattr("covmis_build.study.open_study", fails)
+    assert main(monkeypatch, capsys, "status") == (code, "", line)
