@@ -1,36 +1,42 @@
 """How hard are two public corpora? Majority, linear models, and a small sentence model fine-tuned on the CPU.
 
-    COVMIS_DATA_HOME=DIR python benchmarks/models.py [--encoders] [--only NAME]
+    COVMIS_DATA_HOME=DIR python benchmarks/models.py [--encoders] [--runs DIR] [--seeds N] [--only NAME]
 
-RumourEval-2017 A (train to test) and SemEval-2016 task 6 A. C is chosen on dev; the test part is looked at once.
+RumourEval-2017 A (train to test) and SemEval-2016 task 6 A. For linear models, C is chosen on dev; encoders stop early
+on it; the test part is looked at once. Every run is kept below --runs, epoch by epoch: stopped, the same command goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
+import json
 import os
 import time
+from dataclasses import asdict
 from pathlib import Path
 
-from covmis_build import datasets
+from covmis_build import datasets, storage
 from covmis_build.evaluation import score
 from covmis_build.models import choose, train
 from covmis_build.models.linear import preset
 
 TASKS = {
-    "rumoureval-2017": (
-        ["support", "deny", "query", "comment"],
-        [],
-        "macro_f1",
-        ["accuracy", "macro_f1", "gmr"],
-    ),
-    "semeval2016-task6": (
-        ["favor", "against", "none"],
-        ["favor", "against"],
-        "f_avg",
-        ["accuracy", "macro_f1", "f_avg"],
-    ),
+    "semeval2016-task6": {
+        "labels": ["favor", "against", "none"],
+        "poles": ["favor", "against"],
+        "choose": "f_avg",
+        "measures": ["accuracy", "macro_f1", "f_avg"],
+        "linear": ["majority", "bow", "grams"],
+    },
+    "rumoureval-2017": {
+        "labels": ["support", "deny", "query", "comment"],
+        "weights": {"support": 0.4, "deny": 0.4, "query": 0.15, "comment": 0.05},
+        "choose": "macro_f1",
+        "measures": ["accuracy", "macro_f1", "gmr", "wf2"],
+        "linear": ["majority", "bow"],
+    },
 }
 
 
@@ -40,48 +46,81 @@ def minilm() -> str:
     return str(Path(next(iter(spec.submodule_search_locations))) / "model")
 
 
-def linear(name: str, parts: dict, labels: list[str], poles: list[str], measure: str) -> list[str]:
+def linear(name: str, parts: dict, task: dict) -> list[str]:
     if name == "majority":
-        return train(parts["train"], name, labels=labels).predict(parts["test"])
-    candidates = [preset(name, C=c) for c in (0.1, 1, 10, 100)]
-    chosen, _ = choose(parts["train"], parts["dev"], candidates, measure=measure, labels=labels, poles=poles)
-    return train(parts["train"], chosen, labels=labels).predict(parts["test"])
+        return train(parts["train"], name, labels=task["labels"]).predict(parts["test"])
+    chosen, _ = choose(
+        parts["train"], parts["dev"], [preset(name, C=c) for c in (0.1, 1, 10, 100)], measure=task["choose"],
+        labels=task["labels"], poles=task.get("poles", ()),
+    )  # fmt: skip
+    return train(parts["train"], chosen, labels=task["labels"]).predict(parts["test"])
 
 
-def encoder(kind: str, parts: dict, labels: list[str]) -> list[str]:
+def encoder(kind: str, parts: dict, task: dict, seed: int, runs: Path, asked: argparse.Namespace) -> dict:
+    """One run: its predictions, from its folder if it is done, else trained from where it stands."""
     from covmis_build.models import Encoder, train_encoder
 
-    options = Encoder(path=minilm(), kind=kind, tokens=64)
-    return train_encoder(parts["train"], options, labels=labels).model.predict(parts["test"])
+    options = Encoder(
+        path=minilm(), kind=kind, tokens=asked.tokens, epochs=asked.epochs, learning_rate=asked.learning_rate,
+        patience=1, seed=seed,
+    )  # fmt: skip
+    texts = [part[["text", "target", "label"]].to_csv(index=False) for part in parts.values()]
+    kept = {name: value for name, value in asdict(options).items() if name != "path"}
+    key = hashlib.sha256(json.dumps([kept, task["labels"], texts]).encode()).hexdigest()[:16]
+    folder, file = runs / key, runs / f"{key}.json"
+    if not file.is_file():
+        began = time.monotonic(), time.process_time()
+        found = train_encoder(
+            parts["train"], options, labels=task["labels"], dev=parts["dev"], state=folder,
+            progress=lambda step, done, total: print(f"{kind} {seed}: {step} {done}/{total}", flush=True),
+        )  # fmt: skip
+        made = {
+            **kept, "losses": found.losses, "dev_losses": found.dev_losses, "predicted": found.model.predict(parts["test"]),
+            "seconds": time.monotonic() - began[0], "cpu": time.process_time() - began[1],
+        }  # fmt: skip
+        storage.write_text(file, json.dumps(made))
+        (folder / "training.pt").unlink(missing_ok=True)
+    return json.loads(file.read_text())
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser()
-    asked.add_argument("--encoders", action="store_true")
-    asked.add_argument("--only", default="")
-    options = asked.parse_args()
+    given = argparse.ArgumentParser()
+    given.add_argument("--encoders", action="store_true")
+    given.add_argument("--only", default="")
+    given.add_argument("--runs", type=Path, default=Path("runs"))
+    given.add_argument("--seeds", type=int, default=1)
+    given.add_argument("--epochs", type=int, default=3)
+    given.add_argument("--tokens", type=int, default=64)
+    given.add_argument("--learning-rate", type=float, default=1e-4)
+    asked = given.parse_args()
     home = Path(os.environ["COVMIS_DATA_HOME"])
-    for task, (labels, poles, measure, measures) in TASKS.items():
-        if options.only not in {"", task}:
-            continue
-        frame = datasets.read(task, home)
-        parts = {name: frame[frame["split"] == name] for name in ("train", "dev", "test")}
-        print(f"\n{task}: {', '.join(f'{name} {len(part):,}' for name, part in parts.items())}\n")
-        print("| model | " + " | ".join(measures) + " | seconds |\n|---" + "|---" * (len(measures) + 1) + "|")
-        linears = ["majority", "bow", "grams"] if poles else ["majority", "bow"]
-        for name in linears + (["sentence-bert", "cross-encoder"] if options.encoders else []):
+    for name, task in TASKS.items():
+        if asked.only in {"", name}:
+            compare(name, task, datasets.read(name, home), asked)
+
+
+def compare(name: str, task: dict, frame, asked: argparse.Namespace) -> None:
+    """The table of one corpus: a line a model, as soon as it is there."""
+    parts = {one: frame[frame["split"] == one] for one in ("train", "dev", "test")}
+    print(f"\n{name}: {', '.join(f'{one} {len(part):,}' for one, part in parts.items())}\n")
+    print("| model | " + " | ".join(task["measures"]) + " | seconds |\n|---" + "|---" * (len(task["measures"]) + 1) + "|")
+    for model in task["linear"] + (["sentence-bert", "cross-encoder"] if asked.encoders else []):
+        if model in task["linear"]:
             began = time.monotonic()
-            predicted = (
-                linear(name, parts, labels, poles, measure)
-                if name in linears
-                else encoder(name, parts, labels)
-            )
-            found = score(
-                parts["test"]["label"].tolist(), {name: predicted}, labels=labels, measures=measures,
-                poles=poles or None, replicates=0,
-            )  # fmt: skip
-            values = " | ".join(f"{100 * value:.1f}" for value in found["value"])
-            print(f"| {name} | {values} | {time.monotonic() - began:.0f} |", flush=True)
+            runs, seconds = [linear(model, parts, task)], time.monotonic() - began
+        else:
+            made = [encoder(model, parts, task, seed, asked.runs, asked) for seed in range(1, asked.seeds + 1)]
+            runs, seconds = [one["predicted"] for one in made], sum(one["seconds"] for one in made) / len(made)
+        found = score(
+            parts["test"]["label"].tolist(), {model: runs}, labels=task["labels"], measures=task["measures"],
+            poles=task.get("poles"), class_weights=task.get("weights"), replicates=0,
+        )  # fmt: skip
+        spread = found["sd"] if len(runs) > 1 else [None] * len(found)
+        values = " | ".join(
+            f"{100 * value:.1f}" + (f" ± {100 * sd:.1f}" if sd is not None else "")
+            for value, sd in zip(found["value"], spread, strict=True)
+        )
+        print(f"| {model} | {values} | {seconds:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

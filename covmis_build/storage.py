@@ -6,6 +6,7 @@ import csv
 import datetime as dt
 import io
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -26,8 +27,10 @@ DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "|", "%")
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
     """A path to write to; it takes the target's place only if the block ends without an error.
+
+    A private file is its owner's alone from its first byte, whoever could read the one that it replaces.
 
     >>> target = Path(tempfile.mkdtemp()) / "corpus.csv"
     >>> with replacing(target) as beside:
@@ -43,7 +46,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield beside
         _flush(beside)
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        beside.chmod(mode)
+        beside.chmod(0o600 if private else mode)
         beside.replace(path)
     except OSError as error:
         raise InputError(
@@ -51,6 +54,43 @@ def replacing(path: Path) -> Iterator[Path]:
         ) from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def filling(path: Path) -> Iterator[Path]:
+    """A folder to fill, which takes its name only when it is whole; for names that say what is in them.
+
+    A folder of this name that is there already has the same content, and stays.
+
+    >>> target = Path(tempfile.mkdtemp()) / "weights-1f3a"
+    >>> with filling(target) as beside:
+    ...     _ = (beside / "head").write_text("whole")
+    >>> [one.name for one in target.parent.iterdir()]
+    ['weights-1f3a']
+    """
+    beside = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent))
+        yield beside
+        for one in beside.rglob("*"):
+            if one.is_file():
+                _flush(one)
+        beside.chmod(0o777 & ~_umask())
+        if not path.is_dir():
+            beside.rename(path)
+    except OSError as error:
+        raise InputError(
+            f"cannot write: {error.strerror or error}", file=path, remedy="The previous state is untouched"
+        ) from error
+    finally:
+        if beside is not None:
+            remove_folder(beside)
+
+
+def remove_folder(path: Path) -> None:
+    """Take a folder of ours away, as far as it is there."""
+    shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
@@ -180,7 +220,8 @@ def read_column(path: Path, column: str) -> list[Any]:
 
 def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
     """Some columns of a table of ours."""
-    return read_parquet(path, columns, MADE_AGAIN, only=columns).to_pandas()
+    found: pd.DataFrame = read_parquet(path, columns, MADE_AGAIN, only=columns).to_pandas()
+    return found
 
 
 def read_parquet(path: Path, needs: Sequence[str], remedy: str, only: list[str] | None = None) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.cli.console import emit_json, grid, progress, say
@@ -12,16 +12,14 @@ from covmis_build.errors import InputError, nearest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pandas as pd
-
     from covmis_build.models.encoders import Encoder
+    from covmis_build.models.sequence import Step
 
 KINDS = ("sentence-bert", "cross-encoder")
 
 
 def train_transformer(
-    frame: pd.DataFrame,
-    dev: pd.DataFrame | None,
+    steps: list[Step],
     out: Path,
     options: Encoder,
     labels: list[str],
@@ -30,25 +28,34 @@ def train_transformer(
     start: Path | None,
     as_json: bool,
 ) -> None:
-    """Train, going on where a stopped run of the same training left off, and write the model with its card."""
-    from covmis_build.models.encoders import save_encoder
-    from covmis_build.models.training import STATE, train_encoder
+    """Train step by step, going on where a stopped run of the same training left off, and write the model."""
+    from covmis_build import storage
+    from covmis_build.models.checkpoints import save_encoder
+    from covmis_build.models.sequence import train_steps
 
     began = time.monotonic()
+    kept = out / "steps"
     with progress() as report:
-        found = train_encoder(frame, options, labels=labels, dev=dev, start=start, state=out, progress=report)
+        found = train_steps(steps, options, labels=labels, start=start, folder=kept, progress=report)
+    told = list(found.steps)
     card |= {
-        "losses": list(found.losses), "dev_losses": list(found.dev_losses), "seconds": round(time.monotonic() - began, 1),
-        "start": start.name if start is not None else "", "versions": _versions(),
+        "losses": told[-1]["losses"], "dev_losses": told[-1]["dev_losses"], "steps": told,
+        "seconds": round(time.monotonic() - began, 1), "start": start.name if start is not None else "",
+        "versions": _versions(),
     }  # fmt: skip
-    save_encoder(found.model, out, card)
-    (out / STATE).unlink(missing_ok=True)
+    save_encoder(replace(found.model, options=options), out, card)
+    storage.remove_folder(kept)
     if as_json:
         return emit_json({"model": str(out), "options": asdict(options), **card})
-    columns = [found.losses, found.dev_losses] if dev is not None else [found.losses]
-    rows = [(at, *losses) for at, losses in enumerate(zip(*columns, strict=True), 1)]
-    grid(rows, ["epoch", "loss", "dev loss"][: 1 + len(columns)])
-    say(f"Trained on {len(frame):,} rows in {card['seconds']:.0f} s. Wrote {out}/.")
+    rows = []
+    for step in told:
+        dev = step["dev_losses"] or [None] * len(step["losses"])
+        for epoch, (loss, on_dev) in enumerate(zip(step["losses"], dev, strict=True), 1):
+            rows.append((step["data"], step["head"], epoch, loss, on_dev))
+    grid(rows, ["data", "head", "epoch", "loss", "dev loss"])
+    say(
+        f"Trained on {steps[-1].name}: {len(steps[-1].frame):,} rows, in {card['seconds']:.0f} s. Wrote {out}/."
+    )
     return None
 
 

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from covmis_build.cli.asking import IDS, LabelsOption, listed, posts, prompt
-from covmis_build.cli.console import JsonOption, emit_json, grid, progress, say
+from covmis_build.cli.comparing import ablate, table
+from covmis_build.cli.console import JsonOption, emit_json, grid, say
 from covmis_build.cli.encoding import KINDS, encoder_options, train_transformer
-from covmis_build.errors import InputError, nearest
+from covmis_build.cli.settings import (
+    BeforeOption,
+    DataArgument,
+    MapOption,
+    SetOption,
+    linear_options,
+    steps_before,
+)
+from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from covmis_build.models import Linear
-
 app = typer.Typer(help="Stance models: train, predict, compare, ask a language model.", no_args_is_help=True)
 
-DataArgument = Annotated[
-    Path,
-    typer.Argument(metavar="DATA", help="Posts: a table with text, label and, for pairs, target or claim."),
-]
 ModelOption = Annotated[
     str,
     typer.Option(
@@ -32,12 +34,9 @@ ModelOption = Annotated[
         help="majority, bow, mu, mu-chinese, grams, vectors; sentence-bert, cross-encoder.",
     ),
 ]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the model; repeatable."),
-]
-
 app.command()(prompt)
+app.command()(table)
+app.command()(ablate)
 
 
 @app.command()
@@ -60,30 +59,37 @@ def train(
         Path | None,
         typer.Option(metavar="MODEL", help="Go on from this transformer model, trained on other data."),
     ] = None,
+    before: BeforeOption = None,
+    maps: MapOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train a model: linear ones show their most telling features; transformers need the extra `models`.
 
     Transformers are `--model sentence-bert` or `cross-encoder` with `--set path=NAME`; a run that was stopped goes on
-    where it was, and `--start` goes on from a model trained on other data. With --dev, `--set patience=2` stops early.
+    where it was. With --dev, `--set patience=2` stops early. `--before` trains on other data first, in the order given;
+    `--map` says what the labels there mean; the head of the model is kept from one dataset to the next if both have
+    the same labels, and begins anew otherwise. `--start` goes on from a model that was trained so before.
 
     Example: covmis model train train.csv --model bow --dev dev.csv --out models/bow
     """
     from dataclasses import asdict, replace
 
     from covmis_build import models
+    from covmis_build.models.sequence import Step
     from covmis_build.models.storing import save
 
     frame = posts(data, labelled=True)
     values = listed(labels) or sorted(set(frame["label"]))
+    steps = steps_before(before, maps)
     card: dict[str, Any] = {"data": data.name, "rows": len(frame), "model": model}
     if model in KINDS:
-        part = posts(dev, labelled=True) if dev is not None else None
+        steps.append(Step(data.stem, frame, posts(dev, labelled=True) if dev is not None else None))
         chosen = encoder_options(model, settings)
-        return train_transformer(frame, part, out, chosen, values, card, start=start, as_json=as_json)
-    if start is not None:
-        raise InputError("--start is for transformer models", remedy=f"Use --model {' or '.join(KINDS)}")
-    options = _options(model, settings)
+        return train_transformer(steps, out, chosen, values, card, start=start, as_json=as_json)
+    if start is not None or before:
+        given = "--start" if start is not None else "--before"
+        raise InputError(f"{given} is for transformer models", remedy=f"Use --model {' or '.join(KINDS)}")
+    options = linear_options(model, settings)
     if dev is not None:
         candidates = [replace(options, C=one) for one in _numbers(choose)]
         options, found = models.choose(
@@ -97,7 +103,8 @@ def train(
     save(trained, out, card)
     telling = trained.telling(5)
     if as_json:
-        return emit_json({"model": str(out), "options": asdict(options), **card, "telling": telling})
+        named = {name.lower(): value for name, value in asdict(options).items()}
+        return emit_json({"model": str(out), "options": named, **card, "telling": telling})
     if dev is not None:
         say(f"C = {options.C:g} does best on {dev.name}: {measure} {max(found):.4f}.")
     if not telling.empty:
@@ -126,7 +133,7 @@ def predict(
     Example: covmis model predict models/bow test.csv --out predictions.csv
     """
     from covmis_build import storage
-    from covmis_build.models.encoders import is_encoder, load_encoder
+    from covmis_build.models.checkpoints import is_encoder, load_encoder
     from covmis_build.models.storing import load
 
     trained = load_encoder(model) if is_encoder(model) else load(model)
@@ -169,123 +176,6 @@ def _errors_page(frame: pd.DataFrame, chances: Any, labels: tuple[str, ...], nam
     if len(found.kinds):
         sections.append(Section("Kind of query", body=table_html(found.kinds, names=heads)))
     return page(f"Errors of {name}", sections, lead="Contains texts of posts: for local use.")
-
-
-@app.command()
-def table(
-    data: DataArgument,
-    models: Annotated[str, typer.Option(metavar="NAME,NAME", help="The models to compare.")] = "majority,bow",
-    schemes: Annotated[
-        str,
-        typer.Option(metavar="A,B", help="random, chronological, stratified_chronological, leave_one_out."),
-    ] = "random,chronological,stratified_chronological",
-    settings: SetOption = None,
-    measures: Annotated[str, typer.Option(metavar="A,B", help="The measures to show.")] = "accuracy,macro_f1",
-    labels: LabelsOption = "",
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the random division.")] = 5,
-    seed: Annotated[int, typer.Option(help="The seed of the random division.")] = 0,
-    cells: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep finished trainings here, and take them up again.")
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Compare models across ways of dividing the data, in the shape of Mu et al.'s Table 4.
-
-    Example: covmis model table posts.csv --models majority,mu --cells cells
-    """
-    chosen = {name: _options(name, settings if name != "majority" else None) for name in listed(models)}
-    _compare(data, chosen, listed(schemes), measures, labels, folds, seed, cells, as_json=as_json)
-
-
-@app.command()
-def ablate(
-    data: DataArgument,
-    model: ModelOption = "bow",
-    schemes: Annotated[
-        str, typer.Option(metavar="A,B", help="Ways of dividing; see `covmis model table`.")
-    ] = "random",
-    settings: SetOption = None,
-    measures: Annotated[str, typer.Option(metavar="A,B", help="The measures to show.")] = "accuracy,macro_f1",
-    labels: LabelsOption = "",
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the random division.")] = 5,
-    seed: Annotated[int, typer.Option(help="The seed of the random division.")] = 0,
-    cells: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep finished trainings here, and take them up again.")
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Change one setting of a linear model at a time, and see what it was worth.
-
-    Example: covmis model ablate posts.csv --model bow --cells cells
-    """
-    from covmis_build.models import ablations
-
-    chosen = ablations(_options(model, settings))
-    _compare(data, chosen, listed(schemes), measures, labels, folds, seed, cells, as_json=as_json)
-
-
-def _compare(
-    data: Path,
-    chosen: dict[str, Linear],
-    schemes: list[str],
-    measures: str,
-    labels: str,
-    folds: int,
-    seed: int,
-    cells: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    from covmis_build import models
-    from covmis_build.evaluation import measures as known
-
-    wanted = listed(measures)
-    for name in wanted:
-        if name not in known or known[name].needs:
-            raise InputError(f"the measure '{name}' cannot be shown here", remedy=nearest(name, known))
-    frame = posts(data, labelled=True)
-    values = listed(labels) or sorted(set(frame["label"]))
-    with progress() as report:
-        found = models.grid(
-            frame, chosen, labels=values, schemes=schemes, wanted=wanted, folds=folds, seed=seed, cells=cells,
-            progress=report,
-        )  # fmt: skip
-    if as_json:
-        return emit_json({"cells": found})
-    grid(found.itertuples(index=False), [name.replace("_", " ") for name in found.columns])
-    return None
-
-
-def _options(name: str, settings: list[str] | None) -> Linear:
-    """A preset with changed settings: numbers, true or false, words; several values with a plus sign."""
-    from covmis_build.models.linear import preset
-
-    changes: dict[str, Any] = {}
-    for one in settings or ():
-        key, separator, value = one.partition("=")
-        if not separator:
-            raise InputError(f"--set {one} is not KEY=VALUE", remedy="For example: --set C=10")
-        changes[key] = _value(key, value)
-    if "vectors" in changes:
-        changes["vectors"] = os.fspath(Path(changes["vectors"]).absolute())
-    return preset(name, **changes)
-
-
-def _value(key: str, text: str) -> Any:
-    kinds = {"min_df": int, "max_features": int, "C": float}
-    try:
-        if key in kinds:
-            return kinds[key](text)
-        if key in {"word_span", "character_span"}:
-            first, last = (int(one) for one in text.split("+"))
-            return (first, last)
-    except ValueError:
-        raise InputError(f"--set {key}={text} is not a number", remedy="Spans are like 1+3") from None
-    if key in {"sublinear", "target", "per_target"}:
-        if text not in {"true", "false"}:
-            raise InputError(f"--set {key}={text}", remedy="It is true or false")
-        return text == "true"
-    return tuple(text.split("+")) if key == "features" else text
 
 
 def _numbers(text: str) -> list[float]:

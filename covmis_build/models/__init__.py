@@ -9,26 +9,33 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from covmis_build.models.ablating import ablations
     from covmis_build.models.alike import bertscore, two_step
-    from covmis_build.models.encoders import Encoder, EncoderModel, load_encoder, save_encoder
+    from covmis_build.models.cells import Setting
+    from covmis_build.models.checkpoints import load_encoder, save_encoder
+    from covmis_build.models.encoders import Encoder, EncoderModel
     from covmis_build.models.linear import PRESETS, Linear, Model, choose, train
     from covmis_build.models.prompt import agreement_with_people, read_answers, requests
+    from covmis_build.models.sequence import Step, train_steps
     from covmis_build.models.storing import load, save
-    from covmis_build.models.table import ablations, grid
+    from covmis_build.models.table import Compared, grid
     from covmis_build.models.training import train_encoder
 
 _HOMES = {
+    "Compared": "table",
     "Encoder": "encoders",
     "EncoderModel": "encoders",
     "bertscore": "alike",
-    "load_encoder": "encoders",
-    "save_encoder": "encoders",
+    "load_encoder": "checkpoints",
+    "save_encoder": "checkpoints",
     "train_encoder": "training",
     "two_step": "alike",
     "PRESETS": "linear",
     "Linear": "linear",
     "Model": "linear",
-    "ablations": "table",
+    "Setting": "cells",
+    "Step": "sequence",
+    "ablations": "ablating",
     "agreement_with_people": "prompt",
     "choose": "linear",
     "grid": "table",
@@ -37,14 +44,18 @@ _HOMES = {
     "requests": "prompt",
     "save": "storing",
     "train": "linear",
+    "train_steps": "sequence",
 }
 
 __all__ = [
     "PRESETS",
+    "Compared",
     "Encoder",
     "EncoderModel",
     "Linear",
     "Model",
+    "Setting",
+    "Step",
     "ablations",
     "agreement_with_people",
     "bertscore",
@@ -58,6 +69,7 @@ __all__ = [
     "save_encoder",
     "train",
     "train_encoder",
+    "train_steps",
     "two_step",
 ]
 

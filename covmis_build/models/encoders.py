@@ -6,14 +6,13 @@ reads both in one sequence and classifies its first token.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from covmis_build import storage
+from covmis_build import keyed
 from covmis_build.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
@@ -113,58 +112,34 @@ def texts_of(frame: pd.DataFrame, options: Encoder) -> list[tuple[str, str]]:
 
 
 def fresh(options: Encoder, labels: Sequence[str]) -> EncoderModel:
-    """A pretrained encoder with a head that knows nothing yet; its first numbers follow from the seed."""
-    torch = _torch()
-    tokenizer, encoder = _pretrained(options.path)
-    torch.manual_seed(options.seed)
+    """A pretrained encoder with a fresh head."""
+    extra().manual_seed(
+        torch_seed(options.seed, "encoder")
+    )  # for parts that the pretrained one lacks, such as a pooler
+    tokenizer, encoder = pretrained(options.path)
+    longest = getattr(encoder.config, "max_position_embeddings", options.tokens)
+    if options.tokens > longest:
+        raise InputError(f"the model reads at most {longest} tokens, not {options.tokens}", file=options.path)
     size = encoder.config.hidden_size * (3 if options.kind == "sentence-bert" else 1)
-    head = torch.nn.Linear(size, len(labels)).to(encoder.device)
+    head = fresh_head(options.seed, size, len(labels)).to(encoder.device)
     return EncoderModel(options, tuple(labels), tokenizer, encoder, head)
 
 
-def save_encoder(model: EncoderModel, folder: Path, card: dict[str, Any] | None = None) -> None:
-    """Write a model: the encoder as transformers does, the head as safetensors, settings last."""
-    from safetensors.torch import save
-
-    model.encoder.save_pretrained(folder / "encoder")
-    model.tokenizer.save_pretrained(folder / "encoder")
-    head = {name: one.contiguous().cpu() for name, one in model.head.state_dict().items()}
-    storage.write_bytes(folder / "head.safetensors", save(head))
-    whole = {
-        "format": 1, "encoder": True, "options": asdict(model.options), "labels": model.labels, "card": card or {},
-    }  # fmt: skip
-    storage.write_text(folder / "model.json", json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
+def fresh_head(seed: int, size: int, labels: int) -> Any:
+    """A head that knows nothing yet; its first numbers follow from the seed, not from what ran before."""
+    torch = extra()
+    torch.manual_seed(torch_seed(seed, "head"))
+    return torch.nn.Linear(size, labels)
 
 
-def load_encoder(folder: Path) -> EncoderModel:
-    """Read a model back; it predicts what it predicted."""
-    torch = _torch()
-    from safetensors.torch import load
-
-    try:
-        whole = json.loads((folder / "model.json").read_text("utf-8"))
-        tensors = load((folder / "head.safetensors").read_bytes())
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"cannot be read as a model: {error}", file=folder, remedy="Train it again"
-        ) from None
-    tokenizer, encoder = _pretrained(str(folder / "encoder"))
-    rows, columns = tensors["weight"].shape
-    head = torch.nn.Linear(columns, rows)
-    head.load_state_dict(tensors)
-    return EncoderModel(
-        Encoder(**whole["options"]), tuple(whole["labels"]), tokenizer, encoder, head.to(encoder.device)
-    )
+def torch_seed(seed: int, *key: str) -> int:
+    """A seed for torch from the only source of chance."""
+    return int(keyed.uniform(seed, *key) * 2**53)
 
 
-def is_encoder(folder: Path) -> bool:
-    """Whether a model's folder holds a transformer model."""
-    return (folder / "head.safetensors").is_file()
-
-
-def _pretrained(path: str) -> tuple[Any, Any]:
+def pretrained(path: str) -> tuple[Any, Any]:
     """Tokenizer and encoder, on the GPU if there is one. No code that comes with a model is run."""
-    torch = _torch()
+    torch = extra()
     from transformers import AutoModel, AutoTokenizer
     from transformers.utils import logging
 
@@ -185,7 +160,8 @@ def _pretrained(path: str) -> tuple[Any, Any]:
     return tokenizer, encoder.to("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _torch() -> Any:
+def extra() -> Any:
+    """Torch, if the extra `models` is installed."""
     try:
         import torch
         import transformers  # noqa: F401 - whether it is there

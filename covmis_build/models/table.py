@@ -1,22 +1,23 @@
-"""Models by ways of dividing the data: which is better, and how much easier chance is than time (Mu et al. 2023).
+"""Models by ways of dividing the data: which is better, and how much easier chance is than time.
 
-A cell is one training and its confusion matrix. Cells are kept under the hash of all that goes into them, so that a
-table that was stopped goes on where it was, and another measure costs no training.
+The shapes are those of COVMis-Stance's tables 9 and 12 (by label), 13 (by kind of query) and 14 (settings), and of
+table 4 of Mu et al. 2023 (divisions, with Welch's t-test between them).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covmis_build import storage
 from covmis_build.engine import silent
-from covmis_build.evaluation import confusions, measures, splits
-from covmis_build.models.linear import Linear, train
+from covmis_build.errors import InputError, nearest
+from covmis_build.evaluation import class_scores, confusions, measures, splits
+from covmis_build.models.cells import Cell, Setting, predictions, seeded
+from covmis_build.models.encoders import Encoder
+from covmis_build.models.linear import Linear
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,82 +27,173 @@ if TYPE_CHECKING:
 
     from covmis_build.engine import Progress
 
-VERSION = 1
 SCHEMES = ("random", "chronological", "stratified_chronological")
+OWN = {
+    "given": "the column split of the data says train, dev or test",
+    "zero_shot": "all rows are judged; models learn from the datasets before alone",
+}
+"""Ways of dividing that need no rule."""
+PARTS = {"train": "train", "dev": "dev", "val": "dev", "test": "test"}
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """One training: rows to learn from and rows to judge by."""
+class Run:
+    """What one run said of the rows that it judged: one cell, or all claims of leave_one_out."""
 
-    model: str
-    scheme: str
-    run: str
-    learn: pd.DataFrame
-    judge: pd.DataFrame
+    gold: list[str]
+    said: list[str]
+    groups: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """cells: a row for each model and scheme; labels: and label; groups: and group; tests: differences, with p."""
+
+    cells: pd.DataFrame
+    labels: pd.DataFrame
+    groups: pd.DataFrame
+    tests: pd.DataFrame
 
 
 def grid(  # noqa: PLR0913 - every option is named
     frame: pd.DataFrame,
-    models: Mapping[str, Linear],
+    models: Mapping[str, Linear | Encoder | Setting],
     *,
     labels: Sequence[str],
     schemes: Sequence[str] = SCHEMES,
     wanted: Sequence[str] = ("accuracy", "macro_f1"),
+    by: str = "",
+    against: str = "",
     folds: int = 5,
+    seeds: int = 5,
     seed: int = 0,
     cells: Path | None = None,
     progress: Progress = silent,
-) -> pd.DataFrame:
-    """Train every model on every division: model, scheme, runs, items, and each measure's mean and sd over runs.
+) -> Compared:
+    """Train every model on every division; each measure's mean and standard deviation over runs.
 
-    `random` has a run a fold, in which every item is judged once; `leave_one_out` one for each claim or event, and
-    its matrices are added up to one; the chronological schemes have one run, so no sd. `cells` is a folder that
-    keeps the trainings.
+    `random` has a run a fold, in which every item is judged once; the others have a run a seed for transformers, and
+    one for linear models, which are the same every time. `leave_one_out` trains without each claim or event in turn
+    and judges all together. `by` is a column whose groups are judged apart. Tests compare the schemes of a model, or,
+    with `against` the name of a model, the models with that one. `cells` is a folder that keeps the trainings.
     """
+    frame = frame.assign(label=frame["label"].astype(str)).reset_index(drop=True)
+    if by and by not in frame.columns:
+        raise InputError(f"the table has no column {by}", remedy=nearest(by, map(str, frame.columns)))
+    chosen = {name: one if isinstance(one, Setting) else Setting(one) for name, one in models.items()}
+    planned = list(_cells(frame, chosen, schemes, folds, seeds, seed))
+    _check(planned, labels)
+    runs: dict[tuple[str, str], dict[str, Run]] = {}
+    for done, (cell, name) in enumerate(planned):
+        progress("training", done, len(planned))
+        said = predictions(cell, labels, cells, progress)
+        run = runs.setdefault((cell.model, cell.scheme), {}).setdefault(name, Run([], [], []))
+        run.gold.extend(cell.judge["label"])
+        run.said.extend(said)
+        run.groups.extend(cell.judge[by].astype(str) if by else [""] * len(said))
+    found = {place: list(one.values()) for place, one in runs.items()}
+    return _compared(found, labels, wanted, by, against)
+
+
+def _cells(
+    frame: pd.DataFrame,
+    models: Mapping[str, Setting],
+    schemes: Sequence[str],
+    folds: int,
+    seeds: int,
+    seed: int,
+) -> Iterator[tuple[Cell, str]]:
+    """Every training, and the run that it belongs to."""
+    for scheme in schemes:
+        for number, (name, part) in enumerate(_divisions(frame, scheme, folds, seed)):
+            learn, dev, judge = (frame[np.asarray(part == one)] for one in ("train", "dev", "test"))
+            for model, setting in models.items():
+                if scheme == "random":
+                    yield Cell(model, scheme, name, seeded(setting, number), learn, dev, judge), name
+                    continue
+                for at in range(1 if isinstance(setting.options, Linear) else seeds):
+                    run = f"seed {at + 1}"
+                    one = seeded(setting, at)
+                    yield Cell(model, scheme, f"{name} {run}".strip(), one, learn, dev, judge), run
+
+
+def _divisions(frame: pd.DataFrame, scheme: str, folds: int, seed: int) -> list[tuple[str, Any]]:
+    """The parts of the rows: once, or for each fold or claim."""
     import pandas as pd
 
-    frame = frame.assign(label=frame["label"].astype(str)).reset_index(drop=True)
-    tasks = list(_tasks(frame, models, schemes, folds, seed))
-    found: dict[tuple[str, str], list[np.ndarray]] = {}
-    for done, task in enumerate(tasks):
-        progress("training", done, len(tasks))
-        matrix = _cell(task, models[task.model], labels, cells)
-        found.setdefault((task.model, task.scheme), []).append(matrix)
-    rows = []
-    for (model, scheme), matrices in found.items():
-        runs = [np.sum(matrices, axis=0)] if scheme == "leave_one_out" else matrices
-        row = {"model": model, "scheme": scheme, "runs": len(runs), "items": int(np.sum(runs))}
-        for name in wanted:
-            values = [float(measures[name](one)) for one in runs]
-            row |= {name: float(np.mean(values)), f"{name}_sd": _deviation(values)}
-        rows.append(row)
-    return pd.DataFrame(rows)
+    if scheme == "zero_shot":
+        return [("", np.full(len(frame), "test"))]
+    if scheme == "given":
+        if "split" not in frame.columns:
+            raise InputError("the table has no column split", remedy="It says train, dev or test")
+        for row, one in enumerate(frame["split"], 1):
+            if str(one) not in PARTS:
+                raise InputError(f"the split '{one}'", row=row, remedy=nearest(str(one), PARTS))
+        return [("", np.array([PARTS[str(one)] for one in frame["split"]]))]
+    try:
+        parts = splits(frame, scheme=scheme, folds=folds, seed=seed)  # type: ignore[arg-type] # checked there
+    except InputError as error:
+        if not str(error).startswith("unknown scheme"):
+            raise
+        known = (*SCHEMES, "leave_one_out", *OWN)
+        raise InputError(f"unknown scheme '{scheme}'", remedy=nearest(scheme, known)) from None
+    return [("", parts)] if isinstance(parts, pd.Series) else [(str(one), parts[one]) for one in parts]
 
 
-def ablations(options: Linear) -> dict[str, Linear]:
-    """These settings, and each with one thing taken away or changed; what changes nothing is left out.
+def _check(planned: Sequence[tuple[Cell, str]], labels: Sequence[str]) -> None:
+    """What would fail after hours fails now."""
+    for cell, _ in planned:
+        options = cell.setting.options
+        for part in (cell.learn, cell.dev, cell.judge):
+            for label in sorted(set(part["label"]) - set(labels)):
+                raise InputError(
+                    f"the label '{label}' is not in the label set", remedy=nearest(label, labels)
+                )
+        if not len(cell.judge):
+            raise InputError(f"{cell.scheme} leaves nothing to judge by")
+        if not len(cell.learn) and not cell.setting.before:
+            raise InputError(
+                f"{cell.scheme} leaves nothing to learn from", remedy="Name other data with --before"
+            )
+        if isinstance(options, Encoder) and options.patience and len(cell.learn) and not len(cell.dev):
+            raise InputError(f"{cell.scheme} has no dev part to stop early by", remedy="Set patience to 0")
 
-    >>> list(ablations(Linear()))
-    ['as it is', 'single words', 'words in two texts', 'without the target', 'with class weights', 'n-grams in characters']
-    """
-    changes = {
-        "single words": replace(options, word_span=(1, 1)),
-        "words in two texts": replace(options, min_df=2),
-        "without the target": replace(options, target=False),
-        "with class weights": replace(options, class_weights="largest"),
-        "without class weights": replace(options, class_weights="none"),
-        "without characters": replace(
-            options, features=tuple(one for one in options.features if "characters" not in one)
-        ),
-        "n-grams in characters": replace(options, features=("characters in words",)),
-        "one model for all targets": replace(options, per_target=False),
-        "without the limit on n-grams": replace(options, max_features=0),
-    }
-    made = {"as it is": options}
-    for name, changed in changes.items():
-        if changed not in made.values() and changed.features:
-            made[name] = changed
+
+def _compared(
+    found: Mapping[tuple[str, str], Sequence[Run]],
+    labels: Sequence[str],
+    wanted: Sequence[str],
+    by: str,
+    against: str,
+) -> Compared:
+    import pandas as pd
+
+    cells, by_label, by_group = [], [], []
+    values: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for (model, scheme), runs in found.items():
+        place = {"model": model, "scheme": scheme, "runs": len(runs)}
+        items = sum(len(run.gold) for run in runs) if scheme == "random" else len(runs[0].gold)
+        values[model, scheme] = _values(runs, labels, wanted)
+        cells.append({**place, "items": items, **_summary(values[model, scheme])})
+        by_label += [{**place, **row} for row in _by_label(runs, labels)]
+        for group in sorted({one for run in runs for one in run.groups}) if by else []:
+            there = [part for run in runs if (part := _part(run, group)).gold]
+            count = sum(len(run.gold) for run in there) if scheme == "random" else len(there[0].gold)
+            summary = _summary(_values(there, labels, wanted))
+            by_group.append({**place, "runs": len(there), "group": group, "items": count, **summary})
+    tests = _tests(values, against)
+    return Compared(*(pd.DataFrame(rows) for rows in (cells, by_label, by_group, tests)))
+
+
+def _values(runs: Sequence[Run], labels: Sequence[str], wanted: Sequence[str]) -> dict[str, list[float]]:
+    matrices = [confusions(run.gold, {"": run.said}, labels=labels)[""] for run in runs]
+    return {name: [float(measures[name](one)) for one in matrices] for name in wanted}
+
+
+def _summary(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    made: dict[str, float] = {}
+    for name, one in values.items():
+        made |= {name: float(np.mean(one)), f"{name}_sd": _deviation(one)}
     return made
 
 
@@ -109,39 +201,36 @@ def _deviation(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
 
 
-def _tasks(
-    frame: pd.DataFrame, models: Mapping[str, Linear], schemes: Sequence[str], folds: int, seed: int
-) -> Iterator[Task]:
-    import pandas as pd
-
-    for scheme in schemes:
-        parts = splits(frame, scheme=scheme, folds=folds, seed=seed)  # type: ignore[arg-type] # checked there
-        runs = {"whole": parts} if isinstance(parts, pd.Series) else {str(run): parts[run] for run in parts}
-        for run, part in runs.items():
-            learn, judge = (frame[np.asarray(part == name)] for name in ("train", "test"))
-            for model in models:
-                yield Task(model, scheme, run, learn, judge)
+def _by_label(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Precision, recall and F1 of every label."""
+    told = [class_scores(run.gold, {"": run.said}, labels=labels) for run in runs]
+    for at, label in enumerate(labels):
+        values = {
+            name: [float(np.nan_to_num(one[name].iloc[at])) for one in told]  # 0/0 counts as 0, as in the measures
+            for name in ("precision", "recall", "f1")
+        }
+        yield {"label": label, **_summary(values)}
 
 
-def _cell(task: Task, options: Linear, labels: Sequence[str], cells: Path | None) -> np.ndarray:
-    """The confusion matrix of one training, remembered if there is a folder to remember it in."""
-    path = cells / f"{_key(task, options, labels)}.json" if cells else None
-    if path is not None and path.is_file():
-        return np.array(json.loads(path.read_text("utf-8"))["confusion"], dtype=float)
-    predicted = train(task.learn, options, labels=labels).predict(task.judge)
-    matrix = confusions(task.judge["label"].tolist(), {"": predicted}, labels=labels)[""]
-    if path is not None:
-        note = {"model": task.model, "scheme": task.scheme, "run": task.run, "labels": list(labels)}
-        storage.write_text(path, json.dumps({**note, "confusion": matrix.tolist()}) + "\n")
-    return matrix
+def _part(run: Run, group: str) -> Run:
+    rows = [at for at, one in enumerate(run.groups) if one == group]
+    return Run([run.gold[at] for at in rows], [run.said[at] for at in rows], [group] * len(rows))
 
 
-def _key(task: Task, options: Linear, labels: Sequence[str]) -> str:
-    """A hash of everything that the matrix depends on."""
-    summed = hashlib.sha256(json.dumps([VERSION, asdict(options), list(labels)]).encode())
-    for part in (task.learn, task.judge):
-        columns = [name for name in ("text", "target", "label") if name in part.columns]
-        for row in part[columns].fillna("").astype(str).itertuples(index=False, name=None):
-            summed.update(json.dumps(row).encode())
-        summed.update(b"|")
-    return summed.hexdigest()[:32]
+def _tests(
+    values: Mapping[tuple[str, str], Mapping[str, Sequence[float]]], against: str
+) -> Iterator[dict[str, Any]]:
+    """Welch's t between the schemes of each model, or between each model and one; no t where one side has one run."""
+    from covmis_build.evaluation.significance import welch
+
+    for one, other in combinations(values, 2):
+        if (one[0] != other[0]) if not against else (one[1] != other[1] or one[0] != against):
+            continue
+        place = {"model": "" if against else one[0], "scheme": one[1] if against else ""}
+        for name in values[one]:
+            first, second = (np.array(values[side][name]) for side in (one, other))
+            enough = min(len(first), len(second)) > 1
+            t, p = welch(first, second) if enough else (float("nan"), float("nan"))
+            sides = {"first": one[0 if against else 1], "second": other[0 if against else 1]}
+            difference = float(first.mean() - second.mean())
+            yield {**place, "measure": name, **sides, "difference": difference, "t": t, "p": p}

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import math
+import pickle
 from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import keyed, storage
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, nearest
-from covmis_build.models.encoders import Encoder, EncoderModel, fresh, load_encoder, texts_of
+from covmis_build.models.checkpoints import described, digest, fingerprint, load_encoder
+from covmis_build.models.encoders import Encoder, EncoderModel, fresh, fresh_head, texts_of, torch_seed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
 
 STATE = "training.pt"
+VERSION = 1
+"""Of what training does; raised when the same inputs give another model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +49,31 @@ def train_encoder(
     *,
     labels: Sequence[str],
     dev: pd.DataFrame | None = None,
-    start: Path | None = None,
+    start: Path | EncoderModel | None = None,
     state: Path | None = None,
     progress: Progress = silent,
 ) -> Trained:
     """Train on a table with `text`, `target` and `label`.
 
-    `start` is the folder of a model trained before on other data, whose encoder goes on (and whose head, if the labels
-    are the same). `state` is a folder for the state after each epoch, from which a stopped run goes on.
+    `start` is a model trained before on other data, or its folder: its encoder goes on, and its head if the labels
+    are the same (a model in memory is changed by this). `state` is a folder for the state after each epoch, from which a stopped run goes on.
     """
     import torch
 
-    _checked(frame, labels)
+    for part in (frame, dev):
+        if part is not None:
+            _checked(part, labels)
+            texts_of(part, options)
     if options.patience and dev is None:
         raise InputError("early stopping needs a dev part", remedy="Name one, or set patience to 0")
+    key = training_key(frame, dev, options, labels, start)
     model = _begin(options, labels, start)
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=options.learning_rate, weight_decay=options.weight_decay
+        model.parameters(), lr=options.learning_rate, weight_decay=options.weight_decay, fused=True
     )
     steps = options.epochs * math.ceil(len(frame) / options.batch)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate(step, steps, options.warm_up))
     weights = _weights(frame, options, labels, model.encoder.device)
-    key = _key(frame, dev, options, labels, start)
     course = _resume(state, key, model, optimizer, schedule)
     for epoch in range(len(course["losses"]), options.epochs):
         if _patience_is_over(course["dev"], options.patience):
@@ -101,21 +108,18 @@ def weighted_loss(scores: Any, gold: Any, weights: Any) -> Any:
     return torch.nn.functional.cross_entropy(scores, gold, weight=weights)
 
 
-def _begin(options: Encoder, labels: Sequence[str], start: Path | None) -> EncoderModel:
+def _begin(options: Encoder, labels: Sequence[str], start: Path | EncoderModel | None) -> EncoderModel:
     """A new model, or one that goes on from another's encoder."""
-    model = fresh(options, labels) if start is None else None
-    if model is not None:
-        return model
-    assert start is not None
-    before = load_encoder(start)
+    if start is None:
+        return fresh(options, labels)
+    before = start if isinstance(start, EncoderModel) else load_encoder(start)
     if before.options.kind != options.kind:
-        raise InputError(f"is a {before.options.kind}, not a {options.kind}", file=start)
+        raise InputError(
+            f"is a {before.options.kind}, not a {options.kind}", file="" if before is start else str(start)
+        )
     if before.labels == tuple(labels):
         return EncoderModel(options, tuple(labels), before.tokenizer, before.encoder, before.head)
-    import torch
-
-    torch.manual_seed(options.seed)
-    head = torch.nn.Linear(before.head.in_features, len(labels)).to(before.encoder.device)
+    head = fresh_head(options.seed, before.head.in_features, len(labels)).to(before.encoder.device)
     return EncoderModel(options, tuple(labels), before.tokenizer, before.encoder, head)
 
 
@@ -126,7 +130,7 @@ def _epoch(
     import torch
 
     seed, size = model.options.seed, model.options.batch
-    torch.manual_seed(int(keyed.uniform(seed, "dropout", str(epoch)) * 2**53))
+    torch.manual_seed(torch_seed(seed, "dropout", str(epoch)))
     rows = [int(one) for one in keyed.order(seed, f"epoch {epoch}", (str(at) for at in range(len(frame))))]
     pairs = texts_of(frame, model.options)
     gold = [model.labels.index(label) for label in frame["label"].astype(str)]
@@ -171,15 +175,26 @@ def _weights(frame: pd.DataFrame, options: Encoder, labels: Sequence[str], devic
 def _checked(frame: pd.DataFrame, labels: Sequence[str]) -> None:
     if "label" not in frame.columns or frame.empty:
         raise InputError("the table has no labelled rows to train on")
+    if not labels:
+        raise InputError("the label set is empty")
     for label in sorted(set(frame["label"].astype(str)) - set(labels)):
         raise InputError(f"the label '{label}' is not in the label set", remedy=nearest(label, labels))
 
 
-def _key(
-    frame: pd.DataFrame, dev: pd.DataFrame | None, options: Encoder, labels: Sequence[str], start: Path | None
+def training_key(
+    frame: pd.DataFrame,
+    dev: pd.DataFrame | None,
+    options: Encoder,
+    labels: Sequence[str],
+    start: Path | EncoderModel | None = None,
 ) -> str:
-    """A hash of what a state belongs to."""
-    summed = hashlib.sha256(json.dumps([asdict(options), list(labels), str(start)]).encode())
+    """A hash of all that a trained model follows from: rows, settings, and the model it begins with."""
+    if isinstance(start, EncoderModel):
+        origin = digest(start)
+    else:
+        origin = fingerprint(options.path) if start is None else str(described(start)["weights"])
+    settings = {name: value for name, value in asdict(options).items() if name != "path"}
+    summed = hashlib.sha256(json.dumps([VERSION, settings, list(labels), origin]).encode())
     for part in (frame, dev):
         if part is not None:
             columns = part[["text", "target", "label"]].fillna("").astype(str)
@@ -224,8 +239,14 @@ def _resume(
     course: dict[str, Any] = {"losses": [], "dev": [], "best": None}
     if state is None or not (state / STATE).is_file():
         return course
-    whole = torch.load(state / STATE, map_location=model.encoder.device, weights_only=True)
-    if whole["key"] != key:
+    try:
+        whole = torch.load(state / STATE, map_location=model.encoder.device, weights_only=True)
+        same = whole["key"] == key
+    except (OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, pickle.UnpicklingError):
+        raise InputError(
+            "cannot be read as the state of a training", file=state / STATE, remedy="Remove it"
+        ) from None
+    if not same:
         raise InputError(
             "belongs to a training with other data or settings",
             file=state / STATE,

@@ -53,7 +53,7 @@ def test_training_chooses_on_the_dev_part(posts, tmp_path):
     made = json.loads(run(*words))
     assert made["chosen"]["measure"] == "macro_f1"
     assert [one["c"] for one in made["chosen"]["values"]] == [0.001, 10]
-    assert made["options"]["C"] in {0.001, 10}
+    assert made["options"]["c"] in {0.001, 10}
     card = json.loads((tmp_path / "m" / "model.json").read_text())["card"]
     assert card["rows"] == 60
     assert card["data"] == "posts.csv"

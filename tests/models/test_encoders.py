@@ -10,20 +10,6 @@ from covmis_build.errors import InputError
 
 pytestmark = pytest.mark.needs("models")
 
-WORDS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "indeed",
-    "nonsense",
-    "perhaps",
-    "masks",
-    "are",
-    "bad",
-    "so",
-]
 LABELS = ["favor", "against", "neither"]
 TOYS = pd.DataFrame(
     [
@@ -33,35 +19,6 @@ TOYS = pd.DataFrame(
     ]
 )
 KINDS = ["sentence-bert", "cross-encoder"]
-
-
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory):
-    """A BERT of two layers with random weights, and a vocabulary of a dozen words."""
-    import torch
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-
-    folder = tmp_path_factory.mktemp("tiny")
-    (folder / "vocab.txt").write_text("\n".join(WORDS))
-    tokenizer = BertTokenizerFast(vocab=str(folder / "vocab.txt"))
-    torch.manual_seed(3)
-    config = BertConfig(
-        vocab_size=len(WORDS), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-        max_position_embeddings=64,
-    )  # fmt: skip
-    BertModel(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return str(folder)
-
-
-@pytest.fixture
-def one_thread():
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def options(tiny, **changes):
@@ -87,7 +44,7 @@ def test_a_learnable_set_is_learned(tiny, one_thread, kind, claim_first):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_saved_models_predict_the_same(tiny, one_thread, kind, tmp_path):
-    from covmis_build.models.encoders import load_encoder, save_encoder
+    from covmis_build.models.checkpoints import load_encoder, save_encoder
 
     model = fit(tiny, kind=kind, epochs=2).model
     save_encoder(model, tmp_path / "m", {"rows": len(TOYS)})
@@ -132,6 +89,10 @@ def test_a_stopped_training_ends_like_one_that_was_not(tiny, one_thread, tmp_pat
     assert np.array_equal(after.model.probabilities(TOYS), whole.model.probabilities(TOYS))
     with pytest.raises(InputError, match="other data or settings"):
         fit(tiny, epochs=5, state=tmp_path)
+    for damage in (b"", b"PK", (tmp_path / "training.pt").read_bytes()[:5000]):
+        (tmp_path / "training.pt").write_bytes(damage)
+        with pytest.raises(InputError, match="cannot be read as the state of a training"):
+            fit(tiny, epochs=4, state=tmp_path)
 
 
 def test_one_step_is_what_the_equations_say(tiny, one_thread):
@@ -181,18 +142,18 @@ def test_early_stopping_keeps_the_best(tiny, one_thread):
     turned = TOYS.assign(
         label=TOYS["label"].map({"favor": "against", "against": "neither", "neither": "favor"})
     )
-    found = fit(tiny, dev=turned, patience=2, epochs=8)
+    found = fit(tiny, dev=turned, patience=2, epochs=16)
     best = int(np.argmin(found.dev_losses))
-    assert len(found.losses) == best + 3 < 8
-    again = fit(tiny, dev=turned, epochs=8)
+    assert len(found.losses) == best + 3 < 16
+    again = fit(tiny, dev=turned, epochs=16)
     assert again.dev_losses[: len(found.dev_losses)] == found.dev_losses
-    assert len(again.losses) == 8
+    assert len(again.losses) == 16
     with pytest.raises(InputError, match="needs a dev part"):
         fit(tiny, patience=2)
 
 
 def test_training_goes_on_over_other_data(tiny, one_thread, tmp_path):
-    from covmis_build.models.encoders import save_encoder
+    from covmis_build.models.checkpoints import save_encoder
 
     first = fit(tiny, epochs=40).model
     save_encoder(first, tmp_path / "first")
@@ -247,11 +208,12 @@ def test_bertscore_is_the_slow_one(tiny):
 
 
 def test_what_is_no_model_is_named(tmp_path):
-    from covmis_build.models.encoders import Encoder, fresh, load_encoder
+    from covmis_build.models.checkpoints import load_encoder
+    from covmis_build.models.encoders import Encoder, fresh
 
     with pytest.raises(InputError, match="transformer model cannot be read"):
         fresh(Encoder(path=str(tmp_path)), LABELS)
-    with pytest.raises(InputError, match="cannot be read as a model"):
+    with pytest.raises(InputError, match="is no transformer model"):
         load_encoder(tmp_path)
     with pytest.raises(InputError, match="is not in the label set"):
         fit(str(tmp_path), labels=["favor"])

@@ -5,9 +5,10 @@ import json
 import pandas as pd
 import pytest
 
+from covmis_build.errors import InputError
 from covmis_build.evaluation import score, splits
-from covmis_build.models import PRESETS, Linear, ablations, grid, train
-from covmis_build.models import table as module
+from covmis_build.models import PRESETS, Encoder, Linear, Setting, Step, ablations, grid, train
+from covmis_build.models import cells as module
 
 POSTS = pd.DataFrame(
     [
@@ -24,7 +25,7 @@ LABELS = ["favor", "against"]
 
 
 def test_a_cell_is_training_and_judging():
-    found = grid(POSTS, MODELS, labels=LABELS, schemes=["chronological"]).set_index("model")
+    found = grid(POSTS, MODELS, labels=LABELS, schemes=["chronological"]).cells.set_index("model")
     part = splits(POSTS, scheme="chronological")
     learn, judge = POSTS[part == "train"], POSTS[part == "test"]
     predicted = train(learn, "bow", labels=LABELS).predict(judge)
@@ -37,7 +38,7 @@ def test_a_cell_is_training_and_judging():
 
 def test_random_folds_and_whole_claims():
     found = grid(POSTS, MODELS, labels=LABELS, schemes=["random", "leave_one_out"], folds=4)
-    rows = found.set_index(["model", "scheme"])
+    rows = found.cells.set_index(["model", "scheme"])
     assert rows.loc[("bow", "random"), "runs"] == 4
     assert rows.loc[("bow", "random"), "items"] == len(POSTS)
     assert rows.loc[("bow", "leave_one_out"), ["runs", "items"]].tolist() == [1, len(POSTS)]
@@ -53,10 +54,10 @@ def test_finished_cells_are_not_trained_again(tmp_path, monkeypatch):
     real = module.train
     monkeypatch.setattr(module, "train", lambda *words, **named: calls.append(1) or real(*words, **named))
     again = grid(POSTS, MODELS, labels=LABELS, cells=tmp_path, wanted=["accuracy", "macro_f1"])
-    pd.testing.assert_frame_equal(first, again)
+    pd.testing.assert_frame_equal(first.cells, again.cells)
     assert not calls
     kept[3].unlink()
-    pd.testing.assert_frame_equal(first, grid(POSTS, MODELS, labels=LABELS, cells=tmp_path))
+    pd.testing.assert_frame_equal(first.cells, grid(POSTS, MODELS, labels=LABELS, cells=tmp_path).cells)
     assert len(calls) == 1
     changed = POSTS.assign(text=POSTS["text"] + "!")
     grid(changed, {"bow": PRESETS["bow"]}, labels=LABELS, schemes=["chronological"], cells=tmp_path)
@@ -72,9 +73,134 @@ def test_progress_is_told():
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_ablations_change_one_thing_each(name):
-    found = ablations(PRESETS[name])
+    found = {setting: one.options for setting, one in ablations(PRESETS[name]).items()}
     assert found["as it is"] == PRESETS[name]
     assert len(set(found.values())) == len(found)
     for changed in found.values():
         fields = [one for one in Linear.__slots__ if getattr(changed, one) != getattr(PRESETS[name], one)]
         assert len(fields) <= 1
+
+
+def test_ablations_of_a_transformer_change_one_thing_each():
+    whole = Encoder(path="x", claim_first=True)
+    found = ablations(whole)
+    assert list(found) == [
+        "as it is",
+        "post first",
+        "without class weights",
+        "without warm-up",
+        "sentence-bert",
+    ]
+    for one in list(found.values())[1:]:
+        changed = [name for name in Encoder.__slots__ if getattr(one.options, name) != getattr(whole, name)]
+        assert len(changed) == 1
+
+
+def test_each_dataset_before_is_left_out_in_turn():
+    """Table 14: all, without COVIDLies, without RumourEval, MNLI alone."""
+    nli = Step("nli", POSTS)
+    mixture = Step("mixture", POSTS.assign(part=["rumours", "lies"] * 20))
+    found = ablations(Setting(Encoder(path="x"), (nli, mixture)))
+    before = {name: [(step.name, len(step.frame)) for step in one.before] for name, one in found.items()}
+    assert before["as it is"] == [("nli", 40), ("mixture", 40)]
+    assert before["without nli"] == [("mixture", 40)]
+    assert before["without lies"] == before["without rumours"] == [("nli", 40), ("mixture", 20)]
+    assert set(found["without lies"].before[1].frame["part"]) == {"rumours"}
+    assert before["without mixture"] == [("nli", 40)]
+    assert before["without all before"] == []
+    assert before["claim first"] == before["as it is"]
+
+
+def test_tests_between_divisions_are_welchs():
+    """Folds that are hard at random against claims that are easy: the numbers are scipy's."""
+    from scipy.stats import ttest_ind
+
+    noisy = POSTS.assign(text=[text if at % 3 else "nothing" for at, text in enumerate(POSTS["text"])])
+    noisy["split"] = ["train"] * 30 + ["test"] * 10
+    found = grid(noisy, MODELS, labels=LABELS, schemes=["random", "given"], folds=4)
+    assert found.tests["t"].isna().all()  # a linear model has one run on a fixed division
+    runs = {
+        ("bow", "random"): {"accuracy": [0.5, 0.6, 0.7]},
+        ("bow", "given"): {"accuracy": [0.9, 0.8]},
+        ("other", "given"): {"accuracy": [0.1, 0.2]},
+    }
+    from covmis_build.models.table import _tests
+
+    (row,) = _tests(runs, "")
+    expected = ttest_ind([0.5, 0.6, 0.7], [0.9, 0.8], equal_var=False)
+    assert (row["t"], row["p"]) == pytest.approx((expected.statistic, expected.pvalue))
+    assert (row["model"], row["first"], row["second"]) == ("bow", "random", "given")
+    assert row["difference"] == pytest.approx(-0.25)
+    (row,) = _tests(runs, "bow")
+    assert (row["first"], row["second"], row["scheme"]) == ("bow", "other", "given")
+
+
+def test_by_label_and_by_group():
+    """Tables 9 and 12, and 13: the same predictions, looked at apart."""
+    frame = POSTS.assign(kind=["title", "keywords"] * 20, split=["train"] * 30 + ["test"] * 10)
+    found = grid(frame, MODELS, labels=LABELS, schemes=["given"], by="kind")
+    labels = found.labels.set_index(["model", "label"])
+    assert labels.loc[("majority", "favor"), ["precision", "recall"]].tolist() == [0.5, 1]
+    assert labels.loc[("majority", "against"), ["precision", "f1"]].tolist() == [0, 0]
+    groups = found.groups.set_index(["model", "group"])
+    assert groups.loc[("majority", "title"), "accuracy"] == 1  # all favor
+    assert groups.loc[("majority", "keywords"), ["accuracy", "items"]].tolist() == [0, 5]
+    assert found.cells["items"].tolist() == [10, 10]
+
+
+def test_a_linear_model_that_saw_nothing_of_the_target():
+    other = POSTS.assign(text=POSTS["text"].str.replace("here", "there"))
+    found = grid(
+        POSTS, {"bow": Setting(PRESETS["bow"], (Step("other", other),))}, labels=LABELS, schemes=["zero_shot"]
+    )
+    assert found.cells["accuracy"].tolist() == [1]
+    assert found.cells["items"].tolist() == [40]
+
+
+@pytest.mark.parametrize(
+    ("changes", "models", "named", "message"),
+    [
+        (
+            {},
+            MODELS,
+            {"schemes": ["zero_shot"]},
+            "leaves nothing to learn from. Name other data with --before",
+        ),
+        ({}, MODELS, {"schemes": ["given"]}, "has no column split"),
+        (
+            {"split": "training"},
+            MODELS,
+            {"schemes": ["given"]},
+            "row 1: the split 'training'. Did you mean 'train'",
+        ),
+        ({"split": "train"}, MODELS, {"schemes": ["given"]}, "leaves nothing to judge by"),
+        ({}, MODELS, {"schemes": ["zeroshot"]}, "Did you mean 'zero_shot'"),
+        ({}, MODELS, {"by": "kinds", "schemes": ["random"]}, "has no column kinds"),
+        ({"label": "pro"}, MODELS, {}, "'pro' is not in the label set"),
+        ({}, {"x": Encoder(path="x", patience=1)}, {"schemes": ["leave_one_out"]}, "has no dev part"),
+        (
+            {},
+            {"x": Setting(Linear(), (Step("nli", POSTS.assign(label="yes")),))},
+            {},
+            "nli has none of the labels",
+        ),
+        (
+            {},
+            {"x": Setting(Linear(), (Step("o", POSTS.replace("favor", "pro")),))},
+            {},
+            "o has the label 'pro' beside",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_named_before_anything_is_trained(changes, models, named, message):
+    with pytest.raises(InputError, match=message):
+        grid(POSTS.assign(**changes), models, labels=LABELS, **named)
+
+
+def test_a_damaged_cell_is_named(tmp_path):
+    grid(POSTS, MODELS, labels=LABELS, schemes=["chronological"], cells=tmp_path)
+    one = next(tmp_path.glob("*.json"))
+    for damage in ("", "[]", '{"predictions": ["favor"]}', '{"predictions": 7}'):
+        one.write_text(damage)
+        with pytest.raises(InputError, match="is damaged"):
+            grid(POSTS, MODELS, labels=LABELS, schemes=["chronological"], cells=tmp_path)

@@ -1,0 +1,248 @@
+"""`covmis model table` and `covmis model ablate`: grids of trainings that go on where they were stopped."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from covmis_build.cli.asking import LabelsOption, listed, posts
+from covmis_build.cli.console import JsonOption, emit_json, grid, progress, say
+from covmis_build.cli.encoding import KINDS, encoder_options
+from covmis_build.cli.settings import (
+    BeforeOption,
+    DataArgument,
+    MapOption,
+    SetOption,
+    linear_options,
+    steps_before,
+)
+from covmis_build.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from covmis_build.models import Encoder, Linear, Setting
+
+SchemesOption = Annotated[
+    str,
+    typer.Option(
+        metavar="A,B",
+        help="random, chronological, stratified_chronological, leave_one_out, given, zero_shot.",
+    ),
+]
+MeasuresOption = Annotated[str, typer.Option(metavar="A,B", help="The measures to show.")]
+ByLabelOption = Annotated[
+    bool, typer.Option("--by-label", help="Also precision, recall and F1 of each label.")
+]
+ByOption = Annotated[str, typer.Option(metavar="COLUMN", help="Also apart for each value, such as of kind.")]
+FoldsOption = Annotated[int, typer.Option(min=2, help="Folds of the random division.")]
+SeedsOption = Annotated[int, typer.Option(min=1, help="Runs of each transformer, with a seed each.")]
+SeedOption = Annotated[int, typer.Option(help="The seed of the random division.")]
+CellsOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Keep finished trainings here, and take them up again.")
+]
+
+
+def table(
+    data: DataArgument,
+    models: Annotated[
+        str, typer.Option(metavar="NAME,NAME", help="The models to compare, as in `covmis model train`.")
+    ] = "majority,bow",
+    schemes: SchemesOption = "random,chronological,stratified_chronological",
+    settings: SetOption = None,
+    before: BeforeOption = None,
+    maps: MapOption = None,
+    measures: MeasuresOption = "accuracy,macro_f1",
+    labels: LabelsOption = "",
+    by_label: ByLabelOption = False,
+    by: ByOption = "",
+    folds: FoldsOption = 5,
+    seeds: SeedsOption = 5,
+    seed: SeedOption = 0,
+    cells: CellsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare models across ways of dividing the data, in the shape of Mu et al.'s Table 4, with Welch's t-tests.
+
+    `given` follows the column split; with `zero_shot` every row is judged, and models learn from --before alone.
+    --by-label has the shape of COVMis-Stance's Tables 9 and 12, --by kind that of Table 13. A table that was stopped
+    goes on where it was, if it has --cells.
+
+    Example: covmis model table posts.csv --models majority,mu --cells cells
+    """
+    names = listed(models)
+    chosen = _chosen(names, settings)
+    setup = _setup(data, labels, measures, before, maps)
+    _compare(
+        *setup, chosen, listed(schemes), by_label=by_label, by=by, against="", folds=folds, seeds=seeds, seed=seed,
+        cells=cells, as_json=as_json,
+    )  # fmt: skip
+
+
+def ablate(
+    data: DataArgument,
+    model: Annotated[
+        str, typer.Option("--model", metavar="NAME", help="As in `covmis model train`.")
+    ] = "bow",
+    schemes: SchemesOption = "random",
+    settings: SetOption = None,
+    before: BeforeOption = None,
+    maps: MapOption = None,
+    measures: MeasuresOption = "accuracy,macro_f1",
+    labels: LabelsOption = "",
+    by_label: ByLabelOption = False,
+    by: ByOption = "",
+    folds: FoldsOption = 5,
+    seeds: SeedsOption = 5,
+    seed: SeedOption = 0,
+    cells: CellsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change one thing about a model at a time, and see what it was worth: COVMis-Stance's Table 14.
+
+    Each dataset of --before is left out in turn (of a mixture with a column part, each part too), then single settings
+    are changed: for transformers the order of post and claim (Table 11), class weights, warm-up, the kind of model.
+
+    Example: covmis model ablate posts.csv --model bow --cells cells
+    """
+    from covmis_build.models import Setting, ablations
+    from covmis_build.models.ablating import WHOLE
+
+    (options,) = _chosen([model], settings).values()
+    frame, values, wanted, steps = _setup(data, labels, measures, before, maps)
+    chosen = ablations(Setting(options, tuple(steps)))
+    if "zero_shot" in listed(schemes):
+        chosen = {name: one for name, one in chosen.items() if one.before}
+    _compare(
+        frame, values, wanted, [], chosen, listed(schemes), by_label=by_label, by=by, against=WHOLE, folds=folds,
+        seeds=seeds, seed=seed, cells=cells, as_json=as_json,
+    )  # fmt: skip
+
+
+def _chosen(names: list[str], settings: list[str] | None) -> dict[str, Linear | Encoder]:
+    """Each model with the settings that it knows: those of transformers go to transformers alone."""
+    if not names:
+        raise InputError("--models names no model", remedy="For example: --models majority,bow")
+    given = {one.partition("=")[0]: one for one in settings or ()}
+    made: dict[str, Linear | Encoder] = {}
+    both = any(name in KINDS for name in names) and any(name not in {*KINDS, "majority"} for name in names)
+    for name in names:
+        if name in KINDS:
+            mine = [one for key, one in given.items() if not both or key not in _linear_only()]
+            made[name] = encoder_options(name, mine)
+        elif name == "majority":
+            made[name] = linear_options(name, None)
+        else:
+            mine = [one for key, one in given.items() if not both or key not in _encoder_only()]
+            made[name] = linear_options(name, mine)
+    return made
+
+
+def _linear_only() -> set[str]:
+    return _fields("Linear") - _fields("Encoder")
+
+
+def _encoder_only() -> set[str]:
+    return _fields("Encoder") - _fields("Linear")
+
+
+def _fields(name: str) -> set[str]:
+    from dataclasses import fields
+
+    from covmis_build import models
+
+    return {one.name for one in fields(getattr(models, name))}
+
+
+def _setup(
+    data: Path, labels: str, measures: str, before: list[Path] | None, maps: list[str] | None
+) -> tuple[pd.DataFrame, list[str], list[str], list[Any]]:
+    """The rows, the label set, the measures, and the datasets before."""
+    from covmis_build.evaluation import measures as known
+
+    wanted = listed(measures)
+    for name in wanted:
+        if name not in known or known[name].needs:
+            raise InputError(f"the measure '{name}' cannot be shown here", remedy=nearest(name, known))
+    frame = posts(data, labelled=True)
+    values = listed(labels) or sorted(set(frame["label"]))
+    return frame, values, wanted, steps_before(before, maps)
+
+
+def _compare(
+    frame: pd.DataFrame,
+    labels: list[str],
+    wanted: list[str],
+    before: list[Any],
+    chosen: dict[str, Any],
+    schemes: list[str],
+    *,
+    by_label: bool,
+    by: str,
+    against: str,
+    folds: int,
+    seeds: int,
+    seed: int,
+    cells: Path | None,
+    as_json: bool,
+) -> None:
+    from covmis_build import models
+    from covmis_build.models import Setting
+
+    settings: dict[str, Setting] = {
+        name: one if isinstance(one, Setting) else Setting(one, tuple(before)) for name, one in chosen.items()
+    }
+    with progress() as report:
+        found = models.grid(
+            frame, settings, labels=labels, schemes=schemes, wanted=wanted, by=by, against=against, folds=folds,
+            seeds=seeds, seed=seed, cells=cells, progress=report,
+        )  # fmt: skip
+    if as_json:
+        made = {"cells": found.cells, "tests": found.tests}
+        made |= {"labels": found.labels} if by_label else {}
+        made |= {"groups": found.groups} if by else {}
+        return emit_json(made)
+    _show(found.cells, ["model", "scheme", "runs", "items"], wanted)
+    if by_label:
+        say("")
+        wide = _wide(found.labels, labels)
+        grid(wide, ["model", "scheme", *(f"{label} {one}" for label in labels for one in ("P", "R", "F1"))])
+    if by:
+        say("")
+        _show(found.groups, ["model", "scheme", "group", "items"], wanted)
+    tested = found.tests[found.tests["t"].notna()] if len(found.tests) else found.tests
+    if len(tested):
+        say("", "Differences between means of runs, by Welch's t-test:")
+        columns = [name for name in tested.columns if tested[name].astype(str).ne("").any()]
+        grid(tested[columns].itertuples(index=False), columns)
+    return None
+
+
+def _show(frame: pd.DataFrame, columns: list[str], wanted: list[str]) -> None:
+    """Each measure as mean and standard deviation in one cell."""
+    rows = [
+        [*(row[name] for name in columns), *(_spread(row[name], row[f"{name}_sd"]) for name in wanted)]
+        for row in frame.to_dict("records")
+    ]
+    grid(rows, [name.replace("_", " ") for name in (*columns, *wanted)])
+
+
+def _wide(frame: pd.DataFrame, labels: list[str]) -> list[list[str]]:
+    """A row a model, with precision, recall and F1 of each label side by side."""
+    made = []
+    for (model, scheme), rows in frame.groupby(["model", "scheme"], sort=False):
+        there = {row["label"]: row for row in rows.to_dict("records")}
+        cells = [
+            _spread(there[label][name], there[label][f"{name}_sd"])
+            for label in labels
+            for name in ("precision", "recall", "f1")
+        ]
+        made.append([str(model), str(scheme), *cells])
+    return made
+
+
+def _spread(mean: float, deviation: float) -> str:
+    return f"{mean:.4f}" if math.isnan(deviation) else f"{mean:.4f} ± {deviation:.4f}"

@@ -1,0 +1,79 @@
+"""One thing taken away or changed at a time: what was it worth? See COVMis-Stance, tables 11 and 14."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from covmis_build.models.cells import Setting
+from covmis_build.models.linear import Linear
+
+if TYPE_CHECKING:
+    from covmis_build.models.encoders import Encoder
+    from covmis_build.models.sequence import Step
+
+WHOLE = "as it is"
+
+
+def ablations(setting: Linear | Encoder | Setting) -> dict[str, Setting]:
+    """These settings, and each with one thing taken away or changed; what changes nothing is left out.
+
+    Of datasets that are learned from before, each is left out in turn, and all of them.
+
+    >>> list(ablations(Linear()))
+    ['as it is', 'single words', 'words in two texts', 'without the target', 'with class weights', 'n-grams in characters']
+    >>> from covmis_build.models import Encoder
+    >>> list(ablations(Encoder(path="x")))
+    ['as it is', 'claim first', 'without class weights', 'without warm-up', 'sentence-bert']
+    """
+    whole = setting if isinstance(setting, Setting) else Setting(setting)
+    changed = _linear(whole.options) if isinstance(whole.options, Linear) else _encoder(whole.options)
+    made = {WHOLE: whole}
+    for name, before in _before(whole).items():
+        made[name] = replace(whole, before=before)
+    for name, options in changed.items():
+        if options not in [one.options for one in made.values()]:
+            made[name] = replace(whole, options=options)
+    return made
+
+
+def _before(setting: Setting) -> dict[str, tuple[Step, ...]]:
+    """Without each dataset; what a mixture's column `part` names counts as one of its own."""
+    made: dict[str, tuple[Step, ...]] = {}
+    for at, step in enumerate(setting.before):
+        parts = sorted(set(step.frame["part"].astype(str))) if "part" in step.frame.columns else []
+        others = (setting.before[:at], setting.before[at + 1 :])
+        for part in parts if len(parts) > 1 else ():
+            rest = step.frame[step.frame["part"].astype(str) != part].reset_index(drop=True)
+            made[f"without {part}"] = (*others[0], replace(step, frame=rest), *others[1])
+        made[f"without {step.name}"] = (*others[0], *others[1])
+    return {**made, "without all before": ()} if len(setting.before) > 1 else made
+
+
+def _linear(options: Linear) -> dict[str, Linear]:
+    kept = tuple(one for one in options.features if "characters" not in one)
+    made = {
+        "single words": replace(options, word_span=(1, 1)),
+        "words in two texts": replace(options, min_df=2),
+        "without the target": replace(options, target=False),
+        "with class weights": replace(options, class_weights="largest"),
+        "without class weights": replace(options, class_weights="none"),
+        "without characters": replace(options, features=kept),
+        "n-grams in characters": replace(options, features=("characters in words",)),
+        "one model for all targets": replace(options, per_target=False),
+        "without the limit on n-grams": replace(options, max_features=0),
+    }
+    return {name: changed for name, changed in made.items() if changed.features}
+
+
+def _encoder(options: Encoder) -> dict[str, Encoder]:
+    other = "sentence-bert" if options.kind == "cross-encoder" else "cross-encoder"
+    return {
+        "post first" if options.claim_first else "claim first": replace(
+            options, claim_first=not options.claim_first
+        ),
+        "without class weights": replace(options, class_weights=False),
+        "with class weights": replace(options, class_weights=True),
+        "without warm-up": replace(options, warm_up=0.0),
+        other: replace(options, kind=other),  # type: ignore[arg-type] # one of the two
+    }

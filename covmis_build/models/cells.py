@@ -1,0 +1,154 @@
+"""One cell of a comparison: a training and what it predicts, kept under the hash of all that goes into it.
+
+So a table that was stopped goes on where it was (a transformer after its last epoch), and another measure, or a look
+at another part of the items, costs no training.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from covmis_build import storage
+from covmis_build.engine import silent
+from covmis_build.errors import InputError
+from covmis_build.models.encoders import Encoder
+from covmis_build.models.linear import Linear, train
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from covmis_build.engine import Progress
+    from covmis_build.models.sequence import Step
+
+VERSION = 2
+"""Of what a cell is; raised when the same inputs give other predictions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A model to compare: its settings, and the datasets that it learns from before the target."""
+
+    options: Linear | Encoder
+    before: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One training: rows to learn from, to stop by, and to judge by."""
+
+    model: str
+    scheme: str
+    run: str
+    setting: Setting
+    learn: pd.DataFrame
+    dev: pd.DataFrame
+    judge: pd.DataFrame
+
+
+def seeded(setting: Setting, number: int) -> Setting:
+    """The setting of the run of this number, from 0; a linear model is the same in every run.
+
+    >>> seeded(Setting(Encoder(path="x", seed=7)), 2).options.seed
+    9
+    """
+    if isinstance(setting.options, Linear):
+        return setting
+    return replace(setting, options=replace(setting.options, seed=setting.options.seed + number))
+
+
+def predictions(
+    cell: Cell, labels: Sequence[str], folder: Path | None, progress: Progress = silent
+) -> list[str]:
+    """What the trained model says of the rows to judge by: remembered, or trained now.
+
+    Without rows to learn from, the datasets before must do. A linear model learns from all of them at once.
+    """
+    path = folder / f"{key(cell, labels)}.json" if folder else None
+    if path is not None and path.is_file():
+        return _remembered(path, cell, labels)
+    if isinstance(cell.setting.options, Linear):
+        found = train(_together(cell, labels), cell.setting.options, labels=labels).predict(cell.judge)
+    else:
+        found = _transformer(cell, cell.setting.options, labels, folder, progress)
+    if path is not None:
+        note = {"model": cell.model, "scheme": cell.scheme, "run": cell.run, "labels": list(labels)}
+        storage.write_text(path, json.dumps({**note, "predictions": found}) + "\n")
+    return found
+
+
+def _remembered(path: Path, cell: Cell, labels: Sequence[str]) -> list[str]:
+    try:
+        found = json.loads(path.read_text("utf-8"))["predictions"]
+        right = isinstance(found, list) and len(found) == len(cell.judge) and set(found) <= set(labels)
+    except (OSError, ValueError, KeyError, TypeError):
+        right = False
+    if not right:
+        raise InputError("is damaged", file=path, remedy="Remove it: it is made again")
+    return list(found)
+
+
+def _together(cell: Cell, labels: Sequence[str]) -> pd.DataFrame:
+    """All that a linear model learns from."""
+    import pandas as pd
+
+    from covmis_build.models.sequence import labels_of
+
+    for step in cell.setting.before:
+        if labels_of(step, labels) != tuple(labels):
+            raise InputError(
+                f"{step.name} has none of the labels {', '.join(labels)}",
+                remedy="A linear model cannot learn from it; map its labels: --map OLD=NEW",
+            )
+    parts = [*(step.frame for step in cell.setting.before), cell.learn]
+    columns = [name for name in ("text", "target", "label") if all(name in part.columns for part in parts)]
+    return pd.concat([part[columns] for part in parts], ignore_index=True)
+
+
+def _transformer(
+    cell: Cell, options: Encoder, labels: Sequence[str], folder: Path | None, progress: Progress
+) -> list[str]:
+    from covmis_build.models.sequence import Step, train_steps
+
+    steps = list(cell.setting.before)
+    if len(cell.learn):
+        steps.append(Step(f"{cell.scheme} {cell.run}", cell.learn, cell.dev if len(cell.dev) else None))
+    if not steps:
+        raise InputError(
+            f"{cell.scheme} leaves nothing to learn from", remedy="Name other data with --before"
+        )
+    home = folder / "steps" if folder else None
+    model = train_steps(steps, options, labels=labels, folder=home, progress=progress).model
+    return model.predict(cell.judge)
+
+
+def key(cell: Cell, labels: Sequence[str]) -> str:
+    """A hash of everything that the predictions depend on."""
+    options = asdict(cell.setting.options)
+    if isinstance(cell.setting.options, Encoder):
+        from covmis_build.models.checkpoints import fingerprint
+
+        options["path"] = fingerprint(cell.setting.options.path)
+    summed = hashlib.sha256(json.dumps([VERSION, options, list(labels)]).encode())
+    for part in _parts(cell):
+        if part is not None:
+            columns = [name for name in ("text", "target", "label") if name in part.columns]
+            for row in part[columns].fillna("").astype(str).itertuples(index=False, name=None):
+                summed.update(json.dumps(row).encode())
+        summed.update(b"|")
+    return summed.hexdigest()[:32]
+
+
+def _parts(cell: Cell) -> Iterator[Any]:
+    """The rows that count; a linear model has no use for a dev part."""
+    for step in cell.setting.before:
+        yield step.frame
+        yield step.dev
+    yield cell.learn
+    yield cell.dev if isinstance(cell.setting.options, Encoder) else None
+    yield cell.judge

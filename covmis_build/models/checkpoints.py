@@ -1,0 +1,132 @@
+"""Transformer models on disk: whole or not there, and nothing in them that runs when they are read.
+
+A folder has `model.json` (settings, labels, card) and beside it `weights-…` (encoder, tokenizer, head), named after its
+content. `model.json` says which weights count and is written last: killed anywhere, the model that was there still is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from covmis_build import storage
+from covmis_build.errors import InputError
+from covmis_build.models.encoders import Encoder, EncoderModel, extra, pretrained
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FORMAT = 2
+HASHED = {".json", ".txt", ".model", ".safetensors", ".bin"}
+"""What of a pretrained model's folder can change what it predicts."""
+
+
+def save_encoder(model: EncoderModel, folder: Path, card: dict[str, Any] | None = None) -> None:
+    """Write a model; a model that was in this folder stays usable until the new one is whole, and then goes."""
+    from safetensors.torch import save
+
+    name = f"weights-{digest(model)[:16]}"
+    head = {key: one.contiguous().cpu() for key, one in model.head.state_dict().items()}
+    with storage.filling(folder / name) as beside:
+        model.encoder.save_pretrained(beside / "encoder")
+        model.tokenizer.save_pretrained(beside / "encoder")
+        storage.write_bytes(beside / "head.safetensors", save(head))
+    whole = {
+        "format": FORMAT, "encoder": True, "weights": name, "options": asdict(model.options), "labels": model.labels,
+        "card": card or {},
+    }  # fmt: skip
+    storage.write_text(folder / "model.json", json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
+    for old in [*folder.glob("weights-*"), *folder.glob(".weights-*.part")]:
+        if old.name != name and old.is_dir():
+            storage.remove_folder(old)
+
+
+def load_encoder(folder: Path) -> EncoderModel:
+    """Read a model back; it predicts what it predicted."""
+    torch = extra()
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        whole = described(folder)
+        weights = folder / whole["weights"]
+        tensors = load((weights / "head.safetensors").read_bytes())
+        options, labels = Encoder(**whole["options"]), tuple(map(str, whole["labels"]))
+        head = torch.nn.Linear(tensors["weight"].shape[1], len(labels))
+        head.load_state_dict(tensors)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        first = str(error).split("\n", maxsplit=1)[0]
+        raise InputError(
+            f"cannot be read as a model: {first}", file=folder, remedy="Train it again"
+        ) from None
+    tokenizer, encoder = pretrained(str(weights / "encoder"))
+    return EncoderModel(options, labels, tokenizer, encoder, head.to(encoder.device))
+
+
+def is_encoder(folder: Path) -> bool:
+    """Whether a model's folder holds a transformer model."""
+    try:
+        return bool(json.loads((folder / "model.json").read_text("utf-8")).get("encoder"))
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def described(folder: Path) -> dict[str, Any]:
+    """What `model.json` says of a transformer model."""
+    if not is_encoder(folder):
+        raise InputError(
+            "is no transformer model",
+            file=folder,
+            remedy="Make one with `covmis model train --model cross-encoder`",
+        )
+    whole: dict[str, Any] = json.loads((folder / "model.json").read_text("utf-8"))
+    known = {one.name for one in fields(Encoder)}
+    right = (
+        whole.get("format") == FORMAT
+        and isinstance(whole.get("options"), dict)
+        and set(whole["options"]) <= known
+        and isinstance(whole.get("card"), dict)
+        and isinstance(whole.get("weights"), str)
+        and Path(whole["weights"]).name == whole["weights"]
+    )
+    if not right:
+        raise InputError("is of another format", file=folder / "model.json", remedy="Train it again")
+    return whole
+
+
+def digest(model: EncoderModel) -> str:
+    """A hash of all numbers of a model in memory."""
+    summed = hashlib.sha256(json.dumps([asdict(model.options), list(model.labels)]).encode())
+    for part in (model.encoder, model.head):
+        for name, tensor in sorted(part.state_dict().items()):
+            summed.update(json.dumps([name, list(tensor.shape), str(tensor.dtype)]).encode())
+            summed.update(tensor.detach().contiguous().cpu().numpy().tobytes())
+    return summed.hexdigest()
+
+
+def fingerprint(path: str) -> str:
+    """What a pretrained model is: a hash of its folder's files; of one on the hub, its name."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return f"hub:{path}"
+    state = tuple((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in _files(folder))
+    kept = _known.get(str(folder))
+    if kept is None or kept[0] != state:
+        summed = hashlib.sha256()
+        for file in _files(folder):
+            with file.open("rb") as opened:
+                summed.update(
+                    json.dumps([file.name, hashlib.file_digest(opened, "sha256").hexdigest()]).encode()
+                )
+        kept = _known[str(folder)] = (state, summed.hexdigest())
+    return kept[1]
+
+
+_known: dict[str, tuple[Any, str]] = {}
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    yield from sorted(one for one in folder.iterdir() if one.suffix in HASHED and one.is_file())

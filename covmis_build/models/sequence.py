@@ -1,0 +1,142 @@
+"""Training on several datasets in a row, such as MNLI, then RumourEval and COVIDLies, then the target (COVMis-Stance, 5).
+
+Each step is a whole training that begins with the weights of the step before. If both have the same labels the head
+goes on, too; otherwise it begins anew. Finished steps are kept under the hash of all that they follow from.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.engine import silent
+from covmis_build.errors import InputError, nearest
+from covmis_build.models.checkpoints import described, is_encoder, load_encoder, save_encoder
+from covmis_build.models.encoders import EncoderModel
+from covmis_build.models.training import STATE, train_encoder, training_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from covmis_build.engine import Progress
+    from covmis_build.models.encoders import Encoder
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One dataset to train on: `text`, `target`, `label`; and a dev part for early stopping, if it has one."""
+
+    name: str
+    frame: pd.DataFrame
+    dev: pd.DataFrame | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The model after the last step, and what happened in each: data, rows, labels, head, losses."""
+
+    model: EncoderModel
+    steps: tuple[dict[str, Any], ...]
+
+
+def train_steps(
+    steps: Sequence[Step],
+    options: Encoder,
+    *,
+    labels: Sequence[str],
+    start: Path | None = None,
+    folder: Path | None = None,
+    progress: Progress = silent,
+) -> Steps:
+    """Train on each step in turn; a stopped run goes on in the step and after the epoch where it was.
+
+    `labels` is the label set of the last step and of all that have no others (`labels_of`). `folder` keeps the steps:
+    whoever trains the same steps again, perhaps before other data, finds them there. A step without a dev part is not
+    stopped early.
+    """
+    if not steps:
+        raise InputError("there is nothing to train on")
+    sets = [labels_of(one, labels) for one in steps]
+    if sets[-1] != tuple(labels):
+        raise InputError(
+            f"{steps[-1].name} has none of the labels {', '.join(labels)}",
+            remedy="Map its labels: --map OLD=NEW",
+        )
+    before: Path | EncoderModel | None = start
+    told = []
+    for number, (step, values) in enumerate(zip(steps, sets, strict=True)):
+        progress("steps", number, len(steps))
+        head = "new" if before is None else ("kept" if values == _labels(before) else "renewed")
+        before, course = _step(step, options, values, before, folder, progress)
+        told.append(
+            {"data": step.name, "rows": len(step.frame), "labels": list(values), "head": head, **course}
+        )
+    assert before is not None
+    return Steps(before if isinstance(before, EncoderModel) else load_encoder(before), tuple(told))
+
+
+def labels_of(step: Step, labels: Sequence[str]) -> tuple[str, ...]:
+    """The label set of a step: this one if it covers the step's labels; its own if they share none; else an error.
+
+    >>> import pandas as pd
+    >>> labels_of(Step("nli", pd.DataFrame({"label": ["neutral", "entailment"]})), ["favor", "against"])
+    ('entailment', 'neutral')
+    """
+    if "label" not in step.frame.columns or step.frame.empty:
+        raise InputError(f"{step.name} has no labelled rows to train on")
+    own = sorted(set(step.frame["label"].astype(str)))
+    foreign = [label for label in own if label not in labels]
+    if foreign and len(foreign) < len(own):
+        raise InputError(
+            f"{step.name} has the label '{foreign[0]}' beside others of the label set",
+            remedy=f"{nearest(foreign[0], labels)} Map it: --map OLD=NEW",
+        )
+    return tuple(own) if foreign else tuple(labels)
+
+
+def mapped(frame: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
+    """The frame with its labels mapped as declared; others stay.
+
+    >>> import pandas as pd
+    >>> mapped(pd.DataFrame({"label": ["entailment", "favor"]}), {"entailment": "favor"})["label"].tolist()
+    ['favor', 'favor']
+    """
+    return frame.assign(label=[labels.get(one, one) for one in frame["label"].astype(str)])
+
+
+def _step(
+    step: Step,
+    options: Encoder,
+    labels: tuple[str, ...],
+    before: Path | EncoderModel | None,
+    folder: Path | None,
+    progress: Progress,
+) -> tuple[Path | EncoderModel, dict[str, Any]]:
+    """One training, or its result from the folder: the model (or where it lies) and its course."""
+    chosen = options if step.dev is not None else replace(options, patience=0)
+    if folder is None:
+        found = train_encoder(
+            step.frame, chosen, labels=labels, dev=step.dev, start=before, progress=progress
+        )
+        return found.model, {"losses": list(found.losses), "dev_losses": list(found.dev_losses)}
+    home = folder / training_key(step.frame, step.dev, chosen, labels, before)[:16]
+    if not is_encoder(home):
+        began = time.monotonic()
+        found = train_encoder(
+            step.frame, chosen, labels=labels, dev=step.dev, start=before, state=home, progress=progress
+        )
+        course = {
+            "losses": list(found.losses), "dev_losses": list(found.dev_losses),
+            "seconds": round(time.monotonic() - began, 1),
+        }  # fmt: skip
+        save_encoder(found.model, home, course)
+        (home / STATE).unlink(missing_ok=True)
+    return home, dict(described(home)["card"])
+
+
+def _labels(model: Path | EncoderModel) -> tuple[str, ...]:
+    return model.labels if isinstance(model, EncoderModel) else tuple(described(model)["labels"])
