@@ -19,7 +19,8 @@ import pandas as pd
 
 from covmis_build.options import KINDS
 from covmis_build.sampling.inclusion import Allocation, allocate
-from covmis_build.stats.horvitz_thompson import made_design, mean, total
+from covmis_build.stats.horvitz_thompson import Estimate, made_design, mean, total
+from covmis_build.stats.intervals import logit_interval, reach_of
 from covmis_build.stats.linearised import measure_estimate
 
 LABELS = ("favor", "against", "neither")
@@ -157,9 +158,12 @@ def simulate(draws: int, design: str, pool: Pool) -> pd.DataFrame:
     for _ in range(draws):
         chosen = select(pool, chance)
         for what, label, found, unweighted in one_draw(pool, chosen, design):
-            covered = found.low <= true[what, label] <= found.high
-            rows.append((what, label, found.value, found.variance, covered, unweighted))
-    frame = pd.DataFrame(rows, columns=["what", "label", "value", "variance", "covered", "unweighted"])
+            truth = true[what, label]
+            low, high = normal(what, found)
+            covered = (found.low <= truth <= found.high, low <= truth <= high)
+            rows.append((what, label, found.value, found.variance, *covered, unweighted))
+    columns = ["what", "label", "value", "variance", "covered", "covered_normal", "unweighted"]
+    frame = pd.DataFrame(rows, columns=columns)
     made = []
     for (what, label), group in frame.groupby(["what", "label"], sort=False):
         truth, spread = true[what, label], group["value"].std()
@@ -169,10 +173,19 @@ def simulate(draws: int, design: str, pool: Pool) -> pd.DataFrame:
                 "what": f"{what} {label}".strip(), "truth": truth, "mean": group["value"].mean(),
                 "bias in MC errors": (group["value"].mean() - truth) / error,
                 "SD": spread, "SE / SD": np.sqrt(group["variance"].mean()) / spread,
-                "coverage": group["covered"].mean(), "unweighted": group["unweighted"].mean(),
+                "coverage": group["covered"].mean(), "normal quantile": group["covered_normal"].mean(),
+                "unweighted": group["unweighted"].mean(),
             }
         )  # fmt: skip
     return pd.DataFrame(made)
+
+
+def normal(what: str, found: Estimate) -> tuple[float, float]:
+    """The same interval with the normal quantile in the place of Student's."""
+    if what.startswith("total"):
+        reach = reach_of(0.95) * found.standard_error
+        return found.value - reach, found.value + reach
+    return logit_interval(found.value, found.variance)
 
 
 def expected_counts(pool: Pool) -> dict[str, float]:

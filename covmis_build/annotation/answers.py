@@ -10,7 +10,6 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from covmis_build import tables
 from covmis_build.annotation.rounds import rows_of
 
 if TYPE_CHECKING:
@@ -174,8 +173,3 @@ def stale(labels: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
     """The present labels that were given to another text than the frozen one: reported, never used."""
     current = present(labels)
     return current[~current["label_id"].isin(set(usable(labels, frozen)["label_id"]))]
-
-
-def no_labels() -> pd.DataFrame:
-    """The table of labels, without rows."""
-    return tables.empty("labels")

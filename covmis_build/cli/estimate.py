@@ -164,30 +164,41 @@ def _measures(
     """A system's measures over the population, each beside its unweighted value."""
     import numpy as np
 
-    from covmis_build.evaluation import measures
+    from covmis_build.evaluation.setting import setting
     from covmis_build.sampling.shares import design_of
-    from covmis_build.stats.linearised import measure_estimate, weighted_confusion
+    from covmis_build.stats.linearised import cells, estimate_from, gradients, weighted_confusion
 
     options, _, counts = _settings(home)
     labels = _values(home, frame)
+    scheme = home.labels if home is not None else None
+    chosen = setting(
+        labels,
+        names=[one.strip() for one in wanted.split(",") if one.strip()],
+        order=scheme.order if scheme else None,
+        poles=scheme.poles if scheme else None,
+    )
+    for one in chosen.measures:
+        if "order" in one.needs and not chosen.order:
+            raise InputError(
+                f"the measure {one.name} needs an order",
+                remedy="Set [labels] order, or choose another measure",
+            )
     gold = frame["label"].astype(str).tolist()
     system = _predicted(predictions, frame)
     design: Design = design_of(frame, options, counts)
-    plain, _ = weighted_confusion(gold, system, np.ones(len(gold)), labels)
+    where, n = cells(labels, gold, system), len(gold)
+    sums = np.bincount(where, design.weights, minlength=len(labels) ** 2)
+    weighted = np.asarray(sums, dtype=np.float64).reshape(len(labels), -1)
+    plain, _ = weighted_confusion(gold, system, np.ones(n), labels)
+    naive, slopes = chosen.values(plain), gradients(chosen.values, weighted, n)
     rows = []
-    for name in (one.strip() for one in wanted.split(",")):
-        if name not in measures:
-            raise InputError(f"no measure is called '{name}'", remedy=nearest(name, measures))
-        one = measures[name]
-        if one.needs:
-            raise InputError(
-                f"the measure {name} needs {' and '.join(sorted(one.needs))}", remedy="Choose another measure"
-            )
-        found = measure_estimate(one, gold, system, design, labels, bounds=one.range, level=level)
+    for one in chosen.measures:
+        found = estimate_from(*slopes[one.name], where, design, bounds=one.range, level=level)
         rows.append(
             {
-                "measure": name, "value": found.value, "standard_error": found.standard_error, "low": found.low,
-                "high": found.high, "design_effect": found.design_effect, "n": found.n, "unweighted": one(plain),
+                "measure": one.name, "value": found.value, "standard_error": found.standard_error, "low": found.low,
+                "high": found.high, "design_effect": found.design_effect, "n": found.n,
+                "unweighted": float(naive[one.name]),
             }
         )  # fmt: skip
     return rows

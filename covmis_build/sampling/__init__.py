@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from covmis_build.sampling.shares import Estimates, estimates
     from covmis_build.sampling.strata import strata_by
     from covmis_build.stats.horvitz_thompson import Estimate, estimate
+    from covmis_build.stats.linearised import measure_estimate, variance_of_measure, weighted_confusion
 
 __all__ = [
     "Estimate",
@@ -31,10 +32,13 @@ __all__ = [
     "expected_size",
     "inclusion_probabilities",
     "joint_probabilities",
+    "measure_estimate",
     "sample",
     "seconds_per_label",
     "size_variance",
     "strata_by",
+    "variance_of_measure",
+    "weighted_confusion",
 ]
 
 HOMES = {
@@ -46,9 +50,12 @@ HOMES = {
     "estimate": "covmis_build.stats.horvitz_thompson",
     "estimates": "covmis_build.sampling.shares",
     "costs": "covmis_build.sampling.plan",
+    "measure_estimate": "covmis_build.stats.linearised",
     "sample": "covmis_build.sampling.draw",
     "seconds_per_label": "covmis_build.sampling.plan",
     "strata_by": "covmis_build.sampling.strata",
+    "variance_of_measure": "covmis_build.stats.linearised",
+    "weighted_confusion": "covmis_build.stats.linearised",
 }
 """Where a name lives if not in `inclusion`; the heavy ones load when they are first used."""
 

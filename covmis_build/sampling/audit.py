@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from covmis_build.stats.horvitz_thompson import logit_interval
+from covmis_build.stats.intervals import logit_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,7 @@ from covmis_build.sampling.audit import upper_bound
 from covmis_build.sampling.draw import automatic_label
 from covmis_build.sampling.inclusion import allocate
 from covmis_build.sampling.strata import stratum_of
-from covmis_build.stats.horvitz_thompson import reach_of
+from covmis_build.stats.intervals import reach_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

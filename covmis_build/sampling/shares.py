@@ -22,12 +22,12 @@ from covmis_build.sampling.strata import strata_by, stratum_of
 from covmis_build.stats.horvitz_thompson import (
     Design,
     Estimate,
-    effective_size,
-    logit_interval,
     made_design,
     mean,
+    share_degrees,
     total,
 )
+from covmis_build.stats.intervals import effective_size, logit_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -169,7 +169,9 @@ class _Found:
         extra = later / weights.sum() ** 2
         share = mean(self.y, self.design, sizes=self.sizes, domain=here, extra=extra, level=self.level)
         count = total(self.y * self.sizes * here, self.design, extra=later, level=self.level)
-        totals = {"total": count.value, "total_low": max(0.0, count.low), "total_high": count.high}
+        # A label that nobody met has the share's upper limit; a width of zero would be a lie.
+        most = count.high if count.value else share.high * float(weights.sum())
+        totals = {"total": count.value, "total_low": max(0.0, count.low), "total_high": most}
         return {"scope": scope, "name": name, **_share(share, raw, here), **totals}
 
     def _later(self, w: Floats) -> float:
@@ -188,9 +190,11 @@ class _Found:
         value = float(shares.mean())
         scale = self.sizes / mass[inverse] / len(names)
         later = self._later(self.design.weights * scale)
-        variance = self.design.variance((self.y - shares[inverse]) * scale) + later
+        z = (self.y - shares[inverse]) * scale
+        variance = self.design.variance(z) + later
         effective = effective_size(self.design.variance(scale), later)
-        low, high = logit_interval(value, variance, level=self.level, effective=effective)
+        degrees = share_degrees(value, z, self.design, variance, later)
+        low, high = logit_interval(value, variance, level=self.level, effective=effective, degrees=degrees)
         simple = value * (1 - value) / len(claims)
         return Estimate(value, variance, low, high, len(claims), variance / simple if simple else math.nan)
 
@@ -240,7 +244,7 @@ def _sentences(
     )
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} logit intervals from the "
-        "linearised variance of the design; totals are Horvitz-Thompson estimates."
+        "linearised variance of the design and Student's t; totals are Horvitz-Thompson estimates."
     )
     meant = {
         "messages": "distinct messages found",

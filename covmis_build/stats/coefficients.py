@@ -186,23 +186,6 @@ def bias_index(table: ArrayLike) -> Array:
     return _over(cells[..., 0, 1] - cells[..., 1, 0], cells.sum((-2, -1)))
 
 
-def kappa_standard_error(table: ArrayLike) -> float:
-    """The asymptotic standard error of Cohen's kappa (Fleiss, Cohen and Everitt 1969)."""
-    cells = np.asarray(table, float)
-    total = cells.sum()
-    value = float(cohen_kappa(cells))
-    if np.isnan(value):
-        return float("nan")
-    part = cells / total
-    rows, columns = part.sum(1), part.sum(0)
-    expected = (rows * columns).sum()
-    diagonal = (np.diag(part) * (1 - (rows + columns) * (1 - value)) ** 2).sum()
-    sums = columns[:, None] + rows[None, :]
-    beside = (1 - value) ** 2 * ((part * sums**2).sum() - (np.diag(part) * np.diag(sums) ** 2).sum())
-    centre = (value - expected * (1 - value)) ** 2
-    return float(np.sqrt(max(diagonal + beside - centre, 0.0) / total) / (1 - expected))
-
-
 def _over(above: ArrayLike, below: ArrayLike) -> Array:
     """Division that answers nan where there is nothing to divide by."""
     divisor = np.asarray(below, float)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from covmis_build.errors import InputError, nearest
+from covmis_build.stats.intervals import effective_size, logit_interval, reach_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
+    Quantile = Literal["t", "normal"]
     Joint = ArrayLike | Mapping[Any, ArrayLike]
 
 DESIGNS = ("poisson", "two_phase")
-ESTIMATORS = ("hajek", "horvitz_thompson", "ht")
+ESTIMATORS = ("hajek", "horvitz_thompson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,33 @@ class Design:
         """The estimated variance of the sum of z over all phases' probabilities."""
         if self.first is None:
             return self._drawn(z)
-        earlier = np.sum((1 - self.first) / self.first**2 * z**2 / self.probabilities)
-        return self._drawn(z / self.first) + float(earlier)
+        return self._drawn(z / self.first) + float(np.sum(self._first_parts(z)))
+
+    def degrees(self, z: Floats, tied: Floats | float = 0.0) -> float:
+        """How many degrees of freedom the variance of the sum of z has (docs/decisions/0042).
+
+        Each unit's part in the variance, less `tied`, what the interval's own scale takes account of already; as
+        many units with equal parts would vary as much. One less, as for a mean of so many.
+        """
+        parts = self._parts(z)
+        if not (everything := parts.sum()):
+            return math.inf
+        chance = self.probabilities if self.first is None else self.probabilities * self.first
+        loose = float(np.sum((1 - chance) * (parts / everything - tied) ** 2))
+        return max(1 / loose - 1, 1.0) if loose else math.inf
+
+    def _parts(self, z: Floats) -> Floats:
+        """What each unit adds to the variance; for fixed-size units by Hájek's approximation."""
+        pi, within = self.probabilities, z if self.first is None else z / self.first
+        parts = np.where(self.names == "poisson", (1 - pi) / pi**2 * within**2, 0.0)
+        for rows, _ in self.blocks:
+            parts[rows] = _hajek_parts(within[rows], pi[rows])
+        return parts if self.first is None else parts + self._first_parts(z)
+
+    def _first_parts(self, z: Floats) -> Floats:
+        """What each unit adds by the earlier phase."""
+        assert self.first is not None
+        return np.asarray((1 - self.first) / self.first**2 * z**2 / self.probabilities, dtype=np.float64)
 
     def _drawn(self, z: Floats) -> float:
         """Poisson units vary on their own; fixed-size ones within their stratum."""
@@ -85,11 +111,16 @@ def _fixed_size(z: Floats, pi: Floats, pairs: Floats | None) -> float:
     if pairs is not None:
         apart = np.subtract.outer(z / pi, z / pi)
         return max(0.0, float(np.sum(pairs * apart * apart)) / 2)
+    return float(np.sum(_hajek_parts(z, pi)))
+
+
+def _hajek_parts(z: Floats, pi: Floats) -> Floats:
+    """Each fixed-size unit's part in Hájek's approximation."""
     chance = 1 - pi
     if len(pi) < 2 or chance.sum() == 0:
-        return 0.0
+        return np.zeros_like(pi)
     centre = np.sum(chance * z / pi) / chance.sum()
-    return float(len(pi) / (len(pi) - 1) * np.sum(chance * (z / pi - centre) ** 2))
+    return np.asarray(len(pi) / (len(pi) - 1) * chance * (z / pi - centre) ** 2, dtype=np.float64)
 
 
 def estimate(
@@ -97,15 +128,16 @@ def estimate(
     probabilities: ArrayLike,
     *,
     design: Literal["poisson", "two_phase"] = "poisson",
-    estimator: Literal["hajek", "horvitz_thompson", "ht"] = "hajek",
+    estimator: Literal["hajek", "horvitz_thompson"] = "hajek",
     strata: ArrayLike | None = None,
     joint: Joint | None = None,
     level: float = 0.95,
 ) -> Estimate:
     """What the sample's values say about the population that it was drawn from with these probabilities.
 
-    `hajek` estimates the mean, `horvitz_thompson` (`ht` for short) the total. Means of values between 0 and 1 have logit intervals,
-    all else normal ones. For the fixed-size design, `strata` (claims) are drawn apart from each other.
+    `hajek` estimates the mean, `horvitz_thompson` the total. Means of values between 0 and 1 have logit intervals,
+    all else plain ones, with the textbook's normal quantile (`estimates` of a corpus use Student's t). For the
+    fixed-size design, `strata` (claims) are drawn apart from each other.
 
     >>> found = estimate([1, 1, 1, 0, 1, 0], [1, .5, .5, .5, .25, .25])
     >>> round(found.value, 6), round(found.variance, 6), round(found.low, 6), round(found.high, 6)
@@ -119,7 +151,8 @@ def estimate(
         raise InputError(f"{y.size} values have {made.probabilities.size} probabilities")
     if not np.all(np.isfinite(y)):
         raise InputError("a value is missing or infinite")
-    return mean(y, made, level=level) if estimator == "hajek" else total(y, made, level=level)
+    of = mean if estimator == "hajek" else total
+    return of(y, made, level=level, quantile="normal")
 
 
 def made_design(
@@ -183,11 +216,16 @@ def _pairs(pi: Floats, joint: Floats) -> Floats:
     return made
 
 
-def total(y: Floats, design: Design, *, extra: float = 0.0, level: float = 0.95) -> Estimate:
-    """The Horvitz-Thompson total; `extra` is variance from a later phase."""
+def total(
+    y: Floats, design: Design, *, extra: float = 0.0, level: float = 0.95, quantile: Quantile = "t"
+) -> Estimate:
+    """The Horvitz-Thompson total of values of one sign; `extra` is variance from a later phase."""
     w = design.weights
     value, variance = float(np.sum(w * y)), design.variance(y) + extra
-    reach = reach_of(level) * math.sqrt(variance)
+    degrees = math.inf
+    if quantile == "t" and value:
+        degrees = _joined(design.degrees(y, w * y / value), variance, extra)
+    reach = reach_of(level, degrees) * math.sqrt(variance)
     everyone = float(np.sum(w))
     simple = _spread(y, w) * everyone**2 / len(y) if len(y) else 0.0
     return Estimate(
@@ -203,11 +241,13 @@ def mean(
     domain: NDArray[np.bool_] | None = None,
     extra: float = 0.0,
     level: float = 0.95,
+    quantile: Quantile = "t",
 ) -> Estimate:
     """The Hájek mean: the total of y·size over that of size, within the domain if one is given.
 
     The whole sample stays in the variance of a fixed-size design; units outside the domain count as zero. `extra`
-    is variance from a later phase.
+    is variance from a later phase. The interval's quantile is normal, or Student's t with the degrees of freedom
+    that the estimated variance has.
     """
     here = np.ones(len(y), dtype=bool) if domain is None else domain
     scale = here * (np.ones(len(y)) if sizes is None else sizes)
@@ -217,54 +257,35 @@ def mean(
         return Estimate(math.nan, math.nan, math.nan, math.nan, n, math.nan)
     value = float(np.sum(w * y)) / everyone
     scale = scale / everyone
-    variance = design.variance((y - value) * scale) + extra
+    z = (y - value) * scale
+    variance = design.variance(z) + extra
     simple = _spread(y, w) / n
     if np.all((y[here] >= 0) & (y[here] <= 1)):
         # Only needed where nothing varies, and as dear as the variance itself.
         effective = math.inf if 0 < value < 1 else effective_size(design.variance(scale), extra)
-        low, high = logit_interval(value, variance, level=level, effective=effective)
+        degrees = share_degrees(value, z, design, variance, extra) if quantile == "t" else math.inf
+        low, high = logit_interval(value, variance, level=level, effective=effective, degrees=degrees)
     else:
-        reach = reach_of(level) * math.sqrt(variance)
+        degrees = _joined(design.degrees(z), variance, extra) if quantile == "t" else math.inf
+        reach = reach_of(level, degrees) * math.sqrt(variance)
         low, high = value - reach, value + reach
     return Estimate(value, variance, low, high, n, variance / simple if simple else math.nan)
 
 
-def logit_interval(
-    share: float, variance: float, *, level: float = 0.95, effective: float = math.inf
-) -> tuple[float, float]:
-    """An interval for a share that stays between 0 and 1.
+def share_degrees(share: float, z: Floats, design: Design, variance: float, extra: float = 0.0) -> float:
+    """The degrees of freedom of a share's variance; z is linear in it, `extra` the later phase's part.
 
-    On the logit scale, where that exists. At 0 and 1 it does not, and a width of zero would be a lie: there it is
-    Wilson's, for as many units as the sample is worth (`effective`).
+    That a variance moves with the share as share·(1 - share) does is no doubt about it: the logit knows.
     """
-    z = reach_of(level)
-    if 0 < share < 1:
-        middle = math.log(share / (1 - share))
-        reach = z * math.sqrt(variance) / (share * (1 - share))
-        return _expit(middle - reach), _expit(middle + reach)
-    beyond = z**2 / (effective + z**2)
-    return (0.0, beyond) if share <= 0 else (1 - beyond, 1.0)
+    if not 0 < share < 1:
+        return math.inf
+    tied = (1 - 2 * share) / (share * (1 - share)) * design.weights * z
+    return _joined(design.degrees(z, tied), variance, extra)
 
 
-def effective_size(worth: float, extra: float = 0.0) -> float:
-    """How many independent units a sample is worth where nothing in it varies.
-
-    `worth` is the variance of the sum of all units' shares in the whole. `extra` is what a later phase of m units
-    without a deviation adds, about (part/m)²/2 for the part of the whole it stands for.
-    """
-    doubt = worth + math.sqrt(2 * extra)
-    return 1 / doubt if doubt else math.inf
-
-
-def _expit(x: float) -> float:
-    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
-
-
-def reach_of(level: float) -> float:
-    """How many standard errors an interval of this level reaches to each side."""
-    if not 0 < level < 1:
-        raise InputError(f"the level {level} is not between 0 and 1", remedy="0.95 is usual")
-    return NormalDist().inv_cdf((1 + level) / 2)
+def _joined(degrees: float, variance: float, extra: float) -> float:
+    """Degrees of freedom where a part of the variance is taken as known (Satterthwaite)."""
+    return degrees * (variance / (variance - extra)) ** 2 if variance > extra else math.inf
 
 
 def _spread(y: Floats, w: Floats) -> float:

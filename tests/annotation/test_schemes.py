@@ -7,8 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from covmis_build import tables
 from covmis_build.annotation import gold, open_round, record
-from covmis_build.annotation.answers import Answer, append, no_labels
+from covmis_build.annotation.answers import Answer, append
 from covmis_build.annotation.label_config import MARK, check_config, label_config, study_config
 from covmis_build.annotation.label_studio import TITLE, project_title
 from covmis_build.annotation.rounds import assignment
@@ -100,7 +101,7 @@ def recorded(items, said):
         )
         for item, who, label, phase in said
     ]
-    return append(no_labels(), answers, number="001", guideline="g", now="2026-01-01T00:00:00Z")
+    return append(tables.empty("labels"), answers, number="001", guideline="g", now="2026-01-01T00:00:00Z")
 
 
 def test_every_way_to_gold():
@@ -140,11 +141,11 @@ def test_assignment_is_even_blind_to_others_and_stable():
     )
     items = items.assign(automatic_label="")
     people = ("p", "q", "r", "s")
-    work = assignment(items, no_labels(), people, 2, seed=3)
+    work = assignment(items, tables.empty("labels"), people, 2, seed=3)
     sizes = [len(own) for own in work.values()]
     assert sum(sizes) == 480
     assert max(sizes) - min(sizes) < 60
-    more = assignment(items, no_labels(), (*people, "t"), 2, seed=3)
+    more = assignment(items, tables.empty("labels"), (*people, "t"), 2, seed=3)
     kept = sum(len(set(work[who]) & set(more[who])) for who in people)
     assert kept >= 0.5 * 480
     assert all(set(more[who]) <= set(work[who]) for who in people)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covmis_build.annotation.answers import Answer, append, checked, no_labels, present
+from covmis_build import tables
+from covmis_build.annotation.answers import Answer, append, checked, present
 from covmis_build.annotation.rounds import open_round
 from covmis_build.annotation.sheets import read_sheet, sheet
 from covmis_build.errors import InputError
@@ -150,7 +151,7 @@ answers = st.lists(
 @settings(max_examples=60, deadline=None)
 def test_the_record_only_grows_and_the_same_pull_adds_nothing(first, second):
     about = {"number": "001", "guideline": "g", "now": "2026-01-01T00:00:00Z"}
-    one = append(no_labels(), first, **about)
+    one = append(tables.empty("labels"), first, **about)
     two = append(one, second, **about)
     assert two["label_id"].tolist()[: len(one)] == one["label_id"].tolist()
     assert len(two) >= len(one)

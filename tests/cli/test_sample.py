@@ -155,8 +155,13 @@ def test_estimate_a_systems_measures(study):
     assert rows["accuracy"]["value"] == pytest.approx(np.average(right, weights=1 / corpus["p_sample"]))
     assert rows["accuracy"]["unweighted"] == pytest.approx(right.mean())
     assert rows["macro_f1"]["low"] < rows["macro_f1"]["value"] < rows["macro_f1"]["high"]
-    with pytest.raises(InputError, match="needs order"):
+    with pytest.raises(InputError, match=r"needs an order. Set \[labels\] order"):
         run(*words, *asked)
+    settings = study / "study.toml"
+    settings.write_text('title = "By hand"\n[labels]\norder = ["favor", "neither", "against"]\n')
+    ordinal = json.loads(run(*words, *asked, "--json"))["measures"][-1]
+    assert ordinal["measure"] == "mae_micro"
+    assert 0 < ordinal["low"] < ordinal["value"] < ordinal["high"]
     with pytest.raises(InputError, match="Did you mean 'accuracy'"):
         run(*words, "--measure", "acuracy")
     file.write_text("item_id,label\n1|x:title0,favor\n")

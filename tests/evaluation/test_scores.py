@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from covmis_build.errors import InputError
 from covmis_build.evaluation import class_scores, compare, confusions, measures, score
-from covmis_build.evaluation.design import interval
+from covmis_build.stats.horvitz_thompson import made_design, share_degrees
+from covmis_build.stats.intervals import bounded_interval
+from covmis_build.stats.linearised import measure_estimate, variance_of_measure, weighted_confusion
 
 LABELS = ["favor", "against", "neither"]
 ORDER = ["favor", "neither", "against"]
@@ -160,11 +162,14 @@ def test_the_variance_of_a_weighted_share_is_the_closed_one() -> None:
     right = (systems["s2"] == gold).astype(float)
     w = 1 / p
     m = (w * right).sum() / w.sum()
-    error = np.sqrt(((1 - p) / p**2 * (right - m) ** 2).sum()) / w.sum()
+    v = ((1 - p) / p**2 * (right - m) ** 2).sum() / w.sum() ** 2
+    parts, tied = (1 - p) * (w * (right - m)) ** 2 / w.sum() ** 2 / v, (1 - 2 * m) / (m * (1 - m)) / w.sum()
+    degrees = 1 / ((1 - p) * (parts - tied * w * (right - m)) ** 2).sum() - 1
     table = score(
         gold, {"s": systems["s2"]}, labels=LABELS, measures=["accuracy"], probabilities=p, replicates=0
     )
-    low, high = interval(m, error, (0.0, 1.0), 0.95, 100.0)
+    assert 20 < degrees < 200
+    low, high = bounded_interval(m, v, (0.0, 1.0), degrees=degrees)
     assert table["weighted"].item() == pytest.approx(m)
     assert table["weighted_low"].item() == pytest.approx(low, abs=1e-6)
     assert table["weighted_high"].item() == pytest.approx(high, abs=1e-6)
@@ -185,9 +190,30 @@ def test_the_variance_of_a_balanced_share_is_that_of_the_claims_means() -> None:
     options = {"labels": LABELS, "measures": ["accuracy"], "replicates": 0}
     table = score(gold, {"s": systems["s2"]}, probabilities=p, clusters=claims, **options)
     assert table["balanced"].item() == pytest.approx(np.mean(means))
-    low, high = interval(float(np.mean(means)), np.sqrt(np.sum(variances)) / 6, (0.0, 1.0), 0.95, 100.0)
+    middle, variance = float(np.mean(means)), float(np.sum(variances)) / 36
+    mass = np.bincount(claims, w)[claims]
+    z = (right - np.array(means)[claims]) / mass / 6
+    degrees = share_degrees(middle, z, made_design(p), variance)
+    low, high = bounded_interval(middle, variance, (0.0, 1.0), degrees=degrees)
     assert table["balanced_low"].item() == pytest.approx(low, abs=1e-6)
     assert table["balanced_high"].item() == pytest.approx(high, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["macro_f1", "kappa", "alpha_nominal", "mcc", "gmr"])
+def test_the_two_weighted_matrices_say_what_the_scores_say(name) -> None:
+    """`score`, `measure_estimate`, and the variance from the matrices A and S alone: one number."""
+    gold, systems = example(150)
+    said, p = systems["s2"], np.random.default_rng(3).uniform(0.1, 1, 150)
+    table = score(gold, {"s": said}, labels=LABELS, measures=[name], probabilities=p, replicates=0)
+    one, words = measures[name], (list(gold), list(said))
+    found = measure_estimate(one, *words, made_design(p), LABELS, bounds=one.range)
+    value, variance = variance_of_measure(one, *weighted_confusion(*words, p, LABELS), n=150)
+    assert found.value == pytest.approx(value, rel=1e-12)
+    assert found.variance == pytest.approx(variance, rel=1e-10)
+    row = table.iloc[0]
+    assert (row["weighted"], row["weighted_low"], row["weighted_high"]) == pytest.approx(
+        (found.value, found.low, found.high), rel=1e-9
+    )
 
 
 @given(
@@ -198,7 +224,7 @@ def test_the_variance_of_a_balanced_share_is_that_of_the_claims_means() -> None:
 def test_design_intervals_stay_in_range(at, error, bounds) -> None:
     if not bounds[0] <= at <= bounds[1]:
         return
-    low, high = interval(at, error, bounds, 0.95, 50.0)
+    low, high = bounded_interval(at, error**2, bounds, effective=50.0, degrees=9.0)
     assert bounds[0] <= low <= at + 1e-9
     assert at - 1e-9 <= high <= bounds[1]
 

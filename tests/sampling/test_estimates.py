@@ -10,7 +10,7 @@ from covmis_build.keyed import uniform
 from covmis_build.options import Labels, Sampling
 from covmis_build.sampling import counts_of, estimates, sample
 from covmis_build.sampling.shares import design_of
-from covmis_build.stats.horvitz_thompson import estimate
+from covmis_build.stats.horvitz_thompson import estimate, made_design, mean, total
 
 VALUES = ["favor", "against", "neither"]
 COUNTS = {
@@ -52,7 +52,11 @@ def test_the_pool_is_the_hajek_mean_of_both_estimands(make_items):
     found = estimates(corpus, VALUES, Sampling())
     y = (corpus["label"] == "favor").astype(float)
     row = pool(found, scope="pool", label="favor", estimand="messages").iloc[0]
-    plain = estimate(y, corpus["p_sample"] * corpus["p_claim"])
+    plain = mean(y.to_numpy(), made_design(corpus["p_sample"] * corpus["p_claim"]))
+    textbook = estimate(y, corpus["p_sample"] * corpus["p_claim"])
+    assert (plain.value, plain.variance) == pytest.approx((textbook.value, textbook.variance))
+    assert plain.low < textbook.low
+    assert textbook.high < plain.high
     assert row["share"] == pytest.approx(plain.value)
     assert row["standard_error"] == pytest.approx(plain.standard_error)
     assert (row["low"], row["high"]) == pytest.approx((plain.low, plain.high))
@@ -107,8 +111,16 @@ def test_a_design_for_each_item(make_items):
     row = pool(both, scope="pool", label="favor", estimand="messages").iloc[0]
     parts = [pool(one, scope="pool", label="favor", estimand="messages").iloc[0] for one in apart]
     assert row["total"] == pytest.approx(sum(one["total"] for one in parts))
-    width = sum((one["total_high"] - one["total"]) ** 2 for one in parts)
-    assert row["total_high"] - row["total"] == pytest.approx(np.sqrt(width))
+    count = total(
+        np.concatenate([(one["label"] == "favor").astype(float) for one in (fixed, free)]),
+        design_of(pd.concat([fixed, free], ignore_index=True), Sampling(), {}),
+    )
+    assert row["total_high"] == pytest.approx(count.high)
+    error = [
+        total((one["label"] == "favor").to_numpy(float), design_of(one, Sampling(), {}))
+        for one in (fixed, free)
+    ]
+    assert count.variance == pytest.approx(sum(one.variance for one in error))
     assert "Poisson sampling and two-phase" in both.sentences[0]
 
 
