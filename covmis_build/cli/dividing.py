@@ -106,6 +106,18 @@ def leakage(
     divided = read_parts(Path(path), column)
     by = common_id(items, divided) if divided.id_column else ""
     part = list(divided.labels())
+    if not by and items.id_column:
+        raise InputError(
+            f"has no ids that {file.name} has ({items.id_column})",
+            file=divided.file,
+            remedy="Make the parts of these items with `covmis evaluate split`",
+        )
+    if len(part) != len(items.table) and not by:
+        raise InputError(
+            f"has {len(part)} rows, {file.name} has {len(items.table)}",
+            file=divided.file,
+            remedy="Divide the same items",
+        )
     if by:
         known = dict(divided.labels(by).items())
         lacking = [one for one in items.labels(by).index if one not in known]

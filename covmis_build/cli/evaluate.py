@@ -21,6 +21,7 @@ from covmis_build.cli.judging import (
     OrderOption,
     OutOption,
     PolesOption,
+    PositionOption,
     ReplicatesOption,
     SeedOption,
     SystemsArgument,
@@ -51,6 +52,7 @@ def score(
     missing: MissingOption = "refuse",
     extra: ExtraOption = "refuse",
     id_column: IdOption = "",
+    by_position: PositionOption = False,
     clusters: ClustersOption = "",
     probabilities: Annotated[
         str,
@@ -84,7 +86,7 @@ def score(
     from covmis_build.evaluation.rendering import write
     from covmis_build.evaluation.results import Results
 
-    data = Judgement(gold, systems, id_column, labels, order, poles, study)
+    data = Judgement(gold, systems, id_column, labels, order, poles, study, by_position=by_position)
     chances = data.chances(probabilities)
     owners = data.optional(clusters, CLAIMS)
     table = scored(
@@ -141,6 +143,7 @@ def compare(
     missing: MissingOption = "refuse",
     extra: ExtraOption = "refuse",
     id_column: IdOption = "",
+    by_position: PositionOption = False,
     clusters: ClustersOption = "",
     replicates: Annotated[int, typer.Option(min=1, max=1_000_000, help="Replicates.")] = 2000,
     interval: Annotated[str, typer.Option(help="percentile or bca.")] = "percentile",
@@ -161,7 +164,7 @@ def compare(
 
     if interval not in {"percentile", "bca"}:
         raise InputError(f"--interval {interval}", remedy="Allowed: percentile, bca")
-    data = Judgement(gold, systems, id_column, labels, order, poles, study)
+    data = Judgement(gold, systems, id_column, labels, order, poles, study, by_position=by_position)
     table = compared(
         data.gold,
         data.systems,
@@ -210,6 +213,7 @@ def meta(
     missing: MissingOption = "refuse",
     extra: ExtraOption = "refuse",
     id_column: IdOption = "",
+    by_position: PositionOption = False,
     trials: Annotated[int, typer.Option(min=2, help="Random halves, for consistency.")] = 1000,
     replicates: Annotated[int, typer.Option(min=1, max=1_000_000, help="Replicates of the test.")] = 2000,
     seed: SeedOption = 0,
@@ -222,7 +226,7 @@ def meta(
     """
     from covmis_build.evaluation import meta as evaluated
 
-    data = Judgement(gold, systems, id_column, labels, order, poles, study)
+    data = Judgement(gold, systems, id_column, labels, order, poles, study, by_position=by_position)
     found = evaluated(
         data.gold,
         data.systems,

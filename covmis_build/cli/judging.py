@@ -50,6 +50,10 @@ OutOption = Annotated[
     list[Path] | None,
     typer.Option("--out", metavar="FILE", help="Write .html, .csv, .json or .tex; repeatable."),
 ]
+PositionOption = Annotated[
+    bool,
+    typer.Option("--by-position", help="Join files without gold's ids row by row, as they stand."),
+]
 CLAIMS = ("claim_id", "mid", "event", "misconception_id")
 
 
@@ -65,6 +69,8 @@ class Judgement:
         order: str,
         poles: str,
         study: Path | None,
+        *,
+        by_position: bool = False,
     ) -> None:
         from covmis_build.evaluation.reading import common_id
 
@@ -73,16 +79,25 @@ class Judgement:
         runs: dict[str, list[Any]] = {}
         for spec in systems:
             name, one = read(spec, id_column)
-            runs.setdefault(name, []).append(self._joined(one, common_id(self.table, one)))
+            common = "" if by_position else common_id(self.table, one)
+            runs.setdefault(name, []).append(self._joined(one, common, by_position=by_position))
         self.systems = {name: made if len(made) > 1 else made[0] for name, made in runs.items()}
         self.study = _study_of(study, self.table.file)
         self.labels, self.order, self.poles = self._scheme(labels, order, poles)
 
-    def _joined(self, one: Labelled, column: str) -> Any:
-        """Predictions under gold's own ids, whichever of gold's columns of ids the file uses."""
+    def _joined(self, one: Labelled, column: str, *, by_position: bool) -> Any:
+        """Predictions under gold's own ids, whichever of gold's columns of ids the file uses.
+
+        Where neither file has ids, rows can only be joined as they stand. Where one has, that is asked for or refused.
+        """
         if not column:
-            if self.table.id_column:
-                warn(f"{one.file} has no ids of gold's: its rows are joined with gold's in order.")
+            if not by_position and (self.table.id_column or one.id_column):
+                without, other = (one, self.table) if self.table.id_column else (self.table, one)
+                raise InputError(
+                    f"has no ids that {other.file.name} has ({other.id_column})",
+                    file=without.file,
+                    remedy="Add that column; or say --by-position if row 1 belongs to row 1, row 2 to row 2, and so on",
+                )
             return list(one.labels())
         predictions = one.labels(column)
         if column == self.table.id_column:

@@ -6,6 +6,7 @@ The format follows from the name's end. What comes back is a DataFrame of text, 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 IDS = ("item_id", "post_id", "native_id", "tweet_id", "id")
 LABELS = ("prediction", "predicted", "label", "gold", "stance", "labels")
 """Columns that are taken for ids and labels, in this order, unless others are named."""
+POINT_ZERO = re.compile(r"\d+\.0")
 FNC_HEADER = ("Headline", "Body ID", "Stance")
+BLOCK = 1 << 20
+LARGEST = 1 << 30
+"""More than this no packed file is unpacked to: it would not fit into memory as a table."""
 FORMATS = ".csv, .tsv, .jsonl, .json, .parquet, .npy or .txt (also .gz)"
 
 
@@ -40,7 +45,7 @@ class Labelled:
         values = self.table[self.label_column]
         if not id_column:
             return values.reset_index(drop=True)
-        ids = [str(one) for one in self.table[id_column]]
+        ids = self.ids(id_column)
         seen: dict[str, int] = {}
         for row, one in enumerate(ids, 1):
             if not one:
@@ -54,6 +59,21 @@ class Labelled:
                 )
             seen[one] = row
         return values.set_axis(ids)
+
+    def ids(self, column: str) -> list[str]:
+        """The ids of this column. Numbers that a program wrote as 12.0 are 12; long ones would have lost digits."""
+        ids = [str(one).strip() for one in self.table[column]]
+        if not all(POINT_ZERO.fullmatch(one) for one in ids):
+            return ids
+        for row, one in enumerate(ids, 1):
+            if len(one) > 2 + sheets.KEPT_DIGITS:
+                raise InputError(
+                    f"the id {one} was read as a number, which keeps {sheets.KEPT_DIGITS} digits",
+                    file=self.file,
+                    row=row + 1,
+                    remedy="Take the ids from the original file, as text",
+                )
+        return [one[:-2] for one in ids]
 
     def column(self, name: str) -> list[Any]:
         """Another column, which must be there."""
@@ -139,20 +159,27 @@ def _plain(path: Path) -> pd.DataFrame:
 
 
 def _unpacked(path: Path) -> pd.DataFrame:
-    """A gzipped file, by way of a temporary one."""
+    """A gzipped file, by way of a temporary one; block by block, and no more than LARGEST."""
     import gzip
     import tempfile
     import zlib
 
-    try:
-        data = gzip.decompress(path.read_bytes())
-    except FileNotFoundError:
-        raise InputError("is missing", file=path) from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"cannot be unpacked: {error}", file=path) from error
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / path.stem  # errors name it
-        plain.write_bytes(data)
+        try:
+            with gzip.open(path) as packed, plain.open("wb") as file:
+                while block := packed.read(BLOCK):
+                    if file.tell() + len(block) > LARGEST:
+                        raise InputError(
+                            f"unpacks to more than {LARGEST >> 20:,} MiB",
+                            file=path,
+                            remedy="Is this a file of labels? If so, divide it",
+                        )
+                    file.write(block)
+        except FileNotFoundError:
+            raise InputError("is missing", file=path) from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"cannot be unpacked: {error}", file=path) from error
         return read_table(plain)
 
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from covmis_build.cli.evaluate import app
-from covmis_build.errors import CovmisError
+from covmis_build.errors import CovmisError, InputError
 
 LABELS = "favor,against,neither"
 
@@ -87,6 +87,31 @@ def test_each_system_may_use_another_of_golds_ids(run, files) -> None:
     )  # fmt: skip
     a, b, c = (row["value"] for row in json.loads(result.stdout)["scores"])
     assert a > b > c
+
+
+def test_files_without_ids_are_joined_by_position_only_if_told(run, files) -> None:
+    gold, said = files / "corpus.csv", files / "plain.txt"
+    with gold.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    said.write_text("\n".join(row["label"] for row in rows))
+    with pytest.raises(InputError, match=r"plain\.txt: has no ids that corpus\.csv has \(item_id\).*--by-position"):
+        run("score", gold, said, "--replicates", 0)
+    made = run("score", gold, said, "--by-position", "--measures", "accuracy", "--replicates", 0, "--json")
+    assert json.loads(made.stdout)["scores"][0]["value"] == 1
+    with pytest.raises(InputError, match=r"plain\.txt: has no ids that a\.csv has"):
+        run("score", said, files / "a.csv", "--replicates", 0)
+    lines = run("score", said, said, "--measures", "accuracy", "--replicates", 0, "--json")
+    assert json.loads(lines.stdout)["scores"][0]["value"] == 1
+    said.write_text("favor\n")
+    with pytest.raises(InputError, match="1 predictions for 120 items"):
+        run("score", gold, said, "--by-position", "--replicates", 0)
+
+
+def test_parts_without_ids_are_refused_where_items_have_some(run, files) -> None:
+    parts = files / "parts.csv"
+    parts.write_text("row,part\n" + "".join(f"{at},train\n" for at in range(120)))
+    with pytest.raises(InputError, match=r"parts\.csv: has no ids that corpus\.csv has \(item_id\)"):
+        run("leakage", files / "corpus.csv", "--parts", parts)
 
 
 def test_words_and_files(run, files) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from covmis_build.errors import InputError
+from covmis_build.evaluation import reading
 from covmis_build.evaluation.reading import common_id, read_labels
 
 ROWS = [("x:1", "favor"), ("x:2", "against"), ("x:3", "neither")]
@@ -120,6 +121,30 @@ def test_errors_name_file_and_row(tmp_path, name, content, words) -> None:
         labels()
     assert name in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_packed_files_are_unpacked_up_to_a_limit(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"id,label\n" + b"".join(b"%d,a\n" % one for one in range(4000))))
+    assert len(read_labels(path).table) == 4000
+    monkeypatch.setattr(reading, "BLOCK", 1000)
+    monkeypatch.setattr(reading, "LARGEST", 20_000)
+    with pytest.raises(InputError, match=r"a\.csv\.gz: unpacks to more than 0 MiB"):
+        read_labels(path)
+    path.write_bytes(path.read_bytes()[:-20])
+    monkeypatch.setattr(reading, "LARGEST", 1 << 30)
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        read_labels(path)
+
+
+def test_ids_that_became_numbers_with_a_point_are_ids_again(tmp_path) -> None:
+    read = read_labels(written(tmp_path / "a.csv", "id,label\n12.0,a\n7.0,b\n"))
+    assert read.labels("id").to_dict() == {"12": "a", "7": "b"}
+    mixed = read_labels(written(tmp_path / "b.csv", "id,label\n12.0,a\n7.1,b\n"))
+    assert list(mixed.labels("id").index) == ["12.0", "7.1"]
+    long = read_labels(written(tmp_path / "c.csv", "id,label\n1250814876492185600.0,a\n"))
+    with pytest.raises(InputError, match=r"row 2: the id 1250814876492185600.0 was read as a number"):
+        long.labels("id")
 
 
 def test_objects_in_arrays_are_never_loaded(tmp_path) -> None:
