@@ -52,6 +52,18 @@ def test_modes_are_kept_and_new_files_follow_the_umask(tmp_path):
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
 
 
+def test_a_private_file_is_its_owners_alone_from_the_first_byte(tmp_path):
+    target = tmp_path / "users.json"
+    target.write_text("open to all")
+    target.chmod(0o644)
+    with storage.replacing(target, private=True) as beside:
+        assert stat.S_IMODE(beside.stat().st_mode) == 0o600
+        assert target.read_text() == "open to all", "the old one stands until the new one is whole"
+        beside.write_text("secret")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert target.read_text() == "secret"
+
+
 def test_a_second_holder_is_told_who_is_first(tmp_path):
     with (
         storage.locked(tmp_path / ".lock", "covmis run"),

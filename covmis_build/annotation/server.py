@@ -320,9 +320,5 @@ def _write_private(path: Path, value: Any) -> None:
 
 def _write_private_text(path: Path, text: str) -> None:
     """Write a file that nobody else may read, not even for a moment."""
-    with storage.replacing(path) as beside:
-        beside.chmod(0o600)
-        beside.write_text(text)
-        if not path.exists():
-            path.touch(0o600)
-    path.chmod(0o600)
+    with storage.replacing(path, private=True) as beside:
+        beside.write_text(text, "utf-8")
