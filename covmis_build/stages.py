@@ -194,7 +194,7 @@ STAGES = (
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 1, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
-        "retrieve", 2, ("queries",), ("retrieval",),
+        "retrieve", 3, ("queries",), ("retrieval",),
         ("posts", "hits", "provenance", "unreadable", "retrieve.dropped"), _retrieve_files, _make_retrieve,
     ),
     Stage(

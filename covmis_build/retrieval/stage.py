@@ -7,6 +7,7 @@ of files and lines, the number of processes and the engine; where a post was fou
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -90,9 +91,18 @@ def archive_files(archive: Sequence[Path]) -> list[tuple[Path, str]]:
 
 
 def _told_apart(files: list[tuple[Path, str]]) -> list[tuple[Path, str]]:
-    """Files of the same name in different places get as much of their path as it takes."""
-    names = [name for _, name in files]
-    return [(path, name if names.count(name) == 1 else path.as_posix().lstrip("/")) for path, name in files]
+    """Files of the same name in different places get as much of their path, from its end, as it takes."""
+    names = Counter(name for _, name in files)
+    if all(count == 1 for count in names.values()):
+        return files
+    ends = Counter(path.parts[at:] for path, _ in files for at in range(len(path.parts)))
+    return [(path, name if names[name] == 1 else _apart(path, ends)) for path, name in files]
+
+
+def _apart(path: Path, ends: Counter[tuple[str, ...]]) -> str:
+    """The shortest end of a path that no other file has: what stands above it is nobody's business."""
+    parts = (path.parts[-length:] for length in range(1, len(path.parts)))
+    return "/".join(next((one for one in parts if ends[one] == 1), path.parts[1:]))
 
 
 def _tables(

@@ -350,4 +350,13 @@ def test_files_of_one_name_in_two_places_are_told_apart(tmp_path):
     for place in ("one", "two"):
         write(tmp_path / place / "archive/a.jsonl", [tweet(1, "garlic coronavirus")])
     made = run(tmp_path / "one/archive", tmp_path / "two/archive")
-    assert len(set(made["provenance"]["file"])) == 2
+    assert sorted(made["provenance"]["file"]) == ["one/archive/a.jsonl", "two/archive/a.jsonl"]
+
+
+def test_names_tell_no_more_of_a_path_than_it_takes(tmp_path):
+    for place in ("p/b/x", "q/x", "r/b/x"):
+        write(tmp_path / place / "a.jsonl", [tweet(1, "garlic coronavirus")])
+    write(tmp_path / "q/x/only.jsonl", [tweet(2, "garlic coronavirus")])
+    made = run(tmp_path / "p/b/x", tmp_path / "q/x", tmp_path / "r/b")
+    names = sorted(made["provenance"]["file"])
+    assert names == ["b/x/a.jsonl", "p/b/x/a.jsonl", "q/x/a.jsonl", "x/only.jsonl"]
