@@ -24,17 +24,21 @@ if TYPE_CHECKING:
 
     from covmis_build.options import Annotation, Labels
 
+KEYS = ("item_id", "round", "claim_id", "post_id")
 FROZEN = pa.schema(
     [
-        ("item_id", STRING), ("round", STRING), ("pilot", FLAG), ("claim_id", STRING), ("claim", STRING),
-        ("post_id", STRING), ("native_id", STRING), ("text", STRING), ("created_at", STRING), ("show", STRINGS),
-        ("cards", pa.list_(CARD)), ("quoted", STRING), ("parent", STRING), ("media", pa.list_(MEDIUM)),
-        ("kind", STRING), ("kinds", STRINGS), ("other_claims", STRINGS), ("group", STRING), ("group_size", COUNT),
-        ("p_claim", REAL), ("p_sample", REAL), ("draw", STRING), ("design", STRING),
-        ("automatic_label", STRING), ("audited", FLAG), ("salt", STRING), ("shown", STRING),
+        pa.field(name, kind, nullable=name not in KEYS)
+        for name, kind in (
+            ("item_id", STRING), ("round", STRING), ("pilot", FLAG), ("claim_id", STRING), ("claim", STRING),
+            ("post_id", STRING), ("native_id", STRING), ("text", STRING), ("created_at", STRING), ("show", STRINGS),
+            ("cards", pa.list_(CARD)), ("quoted", STRING), ("parent", STRING), ("media", pa.list_(MEDIUM)),
+            ("kind", STRING), ("kinds", STRINGS), ("other_claims", STRINGS), ("group", STRING), ("group_size", COUNT),
+            ("p_claim", REAL), ("p_sample", REAL), ("draw", STRING), ("design", STRING),
+            ("automatic_label", STRING), ("audited", FLAG), ("salt", STRING), ("shown", STRING),
+        )
     ]
 )  # fmt: skip
-"""The columns of a round's items.parquet."""
+"""The columns of a round's items.parquet; keys are never empty."""
 
 
 def open_round(  # noqa: PLR0913 - a round freezes what all of these tables say

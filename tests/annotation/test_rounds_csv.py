@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from covmis_build import storage
@@ -46,6 +48,11 @@ def test_a_whole_round_and_every_command_twice(folder):
     label_both(folder, differ=third)
     assert again("round", "pull")["added"] == 22
     report = again("round", "report")
+    page = (folder / "annotation" / "rounds" / "001" / "report.html").read_text("utf-8")
+    cases = [one.partition("</article>")[0] for one in page.split('<article class="case">')[1:]]
+    assert len(cases) == 4
+    assert not any("<style" in one for one in cases)
+    assert page.count(".case {") == 1
     assert report["round"]["items_with_two_labels"] == 10
     assert report["round"]["scope"]["automatic_items_left_out"] == 2
     assert report["round"]["audit"]["items"] == 1
@@ -69,6 +76,17 @@ def test_a_whole_round_and_every_command_twice(folder):
     assert "sealed" in covmis(folder, "round", "pull", fails=2)["error"]
     assert covmis(folder, "round", "open")["round"] == "002"
     assert covmis(folder, "round", "open", fails=2)["error"].startswith("no sampled claim")
+
+
+def test_keys_of_a_rounds_tables_are_never_empty(folder):
+    covmis(folder, "round", "open")
+    place = folder / "annotation" / "rounds" / "001"
+    schema = pq.read_schema(place / "items.parquet")
+    assert [one.name for one in schema if not one.nullable] == ["item_id", "round", "claim_id", "post_id"]
+    frozen = rounds.read_items(place)
+    with pytest.raises((ValueError, pa.ArrowInvalid)):
+        rounds.write_items(place, frozen.assign(post_id=None))
+    assert len(rounds.read_items(place)) == len(frozen)
 
 
 def test_what_was_said_before_stays_beside_what_was_agreed(folder):
