@@ -1,0 +1,72 @@
+"""`covmis doctor`: what it says is what is there, and a missing part of the core is a failure."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from importlib import metadata, util
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from covmis_build.cli import app, doctor
+from covmis_build.errors import CheckFailed
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+VALUES = {name: f"value-of-{name}" for name in doctor.OF_SERVICES}
+
+
+def asked() -> dict:
+    done = CliRunner().invoke(app, ["doctor", "--json"], catch_exceptions=False)
+    assert not any(value in done.output for value in VALUES.values())
+    return json.loads(done.stdout)
+
+
+def named(requirement: str) -> str:
+    return re.match(r"[\w.-]+", requirement)[0].lower()
+
+
+def test_the_core_and_the_extras_are_those_of_the_project() -> None:
+    assert sorted(doctor.CORE) == sorted(map(named, PROJECT["dependencies"]))
+    extras = {name: rows for name, rows in PROJECT["optional-dependencies"].items() if rows and name != "all"}
+    assert set(doctor.EXTRAS) == set(extras)
+    for name, rows in extras.items():
+        modules = [named(one).removesuffix(".py") for one in rows]
+        assert sorted(modules) == sorted(doctor.EXTRAS[name][0])
+
+
+def test_a_missing_part_of_the_core_is_a_failure(monkeypatch) -> None:
+    assert asked()["complete"] is True
+    real = metadata.version
+
+    def version(name: str) -> str:
+        if name == "zstandard":
+            raise metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    with pytest.raises(CheckFailed, match="cannot do without zstandard") as caught:
+        CliRunner().invoke(app, ["doctor"], catch_exceptions=False)
+    assert caught.value.exit_code == 1
+
+
+def test_an_extra_is_ready_only_if_all_of_it_is_there(monkeypatch) -> None:
+    monkeypatch.setattr(util, "find_spec", lambda name: None if name == "pycld2" else object())
+    states = {one["part"]: one["state"] for one in asked()["parts"]}
+    assert states["extra language"] == "incomplete"
+    assert states["extra models"] == "ready"
+    monkeypatch.setattr(util, "find_spec", lambda _: None)
+    assert {one["part"]: one["state"] for one in asked()["parts"]}["extra language"] == "not installed"
+
+
+def test_credentials_are_set_or_not_and_never_shown(monkeypatch) -> None:
+    for name in doctor.OF_SERVICES:
+        monkeypatch.delenv(name, raising=False)
+    states = {one["part"]: one["state"] for one in asked()["parts"]}
+    assert {states[name] for name in doctor.OF_SERVICES} == {"not set"}
+    for name, value in VALUES.items():
+        monkeypatch.setenv(name, value)
+    states = {one["part"]: one["state"] for one in asked()["parts"]}
+    assert {states[name] for name in doctor.OF_SERVICES} == {"set"}
