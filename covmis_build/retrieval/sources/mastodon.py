@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import time
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -57,6 +58,11 @@ def connect(server: str, token: Secret | None) -> Session:
     address = address_of(server)
     wire = requests.Session()
     wire.max_redirects = 0
+    wire.trust_env = (
+        False  # or a .netrc would take the token's place; proxies and certificates stay the system's
+    )
+    wire.proxies.update(requests.utils.get_environ_proxies(address))
+    wire.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
     session = Session(None, address)
     wire.hooks["response"].append(lambda answer, **_: session.answers.append(answer))
     session.client = Mastodon(

@@ -50,6 +50,22 @@ def test_pages_are_followed_and_kept_as_they_came(serve, run, job, tmp_path):
     assert next(pages.stamps(path)).url.startswith(server.address)
 
 
+@pytest.mark.parametrize("token", ["of-nobody", ""])
+def test_a_netrc_is_not_read_and_proxies_are(tmp_path, monkeypatch, token):
+    import requests
+
+    (tmp_path / "netrc").write_text("machine social.example login me password of-the-netrc\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    asked = requests.Request("GET", "https://social.example/api/v1/statuses/1")
+    assert "Authorization" in requests.Session().prepare_request(asked).headers, "requests alone reads it"
+    session = mastodon.connect("https://social.example", Secret(token) if token else None)
+    wire = session.client.session
+    assert "Authorization" not in wire.prepare_request(asked).headers
+    assert wire.proxies["https"] == "http://127.0.0.1:9"
+    session.close()
+
+
 def test_a_window_of_time_is_one_of_ids(serve, run, job, tmp_path):
     server, session = serve(posts(100))
     window = {"since": "2024-01-01T00:10:00Z", "until": "2024-01-01T00:20:00Z"}
