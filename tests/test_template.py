@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import tomllib
 from pathlib import Path
 
@@ -70,3 +71,17 @@ def test_what_is_built_is_not_kept():
         line for line in (TEMPLATE / ".gitignore").read_text("utf-8").split() if line not in ignored
     ] == []
     assert "simulated" in read_study(ROOT).title
+
+
+def test_new_tells_as_json_what_it_made(tmp_path):
+    from typer.testing import CliRunner
+
+    from covmis_build.cli import app
+
+    words = ["new", str(tmp_path / "mine"), "--title", "Mine", "--json"]
+    done = json.loads(CliRunner().invoke(app, words, catch_exceptions=False).stdout)
+    assert done["folder"] == str(tmp_path / "mine")
+    assert done["title"] == read_study(tmp_path / "mine").title == "Mine"
+    assert sorted(done["files"]) == sorted(
+        str(path.relative_to(tmp_path / "mine")) for path in (tmp_path / "mine").rglob("*") if path.is_file()
+    )

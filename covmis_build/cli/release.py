@@ -141,11 +141,12 @@ def _hydrate(
     source: Path, places: list[Path], into: Path, purge_list: Path | None, *, mask: bool, as_json: bool
 ) -> None:
     from covmis_build.corpus import read_corpus, write_corpus
+    from covmis_build.corpus.convert import once
     from covmis_build.corpus.hydrate import hydrate as join
     from covmis_build.corpus.hydrate import write_gone
     from covmis_build.publication import posts_of
 
-    corpus = read_corpus(source)
+    corpus = once(read_corpus(source), source)
     with progress() as report:
         posts = posts_of(corpus, places, report, purge_list)
     found = join(corpus, posts, mask=mask)

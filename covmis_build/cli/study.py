@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def new(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make.")],
     title: Annotated[str, typer.Option(help="The study's title.")] = "",
+    as_json: JsonOption = False,
 ) -> None:
     """Make a folder for a new study, with settings, an example claim list and a README.
 
@@ -35,8 +36,12 @@ def new(
     with_title = {
         "study.toml": lambda text: text.replace('title = "…"', f"title = {toml(title or folder.name)}")
     }
-    for path, text in _walk(template):
+    made = _walk(template)
+    for path, text in made:
         storage.write_text(folder / path, with_title.get(path, str)(text))
+    if as_json:
+        emit_json({"folder": str(folder), "title": title or folder.name, "files": [path for path, _ in made]})
+        return
     say(f"Made {folder}/. Next: read {folder}/README.md, then `cd {folder}` and `covmis status`.")
 
 

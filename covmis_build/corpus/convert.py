@@ -92,6 +92,7 @@ def read_corpus(path: Path) -> pd.DataFrame:
     if "text" not in frame:
         frame["text"] = None
     _check_ids(frame, path)
+    _check_text(frame, path)
     return pd.DataFrame(tables.frame(tables.conform(frame, "corpus")))
 
 
@@ -134,6 +135,32 @@ def _number(cell: str, name: str, path: Path, row: int) -> float | int | None:
         return None if cell == "" else int(cell) if name == "group_size" else float(cell)
     except ValueError:
         raise InputError(f"{name} is not a number: {cell!r}", file=path, row=row) from None
+
+
+def once(corpus: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The corpus, if it has every item once; a file pasted together of others counts some twice."""
+    again = corpus.loc[corpus["item_id"].duplicated(), "item_id"]
+    if len(again):
+        raise InputError(
+            f"has {len(again):,} rows for items that stand above them, first {again.iloc[0]}",
+            file=path,
+            row=int(again.index[0]) + 2,
+            remedy="Leave each item once",
+        )
+    return corpus
+
+
+def _check_text(frame: pd.DataFrame, path: Path) -> None:
+    """A NUL in a cell is damage: no writer of a corpus makes one, and many readers end there."""
+    for name in frame.columns:
+        damaged = [at for at, cell in enumerate(frame[name]) if isinstance(cell, str) and "\0" in cell]
+        if damaged:
+            raise InputError(
+                f"the column {name} contains a NUL character",
+                file=path,
+                row=damaged[0] + 2,
+                remedy="The file is damaged: fetch it again",
+            )
 
 
 def _check_ids(frame: pd.DataFrame, path: Path) -> None:

@@ -12,8 +12,10 @@ from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from covmis_build import storage
+from covmis_build.cli import app
 from covmis_build.corpus import make_corpus, read_corpus, write_corpus
 from covmis_build.corpus.croissant import hugging_face_header
 from covmis_build.corpus.publish import CHECKSUMS, RELEASED, write_release
@@ -41,6 +43,22 @@ def released(tmp_path_factory):
 def test_every_format_gives_the_same_corpus_back(released, suffix) -> None:
     folder, corpus = released
     pd.testing.assert_frame_equal(read_corpus(folder / f"corpus.{suffix}"), corpus)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_doubled_rows_are_not_hydrated_and_nul_is_damage(released, tmp_path, suffix) -> None:
+    _, corpus = released
+    path = tmp_path / f"corpus.{suffix}"
+    write_corpus(path, pd.concat([corpus, corpus.head(2)], ignore_index=True), text=False)
+    done = CliRunner().invoke(
+        app, ["hydrate", str(path), "--archive", str(tmp_path), "--into", str(tmp_path / "out")]
+    )
+    told = str(done.exception)
+    assert f"row {len(corpus) + 2}: has 2 rows for items that stand above them" in told
+    assert not (tmp_path / "out").exists()
+    write_corpus(path, corpus.assign(claim="a\0b"), text=False)
+    with pytest.raises(InputError, match="NUL"):
+        read_corpus(path)
 
 
 def test_without_text_no_text_is_anywhere(tmp_path) -> None:
