@@ -128,25 +128,21 @@ def _chosen(names: list[str], settings: list[str] | None) -> dict[str, Linear | 
         raise InputError("--models names no model", remedy="For example: --models majority,bow")
     given = {one.partition("=")[0]: one for one in settings or ()}
     made: dict[str, Linear | Encoder] = {}
+    known = _fields("Linear") | _fields("Encoder") - {"kind"}
+    for key in given:
+        if key not in known:
+            raise InputError(f"no model has a setting '{key}'", remedy=nearest(key, known))
     both = any(name in KINDS for name in names) and any(name not in {*KINDS, "majority"} for name in names)
     for name in names:
         if name in KINDS:
-            mine = [one for key, one in given.items() if not both or key not in _linear_only()]
+            mine = [one for key, one in given.items() if not both or key in _fields("Encoder")]
             made[name] = encoder_options(name, mine)
         elif name == "majority":
             made[name] = linear_options(name, None)
         else:
-            mine = [one for key, one in given.items() if not both or key not in _encoder_only()]
+            mine = [one for key, one in given.items() if not both or key in _fields("Linear")]
             made[name] = linear_options(name, mine)
     return made
-
-
-def _linear_only() -> set[str]:
-    return _fields("Linear") - _fields("Encoder")
-
-
-def _encoder_only() -> set[str]:
-    return _fields("Encoder") - _fields("Linear")
 
 
 def _fields(name: str) -> set[str]:
