@@ -60,16 +60,14 @@ def _ask(
     data: Path | None, out: Path, template: Path | None, values: list[str], home: Any, *, as_json: bool
 ) -> None:
     """Write the requests."""
-    import json
-
     from covmis_build import storage
-    from covmis_build.models.prompt import TEMPLATE, requests
+    from covmis_build.models.prompt import TEMPLATE, json_line, requests
 
     guideline = home.guideline.read_text("utf-8") if home is not None and home.guideline.is_file() else ""
     form = template.read_text("utf-8") if template is not None else TEMPLATE
     items = _frozen(home) if data is None else _asked(data)
     made = requests(items, values, guideline=guideline, template=form)
-    storage.write_text(out, "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in made))
+    storage.write_text(out, "".join(json_line(one) for one in made))
     if as_json:
         return emit_json(
             {"requests": len(made), "template": made[0]["template"] if made else None, "file": str(out)}

@@ -36,6 +36,9 @@ Answer with exactly one of these words and nothing else: {labels}
 """Sent unless the user has a template; its hash goes with every request."""
 PLACEHOLDER = re.compile(r"\{(guideline|claim|post|labels)\}")
 
+ENDS = re.compile("[\x7f-\x9f\u2028\u2029]")
+"""What JSON lets stand in a string and some readers take for the end of a line, or for nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answers:
@@ -76,6 +79,16 @@ def requests(
     return made
 
 
+def json_line(request: dict[str, Any]) -> str:
+    r"""A request as one line, whatever the reader takes for the end of a line: posts have Unicode's own ones, too.
+
+    >>> print(json_line({"text": "one\u2028two"}), end="")
+    {"text": "one\u2028two"}
+    """
+    text = json.dumps(request, ensure_ascii=False)
+    return ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+
+
 def _filled(template: str, values: dict[str, str]) -> str:
     """The template with its places filled in one pass: what is put in is not looked at again."""
     return PLACEHOLDER.sub(lambda found: values[found[1]], template)
@@ -87,7 +100,7 @@ def read_answers(path: Path, labels: Sequence[str]) -> Answers:
 
     rows: dict[str, str] = {}
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", file=path) from None
     for number, line in enumerate(lines, 1):
