@@ -64,5 +64,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     "Did you mean 'minimum_words'?"
     """
     choices = list(known)
-    close = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
+    close = [one for one in choices if one.casefold() == word.casefold()]
+    close = close or difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
     return f"Did you mean '{close[0]}'?" if close else "Allowed: " + ", ".join(choices)

@@ -124,7 +124,7 @@ def _asked(data: Path) -> pd.DataFrame:
 
 def posts(path: Path, *, labelled: bool) -> pd.DataFrame:
     """A file of posts with the columns text, target (if there is one) and label."""
-    from covmis_build.evaluation.reading import read_table
+    from covmis_build.evaluation.formats import read_table
 
     frame = read_table(path)
     names = list(frame.columns)

@@ -72,18 +72,23 @@ class Judgement:
         *,
         by_position: bool = False,
     ) -> None:
-        from covmis_build.evaluation.reading import common_id
+        from covmis_build.evaluation.reading import alike, common_id
 
         _, self.table = read(gold, id_column)
         self.gold = self.table.labels(self.table.id_column)
         runs: dict[str, list[Any]] = {}
+        files = [self.table]
         for spec in systems:
             name, one = read(spec, id_column)
+            one = alike(self.table, one)
+            files.append(one)
             common = "" if by_position else common_id(self.table, one)
             runs.setdefault(name, []).append(self._joined(one, common, by_position=by_position))
         self.systems = {name: made if len(made) > 1 else made[0] for name, made in runs.items()}
         self.study = _study_of(study, self.table.file)
         self.labels, self.order, self.poles = self._scheme(labels, order, poles)
+        for each in files:
+            each.check_labels(self.labels)
 
     def _joined(self, one: Labelled, column: str, *, by_position: bool) -> Any:
         """Predictions under gold's own ids, whichever of gold's columns of ids the file uses.

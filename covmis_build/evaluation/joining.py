@@ -160,7 +160,7 @@ def _joined(
         if surplus and extra == "refuse":
             raise InputError(
                 f"{name} has {_some(surplus)}, which gold lacks",
-                remedy="Remove them, or ignore them (extra = ignore)",
+                remedy="Remove them, or ignore them: extra = ignore (--extra ignore)",
             )
         made = np.full(items, -1, dtype=np.int64)
         inside = np.array([place.get(one, -1) for one in ids], dtype=np.int64)
@@ -170,7 +170,7 @@ def _joined(
         of = [one for one, at in place.items() if made[at] < 0] if place else np.flatnonzero(made < 0) + 1
         raise InputError(
             f"{name} has no prediction for {absent} of {items} items: {_some(list(of), count=False)}",
-            remedy="Complete it, or count missing predictions as wrong (missing = wrong)",
+            remedy="Complete it, or count missing predictions as wrong: missing = wrong (--missing wrong)",
         )
     return made
 

@@ -1,22 +1,18 @@
-"""Labels from files as people have them: CSV, JSONL, JSON (also RumourEval answers), Parquet, arrays, plain lines.
-
-The format follows from the name's end. What comes back is a DataFrame of text, ids as text, one row per item.
-"""
+"""Labels from files: gold or predictions, with the columns that hold ids and labels, as DataFrames of text."""
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError, nearest
-from covmis_build.storage import restored
+from covmis_build.evaluation.formats import read_table
 from covmis_build.text import sheets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
     import pandas as pd
 
@@ -24,11 +20,8 @@ IDS = ("item_id", "post_id", "native_id", "tweet_id", "id")
 LABELS = ("prediction", "predicted", "label", "gold", "stance", "labels")
 """Columns that are taken for ids and labels, in this order, unless others are named."""
 POINT_ZERO = re.compile(r"\d+\.0")
-FNC_HEADER = ("Headline", "Body ID", "Stance")
-BLOCK = 1 << 20
-LARGEST = 1 << 30
-"""More than this no packed file is unpacked to: it would not fit into memory as a table."""
-FORMATS = ".csv, .tsv, .jsonl, .json, .parquet, .npy or .txt (also .gz)"
+BARE = (".txt", ".npy")
+"""Kinds of files whose first row is an item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +35,7 @@ class Labelled:
 
     def labels(self, id_column: str = "") -> pd.Series[str]:
         """The labels; with the ids of this column as index, if one is named."""
-        values = self.table[self.label_column]
+        values = self.table[self.label_column].map(_stripped)
         if not id_column:
             return values.reset_index(drop=True)
         ids = self.ids(id_column)
@@ -59,6 +52,18 @@ class Labelled:
                 )
             seen[one] = row
         return values.set_axis(ids)
+
+    def check_labels(self, declared: Sequence[str]) -> None:
+        """Refuse labels that nobody declared; an empty cell is no label."""
+        for row, one in enumerate(self.labels(), 1):
+            word = "" if one is None else str(one)
+            if word and word not in declared:
+                raise InputError(
+                    f"has the unknown label '{word}'",
+                    file=self.file,
+                    row=row if self.file.suffix in BARE else row + 1,
+                    remedy=nearest(word, declared),
+                )
 
     def ids(self, column: str) -> list[str]:
         """The ids of this column. Numbers that a program wrote as 12.0 are 12; long ones would have lost digits."""
@@ -86,11 +91,16 @@ class Labelled:
         return list(self.table[name])
 
 
+def _stripped(cell: Any) -> Any:
+    return cell.strip() if isinstance(cell, str) else cell
+
+
 def read_labels(path: Path, *, id_column: str = "", label_column: str = "") -> Labelled:
     """Read a file of gold labels or predictions."""
     table = read_table(path)
     if table.empty:
         raise InputError("has no rows", file=path, remedy="At least one labelled item is expected")
+    table = _plainly_named(table, {id_column, label_column})
     names = [str(name) for name in table.columns]
     for wanted in (id_column, label_column):
         if wanted and wanted not in names:
@@ -106,6 +116,30 @@ def read_labels(path: Path, *, id_column: str = "", label_column: str = "") -> L
     if ids and ids != "item_id":
         sheets.check_ids(path, [str(one) for one in table[ids]])
     return Labelled(path, table, ids, label)
+
+
+def _plainly_named(table: pd.DataFrame, kept: set[str]) -> pd.DataFrame:
+    """The table with columns of ids under their own name, however a file writes it (Tweet_ID, tweet id)."""
+    plain = {name: str(name).lower().replace(" ", "_") for name in table.columns if name not in kept}
+    return table.rename(
+        columns={
+            name: one
+            for name, one in plain.items()
+            if one in IDS and one != name and one not in table.columns
+        }
+    )
+
+
+def alike(gold: Labelled, system: Labelled) -> Labelled:
+    """The system's file with its column `id` called as gold's ids are, if it has those, or the other way round."""
+    if "id" not in {gold.id_column, system.id_column} or not (gold.id_column and system.id_column):
+        return system
+    mine = set(system.ids(system.id_column))
+    for name in IDS:
+        if name in gold.table.columns and name not in system.table.columns and mine & set(gold.ids(name)):
+            table = system.table.rename(columns={system.id_column: name})
+            return replace(system, table=table, id_column=name)
+    return system
 
 
 def common_id(gold: Labelled, system: Labelled) -> str:
@@ -125,160 +159,3 @@ def common_id(gold: Labelled, system: Labelled) -> str:
             remedy="Give both the same column of ids",
         )
     return ""
-
-
-def read_table(path: Path) -> pd.DataFrame:
-    """A file of any of the FORMATS as a table of text."""
-    name = path.name.lower()
-    if name.endswith(".gz"):
-        return _unpacked(path)
-    read = READERS.get(Path(name).suffix)
-    if read is None:
-        raise InputError(f"is of the unknown kind '{path.suffix}'", file=path, remedy=f"Use {FORMATS}")
-    return read(path)
-
-
-def _sheet(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    header, rows = sheets.read_rows(path)
-    if tuple(header) == FNC_HEADER:  # its rows are items by position: headlines and bodies repeat
-        return pd.DataFrame(
-            {"body_id": [row["Body ID"] for row in rows], "stance": [row["Stance"] for row in rows]}
-        )
-    return pd.DataFrame(
-        [{name: restored(cell) for name, cell in row.items()} for row in rows], columns=header
-    )
-
-
-def _plain(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    lines = [line.strip() for line in sheets.text_of(path).split("\n")]
-    return pd.DataFrame({"label": [line for line in lines if line]})
-
-
-def _unpacked(path: Path) -> pd.DataFrame:
-    """A gzipped file, by way of a temporary one; block by block, and no more than LARGEST."""
-    import gzip
-    import tempfile
-    import zlib
-
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / path.stem  # errors name it
-        try:
-            with gzip.open(path) as packed, plain.open("wb") as file:
-                while block := packed.read(BLOCK):
-                    if file.tell() + len(block) > LARGEST:
-                        raise InputError(
-                            f"unpacks to more than {LARGEST >> 20:,} MiB",
-                            file=path,
-                            remedy="Is this a file of labels? If so, divide it",
-                        )
-                    file.write(block)
-        except FileNotFoundError:
-            raise InputError("is missing", file=path) from None
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"cannot be unpacked: {error}", file=path) from error
-        return read_table(plain)
-
-
-def _parquet(path: Path) -> pd.DataFrame:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(path, partitioning=None)
-    except FileNotFoundError:
-        raise InputError("is missing", file=path) from None
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"is not readable as Parquet: {error}", file=path) from error
-    return _text(table.to_pylist(), table.schema.names)
-
-
-def _array(path: Path) -> pd.DataFrame:
-    import numpy as np
-    import pandas as pd
-
-    try:
-        values = np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise InputError("is missing", file=path) from None
-    except (ValueError, EOFError, OSError) as error:
-        raise InputError(f"is not readable as an array: {error}", file=path) from error
-    if values.ndim != 1:
-        raise InputError(
-            f"is an array of shape {values.shape}", file=path, remedy="One label per item is expected"
-        )
-    return pd.DataFrame({"label": [str(one) for one in values]})
-
-
-def _lines(path: Path) -> pd.DataFrame:
-    rows = []
-    for number, line in enumerate(sheets.text_of(path).split("\n"), 1):
-        if line.strip():
-            rows.append(_object(path, line, number))
-    return _text(rows, list(dict.fromkeys(name for row in rows for name in row)))
-
-
-def _object(path: Path, line: str, number: int) -> dict[str, Any]:
-    try:
-        row = json.loads(line, parse_int=str)
-    except ValueError as error:
-        raise InputError(f"is not JSON: {error}", file=path, row=number) from error
-    if not isinstance(row, dict):
-        raise InputError("is not an object", file=path, row=number, remedy="Write one object per line")
-    return row
-
-
-def _answers(path: Path) -> pd.DataFrame:
-    """RumourEval's answers {"subtaskaenglish": {id: label}}, a plain {id: label}, or a list of objects."""
-    import pandas as pd
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) != len(pairs) and all(isinstance(one, str) for one in made.values()):
-            seen: set[str] = set()
-            twice = next(one for one, _ in pairs if one in seen or seen.add(one))  # type: ignore[func-returns-value]
-            raise InputError(
-                f"the id {twice} occurs more than once", file=path, remedy="Keep one label per item"
-            )
-        return made
-
-    try:
-        data = json.loads(sheets.text_of(path), object_pairs_hook=unique, parse_int=str)
-    except ValueError as error:
-        raise InputError(f"is not JSON: {error}", file=path) from error
-    except RecursionError:
-        raise InputError("is nested too deeply for a file of labels", file=path) from None
-    if isinstance(data, list) and all(isinstance(row, dict) for row in data):
-        return _text(data, list(dict.fromkeys(name for row in data for name in row)))
-    if isinstance(data, dict):
-        data = next((data[name] for name in data if name.lower().startswith("subtaska")), data)
-    if not isinstance(data, dict) or not all(isinstance(one, str) for one in data.values()):
-        raise InputError("is neither {id: label}, nor RumourEval's answers, nor a list of objects", file=path)
-    return pd.DataFrame({"id": list(data), "label": list(data.values())})
-
-
-def _text(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            name: pd.Series(["" if row.get(name) is None else str(row[name]) for row in rows], dtype=object)
-            for name in names
-        },
-        columns=list(names),
-    )
-
-
-READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
-    ".csv": _sheet,
-    ".tsv": _sheet,
-    ".jsonl": _lines,
-    ".ndjson": _lines,
-    ".json": _answers,
-    ".parquet": _parquet,
-    ".npy": _array,
-    ".txt": _plain,
-}

@@ -83,10 +83,23 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
 
 def _probabilities(values: Any, of: Judged) -> Array:
     codes, known = grouping(values, of, "probabilities")
-    chances = np.array([float(one) for one in known])[codes]
+    try:
+        chances = np.array([float(one) for one in known])[codes]
+    except ValueError:
+        wrong = next(one for one in known if not _number(one))
+        raise InputError(
+            f"'{wrong}' is not an inclusion probability", remedy="Name a column of numbers above 0, at most 1"
+        ) from None
     if not ((chances > 0) & (chances <= 1)).all():
         raise InputError("an inclusion probability is not in (0, 1]", remedy="Give p_sample of every item")
     return chances
+
+
+def _number(word: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(word)))
+    except ValueError:
+        return False
 
 
 def _rows(  # noqa: PLR0913, PLR0917

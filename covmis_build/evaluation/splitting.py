@@ -65,6 +65,10 @@ def splits(  # noqa: PLR0913 - every option is named
         shares = []
     if len(shares) != 3 or min(shares) < 0 or sum(shares) != 1:
         raise InputError(f"fractions {tuple(fractions)}", remedy="Give three, none negative, with the sum 1")
+    if cuts is not None and scheme in {"random", "leave_one_out"}:
+        raise InputError(
+            f"the scheme {scheme} has no cuts", remedy="Use chronological or stratified_chronological"
+        )
     ids = identities(frame, id)
     if scheme == "leave_one_out":
         return _leave_one_out(frame, group)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import TYPE_CHECKING
 
 from covmis_build.errors import InputError, nearest
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+SEPARATOR = re.compile(r"\s*sep=([,;\t|])[ \t]*\r?\n", re.IGNORECASE)
 SMALLEST_LONG_ID = 16
 KEPT_DIGITS = 15
 """Digits that a spreadsheet keeps of a number; the rest become zeros."""
@@ -63,6 +65,8 @@ def read_rows(path: Path, *, strict: bool = False) -> tuple[list[str], list[dict
         raise InputError("is empty", file=path, remedy="A header and at least one row are expected")
     first = text.lstrip().splitlines()[0]
     separator = max(",;\t", key=first.count)
+    if said := SEPARATOR.match(text):  # a first line by which spreadsheets tell each other
+        separator, text = said[1], text[said.end() :]
     csv.field_size_limit(1 << 27)
     try:
         lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))

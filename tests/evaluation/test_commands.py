@@ -94,7 +94,9 @@ def test_files_without_ids_are_joined_by_position_only_if_told(run, files) -> No
     with gold.open(newline="") as file:
         rows = list(csv.DictReader(file))
     said.write_text("\n".join(row["label"] for row in rows))
-    with pytest.raises(InputError, match=r"plain\.txt: has no ids that corpus\.csv has \(item_id\).*--by-position"):
+    with pytest.raises(
+        InputError, match=r"plain\.txt: has no ids that corpus\.csv has \(item_id\).*--by-position"
+    ):
         run("score", gold, said, "--replicates", 0)
     made = run("score", gold, said, "--by-position", "--measures", "accuracy", "--replicates", 0, "--json")
     assert json.loads(made.stdout)["scores"][0]["value"] == 1
@@ -112,6 +114,30 @@ def test_parts_without_ids_are_refused_where_items_have_some(run, files) -> None
     parts.write_text("row,part\n" + "".join(f"{at},train\n" for at in range(120)))
     with pytest.raises(InputError, match=r"parts\.csv: has no ids that corpus\.csv has \(item_id\)"):
         run("leakage", files / "corpus.csv", "--parts", parts)
+
+
+def test_labels_that_nobody_declared_are_named_with_file_and_row(run, files) -> None:
+    said = files / "a.csv"
+    lines = said.read_text().splitlines()
+    said.write_text("\n".join([*lines[:7], lines[7].rpartition(",")[0] + ",FAVOR", *lines[8:]]))
+    with pytest.raises(
+        InputError, match=r"a\.csv, row 8: has the unknown label 'FAVOR'\. Did you mean 'favor'"
+    ):
+        run("score", files / "corpus.csv", said, "--labels", LABELS)
+
+
+@pytest.mark.parametrize("column", ["id", "Item ID", "ITEM_ID"])
+def test_ids_under_another_name_and_answers_in_json_join(run, files, column) -> None:
+    said = files / "a.csv"
+    with said.open(newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    options = ("--labels", LABELS, "--measures", "accuracy", "--replicates", 0, "--json")
+    wanted = run("score", files / "corpus.csv", said, *options).stdout
+    spaced = "sep=;\n" + f"{column};prediction\n" + "".join(f"{one}; {label} \n" for one, label in rows)
+    said.write_text(spaced, "utf-8-sig")
+    assert run("score", files / "corpus.csv", said, *options).stdout == wanted
+    (files / "a.json").write_text(json.dumps(dict(rows)))
+    assert run("score", files / "corpus.csv", files / "a.json", *options).stdout == wanted
 
 
 def test_words_and_files(run, files) -> None:
@@ -212,6 +238,8 @@ def test_reproducing(run, files, monkeypatch) -> None:
         (("score", "{}/corpus.csv", "{}/a.csv", "--labels", LABELS, "--class-weights", "favor"), "label=weight"),
         (("score", "{}/corpus.csv", "{}/a.csv", "--labels", LABELS, "--out", "{}/x.pdf"), "'.pdf'"),
         (("score", "{}/corpus.csv", "{}/a.csv", "--labels", LABELS, "--by", "kin"), "Did you mean 'kind'"),
+        (("score", "{}/corpus.csv", "{}/a.csv", "--labels", LABELS, "--probabilities", "kind"), "'keywords' is not an incl"),
+        (("split", "{}/corpus.csv", "--out", "{}/p.csv", "--cuts", "3,9"), "random has no cuts"),
         (("compare", "{}/corpus.csv", "{}/a.csv", "--labels", LABELS), "at least two to compare"),
         (("split", "{}/corpus.csv", "--out", "{}/p.csv", "--fractions", "0.5"), "three numbers"),
         (("reproduce", "Table 77"), "nothing is known"),

@@ -1,0 +1,182 @@
+"""Tables from files as people have them: CSV, JSONL, JSON (also RumourEval answers), Parquet, arrays, plain lines.
+
+The format follows from the name's end. Everything is text in the end, ids too.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.errors import InputError
+from covmis_build.storage import restored
+from covmis_build.text import sheets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+
+FNC_HEADER = ("Headline", "Body ID", "Stance")
+FORMATS = ".csv, .tsv, .jsonl, .json, .parquet, .npy or .txt (also .gz)"
+BLOCK = 1 << 20
+LARGEST = 1 << 30
+"""More than this no packed file is unpacked to: it would not fit into memory as a table."""
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A file of any of the FORMATS as a table of text."""
+    name = path.name.lower()
+    if name.endswith(".gz"):
+        return _unpacked(path)
+    read = READERS.get(Path(name).suffix)
+    if read is None:
+        raise InputError(f"is of the unknown kind '{path.suffix}'", file=path, remedy=f"Use {FORMATS}")
+    return read(path)
+
+
+def _sheet(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    header, rows = sheets.read_rows(path)
+    if tuple(header) == FNC_HEADER:  # its rows are items by position: headlines and bodies repeat
+        return pd.DataFrame(
+            {"body_id": [row["Body ID"] for row in rows], "stance": [row["Stance"] for row in rows]}
+        )
+    return pd.DataFrame(
+        [{name: restored(cell) for name, cell in row.items()} for row in rows], columns=header
+    )
+
+
+def _plain(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    lines = [line.strip() for line in sheets.text_of(path).split("\n")]
+    return pd.DataFrame({"label": [line for line in lines if line]})
+
+
+def _unpacked(path: Path) -> pd.DataFrame:
+    """A gzipped file, by way of a temporary one; block by block, and no more than LARGEST."""
+    import gzip
+    import tempfile
+    import zlib
+
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / path.stem  # errors name it
+        try:
+            with gzip.open(path) as packed, plain.open("wb") as file:
+                while block := packed.read(BLOCK):
+                    if file.tell() + len(block) > LARGEST:
+                        raise InputError(
+                            f"unpacks to more than {LARGEST >> 20:,} MiB",
+                            file=path,
+                            remedy="Is this a file of labels? If so, divide it",
+                        )
+                    file.write(block)
+        except FileNotFoundError:
+            raise InputError("is missing", file=path) from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"cannot be unpacked: {error}", file=path) from error
+        return read_table(plain)
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path, partitioning=None)
+    except FileNotFoundError:
+        raise InputError("is missing", file=path) from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"is not readable as Parquet: {error}", file=path) from error
+    return _text(table.to_pylist(), table.schema.names)
+
+
+def _array(path: Path) -> pd.DataFrame:
+    import numpy as np
+    import pandas as pd
+
+    try:
+        values = np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        raise InputError("is missing", file=path) from None
+    except (ValueError, EOFError, OSError) as error:
+        raise InputError(f"is not readable as an array: {error}", file=path) from error
+    if values.ndim != 1:
+        raise InputError(
+            f"is an array of shape {values.shape}", file=path, remedy="One label per item is expected"
+        )
+    return pd.DataFrame({"label": [str(one) for one in values]})
+
+
+def _lines(path: Path) -> pd.DataFrame:
+    rows = []
+    for number, line in enumerate(sheets.text_of(path).split("\n"), 1):
+        if line.strip():
+            rows.append(_object(path, line, number))
+    return _text(rows, list(dict.fromkeys(name for row in rows for name in row)))
+
+
+def _object(path: Path, line: str, number: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line, parse_int=str)
+    except ValueError as error:
+        raise InputError(f"is not JSON: {error}", file=path, row=number) from error
+    if not isinstance(row, dict):
+        raise InputError("is not an object", file=path, row=number, remedy="Write one object per line")
+    return row
+
+
+def _answers(path: Path) -> pd.DataFrame:
+    """RumourEval's answers {"subtaskaenglish": {id: label}}, a plain {id: label}, or a list of objects."""
+    import pandas as pd
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) != len(pairs) and all(isinstance(one, str) for one in made.values()):
+            seen: set[str] = set()
+            twice = next(one for one, _ in pairs if one in seen or seen.add(one))  # type: ignore[func-returns-value]
+            raise InputError(
+                f"the id {twice} occurs more than once", file=path, remedy="Keep one label per item"
+            )
+        return made
+
+    try:
+        data = json.loads(sheets.text_of(path), object_pairs_hook=unique, parse_int=str)
+    except ValueError as error:
+        raise InputError(f"is not JSON: {error}", file=path) from error
+    except RecursionError:
+        raise InputError("is nested too deeply for a file of labels", file=path) from None
+    if isinstance(data, list) and all(isinstance(row, dict) for row in data):
+        return _text(data, list(dict.fromkeys(name for row in data for name in row)))
+    if isinstance(data, dict):
+        data = next((data[name] for name in data if name.lower().startswith("subtaska")), data)
+    if not isinstance(data, dict) or not all(isinstance(one, str) for one in data.values()):
+        raise InputError("is neither {id: label}, nor RumourEval's answers, nor a list of objects", file=path)
+    return pd.DataFrame({"id": list(data), "label": list(data.values())})
+
+
+def _text(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: pd.Series(["" if row.get(name) is None else str(row[name]) for row in rows], dtype=object)
+            for name in names
+        },
+        columns=list(names),
+    )
+
+
+READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
+    ".csv": _sheet,
+    ".tsv": _sheet,
+    ".jsonl": _lines,
+    ".ndjson": _lines,
+    ".json": _answers,
+    ".parquet": _parquet,
+    ".npy": _array,
+    ".txt": _plain,
+}
