@@ -90,6 +90,10 @@ def main() -> None:
         _refuse(error)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
+    except RuntimeError as error:
+        if "Query interrupted" not in str(error):  # DuckDB's word for an interruption at the keyboard
+            raise
+        code = INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)

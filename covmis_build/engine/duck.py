@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
@@ -85,7 +87,11 @@ def write_blocks(blocks: Iterator[pa.Table], schema: pa.Schema, path: Path) -> N
 
 
 def _follow(parent: int) -> None:
-    """End this process when its parent has ended, however it ended: a killed run leaves no orphans."""
+    """End this process when its parent has ended, however it ended: a killed run leaves no orphans.
+
+    An interruption at the keyboard reaches all processes; it is the parent that answers it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -93,6 +99,19 @@ def _follow(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let an interruption wait while processes are forked: in the middle of a fork, Python would lose it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _apply(job: tuple[Kernel, Path, int, int]) -> pa.Table:
@@ -160,7 +179,14 @@ class DuckEngine:
         workers = min(self.workers or os.cpu_count() or 1, len(jobs))
         if workers > 1:
             with ProcessPoolExecutor(workers, initializer=_follow, initargs=(os.getpid(),)) as pool:
-                write_blocks(pool.map(_apply, jobs), schema, path)
+                try:
+                    with _uninterrupted():
+                        blocks = pool.map(_apply, jobs)
+                    write_blocks(blocks, schema, path)
+                except BaseException:
+                    for process in list(pool._processes.values()):  # noqa: SLF001 - nobody waits for their work now
+                        process.terminate()
+                    raise
         else:
             write_blocks(map(_apply, jobs), schema, path)
         return ParquetTable(path)

@@ -1,0 +1,81 @@
+"""Ctrl-C: one line, exit code 130, nothing half-written; the same command then ends as if nothing had been."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from covmis_build import __main__, cli
+from covmis_build.run import run
+from covmis_build.stages import STAGES
+from covmis_build.study import open_study
+from tests.small_study import small_study
+
+PROGRAM = [sys.executable, "-m", "covmis_build"]
+
+
+def interrupted(*words: object, when, **environment: str) -> str:
+    """Start this command in a group of its own, and interrupt the group once `when()` holds; its last words."""
+    process = subprocess.Popen(
+        [*PROGRAM, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True, env=os.environ | environment,
+    )  # fmt: skip
+    until = time.monotonic() + 60
+    while not when() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.01)
+    assert process.poll() is None, "it ended before it could be interrupted"
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == 130, told
+    lines = [one for one in told.splitlines() if "(after" not in one]
+    assert len(lines) == 1, told
+    assert lines[0].startswith("error: interrupted")
+    return lines[0]
+
+
+def half_written(folder) -> list[str]:
+    return [str(path) for path in folder.rglob(".*") if path.suffix in {".part", ".new"}]
+
+
+def tables(study) -> dict[str, bytes]:
+    return {name: study.table(name).read_bytes() for stage in STAGES for name in stage.makes}
+
+
+def test_a_run_that_is_interrupted_ends_with_the_same_tables(tmp_path):
+    study = small_study(tmp_path / "study", 800)
+    scratch = study.build / ".scratch"
+    interrupted("run", "--study", study.folder, when=lambda: any(scratch.rglob("*.parquet")))
+    interrupted("run", "--study", study.folder, when=lambda: study.table("hits").exists())
+    assert half_written(study.folder) == []
+    run(study, workers=1)
+    undisturbed = small_study(tmp_path / "undisturbed", 800)
+    run(undisturbed, workers=1)
+    assert tables(open_study(study.folder)) == tables(undisturbed)
+
+
+def test_an_interruption_while_the_program_loads_is_one_line(monkeypatch, capsys):
+    def interrupted_import():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "main", interrupted_import)
+    with pytest.raises(SystemExit) as ended:
+        __main__.main()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "error: interrupted\n")
+
+
+@pytest.mark.parametrize("told", [RuntimeError("Query interrupted"), KeyboardInterrupt()], ids=repr)
+def test_whichever_part_notices_it(monkeypatch, capsys, told):
+    def fails(*_, **__):
+        raise told
+
+    monkeypatch.setattr("covmis_build.study.open_study", fails)
+    monkeypatch.setattr(sys, "argv", ["covmis", "status"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err.count("\n") == 1
