@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 LabelsOption = Annotated[
     str, typer.Option(metavar="A,B,C", help="The label set (default: all labels of DATA).")
 ]
-TEXTS, TARGETS, IDS = ("text", "post", "tweet"), ("target", "claim", "mis"), ("item_id", "post_id", "id")
+TEXTS = ("text", "post", "tweet", "premise", "sentence1")
+TARGETS = ("target", "claim", "mis", "hypothesis", "sentence2")
+LABELS = ("label", "stance", "labels", "gold_label")
+IDS = ("item_id", "post_id", "id")
 
 
 def prompt(
@@ -123,19 +126,48 @@ def _asked(data: Path) -> pd.DataFrame:
 
 
 def posts(path: Path, *, labelled: bool) -> pd.DataFrame:
-    """A file of posts with the columns text, target (if there is one) and label."""
+    """A file of posts with the columns text, target (if there is one) and label; ids once for each target."""
     from covmis_build.evaluation.formats import read_table
 
     frame = read_table(path)
     names = list(frame.columns)
     renamed = {}
-    for target, known in (("text", TEXTS), ("target", TARGETS), ("label", ("label", "stance", "labels"))):
+    for target, known in (("text", TEXTS), ("target", TARGETS), ("label", LABELS)):
         found = next((name for name in known if name in names), "")
         if found:
             renamed[found] = target
         elif target == "text" or (target == "label" and labelled):
-            raise InputError(f"has no column {target}", file=path, remedy=f"The file has {', '.join(names)}")
-    return frame.rename(columns=renamed)
+            there = ", ".join(str(name)[:40] for name in names[:12]) + (" …" if len(names) > 12 else "")
+            raise InputError(f"has no column {target}", file=path, remedy=f"The file has {there}")
+    frame = frame.rename(columns=renamed)
+    _check_ids(path, frame)
+    if labelled:
+        if frame.empty:
+            raise InputError("has no rows", file=path)
+        for row, label in enumerate(frame["label"], 2):
+            if not str(label).strip():
+                raise InputError("has no label", file=path, row=row, remedy="Label the row, or take it away")
+    return frame
+
+
+def _check_ids(path: Path, frame: pd.DataFrame) -> None:
+    """Every row has an id, if any has; a post may stand under several targets, but once under each."""
+    given = next((name for name in IDS if name in frame.columns), "")
+    if not given:
+        return
+    seen: dict[tuple[str, ...], int] = {}
+    columns = [name for name in (given, "dataset", "target") if name in frame.columns]
+    for row, one in enumerate(frame[columns].astype(str).itertuples(index=False, name=None), 2):
+        if not one[0].strip():
+            raise InputError(f"has no {given}", file=path, row=row, remedy="Give every row its id")
+        if one in seen:
+            raise InputError(
+                f"the {given} {one[0]} stands in row {seen[one]}, too",
+                file=path,
+                row=row,
+                remedy="Keep one of them",
+            )
+        seen[one] = row
 
 
 def listed(text: str) -> list[str]:

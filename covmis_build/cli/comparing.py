@@ -16,6 +16,7 @@ from covmis_build.cli.settings import (
     DataArgument,
     MapOption,
     SetOption,
+    label_set,
     linear_options,
     steps_before,
 )
@@ -160,11 +161,13 @@ def _setup(
     from covmis_build.evaluation import measures as known
 
     wanted = listed(measures)
+    if not wanted:
+        raise InputError("--measures names no measure", remedy="For example: --measures accuracy,macro_f1")
     for name in wanted:
         if name not in known or known[name].needs:
             raise InputError(f"the measure '{name}' cannot be shown here", remedy=nearest(name, known))
     frame = posts(data, labelled=True)
-    values = listed(labels) or sorted(set(frame["label"]))
+    values = label_set(labels, frame)
     return frame, values, wanted, steps_before(before, maps)
 
 
@@ -188,6 +191,8 @@ def _compare(
     from covmis_build import models
     from covmis_build.models import Setting
 
+    if not schemes:
+        raise InputError("--schemes names no scheme", remedy="For example: --schemes random,chronological")
     settings: dict[str, Setting] = {
         name: one if isinstance(one, Setting) else Setting(one, tuple(before)) for name, one in chosen.items()
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from covmis_build.models.sequence import Step
 
 KINDS = ("sentence-bert", "cross-encoder")
+LARGEST = 1_000_000_000
+"""No setting has a use for more."""
 
 
 def train_transformer(
@@ -35,6 +38,7 @@ def train_transformer(
 
     began = time.monotonic()
     kept = out / "steps"
+    _writable(out)
     with progress() as report:
         found = train_steps(steps, options, labels=labels, start=start, folder=kept, progress=report)
     told = list(found.steps)
@@ -57,6 +61,13 @@ def train_transformer(
         f"Trained on {steps[-1].name}: {len(steps[-1].frame):,} rows, in {card['seconds']:.0f} s. Wrote {out}/."
     )
     return None
+
+
+def _writable(folder: Path) -> None:
+    """Found out before hours of training, not after."""
+    there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise InputError("cannot be written to", file=folder, remedy="Name another folder with --out")
 
 
 def encoder_options(kind: str, settings: list[str] | None) -> Encoder:
@@ -90,8 +101,8 @@ def _value(key: str, text: str, kind: str) -> Any:
     except ValueError:
         raise InputError(f"--set {key}={text} is not a number") from None
     least = {"tokens": 4, "batch": 1, "epochs": 1}.get(key, 0)
-    if kind != "str" and value < least:
-        raise InputError(f"--set {key}={text}", remedy=f"It is at least {least}")
+    if kind != "str" and not least <= value < LARGEST:
+        raise InputError(f"--set {key}={text}", remedy=f"It is at least {least} and below {LARGEST:,}")
     return value
 
 

@@ -16,6 +16,7 @@ from covmis_build.cli.settings import (
     DataArgument,
     MapOption,
     SetOption,
+    label_set,
     linear_options,
     steps_before,
 )
@@ -79,7 +80,7 @@ def train(
     from covmis_build.models.storing import save
 
     frame = posts(data, labelled=True)
-    values = listed(labels) or sorted(set(frame["label"]))
+    values = label_set(labels, frame)
     steps = steps_before(before, maps)
     card: dict[str, Any] = {"data": data.name, "rows": len(frame), "model": model}
     if model in KINDS:

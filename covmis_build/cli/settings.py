@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from covmis_build.cli.asking import posts
+from covmis_build.cli.asking import listed, posts
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from covmis_build.models import Linear, Step
 
 DataArgument = Annotated[
@@ -49,6 +51,20 @@ def steps_before(files: list[Path] | None, maps: list[str] | None) -> list[Step]
         if old not in there:
             raise InputError(f"--map {old}={declared[old]}: no row has the label '{old}'")
     return [Step(file.stem, mapped(frame, declared)) for file, frame in frames]
+
+
+def label_set(given: str, frame: pd.DataFrame) -> list[str]:
+    """The labels that were named, or those of the data: two at least, each once."""
+    values = listed(given) or sorted(set(frame["label"].astype(str)))
+    for at, one in enumerate(values):
+        if one in values[:at]:
+            raise InputError(f"--labels names '{one}' twice")
+    if len(values) < 2:
+        raise InputError(
+            f"there is one label, '{values[0]}'",
+            remedy="A model needs two; --labels names those that DATA lacks",
+        )
+    return values
 
 
 def label_map(given: list[str] | None) -> dict[str, str]:

@@ -5,6 +5,7 @@ A logistic regression over TF-IDF n-grams or averaged word vectors of the post a
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from dataclasses import dataclass, fields, replace
@@ -207,7 +208,7 @@ def _check(options: Linear) -> None:
         )
     spans = (options.word_span, options.character_span)
     if (
-        options.C <= 0
+        not 0 < options.C < math.inf
         or options.min_df < 1
         or options.max_features < 0
         or any(not 1 <= a <= b for a, b in spans)

@@ -60,6 +60,13 @@ def train_steps(
     """
     if not steps:
         raise InputError("there is nothing to train on")
+    for step in steps:
+        for part in (step.frame, step.dev):
+            for name in ("text", "target"):
+                if part is not None and name not in part.columns:
+                    raise InputError(
+                        f"{step.name} has no column {name}", remedy="It needs text and target (or claim)"
+                    )
     sets = [labels_of(one, labels) for one in steps]
     if sets[-1] != tuple(labels):
         raise InputError(

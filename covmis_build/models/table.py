@@ -206,7 +206,9 @@ def _by_label(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[dict[str, 
     told = [class_scores(run.gold, {"": run.said}, labels=labels) for run in runs]
     for at, label in enumerate(labels):
         values = {
-            name: [float(np.nan_to_num(one[name].iloc[at])) for one in told]  # 0/0 counts as 0, as in the measures
+            name: [
+                float(np.nan_to_num(one[name].iloc[at])) for one in told
+            ]  # 0/0 counts as 0, as in the measures
             for name in ("precision", "recall", "f1")
         }
         yield {"label": label, **_summary(values)}

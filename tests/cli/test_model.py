@@ -132,6 +132,57 @@ def test_files_without_text_or_labels_are_named(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows.assign(label=["", *rows["label"][1:]]), "posts.csv, row 2: has no label"),
+        (lambda rows: rows.assign(label="favor"), "there is one label, 'favor'"),
+        (lambda rows: rows[:0], "posts.csv: has no rows"),
+        (lambda rows: pd.concat([rows, rows[:1]]), "row 62: the post_id x:1indeed stands in row 2, too"),
+        (lambda rows: rows.assign(post_id=["", *rows["post_id"][1:]]), "row 2: has no post_id"),
+        (lambda rows: rows.drop(columns="claim"), "has no column target"),
+        (lambda rows: rows.rename(columns={"post": "words"}), "has no column text"),
+        (lambda rows: rows.rename(columns={"label": "x" * 500}), r"has no column label\. .{80,200}$"),
+    ],
+)
+@pytest.mark.parametrize("command", ["train", "table"])
+def test_odd_tables_are_named_with_their_row(posts, tmp_path, command, change, message):
+    change(pd.read_csv(posts)).to_csv(posts, index=False)
+    words = ["--out", tmp_path / "m"] if command == "train" else ["--schemes", "random", "--models", "bow"]
+    with pytest.raises(InputError, match=message) as told:
+        run(command, posts, *words)
+    assert "\n" not in str(told.value)
+    assert [one.name for one in tmp_path.iterdir()] == ["posts.csv"]
+
+
+def test_a_post_may_stand_under_several_claims(posts, tmp_path):
+    rows = pd.read_csv(posts)
+    pd.concat([rows, rows.assign(claim="other masks")]).to_csv(posts, index=False)
+    run("train", posts, "--out", tmp_path / "m")
+    run("predict", tmp_path / "m", posts, "--out", tmp_path / "p.csv")
+    assert len(pd.read_csv(tmp_path / "p.csv")) == 120
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--labels", "favor,favor"], "names 'favor' twice"),
+        (["--set", "C=nan"], "C must be above 0"),
+        (["--set", "C=inf"], "C must be above 0"),
+        (["--before", "posts.csv"], "--before is for transformer models"),
+        (["--dev", "none.csv"], "none.csv: is missing"),
+    ],
+)
+def test_odd_options_are_named(posts, tmp_path, words, message, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        run("train", posts, "--out", tmp_path / "m", *words)
+    with pytest.raises(InputError, match="names no scheme"):
+        run("table", posts, "--schemes", ",")
+    with pytest.raises(InputError, match="names no measure"):
+        run("ablate", posts, "--measures", "")
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         ([], "needs a pretrained one"),
@@ -139,6 +190,8 @@ def test_files_without_text_or_labels_are_named(tmp_path):
         (["--set", "path=x", "--set", "epochs=0"], "at least 1"),
         (["--set", "path=x", "--set", "claim_first=yes"], "true or false"),
         (["--set", "path=x", "--set", "batch=many"], "is not a number"),
+        (["--set", "path=x", "--set", "learning_rate=nan"], "at least 0"),
+        (["--set", "path=x", "--set", "tokens=99999999999999999999"], "below 1,000,000,000"),
     ],
 )
 def test_wrong_settings_of_transformers_are_named(posts, tmp_path, words, message):
@@ -176,3 +229,15 @@ def test_a_transformer_from_the_command_line(posts, tmp_path):
     assert not (tmp_path / "m" / "training.pt").exists()
     run("predict", tmp_path / "m", posts, "--out", tmp_path / "p.csv")
     assert len(pd.read_csv(tmp_path / "p.csv")) == 60
+    for start, message in (("nowhere", "is no transformer model"), ("tiny", "is no transformer model")):
+        with pytest.raises(InputError, match=message):
+            run("train", posts, "--out", tmp_path / "n", *words, "--start", tmp_path / start)
+    with pytest.raises(InputError, match=r"posts.csv/m: cannot be written to"):
+        run("train", posts, "--out", posts / "m", *words)
+    for path in (posts, tmp_path / "m"):
+        with pytest.raises(InputError, match="the transformer model cannot be read"):
+            run("train", posts, "--out", tmp_path / "n", *words, "--set", f"path={path}")
+    pd.read_csv(posts).drop(columns="claim").to_csv(posts, index=False)
+    with pytest.raises(InputError, match="posts has no column target"):
+        run("train", posts, "--out", tmp_path / "n", *words)
+    assert not (tmp_path / "n").exists()
