@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,7 +74,9 @@ def estimate(
         if not as_json:
             _print(found)
     for path in out or ():
-        _write(path, result, frame, home)
+        from covmis_build.cli.estimates_page import write_estimates
+
+        write_estimates(path, result, frame, home)
         if not as_json:
             say(f"Wrote {path}.")
     if as_json:
@@ -129,7 +130,15 @@ def _values(home: Study | None, frame: pd.DataFrame) -> list[str]:
 
     usual = (Labels() if home is None else home.labels).values  # noqa: PD011 - a setting of ours
     present = sorted(set(frame["label"].dropna().astype(str)))
-    return list(usual) if home is not None or set(present) <= set(usual) else present
+    if home is not None or set(present) <= set(usual):
+        return list(usual)
+    for one in present:
+        for other in {*present, *usual}:
+            if one != other and one.casefold() == other.casefold():
+                raise InputError(
+                    f"the label '{one}' of the corpus is '{other}' in another case", remedy="Write one"
+                )
+    return present
 
 
 def _settings(home: Study | None) -> tuple[Any, dict[str, str], dict[str, dict[str, int]]]:
@@ -165,7 +174,7 @@ def _measures(
     import numpy as np
 
     from covmis_build.evaluation.setting import setting
-    from covmis_build.sampling.shares import design_of
+    from covmis_build.sampling.shares import check_corpus, design_of
     from covmis_build.stats.linearised import cells, estimate_from, gradients, weighted_confusion
 
     options, _, counts = _settings(home)
@@ -183,8 +192,9 @@ def _measures(
                 f"the measure {one.name} needs an order",
                 remedy="Set [labels] order, or choose another measure",
             )
+    check_corpus(frame, labels)
     gold = frame["label"].astype(str).tolist()
-    system = _predicted(predictions, frame)
+    system = _predicted(predictions, frame, labels)
     design: Design = design_of(frame, options, counts)
     where, n = cells(labels, gold, system), len(gold)
     sums = np.bincount(where, design.weights, minlength=len(labels) ** 2)
@@ -204,19 +214,25 @@ def _measures(
     return rows
 
 
-def _predicted(where: str, frame: pd.DataFrame) -> list[str]:
+def _predicted(where: str, frame: pd.DataFrame, labels: list[str]) -> list[str]:
     """The system's label for every item of the corpus, in its order."""
-    from covmis_build.evaluation.reading import read_labels
+    from covmis_build.evaluation.reading import Labelled, alike, common_id, read_labels
 
     name, _, column = where.partition(":")
-    read = read_labels(Path(name), label_column=column)
-    ids = read.id_column if read.id_column in {"item_id", "post_id", "native_id"} else ""
+    gold = Labelled(Path("the corpus"), frame, "item_id", "label")
+    read = alike(gold, read_labels(Path(name), label_column=column))
+    ids = common_id(gold, read)
     if not ids:
         raise InputError("has no column item_id", file=Path(name), remedy="Give each prediction its item_id")
+    read.check_labels(labels)
     given = read.labels(ids)
-    missing = [one for one in frame[ids] if one not in given.index]
+    missing = [one for one in frame[ids] if not given.get(one)]
     if missing:
-        raise InputError(f"lacks {len(missing)} items, the first is {missing[0]}", file=Path(name))
+        raise InputError(
+            f"has no prediction for {len(missing)} items, the first is {missing[0]}",
+            file=Path(name),
+            remedy="Complete it",
+        )
     return [str(given[one]) for one in frame[ids]]
 
 
@@ -242,73 +258,3 @@ def _print(found: Estimates) -> None:
 def _print_measures(rows: list[dict[str, Any]]) -> None:
     grid([list(row.values()) for row in rows], [name.replace("_", " ") for name in rows[0]])
     say("", "Weighted by 1/(p_claim·p_sample): over all distinct messages found; intervals linearised.")
-
-
-def _write(path: Path, result: dict[str, Any], frame: pd.DataFrame, home: Study | None) -> None:
-    """One file of the result, in the format of its name."""
-    import json
-
-    import pandas as pd
-
-    from covmis_build import storage
-    from covmis_build.cli.console import _plain
-
-    rows = pd.DataFrame(result["estimates"] if "estimates" in result else result["measures"])
-    if path.suffix == ".json":
-        storage.write_text(path, json.dumps(_plain(result), ensure_ascii=False, indent=1) + "\n")
-    elif path.suffix == ".csv":
-        storage.write_bytes(
-            path, storage.csv_bytes(list(rows.columns), rows.itertuples(index=False, name=None))
-        )
-    elif path.suffix == ".html":
-        storage.write_text(path, _page(result, rows, frame, home))
-    else:
-        raise InputError("is not a format of estimates", file=path, remedy="Use .html, .csv or .json")
-
-
-def _page(result: dict[str, Any], rows: pd.DataFrame, frame: pd.DataFrame, home: Study | None) -> str:
-    """The estimates as a page: methods, a forest plot of each label, and the tables."""
-    from covmis_build.report.figures import forest
-    from covmis_build.report.page import Section, page, table_html
-
-    title = home.title if home is not None else ""
-    if "measures" in result:
-        names = [str(one) for one in rows["measure"]]
-        drawn = forest(_points(names, rows, "value"), alt="Each measure with its interval")
-        return page(
-            "Measures over all posts found", [Section("Measures", "", table_html(rows), [drawn])], study=title
-        )
-    claims = dict(zip(frame["claim_id"], frame["claim"], strict=True))
-    sections = [Section("In words", " ".join(result["sentences"]))]
-    for label in rows["label"].unique():
-        chosen = rows[(rows["label"] == label) & (rows["estimand"] == "messages")]
-        names = [_row_name(row, claims) for row in chosen.to_dict("records")]
-        alt = (
-            f"The estimated share of {label} with its interval, in the pool, the average claim and each part"
-        )
-        drawn = forest(
-            _points(names, chosen, "share"), alt=alt, unit="share of distinct messages", limits=(0.0, 1.0)
-        )
-        sections.append(Section(f"Share of {label}", figures=[drawn]))
-    heads = {name: name.replace("_", " ") for name in rows.columns}
-    sections.append(Section("All estimates", body=table_html(rows, names=heads)))
-    if len(result["audit"]):
-        sections.append(Section("The audit of automatic labels", body=table_html(result["audit"])))
-    return page(
-        "Estimates", sections, study=title, lead="What the labelled sample says about all posts found."
-    )
-
-
-def _points(
-    names: list[str], rows: pd.DataFrame, value: str
-) -> list[tuple[str, float | None, float | None, float | None]]:
-    """Rows of a forest plot; what is undefined is left empty."""
-    whole = rows[[value, "low", "high"]].astype(float)
-    columns = [[None if math.isnan(one) else one for one in whole[name]] for name in whole.columns]
-    return list(zip(names, *columns, strict=True))
-
-
-def _row_name(row: dict[Any, Any], claims: dict[str, Any]) -> str:
-    if row["scope"] == "claim":
-        return str(claims.get(row["name"]) or row["name"])
-    return str(row["name"] or row["scope"])

@@ -111,7 +111,8 @@ def _csv_frame(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     data = path.read_bytes().decode("utf-8-sig")
-    reader = csv.reader(io.StringIO(data, newline=""))
+    first = data.partition("\n")[0]
+    reader = csv.reader(io.StringIO(data, newline=""), delimiter=max(",;\t", key=first.count))
     header = next(reader, [])
     rows = []
     for number, cells in enumerate(reader, 2):

@@ -72,7 +72,7 @@ def estimates(
     `automatic_label` what the rule said of it. `automatic` is the rule, kind to label. `counts` are the posts per
     claim and stratum that were drawn from: with them, the two-phase variance is exact; without, it is Hájek's.
     """
-    _check(corpus, labels)
+    check_corpus(corpus, labels)
     design = design_of(corpus, options, counts or {})
     audit = audits.audit_of(corpus, automatic or {}, design.weights)
     rows = []
@@ -211,7 +211,8 @@ def _share(found: Estimate, raw: Floats, here: NDArray[np.bool_]) -> dict[str, A
     }
 
 
-def _check(corpus: pd.DataFrame, labels: Sequence[str]) -> None:
+def check_corpus(corpus: pd.DataFrame, labels: Sequence[str]) -> None:
+    """Refuse a corpus that nothing can be estimated from, and name the item."""
     if missing := [name for name in NEEDED if name not in corpus.columns]:
         raise InputError(
             f"the corpus lacks the columns {', '.join(missing)}",
@@ -219,6 +220,24 @@ def _check(corpus: pd.DataFrame, labels: Sequence[str]) -> None:
         )
     if corpus.empty:
         raise InputError("the corpus has no rows", remedy="Label items and make a release first")
+    for name in ("item_id", "claim_id", "kind", "label", "how"):
+        if (empty := corpus[name].isna() | (corpus[name] == "")).any():
+            raise InputError(
+                f"the item {corpus['item_id'][empty].iloc[0]} of the corpus has no {name}",
+                remedy="Complete it, or make the release anew",
+            )
+    if (again := corpus["item_id"].duplicated()).any():
+        raise InputError(
+            f"the item {corpus['item_id'][again].iloc[0]} is in the corpus twice",
+            remedy="Keep one row per item",
+        )
+    for name in ("p_claim", "p_sample"):
+        p = corpus[name].astype(float)
+        if (wrong := ~((p > 0) & (p <= 1))).any():
+            raise InputError(
+                f"the item {corpus['item_id'][wrong].iloc[0]} has {name} = {p[wrong].iloc[0]:g}",
+                remedy="A probability is above 0 and at most 1",
+            )
     for label in sorted(set(corpus["label"]) - set(labels)):
         raise InputError(f"the label '{label}' is not in the scheme", remedy=nearest(str(label), labels))
     size = corpus["group_size"]

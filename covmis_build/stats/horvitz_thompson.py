@@ -87,9 +87,11 @@ class Design:
     def _parts(self, z: Floats) -> Floats:
         """What each unit adds to the variance; for fixed-size units by Hájek's approximation."""
         pi, within = self.probabilities, z if self.first is None else z / self.first
-        parts = np.where(self.names == "poisson", (1 - pi) / pi**2 * within**2, 0.0)
-        for rows, _ in self.blocks:
-            parts[rows] = _hajek_parts(within[rows], pi[rows])
+        parts = (1 - pi) / pi**2 * within**2
+        if self.blocks:
+            block = np.repeat(np.arange(len(self.blocks)), [len(rows) for rows, _ in self.blocks])
+            fixed = np.concatenate([rows for rows, _ in self.blocks])
+            parts[fixed] = _hajek_parts(within[fixed], pi[fixed], block)
         return parts if self.first is None else parts + self._first_parts(z)
 
     def _first_parts(self, z: Floats) -> Floats:
@@ -111,16 +113,16 @@ def _fixed_size(z: Floats, pi: Floats, pairs: Floats | None) -> float:
     if pairs is not None:
         apart = np.subtract.outer(z / pi, z / pi)
         return max(0.0, float(np.sum(pairs * apart * apart)) / 2)
-    return float(np.sum(_hajek_parts(z, pi)))
+    return float(np.sum(_hajek_parts(z, pi, np.zeros(len(pi), dtype=np.intp))))
 
 
-def _hajek_parts(z: Floats, pi: Floats) -> Floats:
-    """Each fixed-size unit's part in Hájek's approximation."""
-    chance = 1 - pi
-    if len(pi) < 2 or chance.sum() == 0:
-        return np.zeros_like(pi)
-    centre = np.sum(chance * z / pi) / chance.sum()
-    return np.asarray(len(pi) / (len(pi) - 1) * chance * (z / pi - centre) ** 2, dtype=np.float64)
+def _hajek_parts(z: Floats, pi: Floats, block: NDArray[np.intp]) -> Floats:
+    """Each fixed-size unit's part in Hájek's approximation, block by block; certain or single units have none."""
+    chance, n = 1 - pi, np.bincount(block)
+    mass = np.bincount(block, chance)
+    centre = np.bincount(block, chance * z / pi) / np.where(mass > 0, mass, 1.0)
+    scale = np.where(n > 1, n / np.maximum(n - 1, 1), 0.0)
+    return np.asarray(scale[block] * chance * (z / pi - centre[block]) ** 2, dtype=np.float64)
 
 
 def estimate(

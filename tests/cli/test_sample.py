@@ -164,9 +164,27 @@ def test_estimate_a_systems_measures(study):
     assert 0 < ordinal["low"] < ordinal["value"] < ordinal["high"]
     with pytest.raises(InputError, match="Did you mean 'accuracy'"):
         run(*words, "--measure", "acuracy")
-    file.write_text("item_id,label\n1|x:title0,favor\n")
-    with pytest.raises(InputError, match="lacks"):
+    corpus[["item_id"]].rename(columns={"item_id": "id"}).assign(label="favor").to_csv(file, index=False)
+    assert "accuracy" in run(*words)
+    file.write_text(file.read_text().replace("favor", "FAVOR", 1))
+    with pytest.raises(InputError, match=r"system\.csv, row 2: has the unknown label 'FAVOR'. Did you mean"):
         run(*words)
+    file.write_text("item_id,label\n1|x:title0,favor\n")
+    with pytest.raises(InputError, match=r"has no prediction for \d+ items"):
+        run(*words)
+
+
+def test_estimate_reads_what_a_spreadsheet_saved(study, tmp_path_factory, monkeypatch):
+    away = tmp_path_factory.mktemp("away")
+    monkeypatch.chdir(away)
+    corpus = read_corpus(study / "data/release/corpus.parquet").drop(columns="text")
+    corpus.to_csv("plain.csv", index=False)
+    corpus.to_csv("semicolons.csv", index=False, sep=";", encoding="utf-8-sig")
+    assert run("estimate", "plain.csv") == run("estimate", "semicolons.csv")
+    corpus.loc[0, "label"] = "AGAINST"
+    corpus.to_csv("case.csv", index=False)
+    with pytest.raises(InputError, match="'AGAINST' of the corpus is 'against' in another case"):
+        run("estimate", "case.csv")
 
 
 def test_wrong_options_are_named(study):

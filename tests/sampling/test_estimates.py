@@ -184,6 +184,19 @@ def test_wrong_corpora_are_named(make_items):
         estimates(corpus.iloc[:0], VALUES, Sampling())
     with pytest.raises(InputError, match=r"'favor' is not in the scheme\. Did you mean 'favour'"):
         estimates(corpus, ["favour", "against", "neither"], Sampling())
+    for name, value, words in (
+        ("p_sample", 0.0, "has p_sample = 0. A probability is above 0"),
+        ("p_claim", float("nan"), "has p_claim = nan"),
+        ("kind", "", "of the corpus has no kind"),
+        ("label", None, "of the corpus has no label"),
+    ):
+        broken = corpus.copy()
+        broken.loc[3, name] = value
+        with pytest.raises(InputError, match=words) as error:
+            estimates(broken, VALUES, Sampling())
+        assert corpus["item_id"][3] in str(error.value)
+    with pytest.raises(InputError, match="is in the corpus twice"):
+        estimates(pd.concat([corpus, corpus.iloc[:1]]), VALUES, Sampling())
     with pytest.raises(InputError, match="group_size"):
         estimates(corpus.assign(group_size=0), VALUES, Sampling())
 

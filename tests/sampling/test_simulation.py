@@ -36,6 +36,7 @@ def test_draws_in_bulk_follow_the_designs_probabilities(simulation, design):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("design", ["poisson", "two_phase"])
 def test_estimates_are_unbiased_and_intervals_cover(simulation, design):
     pool = simulation.make_pool()

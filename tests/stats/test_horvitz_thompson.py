@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from covmis_build.errors import InputError
 from covmis_build.sampling import joint_probabilities
-from covmis_build.stats.horvitz_thompson import estimate, made_design, mean
+from covmis_build.stats.horvitz_thompson import estimate, made_design, mean, share_degrees
 from covmis_build.stats.intervals import logit_interval
 
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -214,3 +214,43 @@ def test_nothing_in_the_domain_is_undefined():
     found = mean(np.ones(2), made_design([0.5, 0.5]), domain=np.zeros(2, dtype=bool))
     assert math.isnan(found.value)
     assert found.n == 0
+
+
+def test_degrees_of_freedom_are_those_of_a_mean_where_all_weigh_the_same():
+    """n items with one chance: n over (1 - π), less one, whatever the share; the logit knows that a share varies."""
+    pi = np.full(40, 0.2)
+    for met in (1, 7, 20):
+        y = np.array([1.0] * met + [0.0] * (40 - met))
+        share = met / 40
+        z = (y - share) / (1 / pi).sum()
+        design = made_design(pi)
+        degrees = share_degrees(share, z, design, design.variance(z))
+        assert math.isclose(degrees, 40 / 0.8 - 1, rel_tol=1e-9)
+    assert share_degrees(0.0, np.zeros(40), made_design(pi), 0.0) == math.inf
+    assert made_design(np.ones(3)).degrees(np.arange(3.0)) == math.inf
+
+
+def test_few_heavy_items_leave_few_degrees_of_freedom():
+    pi = np.array([0.5] * 60 + [0.01] * 4)
+    y = np.array([1.0, 0.0] * 32)
+    of = {}
+    for design in ("poisson", "two_phase"):
+        found, textbook = (mean(y, made_design(pi, design=design), quantile=one) for one in ("t", "normal"))
+        assert (found.value, found.variance) == (textbook.value, textbook.variance)
+        assert found.low < textbook.low < textbook.high < found.high
+        z = (y - found.value) / (1 / pi).sum()
+        of[design] = made_design(pi, design=design).degrees(z)
+        assert 1 <= of[design] < 6
+    known = mean(y, made_design(pi), extra=1.0)
+    wide = mean(y, made_design(pi), extra=1.0, quantile="normal")
+    assert math.isclose(known.low, wide.low, rel_tol=0.01), "a variance that is known has no doubt"
+
+
+def test_parts_by_block_are_hajeks_approximation():
+    rng = np.random.default_rng(4)
+    pi, z, claims = rng.uniform(0.1, 1, 30), rng.normal(size=30), np.arange(30) % 4
+    made = made_design(pi, design="two_phase", strata=claims)
+    assert math.isclose(made._parts(z).sum(), made.variance(z), rel_tol=1e-12)
+    single = made_design([0.5, 1.0, 1.0], design="two_phase", strata=["a", "b", "b"])
+    assert single._parts(np.ones(3)).tolist() == [0, 0, 0]
+    assert single.variance(np.ones(3)) == 0
