@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from covmis_build.errors import InputError
-from covmis_build.evaluation import reproduce
+from covmis_build.evaluation import measures, reproduce
 from covmis_build.evaluation.reproduction import PAPERS, Reproduction, figures
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "paper_figures.json").read_text())
@@ -45,6 +45,17 @@ def test_the_baselines_of_scarton_follow(printed) -> None:
     ]
     assert len(of) == 42
     assert (of["status"] == "match").all()
+
+
+@pytest.mark.parametrize(("who", "exact"), [("MamaEdha", 0.24592810939979862), ("UPV", 0.2894003885823183)])
+def test_other_class_weights_of_scarton_follow(printed, who, exact) -> None:
+    """The reference has the value, not the weights: of all in thousandths with the sum 1, only these give it."""
+    where = f"With the class weights of {who}, Turing, wF2"
+    assert status(printed, where) == "match"
+    (figure,) = [one for paper, one in figures() if one["where"] == where]
+    given = figure["given"]
+    assert sum(given["weights"]) == pytest.approx(1, abs=1e-12)
+    assert measures["wf2"](given["matrix"], given["weights"]) == pytest.approx(exact, rel=1e-13)
 
 
 @pytest.mark.parametrize(
