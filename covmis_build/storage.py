@@ -85,12 +85,15 @@ def filling(path: Path) -> Iterator[Path]:
         ) from error
     finally:
         if beside is not None:
-            remove_folder(beside)
+            remove(beside)
 
 
-def remove_folder(path: Path) -> None:
-    """Take a folder of ours away, as far as it is there."""
-    shutil.rmtree(path, ignore_errors=True)
+def remove(path: Path) -> None:
+    """Take a file or folder of ours away, as far as it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextmanager

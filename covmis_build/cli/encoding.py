@@ -48,7 +48,7 @@ def train_transformer(
         "versions": _versions(),
     }  # fmt: skip
     save_encoder(replace(found.model, options=options), out, card)
-    storage.remove_folder(kept)
+    storage.remove(kept)
     if as_json:
         return emit_json({"model": str(out), "options": asdict(options), **card})
     rows = []

@@ -40,8 +40,8 @@ def save_encoder(model: EncoderModel, folder: Path, card: dict[str, Any] | None 
     }  # fmt: skip
     storage.write_text(folder / "model.json", json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
     for old in [*folder.glob("weights-*"), *folder.glob(".weights-*.part")]:
-        if old.name != name and old.is_dir():
-            storage.remove_folder(old)
+        if old.name != name:
+            storage.remove(old)
 
 
 def load_encoder(folder: Path) -> EncoderModel:

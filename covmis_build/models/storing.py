@@ -1,10 +1,13 @@
 """Models on disk: numbers and words, nothing that runs when it is read.
 
-A folder with `model.json` (settings, labels, vocabularies) and `weights.npz`. The same training writes the same bytes.
+A folder with `model.json` (settings, labels, vocabularies) and `weights-….npz`, named after its content and written
+first: killed anywhere, the model that was there still is. The same training writes the same bytes.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +20,7 @@ from covmis_build.errors import InputError
 from covmis_build.models.features import ANALYZERS, Averages, Features, Grams
 from covmis_build.models.linear import Linear, Model, Part
 
-FORMAT = 1
+FORMAT = 2
 
 
 def save(model: Model, folder: Path, card: dict[str, Any] | None = None) -> None:
@@ -32,12 +35,18 @@ def save(model: Model, folder: Path, card: dict[str, Any] | None = None) -> None
             arrays |= {f"{number}.{at}.{name}": values for name, values in numbers.items()}
         arrays |= {f"{number}.coefficients": part.coefficients, f"{number}.intercept": part.intercept}
         parts.append({"target": target, "features": described})
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **arrays)
+    name = f"weights-{hashlib.sha256(packed.getvalue()).hexdigest()[:16]}.npz"
     whole = {
-        "format": FORMAT, "options": asdict(model.options), "labels": model.labels, "parts": parts, "card": card or {},
+        "format": FORMAT, "weights": name, "options": asdict(model.options), "labels": model.labels, "parts": parts,
+        "card": card or {},
     }  # fmt: skip
-    with storage.replacing(folder / "weights.npz") as beside, beside.open("wb") as file:
-        np.savez_compressed(file, **arrays)
+    storage.write_bytes(folder / name, packed.getvalue())
     storage.write_text(folder / "model.json", json.dumps(whole, ensure_ascii=False, indent=0) + "\n")
+    for old in folder.glob("weights-*"):
+        if old.name != name:
+            storage.remove(old)
 
 
 def load(folder: Path) -> Model:
@@ -49,7 +58,7 @@ def load(folder: Path) -> Model:
         whole = json.loads(path.read_text("utf-8"))
         if whole["format"] != FORMAT:
             raise InputError(f"has the format {whole['format']}", file=path, remedy="Train it again")
-        with np.load(folder / "weights.npz", allow_pickle=False) as arrays:
+        with np.load(folder / Path(whole["weights"]).name, allow_pickle=False) as arrays:
             parts = {one["target"]: _part(number, one, arrays) for number, one in enumerate(whole["parts"])}
         return Model(_options(whole["options"]), tuple(whole["labels"]), parts)
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -44,7 +44,7 @@ for place in ("encoder", "head", "name", "old"):
         elif place == "name":
             storage.write_text = die
         elif place == "old":
-            storage.remove_folder = lambda path: die() if path.name.startswith("weights") else None
+            storage.remove = lambda path: die() if path.name.startswith("weights") else None
         save_encoder(new, home / place)
         os._exit(0)
     print(os.WTERMSIG(os.wait()[1]))

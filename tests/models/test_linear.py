@@ -54,11 +54,38 @@ def test_saved_models_predict_the_same_and_every_training_writes_the_same_bytes(
     for folder in (tmp_path / "a", tmp_path / "b"):
         model = train(TOYS, options(name, vectors))
         save(model, folder)
-        kept.append((folder / "model.json").read_bytes() + (folder / "weights.npz").read_bytes())
+        kept.append((folder / "model.json").read_bytes() + next(folder.glob("weights-*.npz")).read_bytes())
         again = load(folder)
         assert again.predict(NEW) == model.predict(NEW)
         assert np.array_equal(again.probabilities(NEW), model.probabilities(NEW))
     assert kept[0] == kept[1]
+
+
+def test_killed_between_its_two_files_the_model_that_was_there_is_usable(tmp_path, monkeypatch):
+    """The numbers of the new model are there, and the file that names the numbers is still the old one's."""
+    from covmis_build import storage
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*words):
+        raise Killed
+
+    old = train(TOYS, "bow")
+    turned = TOYS.assign(
+        label=TOYS["label"].map({"favor": "against", "against": "neither", "neither": "favor"})
+    )
+    new = train(turned, "bow")
+    save(old, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "write_text", killed)
+        with pytest.raises(Killed):
+            save(new, tmp_path)
+    assert len(list(tmp_path.glob("weights-*.npz"))) == 2
+    assert load(tmp_path).predict(NEW) == old.predict(NEW)
+    save(new, tmp_path)
+    assert load(tmp_path).predict(NEW) == new.predict(NEW) != old.predict(NEW)
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_words_that_training_never_saw_have_vectors(vectors):
@@ -179,9 +206,15 @@ def test_wrong_input_is_named(tmp_path):
         train(TOYS, preset("bow", min_df=1000))
     with pytest.raises(InputError, match="is no model"):
         load(tmp_path)
-    (tmp_path / "model.json").write_text('{"format": 1}')
-    with pytest.raises(InputError, match="cannot be read as a model"):
-        load(tmp_path)
+    for damage, message in (
+        ('{"format": 1}', "has the format 1"),
+        ('{"format": 2}', "cannot be read as a model"),
+        ('{"format": 2, "weights": "../weights-x.npz"}', "cannot be read as a model"),
+        ("[]", "cannot be read as a model"),
+    ):
+        (tmp_path / "model.json").write_text(damage)
+        with pytest.raises(InputError, match=message):
+            load(tmp_path)
 
 
 def macro_f1(gold, predicted):
