@@ -149,6 +149,140 @@ def ours_44(path: Path):
     yield from ours(path, 44)
 
 
+def standing_alone(path: Path, search, decode):
+    """What a user of the named library writes: decode, fold, an automaton names queries, plain tests settle them.
+
+    Each query waits under its longest needed word, as long words are rare; one for a page under the longest part of its
+    address. Of ours are only the parsed queries and the key of an address (`canonical_url`), of which no library has
+    the like; it is asked where the automaton finds a part of an address that is looked for.
+    """
+    import re
+    import unicodedata
+
+    from covmis_build.text.urls import canonical_url
+
+    plans, by_word, by_key = [], {}, {}
+    for name, _, _, text in queries():
+        needed, keys, test = _plan(text)
+        plans.append((name, test))
+        for word in needed:
+            by_word.setdefault(word, []).append(len(plans) - 1)
+        for key in keys:
+            by_key.setdefault(key, []).append(len(plans) - 1)
+    posts = {key.rsplit("/", 1)[1]: key for key in by_key if key.startswith("x.com/status/")}
+    waiting = list(by_word.values())
+    find, cut = search(list(by_word)), re.compile(r"[^\W_]+")
+    parts = {max(re.findall(r"[\w-]+", key.partition("/")[2] or key), key=len).lower() for key in by_key}
+    find_part = search(sorted(parts))
+    started()
+    with path.open("rb") as file:
+        for line in file:
+            post, text, urls = decode(line)
+            text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").lower()
+            if not text.isascii():
+                text = "".join(
+                    one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one)
+                )
+            named = {number for place in find(text) for number in waiting[place]}
+            keys = {canonical_url(url) for url in urls if find_part(url.lower())} if urls else set()
+            if post in posts:
+                keys.add(posts[post])
+            for key in keys:
+                named.update(by_key.get(key, ()))
+            if named:
+                words = cut.findall(text)
+                spaced, words = f" {' '.join(words)} ", set(words)
+                yield from (
+                    (plans[number][0], f"x:{post}")
+                    for number in named
+                    if plans[number][1](words, spaced, keys)
+                )
+
+
+def _plan(text: str):
+    """A query's needed words, the keys that it may ask for, and the test of a post's words and keys."""
+    from covmis_build.text.expression import Address, Not, Or, Term, parse
+
+    def made(node):
+        match node:
+            case Address(key):
+                return [], [key], lambda *post: key in post[2]
+            case Term((word,)):
+                return [word], [], lambda *post: word in post[0]
+            case Term(several):
+                phrase = f" {' '.join(several)} "
+                return [max(several, key=len)], [], lambda *post: phrase in post[1]
+            case Not(part):
+                test = made(part)[2]
+                return None, [], lambda *post: not test(*post)
+        inner = [made(part) for part in node.parts]
+        tests = [test for _, _, test in inner]
+        if isinstance(node, Or):
+            words, keys = ([one for part in inner for one in part[at]] for at in (0, 1))
+            return words, keys, lambda *post: any(test(*post) for test in tests)
+        positive = [part for part in inner if part[0] is not None]
+        words, keys, _ = max(positive, key=lambda part: min(map(len, part[0]), default=99))
+        return words, keys, lambda *post: all(test(*post) for test in tests)
+
+    return made(parse(text).node)
+
+
+def _orjson():
+    import orjson
+
+    def decode(line):
+        row = orjson.loads(line)
+        urls = [one["expanded_url"] for one in row["entities"]["urls"]]
+        return row["id_str"], row["full_text"], urls
+
+    return decode
+
+
+def _typed():
+    """Only the fields that are needed: what ours does, too, and therefore not what one would expect of a peer."""
+    import msgspec
+
+    url = msgspec.defstruct("Url", [("expanded_url", str)])
+    entities = msgspec.defstruct("Entities", [("urls", list[url])])
+    row = msgspec.defstruct("Row", [("id_str", str), ("full_text", str), ("entities", entities)])
+    decoder = msgspec.json.Decoder(row)
+
+    def decode(line):
+        row = decoder.decode(line)
+        return row.id_str, row.full_text, [one.expanded_url for one in row.entities.urls]
+
+    return decode
+
+
+def _every_pyahocorasick(needles):
+    import ahocorasick
+
+    automaton = ahocorasick.Automaton()
+    for place, needle in enumerate(needles):
+        automaton.add_word(needle, place)
+    automaton.make_automaton()
+    return lambda text: {place for _, place in automaton.iter(text)}
+
+
+def _every_ahocorasick_rs(needles):
+    import ahocorasick_rs
+
+    automaton = ahocorasick_rs.AhoCorasick(needles)
+    return lambda text: {one[0] for one in automaton.find_matches_as_indexes(text, overlapping=True)}
+
+
+def pyahocorasick_alone(path: Path):
+    yield from standing_alone(path, _every_pyahocorasick, _orjson())
+
+
+def ahocorasick_rs_alone(path: Path):
+    yield from standing_alone(path, _every_ahocorasick_rs, _orjson())
+
+
+def ahocorasick_rs_typed(path: Path):
+    yield from standing_alone(path, _every_ahocorasick_rs, _typed())
+
+
 def candidates(path: Path, search, *, raw: bool):
     """Lines in which an automaton sees a needed word of a query, then looked at in full by the same rules as ours."""
     from covmis_build.retrieval.formats import x_v1
@@ -282,6 +416,9 @@ def polars_contains(path: Path):
 PEERS = (
     ours,
     ours_44,
+    pyahocorasick_alone,
+    ahocorasick_rs_alone,
+    ahocorasick_rs_typed,
     pyahocorasick_raw,
     ahocorasick_rs_raw,
     ahocorasick_rs_decoded,

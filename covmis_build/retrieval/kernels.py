@@ -7,8 +7,8 @@ that matched, every other copy of them, and the posts that they answer and quote
 from __future__ import annotations
 
 import zlib
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -19,11 +19,13 @@ from covmis_build.retrieval.forgetting import Forget
 from covmis_build.retrieval.formats import sheet
 from covmis_build.retrieval.formats.post import Claimed, Glance, Post, fingerprint, iso, snowflake_time
 from covmis_build.retrieval.match import Match, Matcher, read_queries
-from covmis_build.retrieval.reading import PASSED_OVER, Read, read
+from covmis_build.retrieval.reading import Read, Wanted, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from covmis_build.retrieval.skim import Asked
 
 NOTHING = Forget()
 _S, _N = pa.string(), pa.int64()
@@ -36,6 +38,26 @@ FOUND = pa.schema(
     ]
 )  # fmt: skip
 """Rows of the first pass; `what` is hit, gone (no longer available), unreadable, or the name of a count."""
+
+
+class Found(NamedTuple):
+    """A row of the first pass."""
+
+    what: str
+    claim_id: str = ""
+    post_id: str = ""
+    query_id: str = ""
+    kind: str = ""
+    verified: str = ""
+    matched: Sequence[str] = ()
+    copy: str = ""
+    reply_to: str = ""
+    quote_of: str = ""
+    file: str = ""
+    place: int = 0
+    detail: str = ""
+    amount: int = 0
+
 
 _POSTS = tables.SCHEMAS["posts"]
 GATHERED = pa.schema(
@@ -59,60 +81,40 @@ def _matcher(queries: bytes) -> tuple[Matcher, dict[str, str]]:
 def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING) -> pa.Table:
     """The first pass: hits, outcomes, unreadable lines, and counts; of what is to be forgotten only that it is there."""
     matcher, expressions = _matcher(queries)
-    rows: list[dict[str, Any]] = []
+    wanted = Wanted(matcher.possible, matcher.asked_for)
+    rows: list[Found] = []
     for job in _jobs(block):
         lines = posts = reposts = 0
-        for one in read(job, matcher.possible, forget):
-            lines += 1
-            if one is PASSED_OVER:
-                posts += 1
-            elif one.problem:
-                rows.append(_row("unreadable", file=one.file, place=one.place, detail=one.problem))
+        for one in read(job, wanted, forget):
+            lines += one.passed or 1
+            posts += one.passed
+            if one.problem:
+                rows.append(Found("unreadable", file=one.file, place=one.place, detail=one.problem))
             for post in one.posts:
                 posts += 1
                 reposts += bool(post.repost_of)
                 if not (post.text or post.cards or post.urls):
                     rows += _without_text(post, expressions)
-                elif (found := matcher.match(post)) or post.claimed:
+                elif (found := matcher.match(post, linked=one.linked)) or post.claimed:
                     rows += _hits(post, found, expressions)
         counts = {"lines": lines, "posts": posts, "reposts": reposts}
-        rows += [_row(f"count {name}", amount=amount) for name, amount in counts.items()]
-    return pa.Table.from_pylist(rows, FOUND)
+        rows += [Found(f"count {name}", amount=amount) for name, amount in counts.items()]
+    return _table(zip(*rows, strict=True) if rows else ((),) * len(FOUND), FOUND)
 
 
-_BLANK: dict[str, Any] = {
-    field.name: [] if pa.types.is_list(field.type) else 0 if field.type == _N else "" for field in FOUND
-}
+def _table(columns: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.table(arrays, schema=schema)
 
 
-def _row(what: str, **values: Any) -> dict[str, Any]:
-    return {**_BLANK, "what": what, **values}
-
-
-def _hits(post: Post, found: Iterable[Match], expressions: dict[str, str]) -> Iterator[dict[str, Any]]:
+def _hits(post: Post, found: Iterable[Match], expressions: dict[str, str]) -> Iterator[Found]:
     """What matched, and what was claimed: by the query that collected the post, or by a list of ids."""
-    same = {
-        "post_id": post.post_id,
-        "copy": fingerprint(post),
-        "reply_to": post.reply_to,
-        "quote_of": post.quote_of,
-    }
-    for match in found:
-        query = match.query
-        yield _row(
-            "hit", claim_id=query.claim_id, query_id=query.query_id, kind=query.kind, verified="yes",
-            matched=match.found, **same,
-        )  # fmt: skip
+    same = (fingerprint(post), post.reply_to, post.quote_of)
+    for query, parts in found:
+        yield Found("hit", query.claim_id, post.post_id, query.query_id, query.kind, "yes", parts, *same)
     for claim in post.claimed:
         if verified := _standing(claim, expressions):
-            yield _row(
-                "hit",
-                claim_id=claim.claim_id,
-                query_id=claim.query_id,
-                kind=claim.kind,
-                verified=verified,
-                **same,
-            )
+            yield Found("hit", claim.claim_id, post.post_id, claim.query_id, claim.kind, verified, (), *same)
 
 
 def _standing(claim: Claimed, expressions: dict[str, str]) -> str:
@@ -122,17 +124,14 @@ def _standing(claim: Claimed, expressions: dict[str, str]) -> str:
     return "no" if expressions.get(claim.query_id) == claim.expression else ""
 
 
-def _without_text(post: Post, expressions: dict[str, str]) -> Iterator[dict[str, Any]]:
+def _without_text(post: Post, expressions: dict[str, str]) -> Iterator[Found]:
     """Outcomes, and posts of which only the id is known; the reposted post's own row brings its text."""
     if post.repost_of:
         return
-    yield _row("gone", post_id=post.post_id, detail=post.availability, copy=post.retrieved_at)
+    yield Found("gone", post_id=post.post_id, detail=post.availability, copy=post.retrieved_at)
     for claim in post.claimed:
         if verified := _standing(claim, expressions):
-            yield _row(
-                "hit", claim_id=claim.claim_id, post_id=post.post_id, query_id=claim.query_id, kind=claim.kind,
-                verified=verified,
-            )  # fmt: skip
+            yield Found("hit", claim.claim_id, post.post_id, claim.query_id, claim.kind, verified)
 
 
 def wanted_ids(ids: Iterable[str]) -> frozenset[int]:
@@ -147,8 +146,14 @@ def gather(block: pa.Table, *, wanted: frozenset[int], forget: Forget = NOTHING)
     def matters(glance: Glance) -> bool:
         return zlib.crc32(glance[0].encode("utf-8", "replace")) in wanted
 
+    @cache
+    def asked() -> Asked:
+        from covmis_build.retrieval.skim import asked
+
+        return asked(ids=wanted)
+
     for job in _jobs(block):
-        for one in read(job, matters, forget):
+        for one in read(job, Wanted(matters, asked), forget):
             for post in one.posts:
                 mine = zlib.crc32(post.post_id.encode("utf-8", "replace")) in wanted
                 theirs = (
@@ -160,10 +165,7 @@ def gather(block: pa.Table, *, wanted: frozenset[int], forget: Forget = NOTHING)
                 for what in (["post"] if mine and whole else []) + (["repost"] if theirs else []):
                     for column, value in zip(columns, _gathered(what, post, one), strict=True):
                         column.append(value)
-    return pa.table(
-        [pa.array(column, field.type) for column, field in zip(columns, GATHERED, strict=True)],
-        schema=GATHERED,
-    )
+    return _table(columns, GATHERED)
 
 
 def _gathered(what: str, post: Post, one: Read) -> Iterator[Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from covmis_build.retrieval.formats.post import post_of
 from covmis_build.text.expression import Address, And, Node, Not, Or, Seen, Term, holds, leaves, parse, tokens
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from covmis_build.retrieval.formats.post import Glance, Post
+    from covmis_build.retrieval.skim import Asked
 
 LEARNED = 2_000
 """Posts after which the queries are put under the tokens that are rare in this archive."""
@@ -56,10 +58,16 @@ class Matcher:
         asked = {leaf.key for query in self.queries for leaf in _all(query.node) if isinstance(leaf, Address)}
         self.posts = {post_of(key): key for key in asked if post_of(key)}
         self.asked = bool(asked)
+        self._asked: Asked | None = None
         self.cores = {core for key in asked if (core := _core(key))}
         whole = {key.partition("/")[0].partition(":")[0] for key in asked if not _core(key)}
         self.hosts = [host.partition(".")[0] for host in sorted(whole)]
         self.every = any(_site(host) in REWRITTEN or "xn--" in host for host in whole)
+        self.parts = [_parts(query.node) for query in self.queries]
+        self.required = [frozenset(_required(query.node)) for query in self.queries]
+        self.settled = {
+            number for number, query in enumerate(self.queries) if all(map(_is_word, _conjuncts(query.node)))
+        }
         self._index()
 
     def _index(self) -> None:
@@ -89,21 +97,40 @@ class Matcher:
             return True
         return "/" in text and any(map(self._key, addresses(text)))
 
-    def match(self, post: Post) -> list[Match]:
-        """Every query that the post satisfies, in the order of the queries."""
+    def asked_for(self) -> Asked | None:
+        """The same for compiled code, once the tokens are settled under which the queries wait."""
+        if self.seen < LEARNED:
+            return None
+        if self._asked is None:
+            from covmis_build.retrieval.skim import asked
+
+            words = {
+                word: {self.required[number] for number in numbers} for word, numbers in self.by_word.items()
+            }
+            ids = [crc32(one.encode("utf-8", "replace")) for one in self.posts]
+            self._asked = asked(words, self.cores, self.hosts, ids, links=self.asked, every=self.every)
+        return self._asked
+
+    def match(self, post: Post, *, linked: bool = True) -> list[Match]:
+        """Every query that the post satisfies, in the order of the queries; `linked` if it may be by an address."""
         cut = tokens(post.text)
         if self.seen < LEARNED:
             self._learn(set(cut))
-        keys = self._keys(post) if self.asked else _NOTHING
+        keys = self._keys(post) if linked and self.asked else _NOTHING
         found: dict[int, list[str]] = {}
         if keys or not self.words.isdisjoint(cut):
             words = set(cut)
-            waiting = [number for word in self.words & words for number in self.by_word[word]]
+            waiting = [
+                number
+                for word in self.words & words
+                for number in self.by_word[word]
+                if self.required[number] <= words
+            ]
             waiting += [number for key in keys if key in self.by_key for number in self.by_key[key]]
             text = Seen(words, f" {' '.join(cut)} ", keys)
             for number in waiting:
-                if number not in found and holds(self.queries[number].node, text):
-                    found[number] = _present(self.queries[number].node, text)
+                if number not in found and (number in self.settled or holds(self.queries[number].node, text)):
+                    found[number] = _present(self.parts[number], text)
         if post.cards and self.by_title:
             self._titles(post, found)
         return [Match(self.queries[number], found[number]) for number in sorted(found)] if found else []
@@ -117,7 +144,7 @@ class Matcher:
                 for number in self.by_title[word]:
                     text = Seen(words, f" {' '.join(cut)} ", ())
                     if number not in found and holds(self.queries[number].node, text):
-                        found[number] = _present(self.queries[number].node, text)
+                        found[number] = _present(self.parts[number], text)
 
     def _keys(self, post: Post) -> dict[str, None]:
         """The keys of what the post links to, quotes and is, as far as a query may ask for them."""
@@ -189,6 +216,19 @@ def _words(node: Node) -> set[str]:
     return {token for leaf in leaves(node) if isinstance(leaf, Term) for token in leaf.tokens}
 
 
+def _conjuncts(node: Node) -> Iterable[Node]:
+    return node.parts if isinstance(node, And) else (node,)
+
+
+def _required(node: Node) -> Iterable[str]:
+    """Tokens without which the node never holds; not all of them, but cheap to look for."""
+    return (token for part in _conjuncts(node) if isinstance(part, Term) for token in part.tokens)
+
+
+def _is_word(node: Node) -> bool:
+    return isinstance(node, Term) and len(node.tokens) == 1
+
+
 Anchors = tuple[float, list[tuple[str, str]]]
 _NEVER = (float("inf"), list[tuple[str, str]]())
 
@@ -211,9 +251,25 @@ def _anchors(node: Node, counts: Counter[str], common: Counter[str]) -> Anchors:
             return _NEVER
 
 
-def _present(node: Node, text: Seen) -> list[str]:
+_WORDS, _SPACED, _KEYS = 0, 1, 2
+Part = tuple[str, int, str]
+
+
+def _parts(node: Node) -> list[Part]:
+    """The terms and addresses of a query: how each is named where it is found, and what is looked for where."""
+    parts: dict[Part, None] = {}
+    for leaf in leaves(node):
+        if isinstance(leaf, Address):
+            parts[leaf.key, _KEYS, leaf.key] = None
+        elif len(leaf.tokens) == 1:
+            parts[leaf.tokens[0], _WORDS, leaf.tokens[0]] = None
+        else:
+            name = " ".join(leaf.tokens)
+            parts[name, _SPACED, f" {name} "] = None
+    return list(parts)
+
+
+def _present(parts: list[Part], text: Seen) -> list[str]:
     """The terms and addresses of the query that the text has."""
-    found = (leaf for leaf in leaves(node) if holds(leaf, text))
-    return list(
-        dict.fromkeys(leaf.key if isinstance(leaf, Address) else " ".join(leaf.tokens) for leaf in found)
-    )
+    places = (text.words, text.spaced, text.keys)
+    return list(dict.fromkeys([name for name, place, what in parts if what in places[place]]))

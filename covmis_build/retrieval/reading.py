@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,24 +16,39 @@ from covmis_build.retrieval.rewriting import line_without
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from covmis_build.retrieval.skim import Asked
+
+WORTH = 32 << 20
+"""Bytes of a job from which on compiled code is worth loading, which takes half a second; packed ones count eightfold."""
+
+
+BOM = b"\xef\xbb\xbf"
+
 
 class Read(NamedTuple):
-    """The posts of a line, where it stands, and what is wrong with it if it has none."""
+    """The posts of a line, where it stands, and what is wrong with it if it has none.
+
+    Or, where nothing else is given, so many lines that were passed over: each one post that does not matter. `linked`
+    is false if it is known that no address in the post can be one that is asked for.
+    """
 
     file: str
     place: int
     form: str
     posts: list[Post]
     problem: str = ""
+    passed: int = 0
+    linked: bool = True
 
 
-PASSED_OVER = Read("", 0, "", [])
-"""Stands for a line with one post that does not matter, as a glance at it told."""
+class Wanted(NamedTuple):
+    """Which plain posts matter, as a glance tells, and the same for compiled code, once it can be told."""
+
+    matters: Callable[[Glance], bool]
+    asked: Callable[[], Asked | None]
 
 
-def read(
-    job: streams.Job, matters: Callable[[Glance], bool] | None = None, forget: Forget = Forget()  # noqa: B008 - empty
-) -> Iterator[Read]:  # fmt: skip
+def read(job: streams.Job, wanted: Wanted | None = None, forget: Forget = Forget()) -> Iterator[Read]:  # noqa: B008 - empty
     """Everything in a job, line by line, in whatever form it is; plain posts that do not matter are passed over.
 
     A post that is to be forgotten comes as its id alone, and `purged` for its availability; what repeats it, without it.
@@ -42,30 +59,79 @@ def read(
             wrong = found if isinstance(found, str) else ""
             yield Read(job.name, row, "csv", [] if isinstance(found, str) else found, wrong)
         return
-    form, current, glance = "", "", None
-    for file, place, line, problem in streams.lines(job):
+    form, current = "", ""
+    asked = wanted.asked if wanted and _large(job) else lambda: None
+    for block in streams.blocks(job):
+        file, place, data, problem, single = block
         if problem:
             yield Read(file, place, form, [], problem)
             continue
-        content = line if place else line.removeprefix(b"\xef\xbb\xbf")
-        if not content or content.isspace():
-            continue
-        if file != current:
-            form, current = formats.detect(content), file
-            glance = formats.GLANCES.get(form) if matters else None
-        touched = bool(forget) and forget.touches(content)
-        try:
-            if glance and matters and not touched and (seen := glance(content)) and not matters(seen):
-                yield PASSED_OVER
-                continue
-        except formats.UNREADABLE:
-            pass  # a full reading says why, or finds another form
-        try:
-            one = Read(file, place, form, formats.READERS[form](content))
-        except formats.UNREADABLE as error:
-            one = _in_another_form(file, place, content, error)
-            form = form or one.form
-        yield _without(one, content, forget) if touched and one.posts else one
+        if file != current and (first := _first(bytes(data))):
+            form, current = formats.detect(first), file
+        passed, lines = 0, _every(block)
+        if (
+            not single
+            and form in formats.SHAPES
+            and (sought := asked())
+            and not (forget and forget.touches(bytes(data)))
+        ):
+            passed, lines = _skimmed(block, form, sought)
+        if passed:
+            yield Read(file, place, form, [], passed=passed)
+        for at, line, matters in lines:
+            content = line if at else line.removeprefix(BOM)
+            if content and not content.isspace():
+                one = _read(file, at, form, content, None if matters else wanted, forget)
+                form = form or one.form
+                yield one._replace(linked=False) if matters else one
+
+
+Lines = Iterable[tuple[int, bytes, bool]]
+"""Offsets and lines, and whether it is known already that a line matters."""
+
+
+def _every(block: streams.Block) -> Lines:
+    return ((at, line, False) for _, at, line, _ in block.lines())
+
+
+def _skimmed(block: streams.Block, form: str, asked: Asked) -> tuple[int, Lines]:
+    """The number of lines that compiled code passes over, and the others."""
+    from covmis_build.retrieval.skim import skim
+
+    passed, places = skim(block.data, formats.SHAPES[form](), asked)
+    return passed, (
+        (block.offset + begin, bytes(block.data[begin:end]), matters) for begin, end, matters in places
+    )
+
+
+def _first(data: bytes) -> bytes:
+    """The first line of a block with something in it."""
+    left = data.removeprefix(BOM).lstrip()
+    return left.split(b"\n", 1)[0]
+
+
+def _large(job: streams.Job) -> bool:
+    """Whether compiled code is worth loading for a job, or is there already."""
+    size = job.end - job.start or 8 * Path(job.path).stat().st_size
+    return size >= WORTH or "covmis_build.retrieval.skim" in sys.modules
+
+
+def _read(file: str, place: int, form: str, content: bytes, wanted: Wanted | None, forget: Forget) -> Read:
+    touched = bool(forget) and forget.touches(content)
+    glance = formats.GLANCES.get(form) if wanted and not touched else None
+    try:
+        if glance and wanted and (seen := glance(content)) and not wanted.matters(seen):
+            return PASSED_OVER
+    except formats.UNREADABLE:
+        pass  # a full reading says why, or finds another form
+    try:
+        one = Read(file, place, form, formats.READERS[form](content))
+    except formats.UNREADABLE as error:
+        one = _in_another_form(file, place, content, error)
+    return _without(one, content, forget) if touched and one.posts else one
+
+
+PASSED_OVER = Read("", 0, "", [], passed=1)
 
 
 def _in_another_form(file: str, place: int, content: bytes, error: Exception) -> Read:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 RANGE = 64 << 20
 """Bytes of a plain file that make a job."""
 
-CHUNK = 1 << 20
+CHUNK, SLACK = 1 << 20, 1 << 16
+NEWLINE = 10
 LONGEST_DOCUMENT = 512 << 20
 """Bytes of a file that is one JSON document; it is decoded whole."""
 
@@ -46,6 +47,29 @@ Line = tuple[str, int, bytes, str]
 """The file, the offset, the line, and why there is none at this offset: plain tuples, since there are very many."""
 
 
+class Block(NamedTuple):
+    """Whole lines with the offset of the first, or why there are none; `single` if it is one, whatever is in it.
+
+    The data may be overwritten by those of the next block.
+    """
+
+    file: str
+    offset: int
+    data: bytes | memoryview
+    problem: str = ""
+    single: bool = False
+
+    def lines(self) -> Iterator[Line]:
+        """The lines, without their ends."""
+        if self.problem or self.single:
+            yield self.file, self.offset, bytes(self.data), self.problem
+            return
+        offset = self.offset
+        for content in bytes(self.data).removesuffix(b"\n").split(b"\n"):
+            yield self.file, offset, content, ""
+            offset += len(content) + 1
+
+
 def jobs(files: Sequence[tuple[Path, str]]) -> list[Job]:
     """Cut files, given with the names that they shall have in tables, into jobs."""
     found = []
@@ -65,6 +89,12 @@ def jobs(files: Sequence[tuple[Path, str]]) -> list[Job]:
 
 def lines(job: Job) -> Iterator[Line]:
     """The job's lines; a stream that ends early gives what it has, and then the reason."""
+    for block in blocks(job):
+        yield from block.lines()
+
+
+def blocks(job: Job) -> Iterator[Block]:
+    """The job's lines, many at a time."""
     path = Path(job.path)
     packed = _packing(path)
     try:
@@ -78,7 +108,7 @@ def lines(job: Job) -> Iterator[Line]:
         else:
             yield from _range(path, job)
     except PACKED as error:
-        yield job.name, 0, b"", f"cannot be read: {error}"[:200]
+        yield Block(job.name, 0, b"", f"cannot be read: {error}"[:200])
 
 
 def _packing(path: Path) -> str:
@@ -141,10 +171,10 @@ def _members(path: Path, name: str) -> list[Job]:
     return found
 
 
-def _tar_lines(job: Job, packed: str) -> Iterator[Line]:
+def _tar_lines(job: Job, packed: str) -> Iterator[Block]:
     """The lines of one member, or of all members of a packed tar file, which cannot be jumped in."""
     if job.member.startswith("\0"):
-        yield job.name, 0, b"", f"the tar file is damaged: {job.member[1:]}"[:200]
+        yield Block(job.name, 0, b"", f"the tar file is damaged: {job.member[1:]}"[:200])
         return
     with Path(job.path).open("rb") as file:
         if not packed:
@@ -175,70 +205,78 @@ class _Part(io.RawIOBase):
         return len(found)
 
 
-def _member(file: IO[bytes], name: str, size: int) -> Iterator[Line]:
+def _member(file: IO[bytes], name: str, size: int) -> Iterator[Block]:
     part = io.BufferedReader(_Part(file, size), CHUNK)
     yield from _stream(unpacked(part, _kind(part.peek(6)[:6])), name)
 
 
-def _stream(stream: IO[bytes], name: str) -> Iterator[Line]:
+def _stream(stream: IO[bytes], name: str) -> Iterator[Block]:
     offset, rest = 0, b""
     while True:
         try:
             chunk = stream.read(CHUNK)
         except PACKED as error:
             yield from _last(rest, offset, name)
-            yield name, offset + len(rest), b"", f"the packed stream is damaged: {error}"[:200]
+            yield Block(name, offset + len(rest), b"", f"the packed stream is damaged: {error}"[:200])
             return
         if not chunk:
             break
-        cut = (rest + chunk).split(b"\n")
-        rest = cut.pop()
-        for content in cut:
-            yield name, offset, content, ""
-            offset += len(content) + 1
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            data = rest + chunk[:end]
+            yield Block(name, offset, data)
+            offset, rest = offset + len(data), chunk[end:]
+        else:
+            rest += chunk
     if offset == 0 and rest.lstrip()[:1] == b"[":
         yield from _document(rest, name)
     else:
         yield from _last(rest, offset, name)
 
 
-def _last(rest: bytes, offset: int, name: str) -> Iterator[Line]:
+def _last(rest: bytes, offset: int, name: str) -> Iterator[Block]:
     if rest.strip():
-        yield name, offset, rest, ""
+        yield Block(name, offset, rest)
 
 
-def _range(path: Path, job: Job) -> Iterator[Line]:
+def _range(path: Path, job: Job) -> Iterator[Block]:
     """Lines that begin in the range; the last may end beyond it."""
     with path.open("rb") as file:
         file.seek(max(job.start - 1, 0))
         offset = job.start
         if job.start:
             offset = job.start - 1 + len(file.readline())
+        room = memoryview(bytearray(CHUNK + SLACK))  # one for all, since fresh memory costs more than reading
         while offset < job.end:
-            chunk = file.read(min(CHUNK, job.end - offset))
-            if not chunk.endswith(b"\n"):
-                chunk += file.readline()
-            for content in chunk.removesuffix(b"\n").split(b"\n"):
-                yield job.name, offset, content, ""
-                offset += len(content) + 1
+            size = file.readinto(room[: min(CHUNK, job.end - offset)])
+            if not size:
+                return  # shorter than it was
+            rest = file.readline() if room[size - 1] != NEWLINE else b""
+            end = size + len(rest)
+            if len(rest) <= SLACK:
+                room[size:end] = rest
+                yield Block(job.name, offset, room[:end])
+            else:
+                yield Block(job.name, offset, bytes(room[:size]) + rest)
+            offset += end
 
 
 _any = msgspec.json.Decoder(msgspec.Raw)
 _list = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def _document(data: bytes, name: str) -> Iterator[Line]:
+def _document(data: bytes, name: str) -> Iterator[Block]:
     """The elements of a JSON list, or a document as a single line; an element's offset is its place in the list."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     if len(data) > LONGEST_DOCUMENT:
-        yield name, 0, b"", "one JSON document of more than 512 MiB: write it as one post a line"
+        yield Block(name, 0, b"", "one JSON document of more than 512 MiB: write it as one post a line")
         return
     try:
         if data.lstrip()[:1] == b"[":
             for place, one in enumerate(_list.decode(data)):
-                yield name, place, bytes(one), ""
+                yield Block(name, place, bytes(one), single=True)
         else:
             _any.decode(data)
-            yield name, 0, data, ""
+            yield Block(name, 0, data, single=True)
     except msgspec.DecodeError as error:
-        yield name, 0, b"", f"not JSON: {error}"[:200]
+        yield Block(name, 0, b"", f"not JSON: {error}"[:200])

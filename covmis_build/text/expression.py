@@ -13,7 +13,7 @@ import re
 import sys
 import unicodedata
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from covmis_build.errors import InputError
 from covmis_build.text.urls import addresses, canonical_url
@@ -147,8 +147,7 @@ class Or:
 Node = Term | Address | Not | And | Or
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """A text as expressions see it: its tokens, the same as one spaced string, and the keys of its addresses."""
 
     words: Collection[str]
@@ -164,17 +163,18 @@ def seen(text: str, keys: Iterable[str] = ()) -> Seen:
 
 def holds(node: Node, text: Seen) -> bool:
     """Whether the text satisfies the node."""
-    match node:
-        case Term(found):
-            return found[0] in text.words if len(found) == 1 else f" {' '.join(found)} " in text.spaced
-        case Address(key):
-            return key in text.keys
-        case Not(part):
-            return not holds(part, text)
-        case And(parts):
-            return all(holds(part, text) for part in parts)
-        case Or(parts):
-            return any(holds(part, text) for part in parts)
+    if isinstance(node, Term):
+        found = node.tokens
+        return found[0] in text.words if len(found) == 1 else f" {' '.join(found)} " in text.spaced
+    if isinstance(node, Address):
+        return node.key in text.keys
+    if isinstance(node, Not):
+        return not holds(node.part, text)
+    wanted = isinstance(node, Or)  # the first part of which this is true decides
+    for part in node.parts:
+        if holds(part, text) is wanted:
+            return wanted
+    return not wanted
 
 
 def leaves(node: Node) -> Iterator[Term | Address]:

@@ -30,8 +30,10 @@ ALONE = 1 << 21
 
 
 class Folding(NamedTuple):
-    """`points[c]`: the letter that c becomes (with ALONE if it is a token), ENDS, NOTHING, or UNSURE; from MANY
-    down, the characters at `-3 - points[c]` in `several`, up to NOTHING.
+    """What characters become.
+
+    `points[c]` is the letter that c becomes (with ALONE if it is a token), ENDS, NOTHING, or UNSURE; from MANY down, it
+    becomes the characters at `MANY - points[c]` in `several`, up to NOTHING.
     """
 
     points: NDArray[np.int32]

@@ -37,6 +37,12 @@ _IN_TEXT = re.compile(
 )
 
 
+_SHORTENED = re.compile(r"https?://t\.co/", re.IGNORECASE)
+_BREAKS = re.compile(r"[\t\r\n]")
+_SCHEME, _HTTP = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://"), re.compile(r"https?://", re.IGNORECASE)
+_OTHER_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+-]*:(?!//|\d)")
+
+
 class Parts(NamedTuple):
     """An address in pieces: `fragment` only where it names content; `query` without tracking, in order."""
 
@@ -102,20 +108,20 @@ def addresses(text: str) -> Iterator[str]:
             found = match[0].rstrip(".,;:!?'…’*_")
             while found.endswith(")") and found.count(")") > found.count("("):
                 found = found[:-1].rstrip(".,;:!?'…’")
-            if not re.match(r"(?i)https?://t\.co/", found):
+            if not _SHORTENED.match(found):
                 yield found
 
 
 def _split(url: str) -> Parts | None:
     text = url.strip().strip("<>\"'").replace("&amp;", "&")
-    text = re.sub(r"[\t\r\n]", "", text)
+    text = _BREAKS.sub("", text)
     if text.startswith("at://"):
         text = re.sub(r"^at://([^/]+)/app\.bsky\.feed\.post/", r"https://bsky.app/profile/\1/post/", text)
-    if re.match(r"[a-zA-Z][a-zA-Z0-9+-]*:(?!//|\d)", text):
+    if _OTHER_SCHEME.match(text):
         return None
-    if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", text):
+    if not _SCHEME.match(text):
         text = "http://" + text.lstrip("/")
-    elif not re.match(r"(?i)https?://", text):
+    elif not _HTTP.match(text):
         return None
     try:
         cut = urlsplit(text)

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from covmis_build.retrieval.formats.post import Glance, Post
+    from covmis_build.retrieval.shapes import Shape
 
-__all__ = ["GLANCES", "READERS", "UNREADABLE", "detect", "loads"]
+__all__ = ["GLANCES", "READERS", "SHAPES", "UNREADABLE", "detect", "loads"]
 
 FORMS = {"x_v1": x_v1, "x_v2": x_v2, "snscrape": snscrape, "bluesky": bluesky, "mastodon": mastodon}
 """Forms of lines, in the order in which they are tried."""
@@ -35,6 +36,9 @@ READERS: dict[str, Callable[[bytes], list[Post]]] = {
 
 GLANCES: dict[str, Callable[[bytes], Glance | None]] = {"x_v1": x_v1.glance, "snscrape": snscrape.glance}
 """For forms with a post a line, what tells cheaply that a post does not matter."""
+
+SHAPES: dict[str, Callable[[], Shape]] = {"x_v1": x_v1.line_shape, "snscrape": snscrape.line_shape}
+"""For the same forms, what compiled code must know of a line to tell it without reading the line."""
 
 
 def detect(line: bytes) -> str:

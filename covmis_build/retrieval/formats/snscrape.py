@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from covmis_build.retrieval.formats.decoding import decoded
 from covmis_build.retrieval.formats.post import Glance, Post, Stamp, unescaped, x_id
+
+if TYPE_CHECKING:
+    from covmis_build.retrieval.shapes import Shape
 
 
 class _Link(msgspec.Struct, gc=False):
@@ -89,6 +93,15 @@ def glance(line: bytes) -> Glance | None:
         return None
     links = [link.url for link in row.links or () if link.url]
     return f"x:{row.id}", unescaped(text), [*links, *(row.outlinks or ())]
+
+
+@cache
+def line_shape() -> Shape:
+    """What compiled code must know of a line to tell that it is a plain post, and which parts of it matter."""
+    from covmis_build.retrieval.shapes import Roles, shape
+
+    inside = ("card", "quotedTweet", "retweetedTweet", "id.str", "__covmis")
+    return shape(Row, Roles(("rawContent", "content"), ("url", "outlinks"), ("id",), inside, "x:"))
 
 
 def read(line: bytes) -> list[Post]:

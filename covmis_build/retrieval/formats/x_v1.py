@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from covmis_build.retrieval.formats.decoding import decoded
 from covmis_build.retrieval.formats.post import Glance, Post, Stamp, unescaped, x_id
+
+if TYPE_CHECKING:
+    from covmis_build.retrieval.shapes import Shape
 
 
 class _Url(msgspec.Struct, gc=False):
@@ -92,6 +96,7 @@ class _Glimpse(msgspec.Struct, gc=False):
     text: str | None = None
     full_text: str | None = None
     entities: _Entities | None = None
+    extended_entities: _Entities | None = None
     extended_tweet: _Some | None = None
     retweeted_status: _Some | None = None
     quoted_status: _Some | None = None
@@ -115,6 +120,7 @@ def glance(line: bytes) -> Glance | None:
         or row.card is not None
         or row.stamp is not None
         or row.twarc is not None
+        or (row.extended_entities is not None and row.extended_entities.urls)
     ):
         return None
     text = row.full_text or row.text
@@ -126,6 +132,18 @@ def glance(line: bytes) -> Glance | None:
     if any(url.unwound for url in urls):
         return None
     return f"x:{row.id_str}", unescaped(text), [url.expanded_url for url in urls if url.expanded_url]
+
+
+@cache
+def line_shape() -> Shape:
+    """What compiled code must know of a line to tell that it is a plain post, and which parts of it matter."""
+    from covmis_build.retrieval.shapes import Roles, shape
+
+    inside = (
+        "extended_tweet", "retweeted_status", "quoted_status", "quoted_status_id_str", "card", "unwound", "delete",
+        "status_withheld", "statuses", "__twarc", "__covmis",
+    )  # fmt: skip
+    return shape(_Line, Roles(("full_text", "text"), ("expanded_url",), ("id_str",), inside, "x:"))
 
 
 def read(line: bytes) -> list[Post]:
