@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from covmis_build.sampling.plan import Cost
     from covmis_build.study import Study
 
+TARGETS = "12,24,36,48,96"
+
 
 def sample(
     plan: Annotated[
         bool, typer.Option("--plan", help="Also: hours and interval widths of smaller and bigger samples.")
     ] = False,
-    targets: Annotated[
-        str, typer.Option(metavar="N,N", help="The targets per claim to plan for.")
-    ] = "12,24,36,48,96",
+    targets: Annotated[str, typer.Option(metavar="N,N", help="The targets per claim to plan for.")] = TARGETS,
     seconds: Annotated[
         float, typer.Option(min=0, help="Seconds a label takes (default: as in the rounds so far).")
     ] = 0.0,
@@ -38,6 +38,8 @@ def sample(
 
     Example: covmis sample --plan
     """
+    if not plan and (targets, seconds, share) != (TARGETS, 0.0, 0.5):
+        raise InputError("--targets, --seconds and --share are for a plan", remedy="Add --plan")
     from covmis_build.sampling.draw import sample as draw
     from covmis_build.stages import strata_of
     from covmis_build.study import open_study
