@@ -55,7 +55,7 @@ def prompt(
     if not values:
         raise InputError("the label set is unknown", remedy="Name it with --labels, or a study with --study")
     if answers is not None:
-        return _read(answers, out, values, home, as_json=as_json)
+        return _read(answers, data, out, values, home, as_json=as_json)
     return _ask(data, out, template, values, home, as_json=as_json)
 
 
@@ -79,15 +79,24 @@ def _ask(
     return None
 
 
-def _read(answers: Path, out: Path, values: list[str], home: Any, *, as_json: bool) -> None:
+def _read(
+    answers: Path, data: Path | None, out: Path, values: list[str], home: Any, *, as_json: bool
+) -> None:
     """Read the answers: predictions, failures, and agreement with people where a study has labels."""
     from covmis_build import storage
     from covmis_build.models.prompt import agreement_with_people, read_answers
 
     found = read_answers(answers, values)
+    asked = set((_frozen(home) if data is None else _asked(data))["item_id"].astype(str))
+    answered = [*found.predictions["item_id"], *found.failures["item_id"]]
+    for one in answered:
+        if one not in asked:
+            raise InputError(f"answers for the item {one}, which was not asked about", file=answers)
     rows = found.predictions.itertuples(index=False, name=None)
     storage.write_bytes(out, storage.csv_bytes(["item_id", "prediction"], rows))
-    result: dict[str, Any] = {"predictions": len(found.predictions), "failures": found.failures}
+    result: dict[str, Any] = {
+        "predictions": len(found.predictions), "failures": found.failures, "unanswered": len(asked) - len(answered),
+    }  # fmt: skip
     if home is not None:
         import pandas as pd
 
@@ -97,7 +106,10 @@ def _read(answers: Path, out: Path, values: list[str], home: Any, *, as_json: bo
             result["pairs"] = agreement_with_people(found.predictions, pd.concat(parts), values)
     if as_json:
         return emit_json(result)
-    say(f"{len(found.predictions):,} answers name one label; {len(found.failures):,} do not.")
+    say(
+        f"{len(found.predictions):,} answers name one label; {len(found.failures):,} do not; "
+        f"{result['unanswered']:,} items have no answer."
+    )
     if "pairs" in result:
         grid(result["pairs"].itertuples(index=False), list(result["pairs"].columns))
     say(f"Wrote {out}. Next: `covmis evaluate score GOLD {out}`.")

@@ -93,6 +93,10 @@ def test_prompts_from_a_file(posts, tmp_path):
     made = json.loads(run(*words, posts, "--json"))
     assert made["predictions"] == 60
     assert made["failures"] == []
+    assert made["unanswered"] == 0
+    back.write_text(back.read_text() + json.dumps({"item_id": "x:99", "answer": "favor"}) + "\n")
+    with pytest.raises(InputError, match="answers for the item x:99, which was not asked about"):
+        run(*words, posts)
 
 
 @pytest.mark.parametrize(

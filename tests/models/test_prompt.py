@@ -184,6 +184,7 @@ def test_a_language_model_beside_the_annotators_of_the_demonstration(tmp_path):
         model.app, "prompt", "--study", root, "--answers", answers, "--out", tmp_path / "predictions.csv"
     )
     assert read["predictions"] == len(said)
+    assert read["unanswered"] == len(gold) - len(said) - 3
     assert [one["reason"] for one in read["failures"]] == [
         "names no label",
         "names favor, against",
