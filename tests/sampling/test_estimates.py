@@ -172,7 +172,13 @@ def test_other_label_schemes(make_items):
     corpus["label"] = np.where(corpus["label"] == "favor", "yes", "no")
     found = estimates(corpus, ["yes", "no", "perhaps", "later"], Sampling(), by=())
     assert pool(found, label="later", scope="pool")["share"].tolist() == [0, 0]
-    assert (pool(found, label="later", scope="pool")["high"] > 0).all()
+    none = pool(found, label="later", scope="pool")
+    assert (none["high"] > 0).all()
+    assert (none[["total", "total_low"]] == 0).all(axis=None)
+    everyone = (
+        pool(found, label="yes", scope="pool")["total"] / pool(found, label="yes", scope="pool")["share"]
+    )
+    assert none["total_high"].to_numpy() == pytest.approx((none["high"].to_numpy() * everyone).to_numpy())
     assert set(found.shares["scope"]) == {"pool", "average claim"}
 
 
