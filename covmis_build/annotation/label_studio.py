@@ -35,13 +35,14 @@ class LabelStudio:
 
     url: str
     token: str = field(repr=False)
-    patience: float = PATIENCE
+    patience: float = field(default_factory=lambda: PATIENCE)
     _client: httpx.Client | None = field(default=None, repr=False)
     _short: tuple[str, float] = field(default=("", 0.0), repr=False)
 
     def users(self) -> dict[int, str]:
         """The users' e-mail addresses by their number."""
-        return {int(one["id"]): str(one["email"]) for one in self.get("/api/users/")}
+        found = self.get("/api/users/")
+        return {int(one["id"]): str(one["email"]) for one in self._rows(found, "id", "email")}
 
     def project(self, title: str, key: str, settings: Mapping[str, Any]) -> tuple[int, bool]:
         """The project with this key in its description, made if there is none; its number, and whether it is new."""
@@ -49,11 +50,16 @@ class LabelStudio:
         if found is not None:
             return found, False
         body = {"title": title[:TITLE].strip(), "description": key, **settings}
-        try:
-            return int(self._send("POST", "/api/projects/", json=body)["id"]), True
-        except _Interrupted:
-            made = self.find_project(key)
-            return (made, True) if made is not None else self.project(title, key, settings)
+        until = time.monotonic() + self.patience
+        while found is None:
+            try:
+                found = int(self._rows([self._send("POST", "/api/projects/", json=body)], "id")[0]["id"])
+            except _Interrupted as error:
+                time.sleep(0.3)
+                found = self.find_project(key)
+                if found is None and time.monotonic() > until:
+                    raise self._silent(error) from None
+        return found, True
 
     def find_project(self, key: str) -> int | None:
         """The oldest project with this key in its description."""
@@ -62,14 +68,16 @@ class LabelStudio:
             some = self.get(
                 "/api/projects/", params={"page": page, "page_size": 100, "include": "id,title,description"}
             )
-            found += [int(one["id"]) for one in some["results"] if one.get("description") == key]
-            if not some.get("next"):
+            (whole,) = self._rows([some], "results")
+            rows = self._rows(whole["results"], "id")
+            found += [int(one["id"]) for one in rows if one.get("description") == key]
+            if not whole.get("next"):
                 return min(found, default=None)
             page += 1
 
     def settings(self, project: int) -> dict[str, Any]:
         """A project's settings."""
-        return dict(self.get(f"/api/projects/{project}/"))
+        return dict(self._rows([self.get(f"/api/projects/{project}/")])[0])
 
     def change(self, project: int, settings: Mapping[str, Any]) -> None:
         """Change a project's settings."""
@@ -84,9 +92,11 @@ class LabelStudio:
             some = self.get(
                 "/api/tasks/", params={"project": project, "page": page, "page_size": size, **wanted}
             )
-            yield from some["tasks"]
-            seen, page = seen + len(some["tasks"]), page + 1
-            if not some["tasks"] or seen >= int(some["total"]):
+            (whole,) = self._rows([some], "tasks", "total")
+            rows = self._rows(whole["tasks"], "id", "data", *(["annotations"] if answers else []))
+            yield from rows
+            seen, page = seen + len(rows), page + 1
+            if not rows or seen >= int(whole["total"]):
                 return
 
     def by_uid(self, project: int) -> dict[str, list[dict[str, Any]]]:
@@ -162,9 +172,7 @@ class LabelStudio:
                 return self._send(method, path, gone_is_fine=gone_is_fine, **more)
             except _Interrupted as error:
                 if time.monotonic() > until:
-                    raise ServiceError(
-                        f"Label Studio at {self.url} does not answer ({error}); is it running? `covmis label-studio status`"
-                    ) from None
+                    raise self._silent(error) from None
                 time.sleep(pause)
                 pause = min(pause * 2, 2.0)
 
@@ -182,9 +190,40 @@ class LabelStudio:
             return None
         if answer.status_code in {401, 403}:
             raise ServiceError(f"Label Studio at {self.url} refuses the token (status {answer.status_code})")
+        if answer.status_code == 404:
+            raise Gone(f"Label Studio at {self.url} has no {path} (any more): {_reason(answer)}")
         if answer.status_code >= 400:
             raise ServiceError(f"Label Studio refuses {method} {path}: {_reason(answer)}")
-        return answer.json() if answer.content else None
+        return self._json(answer) if answer.content else None
+
+    def _json(self, answer: httpx.Response) -> Any:
+        """What the server says; a login page, or a page of something else that answers there, is no answer."""
+        try:
+            if answer.status_code < 300:
+                return answer.json()
+        except ValueError:
+            pass
+        raise self._stranger(
+            f"status {answer.status_code}, {answer.headers.get('content-type', 'no type')[:40]}"
+        )
+
+    def _rows(self, found: Any, *names: str) -> list[dict[str, Any]]:
+        """These objects, if each has what Label Studio's have."""
+        if not isinstance(found, list) or not all(
+            isinstance(one, dict) and not set(names) - set(one) for one in found
+        ):
+            raise self._stranger(f"no {', '.join(names) or 'object'} in its answer")
+        return found
+
+    def _stranger(self, why: str) -> ServiceError:
+        return ServiceError(
+            f"what answers at {self.url} does not speak as Label Studio does ({why}); look at the address in a browser"
+        )
+
+    def _silent(self, error: Exception) -> ServiceError:
+        return ServiceError(
+            f"Label Studio at {self.url} does not answer ({error}); is it running? `covmis label-studio status`"
+        )
 
     def _http(self) -> httpx.Client:
         import httpx
@@ -201,11 +240,13 @@ class LabelStudio:
         now = time.monotonic()
         if now > self._short[1]:
             answer = self._http().post("/api/token/refresh", json={"refresh": self.token})
+            if answer.status_code >= 500:
+                raise _Interrupted(f"status {answer.status_code}")
             if answer.status_code >= 400:
                 raise ServiceError(
                     f"Label Studio at {self.url} refuses the token (status {answer.status_code})"
                 )
-            self._short = (str(answer.json()["access"]), now + 120)
+            self._short = (str(self._rows([self._json(answer)], "access")[0]["access"]), now + 120)
         return {"Authorization": f"Bearer {self._short[0]}"}
 
     def close(self) -> None:
@@ -213,6 +254,10 @@ class LabelStudio:
         if self._client is not None:
             self._client.close()
             self._client = None
+
+
+class Gone(ServiceError):
+    """A project or task that is not there any more."""
 
 
 class _Interrupted(Exception):

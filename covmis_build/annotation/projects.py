@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation import adjudication, exchange, record
+from covmis_build.annotation.answers import Problem
 from covmis_build.annotation.label_config import label_config
+from covmis_build.annotation.label_studio import Gone
 from covmis_build.annotation.rounds import rows_of
 from covmis_build.annotation.steps import Pulled, two_channels
 
@@ -51,10 +53,14 @@ def pull_round(server: LabelStudio, one: Round, *, now: str) -> Pulled:
     """Bring back everybody's answers, and what the discussion and the third person have decided."""
     frozen, found = one.items(), Pulled()
     for name, about in known_projects(one).items():
-        answers, problems = exchange.bring_back(
-            server, int(about["project"]), about["who"], frozen, one.scheme,
-            phase=about["phase"], anybody=name == DISCUSSION,
-        )  # fmt: skip
+        try:
+            answers, problems = exchange.bring_back(
+                server, int(about["project"]), about["who"], frozen, one.scheme,
+                phase=about["phase"], anybody=name == DISCUSSION,
+            )  # fmt: skip
+        except Gone:
+            found.problems.append(_deleted(name, about))
+            continue
         found.answers += len(answers)
         found.problems += problems
         found.added += record.add_labels(one, answers, now=now)
@@ -96,6 +102,14 @@ def adjudicate_round(
     return found
 
 
+def _deleted(name: str, about: Mapping[str, Any]) -> Problem:
+    """Somebody has removed a project: what was brought back before is in the record, the rest can be asked again."""
+    again = "`covmis round push`" if about["phase"] == "independent" else "`covmis round adjudicate`"
+    return Problem(
+        name, f"the project {about['project']} is not on Label Studio any more", f"{again} makes it anew"
+    )
+
+
 def _said(versions: Sequence[tuple[str, str, str]], talked: str) -> str:
     lines = [
         f"{letter}: {label}" + (f" ({comment})" if comment else "") for letter, label, comment in versions
@@ -133,7 +147,11 @@ def forget_tasks(server: LabelStudio, rounds: Sequence[Round], post_ids: Sequenc
     wanted, count = set(post_ids), 0
     for one in rounds:
         for about in known_projects(one).values():
-            for uid, tasks in server.by_uid(int(about["project"])).items():
+            try:
+                held = server.by_uid(int(about["project"]))
+            except Gone:
+                continue
+            for uid, tasks in held.items():
                 if uid.partition("|")[2] in wanted:
                     for task in tasks:
                         server.remove_task(int(task["id"]))

@@ -159,17 +159,25 @@ def _install(server: Server, say: Callable[[str], None]) -> None:
     if (server.environment / "bin" / "label-studio").exists():
         return
     say("Setting up Label Studio in an environment of its own (once; about 1 GB and some minutes) …")
-    subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-m", "venv", "--clear", str(server.environment)], check=True
-    )
-    done = subprocess.run(  # noqa: S603 - the environment's own interpreter
-        [str(server.environment / "bin" / "python"), "-m", "pip", "install", "-q",
-         "--disable-pip-version-check", "--require-hashes", "-r", str(lock_file())],
-        check=False, capture_output=True, text=True,
-    )  # fmt: skip
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
-        raise ServiceError(f"Label Studio cannot be installed: {last}")
+    own = str(server.environment / "bin" / "python")
+    for words in (
+        [sys.executable, "-m", "venv", "--clear", str(server.environment)],
+        [
+            own,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            "--require-hashes",
+            "-r",
+            str(lock_file()),
+        ],
+    ):
+        done = subprocess.run(words, check=False, capture_output=True, text=True)  # noqa: S603 - our own interpreters
+        if done.returncode:
+            last = ((done.stderr + done.stdout).strip().splitlines() or [f"{words[2]} failed"])[-1]
+            raise ServiceError(f"Label Studio cannot be installed: {last}")
 
 
 def lock_file() -> Path:
@@ -232,8 +240,13 @@ def _start(server: Server, port: int, say: Callable[[str], None]) -> str:
         url = f"http://{HOST}:{port or _free(PORT)}"
         say(f"Starting Label Studio at {url} …")
         process = _launch(server, url)
-        if _answers(server, process, url, until):
-            return url
+        try:
+            if _answers(server, process, url, until):
+                return url
+        except BaseException:  # interrupted: nothing half-started stays
+            down(server)
+            process.poll()
+            raise
         down(server)
         process.poll()
         if port:

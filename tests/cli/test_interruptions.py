@@ -31,7 +31,7 @@ def interrupted(*words: object, when, **environment: str) -> str:
     assert process.poll() is None, "it ended before it could be interrupted"
     os.killpg(process.pid, signal.SIGINT)
     _, told = process.communicate(timeout=30)
-    assert process.returncode == 130, told
+    assert process.returncode in {130, -signal.SIGINT}, told  # an import that was hit ends so; shells say 130
     lines = [one for one in told.splitlines() if "(after" not in one]
     assert len(lines) == 1, told
     assert lines[0].startswith("error: interrupted")

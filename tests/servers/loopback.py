@@ -98,6 +98,12 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         self._serve()
 
+    def do_PATCH(self):
+        self._serve()
+
+    def do_DELETE(self):
+        self._serve()
+
     def _serve(self):
         served = self.loopback
         parts = urlsplit(self.path)

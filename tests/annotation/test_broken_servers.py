@@ -1,0 +1,144 @@
+"""A Label Studio that is down, fails, is something else, or has lost a project: one line, and nothing is lost."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import shutil
+
+import pytest
+
+from covmis_build import storage
+from covmis_build.annotation import label_studio
+from tests.annotation.small import covmis, study
+from tests.servers.label_studio import LabelStudio
+from tests.servers.loopback import says
+
+TOKEN = "planted-token-7f3kQ9zX"
+PAGE = b"<!doctype html><html><title>Sign in</title>" + b"<p>login</p>" * 500
+HTML = {"content_type": "text/html"}
+BROKEN = {
+    "always 500": (says(500, {"detail": "a traceback"}), "does not answer (status 500)"),
+    "502 with a page": (says(502, PAGE, **HTML), "does not answer (status 502)"),
+    "a login page": (says(200, PAGE, **HTML), "does not speak as Label Studio does (status 200, text/html)"),
+    "a redirect": (
+        says(302, PAGE, location="http://127.0.0.1:9/login", **HTML),
+        "does not speak as Label Studio",
+    ),
+    "no JSON": (says(200, b"{half"), "does not speak as Label Studio"),
+    "nothing": (says(200, b""), "does not speak as Label Studio"),
+    "another list": (says(200, [{"name": "not ours"}]), "does not speak as Label Studio"),
+    "another object": (says(200, {"message": "hello"}), "does not speak as Label Studio"),
+    "null": (says(200, b"null"), "does not speak as Label Studio"),
+    "an expired token": (says(401, {"detail": "Invalid token."}), "refuses the token (status 401)"),
+}
+COMMANDS = {
+    "push": ("round", "push"), "pull": ("round", "pull"), "adjudicate": ("round", "adjudicate"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory):
+    """A study with an open round, pushed, labelled by one of two, and pulled once; and what its server holds."""
+    folder = tmp_path_factory.mktemp("pushed")
+    with LabelStudio() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LABEL_STUDIO_API_KEY", TOKEN)
+        study(folder, f'label_studio_url = "{server.address}"\n')
+        settings = folder / "study.toml"
+        settings.write_text(settings.read_text().replace('channel = "csv"', 'channel = "label-studio"'))
+        covmis(folder, "round", "open")
+        covmis(folder, "round", "push")
+        server.label(1, "a1", "favor")
+        assert covmis(folder, "round", "pull")["added"] == 11
+        return folder, server.address, server.projects, server.tasks
+
+
+@pytest.fixture
+def fake(pushed, monkeypatch):
+    monkeypatch.setattr(label_studio, "PATIENCE", 0.1)
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", TOKEN)
+    with LabelStudio() as server:
+        server.projects, server.tasks = copy.deepcopy(pushed[2:])
+        yield server
+
+
+@pytest.fixture
+def folder(pushed, tmp_path, fake):
+    made = shutil.copytree(pushed[0], tmp_path / "study")
+    for name in ("study.toml", "annotation/rounds/001/label_studio.json"):
+        (made / name).write_text((made / name).read_text().replace(pushed[1], fake.address))
+    return made
+
+
+def content(folder):
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((folder / "annotation").rglob("*"))
+        if path.is_file()
+    }
+
+
+def refused(folder, *words, code=3) -> str:
+    """The one line with which this command ends, having changed nothing."""
+    before = content(folder)
+    told = covmis(folder, *words, fails=code)["error"]
+    assert content(folder) == before
+    assert "\n" not in told
+    assert len(told) < 300
+    assert TOKEN not in told
+    return told
+
+
+@pytest.mark.parametrize(
+    ("command", "fault"),
+    [("pull", fault) for fault in BROKEN]
+    + [(command, fault) for command in ("push", "adjudicate") for fault in ("always 500", "a login page")],
+)
+def test_whatever_answers_is_one_line_and_nothing_is_lost(folder, fake, command, fault):
+    answer, told = BROKEN[fault]
+    fake.faults.extend([answer] * 100)
+    assert told in refused(folder, *COMMANDS[command])
+    fake.faults.clear()
+    fake.label(2, "a2", "favor")
+    covmis(folder, "round", "push")
+    assert covmis(folder, "round", "pull")["added"] == 11
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_server_that_is_down_is_one_line(folder, fake, command):
+    fake.close()
+    assert "does not answer (ConnectError); is it running?" in refused(folder, *COMMANDS[command])
+    fake.__enter__()
+
+
+def test_making_a_project_that_never_succeeds_ends(folder, fake):
+    fake.remove(2)
+    post = fake.answer
+
+    def answer(request):
+        making = request.method == "POST" and request.path == "/api/projects/"
+        return says(500)(request, None) if making else post(request)
+
+    fake.answer = answer
+    assert "does not answer (status 500)" in refused(folder, "round", "push")
+
+
+def test_a_deleted_project_costs_nobody_elses_labels(folder, fake):
+    fake.label(2, "a2", "against")
+    fake.remove(1)
+    done = covmis(folder, "round", "pull", fails=1)
+    assert done["added"] == 11
+    assert done["problems"] == [
+        "a1: the project 1 is not on Label Studio any more. `covmis round push` makes it anew"
+    ]
+    labels = storage.read_table(folder / "annotation/rounds/001/labels.parquet", "labels")
+    assert labels["annotator"].value_counts().to_dict() == {"a1": 11, "a2": 11}
+    pushed = covmis(folder, "round", "push")["projects"]
+    assert {row["annotator"]: row["added"] for row in pushed} == {"a1": 11, "a2": 0}
+
+
+def test_a_purge_reaches_the_projects_that_are_left(folder, fake):
+    fake.remove(1)
+    (one,) = {task["data"]["uid"].partition("|")[2] for task in fake.tasks[2][:1]}
+    places = {row["place"]: row["count"] for row in covmis(folder, "purge", one)["places"]}
+    assert places["Label Studio"] == 1
