@@ -9,7 +9,9 @@ a backspace-free line like `Example: covmis run --force`. Options shared by all 
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import sys
 from typing import Annotated, Any, NoReturn, cast
 
@@ -99,7 +101,9 @@ def main() -> None:
         sys.exit(0)
     except OSError as error:  # a folder in a file's place, no permission, no space: nobody's bug
         file = f"{error.filename}: " if error.filename else ""
-        _end(f"{file}{error.strerror or error}", 2)
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+        remedy = ". Make room; what stands is as it was, and the same command goes on" if full else ""
+        _end(f"{file}{os.strerror(error.errno) if full else error.strerror or error}{remedy}", 2)
     if code == INTERRUPTED:
         _end("interrupted; nothing is half-written, the same command goes on", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)

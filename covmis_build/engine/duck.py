@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from covmis_build import tables
+from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -211,8 +212,14 @@ class DuckEngine:
             for name, handle in tables.items():
                 file = str(self._on_disk(handle).path).replace("'", "''")
                 connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")
-            reader = connection.sql(query).to_arrow_reader(BLOCK)
-            write_blocks((pa.Table.from_batches([batch]) for batch in reader), reader.schema, path)
+            try:
+                reader = connection.sql(query).to_arrow_reader(BLOCK)
+                write_blocks((pa.Table.from_batches([batch]) for batch in reader), reader.schema, path)
+            except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
+                raise InputError(
+                    f"the machine is too small for this: {str(error).splitlines()[0]}",
+                    remedy="Make room on the disk, or in memory, then run again",
+                ) from error
         return ParquetTable(path)
 
     def near_duplicates(

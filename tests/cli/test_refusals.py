@@ -72,8 +72,10 @@ def test_a_group_without_a_command_shows_its_help(monkeypatch, capsys, words):
     ("raised", "code", "line"),
     [(InputError("is wrong", file="a.csv"), 2, "error: a.csv: is wrong\n"),
      (KeyboardInterrupt(), 130, "error: interrupted; nothing is half-written, the same command goes on\n"),
-     (OSError(28, "No space left on device", "f"), 2, "error: f: No space left on device\n")],
-    ids=["input", "interrupt", "disk"],
+     (PermissionError(13, "Permission denied", "f"), 2, "error: f: Permission denied\n"),
+     (OSError(28, "Error writing bytes to file. Detail: [errno 28] No space left on device"), 2,
+      "error: No space left on device. Make room; what stands is as it was, and the same command goes on\n")],
+    ids=["input", "interrupt", "permission", "disk"],
 )  # fmt: skip
 def test_what_a_command_raises_is_one_line(monkeypatch, capsys, raised, code, line):
     def fails(*_, **__):
