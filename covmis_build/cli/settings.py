@@ -29,7 +29,7 @@ BeforeOption = Annotated[
     typer.Option(
         "--before",
         metavar="FILE",
-        help="Train a transformer on this first, then on DATA; repeatable, in order.",
+        help="Data to learn from before DATA; repeatable, in order.",
     ),
 ]
 MapOption = Annotated[
