@@ -45,8 +45,9 @@ class Step:
 
 
 def flow(study: Study) -> list[Step]:
-    """The way from the claim list to the sample, step by step; empty before the first run."""
-    if not study.table("dropped").exists():
+    """The way from the claim list to the sample, step by step; empty before the first run, and after a purge."""
+    needed = ("dropped", "claims", "hits", "retrieve.dropped")
+    if not all(study.table(name).exists() for name in needed):
         return []
     counts = _dropped_counts(study.table("dropped"))
     claims = storage.read_table(study.table("claims"), "claims")
@@ -90,6 +91,8 @@ def ask(query: str, *values: str, **tables: Path) -> list[tuple[Any, ...]]:
     with duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")  # only the command line prints
         for name, path in tables.items():
+            if not path.exists():  # a purge takes tables away
+                raise InputError("is missing", file=path, remedy="Make it with `covmis run`")
             file = str(path).replace("'", "''")
             try:
                 connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")

@@ -33,21 +33,30 @@ def text(number):
     return " ".join(["garlic coronavirus", *(f"{word}{number}" for word in WORDS[: 9 + number % 2])])
 
 
-@pytest.fixture
-def study(tmp_path):
+def made(folder):
     """One claim, eight posts of eleven and twelve words, all of them frozen in a round."""
-    (tmp_path / "queries").mkdir()
-    (tmp_path / "annotation").mkdir()
-    (tmp_path / "annotation/guideline.md").write_text("Read.\n")
-    shutil.copy(ROOT / "study.toml", tmp_path)
-    (tmp_path / "queries/claims.csv").write_text("claim_id,text,keywords\n1,Garlic,garlic coronavirus\n")
-    write(tmp_path / "data/archive/a.jsonl", [tweet(number, text(number)) for number in range(8)])
-    study = open_study(tmp_path)
+    (folder / "queries").mkdir()
+    (folder / "annotation").mkdir()
+    (folder / "annotation/guideline.md").write_text("Read.\n")
+    shutil.copy(ROOT / "study.toml", folder)
+    (folder / "queries/claims.csv").write_text("claim_id,text,keywords\n1,Garlic,garlic coronavirus\n")
+    write(folder / "data/archive/a.jsonl", [tweet(number, text(number)) for number in range(8)])
+    study = open_study(folder)
     set_to(study, "minimum_posts = 24", "minimum_posts = 1 ")
     covmis(study, "run")
     assert covmis(study, "round", "open")["items"] == 8
     covmis(study, "run")
     return study
+
+
+@pytest.fixture
+def study(tmp_path):
+    return made(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    return made(tmp_path_factory.mktemp("built"))
 
 
 def test_nothing_is_missing_while_nothing_has_changed(study):
@@ -73,3 +82,22 @@ def test_changed_settings_and_queries_and_purges_are_told_with_their_reasons(stu
     shown = covmis(study, "status", plain=True).stdout
     assert f"fewer than 12 words (4: 1|x:{FIRST}, " in shown
     assert f"purged (1: 1|{name(5)})" in shown
+
+
+@pytest.mark.parametrize("gone", ["hits", "posts", "retrieve.dropped", "frozen.dropped", "claims", "items"])
+def test_status_shows_what_is_to_be_made_where_a_purge_took_a_table_away(built, gone):
+    built.table(gone).rename(built.folder / "aside")
+    try:
+        made = covmis(built, "status")
+        assert not all(one["current"] for one in made["stages"])
+        assert made["next"].startswith("`covmis run` (to be made: ")
+    finally:
+        (built.folder / "aside").rename(built.table(gone))
+
+
+def test_explain_says_which_table_is_missing(built):
+    built.table("posts").rename(built.folder / "aside")
+    done = CliRunner().invoke(app, ["explain", name(1), "--study", str(built.folder)])
+    (built.folder / "aside").rename(built.table("posts"))
+    assert "posts.parquet: is missing. Make it with `covmis run`" in str(done.exception)
+    assert covmis(built, "explain", name(1))["sentences"]

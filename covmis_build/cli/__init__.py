@@ -103,7 +103,7 @@ def main() -> None:
         file = f"{error.filename}: " if error.filename else ""
         full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
         remedy = ". Make room; what stands is as it was, and the same command goes on" if full else ""
-        _end(f"{file}{os.strerror(error.errno) if full else error.strerror or error}{remedy}", 2)
+        _end(f"{file}{os.strerror(error.errno or 0) if full else error.strerror or error}{remedy}", 2)
     if code == INTERRUPTED:
         _end("interrupted; nothing is half-written, the same command goes on", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
