@@ -125,24 +125,30 @@ def generate(path: Path, posts: int) -> None:
 FIRST = 1252934402983763968
 
 
-def ours(path: Path, times: int = 1):
-    """The first pass of `retrieve`, in one process."""
+def stream(path: Path, times: int) -> None:
+    """The queries as the stage sends them to its processes; made in another one, whose memory is not the matcher's."""
     import pandas as pd
 
-    from covmis_build.retrieval import kernels, streams
-    from covmis_build.retrieval.stage import _stream, _table
+    from covmis_build.retrieval.stage import _stream
 
-    rows = queries(times)
-    frame = pd.DataFrame(rows, columns=["query_id", "claim_id", "kind", "expression"]).assign(
-        text="", language=""
+    names = ["query_id", "claim_id", "kind", "expression"]
+    path.write_bytes(_stream(pd.DataFrame(queries(times), columns=names).assign(text="", language="")))
+
+
+def ours(path: Path, times: int = 1):
+    """The first pass of `retrieve`, in one process."""
+    from covmis_build.retrieval import kernels, streams
+
+    made = path.with_suffix(f".queries{times}")
+    subprocess.run(
+        [sys.executable, __file__, "--one", "stream", "--path", made, "--times", str(times)], check=True
     )
-    sent = _stream(frame)
+    sent = made.read_bytes()
     started()
     for job in streams.jobs([(path, path.name)]):
-        found = kernels.find(_table(kernels.JOBS, [job]), queries=sent)
-        for row in found.to_pylist():
-            if row["what"] == "hit":
-                yield row["query_id"], row["post_id"]
+        found = kernels.find(kernels.found_table([[one] for one in job], kernels.JOBS), queries=sent)
+        columns = (found.column(name).to_pylist() for name in ("what", "query_id", "post_id"))
+        yield from ((query, post) for what, query, post in zip(*columns, strict=True) if what == "hit")
 
 
 def ours_44(path: Path):
@@ -440,13 +446,12 @@ def one(name: str, path: Path) -> None:
     wanted = (
         {row[0] for row in _conditions("keywords")} if name in {"duckdb_like", "polars_contains"} else None
     )
-    found = set({peer.__name__: peer for peer in PEERS}[name](path))
+    with Path(f"{path}.{name}.hits").open("w") as file:  # as they come: none has to keep them
+        file.writelines(f"{query}\t{post}\n" for query, post in {peer.__name__: peer for peer in PEERS}[name](path))
     facts = {
         "name": name, "cpu": time.process_time() - _began[0], "wall": time.perf_counter() - _began[1],
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "part": len(wanted or ()),
     }  # fmt: skip
-    with Path(f"{path}.{name}.json").open("w") as file:
-        json.dump(sorted(found), file)
     print(json.dumps(facts))
 
 
@@ -455,10 +460,14 @@ def main() -> None:
     parser.add_argument("--posts", type=int, default=1_000_000)
     parser.add_argument("--one", default="")
     parser.add_argument("--path", type=Path)
+    parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[peer.__name__ for peer in PEERS])
     asked = parser.parse_args()
     if asked.one == "generate":
         generate(asked.path, asked.posts)
+        return
+    if asked.one == "stream":
+        stream(asked.path, asked.times)
         return
     if asked.one:
         one(asked.one, asked.path)
@@ -492,7 +501,7 @@ def main() -> None:
                 print(f"| {name} | did not run: {run.stderr.strip().splitlines()[-1][:80]} | | | | | |")
                 continue
             facts = json.loads(run.stdout)
-            found = {tuple(pair) for pair in json.loads(Path(f"{path}.{name}.json").read_text())}
+            found = {tuple(line.split("\t")) for line in Path(f"{path}.{name}.hits").read_text().splitlines()}
             base, right = (facts["cpu"], found) if name == "ours" else (base, right)
             cpu = facts["cpu"] * (433 / facts["part"] if facts["part"] else 1)
             part = f" ({facts['part']} queries: {facts['cpu']:.1f})" if facts["part"] else ""

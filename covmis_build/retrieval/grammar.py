@@ -21,7 +21,7 @@ ORDINARY = np.array([32 <= byte < 128 and byte not in {QUOTE, BACKSLASH} for byt
 ESCAPED = np.full(256, -1, np.int32)
 for short, meant in zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True):
     ESCAPED[ord(short)] = ord(meant)
-EACH, HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+EACH, HIGH, LOWEST = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080), np.uint64(255)
 QUOTES, BACKSLASHES, BLANKS = np.uint64(QUOTE) * EACH, np.uint64(BACKSLASH) * EACH, np.uint64(32) * EACH
 TRUE, NUL, FALS = (int.from_bytes(one, "little") for one in (b"true", b"null", b"fals"))
 LONGEST_INT, LONGEST_NUMBER = 19, 40
@@ -36,20 +36,23 @@ def blank(i: Any) -> Any:
     return i
 
 
+@njit(inline="always")
+def _special(word: Any) -> Any:
+    """The highest bit of each of eight bytes that does not stand for itself in a string.
+
+    Subtracting one from each byte, or 32, borrows from the next byte only where a byte is zero, or less: so the lowest
+    bit is always right, and those above it need not be.
+    """
+    quote, slash = word ^ QUOTES, word ^ BACKSLASHES
+    return (((quote - EACH) & ~quote) | ((slash - EACH) & ~slash) | ((word - BLANKS) & ~word) | word) & HIGH
+
+
 @njit(nogil=True)
 def over(i: Any, last: Any) -> Any:
-    """Over a string, from behind its first quotation mark to behind its last; eight bytes at a time up to `last`.
-
-    Subtracting one from each byte, or 32, borrows from the next byte only where a byte is zero, or less: the lowest bit
-    that says so is always right, and only the lowest is used.
-    """
+    """Over a string, from behind its first quotation mark to behind its last; eight bytes at a time up to `last`."""
     while True:
         while i <= last:
-            word = u64(i)
-            quote, slash = word ^ QUOTES, word ^ BACKSLASHES
-            special = (
-                ((quote - EACH) & ~quote) | ((slash - EACH) & ~slash) | ((word - BLANKS) & ~word) | word
-            ) & HIGH
+            special = _special(u64(i))
             if special:
                 i += zeros(special) >> 3
                 break
@@ -64,10 +67,19 @@ def over(i: Any, last: Any) -> Any:
 
 
 @njit(nogil=True)
-def points(i: Any, out: Any, room: Any) -> Any:
+def points(i: Any, last: Any, out: Any, room: Any) -> Any:
     """The number of characters of a string, which are written to `out` if it has room for them; and where it ends."""
     n = 0
-    while n < room:
+    while n < room - 8:
+        if i <= last:
+            word = u64(i)
+            special = _special(word)
+            for k in range(8):
+                put_i32(out + 4 * (n + k), np.int64((word >> np.uint64(8 * k)) & LOWEST))
+            plain = zeros(special) >> 3 if special else 8
+            i, n = i + plain, n + plain
+            if not special:
+                continue
         byte = u8(i)
         if ORDINARY[byte]:
             put_i32(out + 4 * n, byte)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import zlib
 from functools import cache, lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from covmis_build import tables
@@ -82,29 +84,55 @@ def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING) -> pa.Tab
     """The first pass: hits, outcomes, unreadable lines, and counts; of what is to be forgotten only that it is there."""
     matcher, expressions = _matcher(queries)
     wanted = Wanted(matcher.possible, matcher.asked_for)
-    rows: list[Found] = []
+    columns: list[list[Any]] = [[] for _ in FOUND]
+
+    def add(rows: Iterable[Found]) -> None:
+        for row in rows:
+            for column, value in zip(columns, row, strict=True):
+                column.append(value)
+
     for job in _jobs(block):
         lines = posts = reposts = 0
         for one in read(job, wanted, forget):
             lines += one.passed or 1
             posts += one.passed
             if one.problem:
-                rows.append(Found("unreadable", file=one.file, place=one.place, detail=one.problem))
+                add([Found("unreadable", file=one.file, place=one.place, detail=one.problem)])
             for post in one.posts:
                 posts += 1
                 reposts += bool(post.repost_of)
                 if not (post.text or post.cards or post.urls):
-                    rows += _without_text(post, expressions)
+                    add(_without_text(post, expressions))
                 elif (found := matcher.match(post, linked=one.linked)) or post.claimed:
-                    rows += _hits(post, found, expressions)
+                    add(_hits(post, found, expressions))
         counts = {"lines": lines, "posts": posts, "reposts": reposts}
-        rows += [Found(f"count {name}", amount=amount) for name, amount in counts.items()]
-    return _table(zip(*rows, strict=True) if rows else ((),) * len(FOUND), FOUND)
+        add(Found(f"count {name}", amount=amount) for name, amount in counts.items())
+    return found_table(columns)
 
 
-def _table(columns: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+def found_table(columns: Iterable[Sequence[Any]], schema: pa.Schema = FOUND) -> pa.Table:
+    """Columns of texts, numbers and lists of texts; from lists Arrow would make them only after loading pandas."""
+    arrays = []
+    for column, field in zip(columns, schema, strict=True):
+        if field.type == _N:
+            arrays.append(_numbers(column, np.int64))
+        elif field.type == _S:
+            arrays.append(_texts(column))
+        else:
+            offsets = _numbers(list(accumulate(map(len, column), initial=0)), np.int32)
+            arrays.append(pa.ListArray.from_arrays(offsets, _texts([one for row in column for one in row])))
     return pa.table(arrays, schema=schema)
+
+
+def _texts(column: Sequence[str]) -> pa.Array:
+    encoded = [one.encode() for one in column]
+    offsets = np.array(list(accumulate(map(len, encoded), initial=0)), np.int32)
+    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded)))
+
+
+def _numbers(column: Sequence[int], kind: type[np.int32 | np.int64]) -> pa.Array:
+    values = np.array(column, kind)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
 
 
 def _hits(post: Post, found: Iterable[Match], expressions: dict[str, str]) -> Iterator[Found]:
@@ -165,7 +193,8 @@ def gather(block: pa.Table, *, wanted: frozenset[int], forget: Forget = NOTHING)
                 for what in (["post"] if mine and whole else []) + (["repost"] if theirs else []):
                     for column, value in zip(columns, _gathered(what, post, one), strict=True):
                         column.append(value)
-    return _table(columns, GATHERED)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, GATHERED, strict=True)]
+    return pa.table(arrays, schema=GATHERED)
 
 
 def _gathered(what: str, post: Post, one: Read) -> Iterator[Any]:

@@ -191,7 +191,7 @@ def _line(i: Any, last: Any, tables: Any, stack: Any) -> Any:
             if role == 0:
                 end = over(i + 1, last)
             else:
-                size, end = points(i + 1, tables.text, LONGEST)
+                size, end = points(i + 1, last, tables.text, LONGEST)
                 if end > 0 and size > 0:
                     has_id |= depth == 1 and role == ID
                     has_text |= depth == 1 and role == TEXT

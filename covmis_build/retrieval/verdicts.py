@@ -50,40 +50,35 @@ def _text(size: Any, tables: Any) -> Any:
     the tokens `lt`, `gt` and `amp` loses nothing.
     """
     waits, count, value, begun, slash = False, 0, START, False, False
-    k, part = 0, -1
+    k, part, point = 0, -1, 0
     while k < size or part >= 0:
         if part >= 0:
             letter = i32(tables.several + 4 * part)
-            part += 1
-            if letter == NOTHING:
-                part = -1
-                continue
+            part = part + 1 if letter != NOTHING else -1
         else:
             point = i32(tables.text + 4 * k)
             k += 1
-            if point >= POINTS:
-                return LOOK
-            slash |= point == SLASH
-            letter = i32(tables.points + 4 * point)
-            if letter <= MANY:
-                part = MANY - letter
-                continue
+            letter = i32(tables.points + 4 * point) if point < POINTS else UNSURE
         if 0 < letter < ALONE:
             value, begun = letter_on(value, letter), True
-        elif letter == UNSURE:
+            continue
+        if letter == NOTHING:
+            continue
+        if letter == UNSURE:
             return LOOK
-        elif letter != NOTHING:
-            if begun:
-                waits |= _token(value, tables.hashes + 8 * count, tables.words, tables.words_mask)
-                count, value, begun = count + 1, START, False
-            if letter != ENDS:
-                waits |= _token(
-                    letter_on(START, letter - ALONE),
-                    tables.hashes + 8 * count,
-                    tables.words,
-                    tables.words_mask,
-                )
-                count += 1
+        if letter <= MANY:
+            part = MANY - letter
+            continue
+        if begun:
+            noted = tables.hashes + 8 * count
+            waits |= _token(value, noted, tables.words, tables.words_mask)
+            count, value, begun = count + 1, START, False
+        if letter != ENDS:
+            noted = tables.hashes + 8 * count
+            waits |= _token(letter_on(START, letter - ALONE), noted, tables.words, tables.words_mask)
+            count += 1
+        else:
+            slash |= point == SLASH
     if begun:
         waits |= _token(value, tables.hashes + 8 * count, tables.words, tables.words_mask)
         count += 1

@@ -65,10 +65,14 @@ def _block(codes: range, seconds: set[str], table: NDArray[np.int32], several: l
     text = "\n".join(chr(code) if code != 10 else " " for code in codes)
     first = unicodedata.normalize("NFKD", text)
     second = unicodedata.normalize("NFKD", first.casefold())
-    steps = [step.split("\n") for step in (first, second, dropped(second), folded(text))]
-    letters = set(word_characters("\n".join(set("".join(steps[3])))))
+    whole = folded(text)
+    letters = set(word_characters("\n".join(set(whole))))
     alone = set(re.findall(f"[{UNSPACED}]", "".join(letters)))
     classes = {one: ord(one) | ALONE if one in alone else ord(one) for one in letters}
+    if text == second == whole and seconds.isdisjoint(text) and not any(map(unicodedata.combining, text)):
+        table[codes.start : codes.stop] = [classes.get(one, ENDS) for one in text[::2]]
+        return
+    steps = (step.split("\n") for step in (first, second, dropped(second), whole))
     for code, one, two, rest, last in zip(codes, *steps, strict=True):
         if not rest:
             if not dropped(one):
@@ -85,5 +89,5 @@ def _block(codes: range, seconds: set[str], table: NDArray[np.int32], several: l
 def _seconds() -> set[str]:
     """What may be composed with the character before it."""
     jamo = {chr(code) for code in (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))}
-    parts = (unicodedata.decomposition(chr(code)).split() for code in range(POINTS))
+    parts = (unicodedata.decomposition(chr(code)).split() for code in range(0x10000))
     return jamo | {chr(int(cut[1], 16)) for cut in parts if len(cut) == 2 and not cut[0].startswith("<")}

@@ -207,7 +207,7 @@ def both_ways(monkeypatch, path, queries):
     table = pa.table(dict(zip(("query_id", "claim_id", "kind", "expression"), columns, strict=True)))
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    jobs = kernels._table(list(zip(*streams.jobs([(path, path.name)]), strict=True)), kernels.JOBS)
+    jobs = kernels.found_table(list(zip(*streams.jobs([(path, path.name)]), strict=True)), kernels.JOBS)
     for large in (True, False):
         kernels._matcher.cache_clear()
         monkeypatch.setattr(reading, "_large", lambda job, large=large: large)
