@@ -1,12 +1,13 @@
 """Matching thousands of queries over a stream of posts: ours against the named peers, in one run.
 
-    python -m pip install --target peers polars pyahocorasick ahocorasick_rs
+    python -m pip install --target peers polars pyahocorasick ahocorasick_rs orjson
     PYTHONPATH=peers .venv/bin/python benchmarks/matching.py --posts 1000000
 
 Posts are made of the texts in $COVMIS_DATA_HOME/posts, drawn again and again, 4% of them with the words of a query, as
 lines of X's interface 1.1 with all their fields (about 1.5 kB each). Queries are the 433 of the COVMis list. Every
 measurement is a process of its own; CPU seconds are its user and system time, memory its largest. A peer is correct
-if its hits, as pairs of query and post, are those of ours; DuckDB and polars take part of the keyword queries, and
+if its hits, as pairs of query and post, are those of ours. `…_alone` is what a user of the library writes; `…_typed`,
+`…_raw` and `…_decoded` are hybrids, with a part of ours behind their automaton. DuckDB and polars take part of the keyword queries, and
 their time is scaled to all of them.
 """
 
@@ -447,7 +448,9 @@ def one(name: str, path: Path) -> None:
         {row[0] for row in _conditions("keywords")} if name in {"duckdb_like", "polars_contains"} else None
     )
     with Path(f"{path}.{name}.hits").open("w") as file:  # as they come: none has to keep them
-        file.writelines(f"{query}\t{post}\n" for query, post in {peer.__name__: peer for peer in PEERS}[name](path))
+        file.writelines(
+            f"{query}\t{post}\n" for query, post in {peer.__name__: peer for peer in PEERS}[name](path)
+        )
     facts = {
         "name": name, "cpu": time.process_time() - _began[0], "wall": time.perf_counter() - _began[1],
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "part": len(wanted or ()),
