@@ -1,7 +1,7 @@
 """Many machines: the same verbs on Apache Spark, which has to be there already (the extra `spark`, and Java).
 
 Kernels get Arrow batches (`mapInArrow`, `applyInArrow`) and give the rows that they give anywhere. Results are kept
-by Spark, in memory and on its disks, until the engine is left. Only what is asked for comes to this machine, one
+by Spark, on its disks, until the engine is left. Only what is asked for comes to this machine, one
 partition after the other.
 """
 
@@ -177,11 +177,14 @@ class SparkEngine:
 def settled(data: DataFrame, *, now: bool = False) -> DataFrame:
     """The same rows, computed once (when first needed, or now), and their plan forgotten.
 
-    A plan that keeps all its ancestors grows with every step until the driver is busy with nothing else.
+    A plan that keeps all its ancestors grows with every step until the driver is busy with nothing else. Rows are kept
+    on disk: in memory, a dozen tables of a million posts leave no room for the next sort in a heap of 6 GB.
     """
+    from pyspark import StorageLevel
+
     if data.sparkSession.sparkContext.getCheckpointDir():  # set where losing a worker must not lose the run
         return data.checkpoint(eager=now)
-    return data.localCheckpoint(eager=now)
+    return data.localCheckpoint(eager=now, storageLevel=StorageLevel.DISK_ONLY)
 
 
 def ddl(schema: pa.Schema) -> Any:
