@@ -11,6 +11,7 @@ import typer
 from covmis_build.cli.asking import LabelsOption, listed, posts
 from covmis_build.cli.console import JsonOption, emit_json, grid, progress, say
 from covmis_build.cli.encoding import KINDS, encoder_options
+from covmis_build.cli.judging import OrderOption, PolesOption, WeightsOption, weights_of
 from covmis_build.cli.settings import (
     BeforeOption,
     DataArgument,
@@ -57,6 +58,9 @@ def table(
     before: BeforeOption = None,
     maps: MapOption = None,
     measures: MeasuresOption = "accuracy,macro_f1",
+    order: OrderOption = "",
+    poles: PolesOption = "",
+    class_weights: WeightsOption = "",
     labels: LabelsOption = "",
     by_label: ByLabelOption = False,
     by: ByOption = "",
@@ -69,17 +73,19 @@ def table(
     """Compare models across ways of dividing the data, in the shape of Mu et al.'s Table 4, with Welch's t-tests.
 
     `given` follows the column split; with `zero_shot` every row is judged, and models learn from --before alone.
-    --by-label has the shape of COVMis-Stance's Tables 9 and 12, --by kind that of Table 13. A table that was stopped
-    goes on where it was, if it has --cells.
+    --by-label has the shape of COVMis-Stance's Tables 9 and 12, --by kind that of Table 13. Measures that need an
+    order, poles or class weights take them as `covmis evaluate score` does. A table that was stopped goes on where it
+    was, if it has --cells.
 
     Example: covmis model table posts.csv --models majority,mu --cells cells
     """
     names = listed(models)
     chosen = _chosen(names, settings)
-    setup = _setup(data, labels, measures, before, maps)
+    frame, values, steps = _setup(data, labels or order, before, maps)
+    scored = _scored(measures, order, poles, class_weights)
     _compare(
-        *setup, chosen, listed(schemes), by_label=by_label, by=by, against="", folds=folds, seeds=seeds, seed=seed,
-        cells=cells, as_json=as_json,
+        frame, values, scored, steps, chosen, listed(schemes), by_label=by_label, by=by, against="", folds=folds,
+        seeds=seeds, seed=seed, cells=cells, as_json=as_json,
     )  # fmt: skip
 
 
@@ -93,6 +99,9 @@ def ablate(
     before: BeforeOption = None,
     maps: MapOption = None,
     measures: MeasuresOption = "accuracy,macro_f1",
+    order: OrderOption = "",
+    poles: PolesOption = "",
+    class_weights: WeightsOption = "",
     labels: LabelsOption = "",
     by_label: ByLabelOption = False,
     by: ByOption = "",
@@ -113,13 +122,13 @@ def ablate(
     from covmis_build.models.ablating import WHOLE
 
     (options,) = _chosen([model], settings).values()
-    frame, values, wanted, steps = _setup(data, labels, measures, before, maps)
+    frame, values, steps = _setup(data, labels or order, before, maps)
     chosen = ablations(Setting(options, tuple(steps)))
     if "zero_shot" in listed(schemes):
         chosen = {name: one for name, one in chosen.items() if one.before}
     _compare(
-        frame, values, wanted, [], chosen, listed(schemes), by_label=by_label, by=by, against=WHOLE, folds=folds,
-        seeds=seeds, seed=seed, cells=cells, as_json=as_json,
+        frame, values, _scored(measures, order, poles, class_weights), [], chosen, listed(schemes), by_label=by_label,
+        by=by, against=WHOLE, folds=folds, seeds=seeds, seed=seed, cells=cells, as_json=as_json,
     )  # fmt: skip
 
 
@@ -155,26 +164,27 @@ def _fields(name: str) -> set[str]:
 
 
 def _setup(
-    data: Path, labels: str, measures: str, before: list[Path] | None, maps: list[str] | None
-) -> tuple[pd.DataFrame, list[str], list[str], list[Any]]:
-    """The rows, the label set, the measures, and the datasets before."""
-    from covmis_build.evaluation import measures as known
+    data: Path, labels: str, before: list[Path] | None, maps: list[str] | None
+) -> tuple[pd.DataFrame, list[str], list[Any]]:
+    """The rows, the label set, and the datasets before."""
+    frame = posts(data, labelled=True)
+    values = label_set(labels, frame)
+    return frame, values, steps_before(before, maps)
 
+
+def _scored(measures: str, order: str, poles: str, class_weights: str) -> dict[str, Any]:
+    """The measures to show, and what they need."""
     wanted = listed(measures)
     if not wanted:
         raise InputError("--measures names no measure", remedy="For example: --measures accuracy,macro_f1")
-    for name in wanted:
-        if name not in known or known[name].needs:
-            raise InputError(f"the measure '{name}' cannot be shown here", remedy=nearest(name, known))
-    frame = posts(data, labelled=True)
-    values = label_set(labels, frame)
-    return frame, values, wanted, steps_before(before, maps)
+    weights = weights_of(class_weights)
+    return {"wanted": wanted, "order": listed(order), "poles": listed(poles), "class_weights": weights}
 
 
 def _compare(
     frame: pd.DataFrame,
     labels: list[str],
-    wanted: list[str],
+    scored: dict[str, Any],
     before: list[Any],
     chosen: dict[str, Any],
     schemes: list[str],
@@ -198,14 +208,15 @@ def _compare(
     }
     with progress() as report:
         found = models.grid(
-            frame, settings, labels=labels, schemes=schemes, wanted=wanted, by=by, against=against, folds=folds,
-            seeds=seeds, seed=seed, cells=cells, progress=report,
+            frame, settings, labels=labels, schemes=schemes, by=by, against=against, folds=folds, seeds=seeds, seed=seed,
+            cells=cells, progress=report, **scored,
         )  # fmt: skip
     if as_json:
         made = {"cells": found.cells, "tests": found.tests}
         made |= {"labels": found.labels} if by_label else {}
         made |= {"groups": found.groups} if by else {}
         return emit_json(made)
+    wanted = scored["wanted"]
     _show(found.cells, ["model", "scheme", "runs", "items"], wanted)
     if by_label:
         say("")

@@ -14,7 +14,9 @@ import numpy as np
 
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, nearest
-from covmis_build.evaluation import class_scores, confusions, measures, splits
+from covmis_build.evaluation import class_scores, confusions, splits
+from covmis_build.evaluation.setting import UNRELATED
+from covmis_build.evaluation.setting import setting as scoring
 from covmis_build.models.cells import Cell, Setting, predictions, seeded
 from covmis_build.models.encoders import Encoder
 from covmis_build.models.linear import Linear
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.engine import Progress
+    from covmis_build.evaluation.setting import Setting as Scoring
 
 SCHEMES = ("random", "chronological", "stratified_chronological")
 OWN = {
@@ -62,6 +65,9 @@ def grid(  # noqa: PLR0913 - every option is named
     labels: Sequence[str],
     schemes: Sequence[str] = SCHEMES,
     wanted: Sequence[str] = ("accuracy", "macro_f1"),
+    order: Sequence[str] = (),
+    poles: Sequence[str] = (),
+    class_weights: Mapping[str, float] | None = None,
     by: str = "",
     against: str = "",
     folds: int = 5,
@@ -75,8 +81,10 @@ def grid(  # noqa: PLR0913 - every option is named
     `random` has a run a fold, in which every item is judged once; the others have a run a seed for transformers, and
     one for linear models, which are the same every time. `leave_one_out` trains without each claim or event in turn
     and judges all together. `by` is a column whose groups are judged apart. Tests compare the schemes of a model, or,
-    with `against` the name of a model, the models with that one. `cells` is a folder that keeps the trainings.
+    with `against` the name of a model, the models with that one. `cells` is a folder that keeps the trainings. Measures
+    that need them take `order`, `poles` and `class_weights`, as in `evaluation.score`.
     """
+    scored = _scored(labels, wanted, order, poles, class_weights)
     frame = frame.assign(label=frame["label"].astype(str)).reset_index(drop=True)
     if by and by not in frame.columns:
         raise InputError(f"the table has no column {by}", remedy=nearest(by, map(str, frame.columns)))
@@ -92,7 +100,7 @@ def grid(  # noqa: PLR0913 - every option is named
         run.said.extend(said)
         run.groups.extend(cell.judge[by].astype(str) if by else [""] * len(said))
     found = {place: list(one.values()) for place, one in runs.items()}
-    return _compared(found, labels, wanted, by, against)
+    return _compared(found, labels, scored, by, against)
 
 
 def _cells(
@@ -159,10 +167,31 @@ def _check(planned: Sequence[tuple[Cell, str]], labels: Sequence[str]) -> None:
             raise InputError(f"{cell.scheme} has no dev part to stop early by", remedy="Set patience to 0")
 
 
+def _scored(
+    labels: Sequence[str],
+    wanted: Sequence[str],
+    order: Sequence[str],
+    poles: Sequence[str],
+    class_weights: Mapping[str, float] | None,
+) -> Scoring:
+    """The measures with what they need; nothing is taken from the order in which labels happen to stand."""
+    scored = scoring(labels, names=wanted, order=order, poles=poles, class_weights=class_weights)
+    for measure in scored.measures:
+        for need, given, what, remedy in (
+            ("order", order, "an order", "Name the labels in their order: --order A,B,C"),
+            ("poles", poles, "poles", "Name the two: --poles A,B"),
+            ("unrelated_last", UNRELATED in labels, f"the label {UNRELATED}", "Name other measures"),
+        ):
+            if need in measure.needs and not given:
+                raise InputError(f"the measure {measure.name} needs {what}", remedy=remedy)
+    scored.values(np.ones((len(labels), len(labels))))  # weights and label sets that do not fit are told now
+    return scored
+
+
 def _compared(
     found: Mapping[tuple[str, str], Sequence[Run]],
     labels: Sequence[str],
-    wanted: Sequence[str],
+    scored: Scoring,
     by: str,
     against: str,
 ) -> Compared:
@@ -173,21 +202,21 @@ def _compared(
     for (model, scheme), runs in found.items():
         place = {"model": model, "scheme": scheme, "runs": len(runs)}
         items = sum(len(run.gold) for run in runs) if scheme == "random" else len(runs[0].gold)
-        values[model, scheme] = _values(runs, labels, wanted)
+        values[model, scheme] = _values(runs, labels, scored)
         cells.append({**place, "items": items, **_summary(values[model, scheme])})
         by_label += [{**place, **row} for row in _by_label(runs, labels)]
         for group in sorted({one for run in runs for one in run.groups}) if by else []:
             there = [part for run in runs if (part := _part(run, group)).gold]
             count = sum(len(run.gold) for run in there) if scheme == "random" else len(there[0].gold)
-            summary = _summary(_values(there, labels, wanted))
+            summary = _summary(_values(there, labels, scored))
             by_group.append({**place, "runs": len(there), "group": group, "items": count, **summary})
     tests = _tests(values, against)
     return Compared(*(pd.DataFrame(rows) for rows in (cells, by_label, by_group, tests)))
 
 
-def _values(runs: Sequence[Run], labels: Sequence[str], wanted: Sequence[str]) -> dict[str, list[float]]:
-    matrices = [confusions(run.gold, {"": run.said}, labels=labels)[""] for run in runs]
-    return {name: [float(measures[name](one)) for one in matrices] for name in wanted}
+def _values(runs: Sequence[Run], labels: Sequence[str], scored: Scoring) -> dict[str, list[float]]:
+    matrices = np.stack([np.asarray(confusions(run.gold, {"": run.said}, labels=labels)[""]) for run in runs])
+    return {name: [float(one) for one in values] for name, values in scored.values(matrices).items()}
 
 
 def _summary(values: Mapping[str, Sequence[float]]) -> dict[str, float]:

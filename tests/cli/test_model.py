@@ -79,6 +79,37 @@ def test_table_and_ablate(posts, tmp_path):
     assert "without the target" in run("ablate", posts)
 
 
+def test_a_table_of_semevals_measure_is_what_score_says(posts, tmp_path):
+    """F-avg from the table, and from predictions that `evaluate score` reads."""
+    from covmis_build.cli import evaluate
+
+    rows = pd.read_csv(posts)
+    rows["split"] = ["train" if at % 5 else "test" for at in range(len(rows))]
+    rows.loc[rows["split"] == "test", "post"] = [
+        word for word in ("indeed", "nonsense", "perhaps") for _ in range(4)
+    ]
+    for part in ("train", "test"):
+        rows[rows["split"] == part].to_csv(tmp_path / f"{part}.csv", index=False)
+    rows.to_csv(posts, index=False)
+    needs = ["--measures", "f_avg,wf2", "--poles", "favor,against", "--json"]
+    needs += ["--class-weights", "favor=0.4,against=0.4,neither=0.2"]
+    made = json.loads(run("table", posts, "--models", "bow", "--schemes", "given", *needs))
+    run("train", tmp_path / "train.csv", "--out", tmp_path / "m")
+    run("predict", tmp_path / "m", tmp_path / "test.csv", "--out", tmp_path / "p.csv")
+    result = CliRunner().invoke(
+        evaluate.app, ["score", str(tmp_path / "test.csv"), str(tmp_path / "p.csv"), *needs],
+        catch_exceptions=False,
+    )  # fmt: skip
+    told = json.loads(result.stdout)["scores"]
+    assert [row["measure"] for row in told] == ["f_avg", "wf2"]
+    (row,) = made["cells"]
+    assert [row["f_avg"], row["wf2"]] == pytest.approx([one["value"] for one in told])
+    assert 0 < row["f_avg"] < 1
+    assert "f avg" in run("ablate", posts, "--schemes", "given", *needs[:-3], *needs[-2:])
+    with pytest.raises(InputError, match="--class-weights favor"):
+        run("table", posts, *needs, "--class-weights", "favor")
+
+
 def test_prompts_from_a_file(posts, tmp_path):
     asked = tmp_path / "requests.jsonl"
     run("prompt", posts, "--labels", "favor,against,neither", "--out", asked)

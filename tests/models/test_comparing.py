@@ -170,7 +170,7 @@ def test_settings_go_to_the_models_that_know_them(asked):
         ),
         (["--before", "none.csv"], "none.csv: is missing"),
         (["--models", ""], "names no model"),
-        (["--measures", "f_avg"], "cannot be shown here"),
+        (["--measures", "f_avg"], "f_avg needs poles"),
     ],
 )
 def test_what_is_asked_wrongly_is_named_before_anything_is_trained(asked, trained, words, message):

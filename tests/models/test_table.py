@@ -9,6 +9,7 @@ from covmis_build.errors import InputError
 from covmis_build.evaluation import score, splits
 from covmis_build.models import PRESETS, Encoder, Linear, Setting, Step, ablations, grid, train
 from covmis_build.models import cells as module
+from covmis_build.models.linear import preset
 
 POSTS = pd.DataFrame(
     [
@@ -133,6 +134,51 @@ def test_tests_between_divisions_are_welchs():
     assert row["difference"] == pytest.approx(-0.25)
     (row,) = _tests(runs, "bow")
     assert (row["first"], row["second"], row["scheme"]) == ("bow", "other", "given")
+
+
+def test_measures_with_an_order_poles_and_weights_are_those_of_score():
+    """F-avg, wF2 and an ordinal measure; the poles are not the first and the last label."""
+    labels = ["favor", "against", "neither"]
+    rows = pd.concat([POSTS, POSTS[::3].assign(text="indeed nonsense perhaps", label="neither")])
+    rows = rows.assign(split="train").reset_index(drop=True)
+    rows.loc[::2, "split"] = "test"
+    needs = {
+        "order": ["favor", "neither", "against"], "poles": ["favor", "against"],
+        "class_weights": {"favor": 0.4, "against": 0.5, "neither": 0.1},
+    }  # fmt: skip
+    wanted = ["f_avg", "wf2", "cem_ord", "accuracy"]
+    model = {"mu": preset("mu", max_features=2)}
+    (row,) = grid(rows, model, labels=labels, schemes=["given"], wanted=wanted, **needs).cells.to_dict(
+        "records"
+    )
+    judge = rows[rows["split"] == "test"]
+    said = train(rows[rows["split"] == "train"], model["mu"], labels=labels).predict(judge)
+    expected = score(
+        judge["label"].tolist(), {"": said}, labels=labels, measures=wanted, replicates=0, **needs
+    )
+    assert {name: row[name] for name in wanted} == pytest.approx(
+        dict(zip(expected["measure"], expected["value"], strict=True))
+    )
+    assert len({row[name] for name in wanted}) == 4
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"wanted": ["f_avg"]}, "f_avg needs poles. Name the two: --poles A,B"),
+        ({"wanted": ["f_avg"], "poles": ["favor", "pro"]}, "poles"),
+        ({"wanted": ["cem_ord"]}, "cem_ord needs an order. Name the labels in their order"),
+        ({"wanted": ["cem_ord"], "order": ["favor"]}, "is not an order of the labels"),
+        ({"wanted": ["wf2"]}, "wf2 needs class weights"),
+        ({"wanted": ["wf2"], "class_weights": {"favor": 0.5, "against": 0.4}}, "with the sum 1"),
+        ({"wanted": ["fnc"]}, "fnc needs the label unrelated"),
+        ({"wanted": ["f_avgs"]}, "Did you mean 'f_avg'"),
+    ],
+)
+def test_what_a_measure_lacks_is_named_before_anything_is_trained(named, message, monkeypatch):
+    monkeypatch.setattr(module, "train", None)
+    with pytest.raises(InputError, match=message):
+        grid(POSTS, MODELS, labels=LABELS, **named)
 
 
 def test_by_label_and_by_group():
