@@ -47,6 +47,10 @@ class Estimate:
         return math.sqrt(self.variance)
 
 
+FEWEST = 4.0
+"""Degrees of freedom of a variance that one item brings: Satterthwaite's, where it was drawn with one chance in two."""
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """How the units at hand came into the sample; made and checked by `made_design`."""
@@ -75,14 +79,14 @@ class Design:
         """How many degrees of freedom the variance of the sum of z has (docs/decisions/0042).
 
         Each unit's part in the variance, less `tied`, what the interval's own scale takes account of already; as
-        many units with equal parts would vary as much. One less, as for a mean of so many.
+        many units with equal parts would vary as much. One less, as for a mean of so many; but never below FEWEST.
         """
         parts = self._parts(z)
         if not (everything := parts.sum()):
             return math.inf
         chance = self.probabilities if self.first is None else self.probabilities * self.first
         loose = float(np.sum((1 - chance) * (parts / everything - tied) ** 2))
-        return max(1 / loose - 1, 1.0) if loose else math.inf
+        return max(1 / loose - 1, FEWEST) if loose else math.inf
 
     def _parts(self, z: Floats) -> Floats:
         """What each unit adds to the variance; for fixed-size units by Hájek's approximation."""
