@@ -10,7 +10,7 @@ import typer
 
 from covmis_build.cli.asking import LabelsOption, listed, posts
 from covmis_build.cli.console import JsonOption, emit_json, grid, progress, say
-from covmis_build.cli.encoding import KINDS, encoder_options
+from covmis_build.cli.encoding import ALONE, KINDS, encoder_options, known_settings
 from covmis_build.cli.judging import OrderOption, PolesOption, WeightsOption, weights_of
 from covmis_build.cli.settings import (
     BeforeOption,
@@ -26,7 +26,7 @@ from covmis_build.errors import InputError, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-    from covmis_build.models import Encoder, Linear, Setting
+    from covmis_build.models import BertScore, Encoder, Linear, Setting
 
 SchemesOption = Annotated[
     str,
@@ -114,7 +114,8 @@ def ablate(
     """Change one thing about a model at a time, and see what it was worth: COVMis-Stance's Table 14.
 
     Each dataset of --before is left out in turn (of a mixture with a column part, each part too), then single settings
-    are changed: for transformers the order of post and claim (Table 11), class weights, warm-up, the kind of model.
+    are changed: for transformers the order of post and claim (Table 11), class weights, warm-up, the kind of model; for
+    bertscore-sbert its threshold, and each of its two steps.
 
     Example: covmis model ablate posts.csv --model bow --cells cells
     """
@@ -132,35 +133,32 @@ def ablate(
     )  # fmt: skip
 
 
-def _chosen(names: list[str], settings: list[str] | None) -> dict[str, Linear | Encoder]:
-    """Each model with the settings that it knows: those of transformers go to transformers alone."""
+def _chosen(names: list[str], settings: list[str] | None) -> dict[str, Linear | Encoder | BertScore]:
+    """Each model with the settings that it knows, such as those of transformers; one that none knows is an error."""
     if not names:
         raise InputError("--models names no model", remedy="For example: --models majority,bow")
-    given = {one.partition("=")[0]: one for one in settings or ()}
-    made: dict[str, Linear | Encoder] = {}
-    known = _fields("Linear") | _fields("Encoder") - {"kind"}
-    for key in given:
-        if key not in known:
-            raise InputError(f"no model has a setting '{key}'", remedy=nearest(key, known))
-    both = any(name in KINDS for name in names) and any(name not in {*KINDS, "majority"} for name in names)
+    known = {name: _known(name) for name in names}
+    every = {key for one in known.values() for key in one}
+    for one in settings or ():
+        if "=" in one and one.partition("=")[0] not in every:
+            key = one.partition("=")[0]
+            raise InputError(f"no model here has a setting '{key}'", remedy=nearest(key, every))
+    made: dict[str, Linear | Encoder | BertScore] = {}
     for name in names:
-        if name in KINDS:
-            mine = [one for key, one in given.items() if not both or key in _fields("Encoder")]
-            made[name] = encoder_options(name, mine)
-        elif name == "majority":
-            made[name] = linear_options(name, None)
-        else:
-            mine = [one for key, one in given.items() if not both or key in _fields("Linear")]
-            made[name] = linear_options(name, mine)
+        mine = [one for one in settings or () if one.partition("=")[0] in known[name] or "=" not in one]
+        made[name] = (encoder_options if name in {*KINDS, ALONE} else linear_options)(name, mine)
     return made
 
 
-def _fields(name: str) -> set[str]:
+def _known(name: str) -> set[str]:
+    """The settings that a model has."""
     from dataclasses import fields
 
-    from covmis_build import models
+    from covmis_build.models import Linear
 
-    return {one.name for one in fields(getattr(models, name))}
+    if name in {*KINDS, ALONE}:
+        return set(known_settings(name))
+    return set() if name == "majority" else {one.name for one in fields(Linear)}
 
 
 def _setup(

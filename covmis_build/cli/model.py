@@ -10,7 +10,7 @@ import typer
 from covmis_build.cli.asking import IDS, LabelsOption, listed, posts, prompt
 from covmis_build.cli.comparing import ablate, table
 from covmis_build.cli.console import JsonOption, emit_json, grid, say
-from covmis_build.cli.encoding import KINDS, encoder_options, train_transformer
+from covmis_build.cli.encoding import ALONE, KINDS, encoder_options, read_model, train_transformer
 from covmis_build.cli.settings import (
     BeforeOption,
     DataArgument,
@@ -32,7 +32,7 @@ ModelOption = Annotated[
     typer.Option(
         "--model",
         metavar="NAME",
-        help="majority, bow, mu, mu-chinese, grams, vectors; sentence-bert, cross-encoder.",
+        help="majority, bow, mu, mu-chinese, grams, vectors; sentence-bert, cross-encoder, bertscore-sbert, bertscore.",
     ),
 ]
 app.command()(prompt)
@@ -67,7 +67,9 @@ def train(
     """Train a model: linear ones show their most telling features; transformers need the extra `models`.
 
     Transformers are `--model sentence-bert` or `cross-encoder` with `--set path=NAME`; a run that was stopped goes on
-    where it was. With --dev, `--set patience=2` stops early. `--before` trains on other data first, in the order given;
+    where it was. `bertscore-sbert` also needs `--set unrelated=LABEL`: posts with a BERTScore below
+    `--set threshold=0.4` get it, and a Sentence-BERT judges the others; `bertscore` gives these the most
+    frequent of the other labels. With --dev, `--set patience=2` stops early. `--before` trains on other data first, in the order given;
     `--map` says what the labels there mean; the head of the model is kept from one dataset to the next if both have
     the same labels, and begins anew otherwise. `--start` goes on from a model that was trained so before.
 
@@ -83,13 +85,17 @@ def train(
     values = label_set(labels, frame)
     steps = steps_before(before, maps)
     card: dict[str, Any] = {"data": data.name, "rows": len(frame), "model": model}
-    if model in KINDS:
+    given = next((name for name, one in (("--start", start), ("--before", before)) if one), "")
+    if given and model not in KINDS:
+        raise InputError(f"{given} is for transformer models", remedy=f"Use --model {' or '.join(KINDS)}")
+    if model == ALONE and dev is not None:
+        raise InputError(
+            "BERTScore alone has no use for --dev", remedy="Set its threshold: --set threshold=0.4"
+        )
+    if model in {*KINDS, ALONE}:
         steps.append(Step(data.stem, frame, posts(dev, labelled=True) if dev is not None else None))
         chosen = encoder_options(model, settings)
         return train_transformer(steps, out, chosen, values, card, start=start, as_json=as_json)
-    if start is not None or before:
-        given = "--start" if start is not None else "--before"
-        raise InputError(f"{given} is for transformer models", remedy=f"Use --model {' or '.join(KINDS)}")
     options = linear_options(model, settings)
     if dev is not None:
         candidates = [replace(options, C=one) for one in _numbers(choose)]
@@ -134,18 +140,20 @@ def predict(
     Example: covmis model predict models/bow test.csv --out predictions.csv
     """
     from covmis_build import storage
-    from covmis_build.models.checkpoints import is_encoder, load_encoder
-    from covmis_build.models.storing import load
 
-    trained = load_encoder(model) if is_encoder(model) else load(model)
+    trained = read_model(model)
     frame = posts(data, labelled=errors is not None)
-    chances = trained.probabilities(frame)
     names = [f"p_{label}" for label in trained.labels]
+    said, chances, likeness = _judged(trained, frame)
     given = next((name for name in IDS if name in frame.columns), "")
     ids = frame[given].tolist() if given else [str(at) for at in range(1, len(frame) + 1)]
+    numbers = [list(line) for line in chances]
+    if likeness is not None:
+        names.append("bertscore")
+        numbers = [[*line, one] for line, one in zip(numbers, likeness, strict=True)]
     rows = (
-        [one, label, *(f"{chance:.6f}" for chance in line)]
-        for one, label, line in zip(ids, trained.predict(frame), chances, strict=True)
+        [one, label, *(f"{number:.6f}" for number in line)]
+        for one, label, line in zip(ids, said, numbers, strict=True)
     )
     storage.write_bytes(out, storage.csv_bytes([given or "row", "prediction", *names], rows))
     if errors is not None:
@@ -157,6 +165,17 @@ def predict(
     if errors is not None:
         say(f"Wrote {errors}. It has texts of posts in it: do not publish it.")
     return None
+
+
+def _judged(trained: Any, frame: pd.DataFrame) -> tuple[list[str], Any, Any]:
+    """Labels, their probabilities, and the BERTScores of a model that goes by them."""
+    from covmis_build.models import BertScoreModel
+
+    if not isinstance(trained, BertScoreModel):
+        return trained.predict(frame), trained.probabilities(frame), None
+    likeness = trained.likeness(frame)
+    chances = trained.probabilities(frame, likeness)
+    return [trained.labels[at] for at in chances.argmax(axis=1)], chances, likeness
 
 
 def _errors_page(frame: pd.DataFrame, chances: Any, labels: tuple[str, ...], name: str) -> str:

@@ -20,13 +20,25 @@ if TYPE_CHECKING:
     from covmis_build.models.storing import load, save
     from covmis_build.models.table import Compared, grid
     from covmis_build.models.training import train_encoder
+    from covmis_build.models.twostep import (
+        BertScore,
+        BertScoreModel,
+        load_bertscore,
+        save_bertscore,
+        train_bertscore,
+    )
 
 _HOMES = {
+    "BertScore": "twostep",
+    "BertScoreModel": "twostep",
     "Compared": "table",
     "Encoder": "encoders",
     "EncoderModel": "encoders",
     "bertscore": "alike",
+    "load_bertscore": "twostep",
     "load_encoder": "checkpoints",
+    "save_bertscore": "twostep",
+    "train_bertscore": "twostep",
     "save_encoder": "checkpoints",
     "train_encoder": "training",
     "two_step": "alike",
@@ -49,6 +61,8 @@ _HOMES = {
 
 __all__ = [
     "PRESETS",
+    "BertScore",
+    "BertScoreModel",
     "Compared",
     "Encoder",
     "EncoderModel",
@@ -62,12 +76,15 @@ __all__ = [
     "choose",
     "grid",
     "load",
+    "load_bertscore",
     "load_encoder",
     "read_answers",
     "requests",
     "save",
+    "save_bertscore",
     "save_encoder",
     "train",
+    "train_bertscore",
     "train_encoder",
     "train_steps",
     "two_step",

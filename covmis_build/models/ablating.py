@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 from covmis_build.models.cells import Setting
 from covmis_build.models.linear import Linear
+from covmis_build.models.twostep import BertScore
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from covmis_build.models.encoders import Encoder
     from covmis_build.models.sequence import Step
 
 WHOLE = "as it is"
 
 
-def ablations(setting: Linear | Encoder | Setting) -> dict[str, Setting]:
+def ablations(setting: Linear | Encoder | BertScore | Setting) -> dict[str, Setting]:
     """These settings, and each with one thing taken away or changed; what changes nothing is left out.
 
     Of datasets that are learned from before, each is left out in turn, and all of them.
@@ -27,7 +30,11 @@ def ablations(setting: Linear | Encoder | Setting) -> dict[str, Setting]:
     ['as it is', 'claim first', 'without class weights', 'without warm-up', 'sentence-bert']
     """
     whole = setting if isinstance(setting, Setting) else Setting(setting)
-    changed = _linear(whole.options) if isinstance(whole.options, Linear) else _encoder(whole.options)
+    changed: Mapping[str, Linear | Encoder | BertScore]
+    if isinstance(whole.options, BertScore):
+        changed = _bertscore(whole.options)
+    else:
+        changed = _linear(whole.options) if isinstance(whole.options, Linear) else _encoder(whole.options)
     made = {WHOLE: whole}
     for name, before in _before(whole).items():
         made[name] = replace(whole, before=before)
@@ -64,6 +71,17 @@ def _linear(options: Linear) -> dict[str, Linear]:
         "without the limit on n-grams": replace(options, max_features=0),
     }
     return {name: changed for name, changed in made.items() if changed.features}
+
+
+def _bertscore(options: BertScore) -> dict[str, Encoder | BertScore]:
+    made: dict[str, Encoder | BertScore] = {
+        f"threshold {one:g}": replace(options, threshold=one)
+        for one in (round(options.threshold + step, 3) for step in (-0.1, 0.1))
+        if 0 <= one <= 1
+    }
+    if options.second is not None:
+        made |= {"without BERTScore": options.second, "without Sentence-BERT": replace(options, second=None)}
+    return made
 
 
 def _encoder(options: Encoder) -> dict[str, Encoder]:

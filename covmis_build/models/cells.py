@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.engine import silent
 from covmis_build.errors import InputError
+from covmis_build.models.checkpoints import fingerprint
 from covmis_build.models.encoders import Encoder
 from covmis_build.models.linear import Linear, train
+from covmis_build.models.twostep import BertScore, train_bertscore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +36,7 @@ VERSION = 2
 class Setting:
     """A model to compare: its settings, and the datasets that it learns from before the target."""
 
-    options: Linear | Encoder
+    options: Linear | Encoder | BertScore
     before: tuple[Step, ...] = ()
 
 
@@ -52,14 +54,26 @@ class Cell:
 
 
 def seeded(setting: Setting, number: int) -> Setting:
-    """The setting of the run of this number, from 0; a linear model is the same in every run.
+    """The setting of the run of this number, from 0; what trains no encoder is the same in every run.
 
     >>> seeded(Setting(Encoder(path="x", seed=7)), 2).options.seed
     9
     """
-    if isinstance(setting.options, Linear):
+    encoder = encoder_of(setting)
+    if encoder is None:
         return setting
-    return replace(setting, options=replace(setting.options, seed=setting.options.seed + number))
+    other = replace(encoder, seed=encoder.seed + number)
+    options = setting.options
+    return replace(
+        setting, options=replace(options, second=other) if isinstance(options, BertScore) else other
+    )
+
+
+def encoder_of(setting: Setting) -> Encoder | None:
+    """The encoder that is trained, if one is."""
+    if isinstance(setting.options, BertScore):
+        return setting.options.second
+    return setting.options if isinstance(setting.options, Encoder) else None
 
 
 def predictions(
@@ -111,7 +125,7 @@ def _together(cell: Cell, labels: Sequence[str]) -> pd.DataFrame:
 
 
 def _transformer(
-    cell: Cell, options: Encoder, labels: Sequence[str], folder: Path | None, progress: Progress
+    cell: Cell, options: Encoder | BertScore, labels: Sequence[str], folder: Path | None, progress: Progress
 ) -> list[str]:
     from covmis_build.models.sequence import Step, train_steps
 
@@ -123,6 +137,9 @@ def _transformer(
             f"{cell.scheme} leaves nothing to learn from", remedy="Name other data with --before"
         )
     home = folder / "steps" if folder else None
+    if isinstance(options, BertScore):
+        made = train_bertscore(steps, options, labels=labels, folder=home, progress=progress)
+        return made.predict(cell.judge)
     model = train_steps(steps, options, labels=labels, folder=home, progress=progress).model
     return model.predict(cell.judge)
 
@@ -130,10 +147,9 @@ def _transformer(
 def key(cell: Cell, labels: Sequence[str]) -> str:
     """A hash of everything that the predictions depend on."""
     options = asdict(cell.setting.options)
-    if isinstance(cell.setting.options, Encoder):
-        from covmis_build.models.checkpoints import fingerprint
-
-        options["path"] = fingerprint(cell.setting.options.path)
+    for one in (options, options.get("second")):
+        if one and "path" in one:
+            one["path"] = fingerprint(one["path"])
     summed = hashlib.sha256(json.dumps([VERSION, options, list(labels)]).encode())
     for part in _parts(cell):
         if part is not None:
@@ -145,10 +161,10 @@ def key(cell: Cell, labels: Sequence[str]) -> str:
 
 
 def _parts(cell: Cell) -> Iterator[Any]:
-    """The rows that count; a linear model has no use for a dev part."""
+    """The rows that count; only what trains an encoder has a use for a dev part."""
     for step in cell.setting.before:
         yield step.frame
         yield step.dev
     yield cell.learn
-    yield cell.dev if isinstance(cell.setting.options, Encoder) else None
+    yield cell.dev if encoder_of(cell.setting) else None
     yield cell.judge

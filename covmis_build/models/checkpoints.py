@@ -39,6 +39,11 @@ def save_encoder(model: EncoderModel, folder: Path, card: dict[str, Any] | None 
         "card": card or {},
     }  # fmt: skip
     storage.write_text(folder / "model.json", json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
+    retire(folder, name)
+
+
+def retire(folder: Path, name: str) -> None:
+    """Take away all weights but these: `model.json` speaks of no others any more."""
     for old in [*folder.glob("weights-*"), *folder.glob(".weights-*.part")]:
         if old.name != name:
             storage.remove(old)
@@ -101,10 +106,15 @@ def digest(model: EncoderModel) -> str:
     """A hash of all numbers of a model in memory."""
     summed = hashlib.sha256(json.dumps([asdict(model.options), list(model.labels)]).encode())
     for part in (model.encoder, model.head):
-        for name, tensor in sorted(part.state_dict().items()):
-            summed.update(json.dumps([name, list(tensor.shape), str(tensor.dtype)]).encode())
-            summed.update(tensor.detach().contiguous().cpu().numpy().tobytes())
+        add_numbers(summed, part)
     return summed.hexdigest()
+
+
+def add_numbers(summed: Any, part: Any) -> None:
+    """All numbers of one part of a model, added to a hash."""
+    for name, tensor in sorted(part.state_dict().items()):
+        summed.update(json.dumps([name, list(tensor.shape), str(tensor.dtype)]).encode())
+        summed.update(tensor.detach().contiguous().cpu().numpy().tobytes())
 
 
 def fingerprint(path: str) -> str:

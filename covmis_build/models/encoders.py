@@ -113,16 +113,20 @@ def texts_of(frame: pd.DataFrame, options: Encoder) -> list[tuple[str, str]]:
 
 def fresh(options: Encoder, labels: Sequence[str]) -> EncoderModel:
     """A pretrained encoder with a fresh head."""
-    extra().manual_seed(
-        torch_seed(options.seed, "encoder")
-    )  # for parts that the pretrained one lacks, such as a pooler
-    tokenizer, encoder = pretrained(options.path)
-    longest = getattr(encoder.config, "max_position_embeddings", options.tokens)
-    if options.tokens > longest:
-        raise InputError(f"the model reads at most {longest} tokens, not {options.tokens}", file=options.path)
+    tokenizer, encoder = as_pretrained(options.path, options.tokens, options.seed)
     size = encoder.config.hidden_size * (3 if options.kind == "sentence-bert" else 1)
     head = fresh_head(options.seed, size, len(labels)).to(encoder.device)
     return EncoderModel(options, tuple(labels), tokenizer, encoder, head)
+
+
+def as_pretrained(path: str, tokens: int, seed: int = 1) -> tuple[Any, Any]:
+    """Tokenizer and encoder as they were pretrained, if they read so many tokens."""
+    extra().manual_seed(torch_seed(seed, "encoder"))  # for parts that the file lacks, such as a pooler
+    tokenizer, encoder = pretrained(path)
+    longest = getattr(encoder.config, "max_position_embeddings", tokens)
+    if tokens > longest:
+        raise InputError(f"the model reads at most {longest} tokens, not {tokens}", file=path)
+    return tokenizer, encoder
 
 
 def fresh_head(seed: int, size: int, labels: int) -> Any:

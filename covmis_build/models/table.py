@@ -17,9 +17,8 @@ from covmis_build.errors import InputError, nearest
 from covmis_build.evaluation import class_scores, confusions, splits
 from covmis_build.evaluation.setting import UNRELATED
 from covmis_build.evaluation.setting import setting as scoring
-from covmis_build.models.cells import Cell, Setting, predictions, seeded
-from covmis_build.models.encoders import Encoder
-from covmis_build.models.linear import Linear
+from covmis_build.models.cells import Cell, Setting, encoder_of, predictions, seeded
+from covmis_build.models.twostep import BertScore, checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
     from covmis_build.engine import Progress
     from covmis_build.evaluation.setting import Setting as Scoring
+    from covmis_build.models.encoders import Encoder
+    from covmis_build.models.linear import Linear
 
 SCHEMES = ("random", "chronological", "stratified_chronological")
 OWN = {
@@ -60,7 +61,7 @@ class Compared:
 
 def grid(  # noqa: PLR0913 - every option is named
     frame: pd.DataFrame,
-    models: Mapping[str, Linear | Encoder | Setting],
+    models: Mapping[str, Linear | Encoder | BertScore | Setting],
     *,
     labels: Sequence[str],
     schemes: Sequence[str] = SCHEMES,
@@ -79,7 +80,7 @@ def grid(  # noqa: PLR0913 - every option is named
     """Train every model on every division; each measure's mean and standard deviation over runs.
 
     `random` has a run a fold, in which every item is judged once; the others have a run a seed for transformers, and
-    one for linear models, which are the same every time. `leave_one_out` trains without each claim or event in turn
+    one for linear models and BERTScore alone, which are the same every time. `leave_one_out` trains without each claim or event in turn
     and judges all together. `by` is a column whose groups are judged apart. Tests compare the schemes of a model, or,
     with `against` the name of a model, the models with that one. `cells` is a folder that keeps the trainings. Measures
     that need them take `order`, `poles` and `class_weights`, as in `evaluation.score`.
@@ -119,7 +120,7 @@ def _cells(
                 if scheme == "random":
                     yield Cell(model, scheme, name, seeded(setting, number), learn, dev, judge), name
                     continue
-                for at in range(1 if isinstance(setting.options, Linear) else seeds):
+                for at in range(seeds if encoder_of(setting) else 1):
                     run = f"seed {at + 1}"
                     one = seeded(setting, at)
                     yield Cell(model, scheme, f"{name} {run}".strip(), one, learn, dev, judge), run
@@ -151,7 +152,9 @@ def _divisions(frame: pd.DataFrame, scheme: str, folds: int, seed: int) -> list[
 def _check(planned: Sequence[tuple[Cell, str]], labels: Sequence[str]) -> None:
     """What would fail after hours fails now."""
     for cell, _ in planned:
-        options = cell.setting.options
+        encoder = encoder_of(cell.setting)
+        if isinstance(cell.setting.options, BertScore):
+            checked(cell.setting.options, labels)
         for part in (cell.learn, cell.dev, cell.judge):
             for label in sorted(set(part["label"]) - set(labels)):
                 raise InputError(
@@ -163,7 +166,7 @@ def _check(planned: Sequence[tuple[Cell, str]], labels: Sequence[str]) -> None:
             raise InputError(
                 f"{cell.scheme} leaves nothing to learn from", remedy="Name other data with --before"
             )
-        if isinstance(options, Encoder) and options.patience and len(cell.learn) and not len(cell.dev):
+        if encoder and encoder.patience and len(cell.learn) and not len(cell.dev):
             raise InputError(f"{cell.scheme} has no dev part to stop early by", remedy="Set patience to 0")
 
 

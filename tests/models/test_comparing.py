@@ -150,7 +150,7 @@ def test_settings_go_to_the_models_that_know_them(asked):
     told = asked("table", "--models", "bow,cross-encoder", "--set", "C=10", "--schemes", "stratified_chronological",
                  "--seeds", "1", "--json")  # fmt: skip
     assert [row["model"] for row in told["cells"]] == ["bow", "cross-encoder"]
-    with pytest.raises(InputError, match=r"no model has a setting 'epoch'\. Did you mean 'epochs'"):
+    with pytest.raises(InputError, match=r"no model here has a setting 'epoch'\. Did you mean 'epochs'"):
         asked("table", "--models", "bow,cross-encoder", "--set", "epoch=10")
 
 

@@ -1,0 +1,179 @@
+"""BERTScore as a model, alone or before a Sentence-BERT (COVMis-Stance, section 5): first related or not, then which stance.
+
+First step: a post whose BERTScore with its claim is below the threshold has nothing to do with it. Second step: a
+Sentence-BERT, trained on all rows, judges the others; without one they all get the most frequent of the other labels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from covmis_build import storage
+from covmis_build.engine import silent
+from covmis_build.errors import InputError, nearest
+from covmis_build.models.alike import THRESHOLD, bertscore
+from covmis_build.models.checkpoints import add_numbers, load_encoder, retire, save_encoder
+from covmis_build.models.encoders import Encoder, EncoderModel, as_pretrained, texts_of
+from covmis_build.models.sequence import labels_of, train_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from covmis_build.engine import Progress
+    from covmis_build.models.sequence import Step
+
+    Floats = NDArray[np.float64]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BertScore:
+    """The settings of the two steps."""
+
+    path: str
+    """The pretrained model whose token vectors are compared; it is not trained."""
+    unrelated: str
+    """The label of posts that have nothing to do with the claim."""
+    threshold: float = THRESHOLD
+    tokens: int = 128
+    second: Encoder | None = None
+    """The Sentence-BERT of the second step; none: BERTScore alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class BertScoreModel:
+    """A model in memory: `predict` and `probabilities`, as other models have; and each row's `likeness`."""
+
+    options: BertScore
+    labels: tuple[str, ...]
+    tokenizer: Any
+    encoder: Any
+    shares: tuple[float, ...]
+    """How frequent each label is among related rows; used where there is no second step."""
+    second: EncoderModel | None
+    steps: tuple[dict[str, Any], ...] = ()
+    """The course of the second step's training; not kept on disk."""
+
+    def likeness(self, frame: pd.DataFrame) -> Floats:
+        """BERTScore's F of each post with its claim."""
+        pairs = texts_of(frame, Encoder(path=self.options.path, claim_first=True))
+        return bertscore(pairs, self.tokenizer, self.encoder, tokens=self.options.tokens)[:, 2]
+
+    def predict(self, frame: pd.DataFrame) -> list[str]:
+        """The likeliest label of each row."""
+        return [self.labels[at] for at in self.probabilities(frame).argmax(axis=1)]
+
+    def probabilities(self, frame: pd.DataFrame, likeness: Floats | None = None) -> Floats:
+        """A column per label: of rows below the threshold 1 for the label of unrelated posts, else the second step's."""
+        scores = self.likeness(frame) if likeness is None else likeness
+        found = np.zeros((len(frame), len(self.labels)))
+        related = scores >= self.options.threshold
+        found[~related, self.labels.index(self.options.unrelated)] = 1.0
+        if related.any():
+            found[related] = self.second.probabilities(frame[related]) if self.second else self.shares
+        return found
+
+
+def train_bertscore(
+    steps: Sequence[Step],
+    options: BertScore,
+    *,
+    labels: Sequence[str],
+    start: Path | None = None,
+    folder: Path | None = None,
+    progress: Progress = silent,
+) -> BertScoreModel:
+    """Train the second step as `train_steps` does; BERTScore alone only counts the labels of the last dataset."""
+    checked(options, labels)
+    if not steps or labels_of(steps[-1], labels) != tuple(labels):
+        raise InputError("the last dataset has none of the labels", remedy="Map its labels: --map OLD=NEW")
+    texts_of(steps[-1].frame, Encoder(path=options.path))
+    shares = () if options.second else _shares(steps[-1].frame, options, labels)
+    tokenizer, encoder = as_pretrained(options.path, options.tokens)
+    made = BertScoreModel(options, tuple(labels), tokenizer, encoder, shares, None)
+    if options.second is None:
+        return made
+    found = train_steps(steps, options.second, labels=labels, start=start, folder=folder, progress=progress)
+    return replace(made, second=found.model, steps=found.steps)
+
+
+def checked(options: BertScore, labels: Sequence[str]) -> None:
+    """Settings that are possible with these labels."""
+    if options.unrelated not in labels:
+        raise InputError(
+            f"the label of unrelated posts, '{options.unrelated}', is not in the label set",
+            remedy=nearest(options.unrelated, labels),
+        )
+    if not 0 <= options.threshold <= 1:
+        raise InputError(f"the threshold {options.threshold:g}", remedy="It is from 0 to 1")
+    if options.second is not None and options.second.kind != "sentence-bert":
+        raise InputError("the second step is a Sentence-BERT")
+
+
+def save_bertscore(model: BertScoreModel, folder: Path, card: dict[str, Any] | None = None) -> None:
+    """Write a model; a model that was in this folder stays usable until the new one is whole, and then goes."""
+    summed = hashlib.sha256(json.dumps([asdict(model.options), model.labels, model.shares]).encode())
+    for part in (model.encoder, *((model.second.encoder, model.second.head) if model.second else ())):
+        add_numbers(summed, part)
+    name = f"weights-{summed.hexdigest()[:16]}"
+    with storage.filling(folder / name) as beside:
+        model.encoder.save_pretrained(beside / "first")
+        model.tokenizer.save_pretrained(beside / "first")
+        if model.second:
+            save_encoder(model.second, beside / "second")
+    whole = {
+        "format": FORMAT, "bertscore": True, "weights": name, "options": asdict(model.options),
+        "labels": model.labels, "shares": model.shares, "card": card or {},
+    }  # fmt: skip
+    storage.write_text(folder / "model.json", json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
+    retire(folder, name)
+
+
+def load_bertscore(folder: Path) -> BertScoreModel:
+    """Read a model back; it predicts what it predicted."""
+    try:
+        whole = json.loads((folder / "model.json").read_text("utf-8"))
+        given = dict(whole["options"])
+        inner = given.pop("second")
+        options = BertScore(**given, second=Encoder(**inner) if inner else None)
+        labels, shares = tuple(map(str, whole["labels"])), tuple(map(float, whole["shares"]))
+        checked(options, labels)
+        right = whole["format"] == FORMAT and len(shares) == (0 if inner else len(labels))
+        weights = folder / Path(whole["weights"]).name
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, InputError) as error:
+        raise InputError(
+            f"cannot be read as a model: {error}", file=folder, remedy="Train it again"
+        ) from None
+    if not right:
+        raise InputError("is of another format", file=folder / "model.json", remedy="Train it again")
+    tokenizer, encoder = as_pretrained(str(weights / "first"), options.tokens)
+    second = load_encoder(weights / "second") if inner else None
+    return BertScoreModel(options, labels, tokenizer, encoder, shares, second)
+
+
+def is_bertscore(folder: Path) -> bool:
+    """Whether a model's folder holds a model of BERTScore."""
+    try:
+        return bool(json.loads((folder / "model.json").read_text("utf-8")).get("bertscore"))
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _shares(frame: pd.DataFrame, options: BertScore, labels: Sequence[str]) -> tuple[float, ...]:
+    """Of the rows that are related to their claims, the part with each label."""
+    counts = Counter(frame["label"].astype(str))
+    related = sum(counts[label] for label in labels if label != options.unrelated)
+    if not related:
+        raise InputError(f"all rows to learn from have the label '{options.unrelated}'")
+    return tuple(0.0 if label == options.unrelated else counts[label] / related for label in labels)
