@@ -84,30 +84,24 @@ def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING) -> pa.Tab
     """The first pass: hits, outcomes, unreadable lines, and counts; of what is to be forgotten only that it is there."""
     matcher, expressions = _matcher(queries)
     wanted = Wanted(matcher.possible, matcher.asked_for)
-    columns: list[list[Any]] = [[] for _ in FOUND]
-
-    def add(rows: Iterable[Found]) -> None:
-        for row in rows:
-            for column, value in zip(columns, row, strict=True):
-                column.append(value)
-
+    rows: list[Found] = []
     for job in _jobs(block):
         lines = posts = reposts = 0
         for one in read(job, wanted, forget):
             lines += one.passed or 1
             posts += one.passed
             if one.problem:
-                add([Found("unreadable", file=one.file, place=one.place, detail=one.problem)])
+                rows.append(Found("unreadable", file=one.file, place=one.place, detail=one.problem))
             for post in one.posts:
                 posts += 1
                 reposts += bool(post.repost_of)
                 if not (post.text or post.cards or post.urls):
-                    add(_without_text(post, expressions))
+                    rows += _without_text(post, expressions)
                 elif (found := matcher.match(post, linked=one.linked)) or post.claimed:
-                    add(_hits(post, found, expressions))
+                    rows += _hits(post, found, expressions)
         counts = {"lines": lines, "posts": posts, "reposts": reposts}
-        add(Found(f"count {name}", amount=amount) for name, amount in counts.items())
-    return found_table(columns)
+        rows += [Found(f"count {name}", amount=amount) for name, amount in counts.items()]
+    return found_table(list(zip(*rows, strict=True)) or [()] * len(FOUND))
 
 
 def found_table(columns: Iterable[Sequence[Any]], schema: pa.Schema = FOUND) -> pa.Table:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RANGE = 64 << 20
 """Bytes of a plain file that make a job."""
 
-CHUNK, SLACK = 1 << 20, 1 << 16
+CHUNK, SLACK = 1 << 18, 1 << 16
 NEWLINE = 10
 LONGEST_DOCUMENT = 512 << 20
 """Bytes of a file that is one JSON document; it is decoded whole."""
