@@ -21,21 +21,26 @@ PROGRAM = [sys.executable, "-m", "covmis_build"]
 
 def interrupted(*words: object, when, **environment: str) -> str:
     """Start this command in a group of its own, and interrupt the group once `when()` holds; its last words."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*PROGRAM, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True, env=os.environ | environment,
-    )  # fmt: skip
-    until = time.monotonic() + 60
-    while not when() and process.poll() is None and time.monotonic() < until:
-        time.sleep(0.01)
-    assert process.poll() is None, "it ended before it could be interrupted"
-    os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=30)
+    ) as process:  # fmt: skip
+        until = time.monotonic() + 60
+        while not when() and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.01)
+        assert process.poll() is None, "it ended before it could be interrupted"
+        os.killpg(process.pid, signal.SIGINT)
+        _, told = process.communicate(timeout=30)
     assert process.returncode in {130, -signal.SIGINT}, told  # an import that was hit ends so; shells say 130
     lines = [one for one in told.splitlines() if "(after" not in one]
     assert len(lines) == 1, told
     assert lines[0].startswith("error: interrupted")
     return lines[0]
+
+
+def any_table(folder) -> bool:
+    """Whether there is a Parquet file below; folders may go while one looks."""
+    return any(name.endswith(".parquet") for _, _, names in os.walk(folder) for name in names)
 
 
 def half_written(folder) -> list[str]:
@@ -49,7 +54,7 @@ def tables(study) -> dict[str, bytes]:
 def test_a_run_that_is_interrupted_ends_with_the_same_tables(tmp_path):
     study = small_study(tmp_path / "study", 800)
     scratch = study.build / ".scratch"
-    interrupted("run", "--study", study.folder, when=lambda: any(scratch.rglob("*.parquet")))
+    interrupted("run", "--study", study.folder, when=lambda: any_table(scratch))
     interrupted("run", "--study", study.folder, when=lambda: study.table("hits").exists())
     assert half_written(study.folder) == []
     run(study, workers=1)
