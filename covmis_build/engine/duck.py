@@ -102,6 +102,17 @@ def _follow(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """End the processes now: nobody waits for their work any more.
+
+    One that ends while it hands over a result leaves half of it in the pipe, and the pool would wait for the other half
+    for ever, as long as there is anybody who could write it: this process.
+    """
+    for process in list((pool._processes or {}).values()):  # noqa: SLF001 - the pool itself has no word for it
+        process.terminate()
+    pool._result_queue._writer.close()  # type: ignore[attr-defined]  # noqa: SLF001
+
+
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
     """Let an interruption wait while processes are forked: in the middle of a fork, Python would lose it."""
@@ -185,8 +196,7 @@ class DuckEngine:
                         blocks = pool.map(_apply, jobs)
                     write_blocks(blocks, schema, path)
                 except BaseException:
-                    for process in list(pool._processes.values()):  # noqa: SLF001 - nobody waits for their work now
-                        process.terminate()
+                    _stop(pool)
                     raise
         else:
             write_blocks(map(_apply, jobs), schema, path)
