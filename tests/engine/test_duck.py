@@ -79,3 +79,26 @@ def test_a_machine_that_is_too_small_is_one_line(tmp_path):
     ):
         engine.sql("SELECT a, count(*) AS n FROM t GROUP BY a ORDER BY a", t=engine.table(table))
     assert "\n" not in str(caught.value)
+
+
+def much(block):
+    return pa.table({"x": [bytes(8_000_000)] * len(block)}, schema=MUCH)
+
+
+MUCH = pa.schema([("x", pa.large_binary())])
+
+
+@pytest.mark.timeout(60)
+def test_an_interruption_does_not_wait_for_half_a_result(monkeypatch, tmp_path):
+    """Processes that end while they hand over a result leave half of it, for the other half of which nobody may wait."""
+
+    def interrupted(blocks, *_):
+        next(iter(blocks))
+        raise KeyboardInterrupt
+
+    with duck.DuckEngine(tmp_path, workers=2) as engine:
+        source = engine.table(pa.table({"a": list(range(24))}))
+        monkeypatch.setattr(duck, "write_blocks", interrupted)
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                engine.map(much, source, MUCH, rows=1)
