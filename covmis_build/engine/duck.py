@@ -115,15 +115,19 @@ def _stop(pool: ProcessPoolExecutor) -> None:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let an interruption wait while processes are forked: in the middle of a fork, Python would lose it."""
-    if not hasattr(signal, "pthread_sigmask"):
+    """Let an interruption wait: in the middle of a fork Python would lose it, and DuckDB while it loads and connects."""
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    came: list[bool] = []
+    signal.signal(signal.SIGINT, lambda *_: came.append(True))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, before)
+    if came:
+        before(signal.SIGINT, None)
 
 
 def _apply(job: tuple[Kernel, Path, int, int]) -> pa.Table:
@@ -211,13 +215,16 @@ class DuckEngine:
 
     def sql(self, query: str, **tables: Table) -> Table:
         """Run the query in a connection of its own, spilling into the scratch folder."""
-        import duckdb
+        with _uninterrupted():
+            import duckdb
 
         path = self._new()
         settings = {"temp_directory": str(path.parent / "spill"), "preserve_insertion_order": "true"}
         if self.memory:
             settings["memory_limit"] = self.memory
-        with duckdb.connect(config=settings) as connection:
+        with _uninterrupted():
+            connection = duckdb.connect(config=settings)
+        with connection:
             connection.execute("SET enable_progress_bar = false")  # only the command line prints
             for name, handle in tables.items():
                 file = str(self._on_disk(handle).path).replace("'", "''")

@@ -1,5 +1,7 @@
 """The default engine: verbs whose rows do not depend on blocks, order or processes."""
 
+import signal
+
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -102,3 +104,12 @@ def test_an_interruption_does_not_wait_for_half_a_result(monkeypatch, tmp_path):
         for _ in range(3):
             with pytest.raises(KeyboardInterrupt):
                 engine.map(much, source, MUCH, rows=1)
+
+
+def test_an_interruption_waits_until_the_end_of_what_must_not_be_cut_off():
+    done = []
+    with pytest.raises(KeyboardInterrupt), duck._uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        done.append(True)
+    assert done
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
