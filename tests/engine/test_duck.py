@@ -108,8 +108,13 @@ def test_an_interruption_does_not_wait_for_half_a_result(monkeypatch, tmp_path):
 
 def test_an_interruption_waits_until_the_end_of_what_must_not_be_cut_off():
     done = []
-    with pytest.raises(KeyboardInterrupt), duck._uninterrupted():
-        signal.raise_signal(signal.SIGINT)
-        done.append(True)
+
+    def work():
+        with duck._uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            done.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert done
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
