@@ -19,11 +19,16 @@ from tests.small_study import small_study
 PROGRAM = [sys.executable, "-m", "covmis_build"]
 
 
+def _heard() -> None:
+    """What a shell starts in the background ignores interruptions, and so does all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def interrupted(*words: object, when, **environment: str) -> str:
     """Start this command in a group of its own, and interrupt the group once `when()` holds; its last words."""
     with subprocess.Popen(
         [*PROGRAM, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True, env=os.environ | environment,
+        start_new_session=True, env=os.environ | environment, preexec_fn=_heard,  # noqa: PLW1509 - one thread
     ) as process:  # fmt: skip
         until = time.monotonic() + 60
         while not when() and process.poll() is None and time.monotonic() < until:

@@ -108,13 +108,17 @@ def test_an_interruption_does_not_wait_for_half_a_result(monkeypatch, tmp_path):
 
 def test_an_interruption_waits_until_the_end_of_what_must_not_be_cut_off():
     done = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, if started in the background
 
     def work():
         with duck._uninterrupted():
             signal.raise_signal(signal.SIGINT)
             done.append(True)
 
-    with pytest.raises(KeyboardInterrupt):
-        work()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert done
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
