@@ -13,6 +13,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError
+from covmis_build.storage import unwritten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,9 +54,7 @@ def append(path: Path, entry: dict[str, Any]) -> None:
         os.write(handle, line)
         os.fsync(handle)
     except OSError as error:
-        raise InputError(
-            f"cannot write: {error.strerror}", file=path, remedy="The previous state is untouched"
-        ) from error
+        raise unwritten(error, path) from error
     finally:
         os.close(handle)
 

@@ -49,11 +49,16 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
         beside.chmod(0o600 if private else mode)
         beside.replace(path)
     except OSError as error:
-        raise InputError(
-            f"cannot write: {error.strerror or error}", file=path, remedy="The previous state is untouched"
-        ) from error
+        raise unwritten(error, path) from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+def unwritten(error: OSError, path: Path) -> InputError:
+    """What to say when a write failed that leaves what was there."""
+    return InputError(
+        f"cannot write: {error.strerror or error}", file=path, remedy="The previous state is untouched"
+    )
 
 
 @contextmanager
@@ -80,9 +85,7 @@ def filling(path: Path) -> Iterator[Path]:
         if not path.is_dir():
             beside.rename(path)
     except OSError as error:
-        raise InputError(
-            f"cannot write: {error.strerror or error}", file=path, remedy="The previous state is untouched"
-        ) from error
+        raise unwritten(error, path) from error
     finally:
         if beside is not None:
             remove(beside)

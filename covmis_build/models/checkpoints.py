@@ -1,7 +1,6 @@
 """Transformer models on disk: whole or not there, and nothing in them that runs when they are read.
 
-A folder has `model.json` (settings, labels, card) and beside it `weights-…` (encoder, tokenizer, head), named after its
-content. `model.json` says which weights count and is written last: killed anywhere, the model that was there still is.
+The weights in a model's folder (`folder.py`) are a folder of encoder, tokenizer and head.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.errors import InputError
 from covmis_build.models.encoders import Encoder, EncoderModel, extra, pretrained
+from covmis_build.models.folder import NAME, settle, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,15 +38,7 @@ def save_encoder(model: EncoderModel, folder: Path, card: dict[str, Any] | None 
         "format": FORMAT, "encoder": True, "weights": name, "options": asdict(model.options), "labels": model.labels,
         "card": card or {},
     }  # fmt: skip
-    storage.write_text(folder / "model.json", json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
-    retire(folder, name)
-
-
-def retire(folder: Path, name: str) -> None:
-    """Take away all weights but these: `model.json` speaks of no others any more."""
-    for old in [*folder.glob("weights-*"), *folder.glob(".weights-*.part")]:
-        if old.name != name:
-            storage.remove(old)
+    settle(folder, whole)
 
 
 def load_encoder(folder: Path) -> EncoderModel:
@@ -73,21 +65,18 @@ def load_encoder(folder: Path) -> EncoderModel:
 
 def is_encoder(folder: Path) -> bool:
     """Whether a model's folder holds a transformer model."""
-    try:
-        return bool(json.loads((folder / "model.json").read_text("utf-8")).get("encoder"))
-    except (OSError, ValueError, AttributeError):
-        return False
+    return bool(told(folder).get("encoder"))
 
 
 def described(folder: Path) -> dict[str, Any]:
     """What `model.json` says of a transformer model."""
-    if not is_encoder(folder):
+    whole = told(folder)
+    if not whole.get("encoder"):
         raise InputError(
             "is no transformer model",
             file=folder,
             remedy="Make one with `covmis model train --model cross-encoder`",
         )
-    whole: dict[str, Any] = json.loads((folder / "model.json").read_text("utf-8"))
     known = {one.name for one in fields(Encoder)}
     right = (
         whole.get("format") == FORMAT
@@ -98,7 +87,7 @@ def described(folder: Path) -> dict[str, Any]:
         and Path(whole["weights"]).name == whole["weights"]
     )
     if not right:
-        raise InputError("is of another format", file=folder / "model.json", remedy="Train it again")
+        raise InputError("is of another format", file=folder / NAME, remedy="Train it again")
     return whole
 
 

@@ -1,7 +1,6 @@
 """Models on disk: numbers and words, nothing that runs when it is read.
 
-A folder with `model.json` (settings, labels, vocabularies) and `weights-….npz`, named after its content and written
-first: killed anywhere, the model that was there still is. The same training writes the same bytes.
+The weights in a model's folder (`folder.py`) are one file of arrays. The same training writes the same bytes.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import numpy as np
 from covmis_build import storage
 from covmis_build.errors import InputError
 from covmis_build.models.features import ANALYZERS, Averages, Features, Grams
+from covmis_build.models.folder import NAME, settle, told
 from covmis_build.models.linear import Linear, Model, Part
 
 FORMAT = 2
@@ -43,15 +43,12 @@ def save(model: Model, folder: Path, card: dict[str, Any] | None = None) -> None
         "card": card or {},
     }  # fmt: skip
     storage.write_bytes(folder / name, packed.getvalue())
-    storage.write_text(folder / "model.json", json.dumps(whole, ensure_ascii=False, indent=0) + "\n")
-    for old in folder.glob("weights-*"):
-        if old.name != name:
-            storage.remove(old)
+    settle(folder, whole)
 
 
 def load(folder: Path) -> Model:
     """Read a model back; it predicts what it predicted."""
-    path = folder / "model.json"
+    path = folder / NAME
     if not path.is_file():
         raise InputError("is no model", file=folder, remedy="Make one with `covmis model train`")
     try:
@@ -74,7 +71,7 @@ def _options(saved: dict[str, Any]) -> Linear:
 
 def card(folder: Path) -> dict[str, Any]:
     """What a model was trained on."""
-    return dict(json.loads((folder / "model.json").read_text("utf-8"))["card"])
+    return dict(told(folder)["card"])
 
 
 def _described(one: Features) -> tuple[dict[str, Any], dict[str, Any]]:

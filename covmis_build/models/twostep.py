@@ -19,8 +19,9 @@ from covmis_build import storage
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, nearest
 from covmis_build.models.alike import THRESHOLD, bertscore
-from covmis_build.models.checkpoints import add_numbers, load_encoder, retire, save_encoder
+from covmis_build.models.checkpoints import add_numbers, load_encoder, save_encoder
 from covmis_build.models.encoders import Encoder, EncoderModel, as_pretrained, texts_of
+from covmis_build.models.folder import NAME, settle, told
 from covmis_build.models.sequence import labels_of, train_steps
 
 if TYPE_CHECKING:
@@ -136,14 +137,13 @@ def save_bertscore(model: BertScoreModel, folder: Path, card: dict[str, Any] | N
         "format": FORMAT, "bertscore": True, "weights": name, "options": asdict(model.options),
         "labels": model.labels, "shares": model.shares, "card": card or {},
     }  # fmt: skip
-    storage.write_text(folder / "model.json", json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
-    retire(folder, name)
+    settle(folder, whole)
 
 
 def load_bertscore(folder: Path) -> BertScoreModel:
     """Read a model back; it predicts what it predicted."""
     try:
-        whole = json.loads((folder / "model.json").read_text("utf-8"))
+        whole = told(folder)
         given = dict(whole["options"])
         inner = given.pop("second")
         options = BertScore(**given, second=Encoder(**inner) if inner else None)
@@ -151,12 +151,12 @@ def load_bertscore(folder: Path) -> BertScoreModel:
         checked(options, labels)
         right = whole["format"] == FORMAT and len(shares) == (0 if inner else len(labels))
         weights = folder / Path(whole["weights"]).name
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, InputError) as error:
+    except (ValueError, KeyError, TypeError, InputError) as error:
         raise InputError(
             f"cannot be read as a model: {error}", file=folder, remedy="Train it again"
         ) from None
     if not right:
-        raise InputError("is of another format", file=folder / "model.json", remedy="Train it again")
+        raise InputError("is of another format", file=folder / NAME, remedy="Train it again")
     tokenizer, encoder = as_pretrained(str(weights / "first"), options.tokens)
     second = load_encoder(weights / "second") if inner else None
     return BertScoreModel(options, labels, tokenizer, encoder, shares, second)
@@ -164,10 +164,7 @@ def load_bertscore(folder: Path) -> BertScoreModel:
 
 def is_bertscore(folder: Path) -> bool:
     """Whether a model's folder holds a model of BERTScore."""
-    try:
-        return bool(json.loads((folder / "model.json").read_text("utf-8")).get("bertscore"))
-    except (OSError, ValueError, AttributeError):
-        return False
+    return bool(told(folder).get("bertscore"))
 
 
 def _shares(frame: pd.DataFrame, options: BertScore, labels: Sequence[str]) -> tuple[float, ...]:
