@@ -17,7 +17,7 @@ ALLOWED = {
     "options": {"errors"},
     "tables": {"errors"},
     "storage": {"errors", "tables"},
-    "ledger": {"errors"},
+    "ledger": {"errors", "storage"},
     "engine": LEAVES | {"tables", "storage", "text"},
     "text": LEAVES,
     "stats": LEAVES,
