@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, emit_json, grid, progress, say
+from covmis_build.cli.console import JsonOption, StudyOption, emit_json, grid, progress, say, warn
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
     from covmis_build.queries import Index
     from covmis_build.study import Study
+    from covmis_build.text.expression import Expression
 
 app = typer.Typer(help="The queries: see, try, have suggested.", no_args_is_help=True)
 PLATFORMS = ("x", "bluesky", "mastodon")
@@ -30,8 +31,9 @@ def show(
     Example: covmis queries show 12 --platform x
     """
     from covmis_build.claims import read_claims
-    from covmis_build.queries import build_queries, parse
+    from covmis_build.queries import build_queries
     from covmis_build.study import open_study
+    from covmis_build.text.rendering import as_written
 
     if platform and platform not in PLATFORMS:
         raise InputError(f"no platform is called '{platform}'", remedy=f"Allowed: {', '.join(PLATFORMS)}")
@@ -42,8 +44,9 @@ def show(
     rows = queries.to_dict("records")
     if platform:
         for row in rows:
-            whole = parse(row["text"]) if row["kind"] == "keywords" else parse(row["expression"])
+            whole = as_written(row["kind"], row["text"], row["expression"])
             row["searches"] = whole.render(platform, limit or None)  # type: ignore[arg-type]
+            row["shortened"] = _shortened(whole, platform, limit)
     if as_json:
         emit_json({"queries": rows})
         return
@@ -54,6 +57,18 @@ def show(
     ]
     grid(shown, ["query", platform or "expression"])
     say(f"{len(rows):,} queries.")
+    for row in rows:
+        if row.get("shortened"):
+            warn(f"{row['query_id']} is too long for {platform}: its search says less and finds more")
+
+
+def _shortened(whole: Expression, platform: str, limit: int) -> bool:
+    """Whether a search had to leave something out; what it finds beyond the query is dropped by `covmis run`."""
+    try:
+        whole.render(platform, limit or None, broaden=False)  # type: ignore[arg-type]
+    except InputError:
+        return True
+    return False
 
 
 @app.command("try")

@@ -62,12 +62,13 @@ def jobs_of(
 
     A query for a post on X (`x.com/status/…`) finds those that quote it, and looks the post itself up.
     """
-    from covmis_build.text.expression import Address, parse
+    from covmis_build.text.expression import Address
+    from covmis_build.text.rendering import as_written
 
     found: dict[str, Job] = {}
     for row in queries.to_dict("records"):
-        # what people typed keeps its signs for the platform; the canonical form is for comparing
-        expression = parse(row["text"] if row["kind"] == "keywords" else row["expression"])
+        # what people wrote keeps its signs for the platform; the canonical form is for comparing
+        expression = as_written(row["kind"], row["text"], row["expression"])
         base = Job(
             source, row["query_id"], row["claim_id"], row["kind"], row["expression"], "", since, until, mode
         )

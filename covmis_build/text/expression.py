@@ -224,7 +224,7 @@ _LEXEME = re.compile(
     |(?P<word>[^\s()"]+)|\s+""",
     re.VERBOSE,
 )
-_QUOTES = str.maketrans(
+QUOTES = str.maketrans(
     {
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02", '"'),
         **dict.fromkeys("\u2018\u2019\u201a\u201b", "'"),
@@ -273,7 +273,7 @@ def parse(text: str) -> Expression:
     >>> str(parse("Trump (ship OR sent) “medical supplies”"))
     'trump (ship OR sent) "medical supplies"'
     """
-    reader = _Reader(_lexemes(text.translate(_QUOTES)), text)
+    reader = _Reader(_lexemes(text.translate(QUOTES)), text)
     node = reader.alternatives()
     if reader.rest:
         raise InputError(f"a parenthesis is closed that was not opened in the query: {text}")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from covmis_build.errors import InputError, nearest
-from covmis_build.text.expression import Address, And, Node, Not, Or, Term, joined
-from covmis_build.text.urls import plain_address
+from covmis_build.text.expression import QUOTES, Address, And, Expression, Node, Not, Or, Term, joined, parse
+from covmis_build.text.urls import spellings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 LIMITS = {"x": 512, "bluesky": 512, "mastodon": 512}
 """Characters a search: X's recent search (its full archive takes 1024); the others publish none, so the same."""
@@ -20,6 +21,22 @@ MOST = 500
 """Searches that one expression may become; more is a mistake in the expression, not a plan."""
 
 _POST = re.compile(r"x\.com/status/(\d+)")
+
+
+def as_written(kind: str, text: str, expression: str) -> Expression:
+    r"""A query with its author's signs and the address as its site writes it: platforms do not know our keys and tokens.
+
+    >>> as_written("title", "Don’t “panic”", '"don t panic"').render("bluesky")
+    ['"Don\'t panic"']
+    >>> as_written("news_url", "https://hoax-alert.leadstories.com/a.html", 'url:"leadstories.com/hoax-alert/a.html"').render("x")
+    ['(url:"hoax-alert.leadstories.com/a.html" OR url:"leadstories.com/hoax-alert/a.html")']
+    """
+    if kind == "keywords":
+        return parse(text)
+    if kind == "title":
+        return parse('"' + text.translate(QUOTES).replace('"', " ") + '"')
+    node = parse(expression).node
+    return Expression(replace(node, surface=text)) if isinstance(node, Address) else Expression(node)
 
 
 def render(node: Node, platform: str, limit: int | None, *, broaden: bool) -> list[str]:
@@ -35,8 +52,9 @@ def render(node: Node, platform: str, limit: int | None, *, broaden: bool) -> li
         raise InputError(f"a limit of {most} characters is too short for any query")
     write = _WRITERS[platform]
     if platform == "x":
-        return _packed(node, write, most, broaden=broaden)
-    return list(dict.fromkeys(_fitting(part, write, most, broaden=broaden) for part in conjunctions(node)))
+        return _packed(_allowed(node) or node, write, most, broaden=broaden)
+    asked = (one for part in conjunctions(node) for one in _each_spelling(part))
+    return list(dict.fromkeys(_fitting(one, write, most, broaden=broaden) for one in asked))
 
 
 def conjunctions(node: Node) -> list[Node]:
@@ -58,6 +76,34 @@ def conjunctions(node: Node) -> list[Node]:
         case _:
             found = [node]
     return list(dict.fromkeys(found))
+
+
+def _allowed(node: Node) -> Node | None:
+    """What X may be asked; None asks for nothing in particular.
+
+    X takes no minus among alternatives; and the pages below an address, which are not that page, begin as it does.
+    """
+    match node:
+        case Not(Address()):
+            return None
+        case And(parts):
+            kept = [one for part in parts if (one := _allowed(part)) is not None]
+            return joined(And, kept) if kept else None
+        case Or(parts):
+            asked = [None if isinstance(part, Not) else _allowed(part) for part in parts]
+            return None if None in asked else joined(Or, [one for one in asked if one is not None])
+        case _:
+            return node
+
+
+def _each_spelling(node: Node) -> Iterator[Node]:
+    """A conjunction, once for each way in which posts may write its addresses."""
+    parts = node.parts if isinstance(node, And) else (node,)
+    ways = [
+        [replace(part, surface=one) for one in _spelt(part)] if isinstance(part, Address) else [part]
+        for part in parts
+    ]
+    return (joined(And, one) for one in itertools.product(*ways))
 
 
 def _packed(node: Node, write: Callable[[Node], str], most: int, *, broaden: bool) -> list[str]:
@@ -111,25 +157,36 @@ def _fitting(node: Node, write: Callable[[Node], str], most: int, *, broaden: bo
         while len(kept_tokens) > 1 and len(write(Term(tuple(kept_tokens)))) > most:
             kept_tokens.pop()
         return _fitting(Term(tuple(kept_tokens)), write, most, broaden=False)
-    raise InputError(f"a term is longer than the {most} characters that the platform takes: {node}")
+    if isinstance(node, Address):
+        return text if write is _plain else _shortened(node, most)
+    raise InputError(
+        f"a term is longer than the {most} characters that the platform takes: {node}", remedy="Shorten it"
+    )
 
 
 def _term(term: Term) -> str:
     """A word as it is; quoted as soon as there is punctuation in it, or anything but a plain word."""
     surface = term.surface.replace('"', " ") or " ".join(term.tokens)
-    if re.fullmatch(r"#\w+", surface):
-        return surface
     word = "".join(character for character in surface if character.isalnum())
     return surface if word == surface and surface not in {"OR", "AND"} else f'"{surface}"'
+
+
+def _hashtag(term: Term) -> str:
+    """The word of a hashtag, which our expressions find with and without its sign; empty if it is none."""
+    found = re.fullmatch(r"#(\w+)", term.surface)
+    return found[1] if found else ""
 
 
 def _for_x(node: Node) -> str:
     match node:
         case Address(key):
             post = _POST.fullmatch(key)
-            return f"quotes_of_tweet_id:{post[1]}" if post else _address_for_x(node)
+            return (
+                f"quotes_of_tweet_id:{post[1]}" if post else _either([f'url:"{one}"' for one in _spelt(node)])
+            )
         case Not(part):
-            return f'-url:"{part.key}"' if isinstance(part, Address) else f"-{_term(part)}"
+            # the word of a hashtag may be there
+            return f"-#{_hashtag(part)}" if isinstance(part, Term) and _hashtag(part) else f"-{_for_x(part)}"
         case And(parts):
             return " ".join(f"({_for_x(part)})" if isinstance(part, Or) else _for_x(part) for part in parts)
         case Or(parts):
@@ -138,26 +195,39 @@ def _for_x(node: Node) -> str:
                 f"({one})" if isinstance(part, And) else one for part, one in zip(parts, written, strict=True)
             )
         case Term():
-            return _term(node)
+            tag = _hashtag(node)
+            return _either([f"#{tag}", _term(Term(node.tokens, tag))]) if tag else _term(node)
 
 
-def _address_for_x(node: Address) -> str:
-    """The page's address as its site writes it; videos of YouTube also under their short address."""
-    video = re.fullmatch(r"youtube\.com/watch\?v=([\w-]+)", node.key)
-    if video:
-        return f'(url:"{node.key}" OR url:"youtu.be/{video[1]}")'
-    return f'url:"{plain_address(node.surface) or node.key}"'
+def _either(searches: list[str]) -> str:
+    return f"({' OR '.join(searches)})" if len(searches) > 1 else searches[0]
+
+
+def _spelt(node: Address) -> tuple[str, ...]:
+    return spellings(node.surface or node.key) or (node.key,)
+
+
+def _shortened(node: Address, most: int) -> str:
+    """The beginnings of an address, which X finds wherever they stand in one, cut between words."""
+    room = most // len(_spelt(node)) - len(' OR url:""')
+    cut = [
+        re.sub(r"[^\W_]*$", "", one[:room]).rstrip("/-_.?=&%") if len(one) > room else one
+        for one in _spelt(node)
+    ]
+    if not all("/" in one for one in cut):
+        raise InputError(f"an address is too long for {most} characters: {node}", remedy="Shorten it")
+    return _either([f'url:"{one}"' for one in dict.fromkeys(cut)])
 
 
 def _plain(node: Node) -> str:
     """AND and phrases only; what must be absent is left to the local match."""
     match node:
-        case Address(key):
-            return f"https://{plain_address(node.surface) or key}"
+        case Address():
+            return f"https://{_spelt(node)[0]}"
         case And(parts):
             return " ".join(_plain(part) for part in parts if not isinstance(part, Not))
         case Term():
-            return _term(node)
+            return _term(Term(node.tokens, _hashtag(node) or node.surface))
         case _:
             raise InputError(f"the platform has no search for: {node}")
 

@@ -73,14 +73,30 @@ def canonical_url(url: str) -> str:
     return str(_tidy(same_page(parts))) if parts else ""
 
 
-def plain_address(url: str) -> str:
-    """The address without scheme, wrapper and tracking, otherwise as its site writes it: for platforms' searches.
+def spellings(url: str) -> tuple[str, ...]:
+    """The page's addresses as posts may have them, for platforms' searches: the way it came first, then the key.
 
-    >>> plain_address("https://web.archive.org/web/2020/https://hoax-alert.leadstories.com/a.html?fbclid=1")
-    'hoax-alert.leadstories.com/a.html'
+    Without scheme, wrapper, tracking and what the page does not depend on.
+
+    >>> spellings("https://web.archive.org/web/2020/https://hoax-alert.leadstories.com/a.html?fbclid=1")
+    ('hoax-alert.leadstories.com/a.html', 'leadstories.com/hoax-alert/a.html')
+    >>> spellings("https://facebook.com/photo.php?fbid=12&set=a.3&type=1&theater")
+    ('facebook.com/photo.php?fbid=12', 'facebook.com/photo?fbid=12')
+    >>> spellings("https://twitter.com/who/status/12?s=20")
+    ('twitter.com/who/status/12', 'x.com/who/status/12')
     """
-    parts = opened(url)
-    return str(_tidy(parts)) if parts else ""
+    parts, key = opened(url), canonical_url(url)
+    if parts is None:
+        return ()
+    tidy, asked = _tidy(parts), set(re.split("[?&=]", key)[1:])
+    kept = [(name, value) for name, value in parts.query if (name, value) in tidy.query]
+    kept = [(name, value) for name, value in kept if _quoted(value or name) in asked]
+    found = [str(tidy._replace(query=tuple(kept))), key]
+    if key.startswith("youtube.com/watch?v="):
+        found.append("youtu.be/" + key.partition("=")[2])
+    if key.startswith("x.com/status/") and "/status/" in tidy.path:
+        found = [f"{host}{tidy.path}" for host in (tidy.host, "twitter.com", "x.com")]
+    return tuple(dict.fromkeys(found))
 
 
 def opened(url: str) -> Parts | None:

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from covmis_build.errors import InputError
 from covmis_build.text import expression
 from covmis_build.text.expression import parse, tokens
+from covmis_build.text.rendering import as_written
+from covmis_build.text.urls import spellings
 
-WORDS = ["mask", "covid-19", "flu", "Ärger", "don’t", "5G", "新冠", "10,000", "or", "and"]
+WORDS = ["mask", "covid-19", "flu", "Ärger", "don’t", "5G", "新冠", "10,000", "or", "and", "#5G"]
 
 
 @st.composite
@@ -186,6 +188,57 @@ def test_a_platform_wants_quotes_around_punctuation():
     assert parse("mask (covid-19 OR flu) -hoax").render("bluesky") == ['mask "covid-19"', "mask flu"]
     assert parse('url:"https://x.com/a/status/12"').render("x") == ["quotes_of_tweet_id:12"]
     assert parse("https://www.example.org/A?fbclid=2").render("x") == ['url:"example.org/A"']
+
+
+@pytest.mark.parametrize(
+    ("address", "written"),
+    [
+        ("https://hoax-alert.leadstories.com/1-b.html", ["hoax-alert.leadstories.com/1-b.html", "leadstories.com/hoax-alert/1-b.html"]),
+        ("https://www.facebook.com/who/photos/a.1/23/?type=3&theater", ["facebook.com/who/photos/a.1/23", "facebook.com/photo?fbid=23"]),
+        ("https://www.bbc.co.uk/news/health-1", ["bbc.co.uk/news/health-1", "bbc.com/news/health-1"]),
+        ("https://youtu.be/gAVBZp6tPM4?t=188", ["youtu.be/gAVBZp6tPM4", "youtube.com/watch?v=gAVBZp6tPM4"]),
+        ("https://example.org/a?page=2&id=1&utm_source=x", ["example.org/a?page=2&id=1", "example.org/a?id=1&page=2"]),
+        ("https://www.example.org/a", ["example.org/a"]),
+    ],
+)  # fmt: skip
+def test_a_platform_is_asked_for_addresses_as_posts_have_them(address, written):
+    whole = as_written("news_url", address, str(parse(f'url:"{address}"')))
+    (search,) = whole.render("x")
+    assert search.strip("()") == " OR ".join(f'url:"{one}"' for one in written)
+    assert whole.render("bluesky") == [f"https://{one}" for one in written]
+    assert parse(search).node == whole.node
+
+
+def test_a_post_on_x_is_linked_to_under_both_names():
+    whole = as_written("news_url", "https://twitter.com/who/status/12?s=20", 'url:"x.com/status/12"')
+    assert whole.render("x") == ["quotes_of_tweet_id:12"]
+    assert whole.render("bluesky") == ["https://twitter.com/who/status/12", "https://x.com/who/status/12"]
+
+
+def test_titles_keep_their_signs_for_a_platform():
+    whole = as_written("title", 'Don’t “panic”: 10,000 say "no"', '"don t panic 10 000 say no"')
+    assert whole.render("mastodon") == ['"Don\'t panic : 10,000 say no"']
+    assert whole.node == parse('"don t panic 10 000 say no"').node
+
+
+def test_what_x_would_read_more_narrowly_is_left_out():
+    assert parse("garlic #covid").render("x") == ["garlic (#covid OR covid)"]
+    assert parse("garlic -#covid").render("x") == ["garlic -#covid"]
+    assert parse("garlic #covid").render("bluesky") == ["garlic covid"]
+    assert parse("garlic -(flu tea)").render("x") == ["garlic"]
+    assert parse("garlic -https://example.org/a").render("x") == ["garlic"]  # /a/b is another page
+
+
+def test_addresses_that_are_too_long_are_cut_between_words():
+    long = "https://example.org/" + "word-" * 200
+    (search,) = parse(long).render("x")
+    assert 480 < len(search) <= 512
+    assert search.endswith('-word"')
+    assert parse(long).render("bluesky") == [f"https://{spellings(long)[0]}"]
+    (search,) = parse(f"garlic {long}").render("x")
+    assert len(search) <= 512
+    with pytest.raises(InputError, match="too long"):
+        parse("https://example.org/" + "x" * 600).render("x")
 
 
 def test_long_queries_are_split_between_alternatives():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covmis_build.text.urls import addresses, canonical_url, plain_address
+from covmis_build.text.urls import addresses, canonical_url, spellings
 
 BASE = "https://www.example.org/news/2020/04/a-story"
 STATUS = "https://twitter.com/someone/status/1250000000000003847"
@@ -172,7 +172,7 @@ def test_any_text_has_a_stable_key(text):
 )
 def test_what_is_no_address_has_no_key(text):
     assert canonical_url(text) == ""
-    assert plain_address(text) == ""
+    assert spellings(text) == ()
 
 
 def test_a_wrapper_around_nothing_is_a_page_itself():

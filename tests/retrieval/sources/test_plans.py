@@ -88,7 +88,7 @@ def test_queries_become_searches_in_the_platforms_words():
         ("quotes_of_tweet_id:1255", "all"),
         ("1255", "ids"),
     ]
-    assert len(plans.jobs_of(queries, "bluesky", limit=None, since="", until=day(1))) == 3
+    assert len(plans.jobs_of(queries, "bluesky", limit=None, since="", until=day(1))) == 4
 
 
 def test_budgets_and_prices_are_checked(tmp_path):
