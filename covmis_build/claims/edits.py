@@ -11,6 +11,7 @@ import string
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import tables
+from covmis_build.claims.linting import WITHOUT
 from covmis_build.errors import InputError
 from covmis_build.text.urls import canonical_url
 
@@ -97,12 +98,25 @@ def _accepted(claims: pd.DataFrame, finding: dict[Any, Any]) -> pd.DataFrame:
         return merge(claims, [claim_id, *proposal.split("\n")])
     at = _row(claims, claim_id)
     rows = _rows(claims)
+    if rule in {"shared", "addresses"}:
+        rows[at] = _without(rows[at], rule, proposal.removeprefix(WITHOUT))
+        return _joined(claims, rows)
     rows[at] = {
         **rows[at],
         "text": proposal,
         "edits": [*rows[at]["edits"], f"{rule}: was {rows[at]['text']}"],
     }
     return _joined(claims, rows)
+
+
+def _without(row: dict[str, Any], rule: str, address: str) -> dict[str, Any]:
+    """A claim without this address, under whatever form it was written."""
+    key = canonical_url(address) or address
+    columns = ("fact_check_urls",) if rule == "shared" else ("news_urls", "fact_check_urls")
+    gone = {name: [one for one in row[name] if (canonical_url(one) or one) == key] for name in columns}
+    notes = [f"{rule}: took off {one}" for urls in gone.values() for one in urls]
+    kept = {name: [one for one in row[name] if one not in gone[name]] for name in columns}
+    return {**row, **kept, "edits": [*row["edits"], *notes]}
 
 
 def used_ids(claims: pd.DataFrame) -> set[str]:

@@ -28,6 +28,9 @@ SAME = 0.6
 MANY = 3
 """Claims that may share one fact-check before it counts as a page about many."""
 
+WITHOUT = "without "
+"""A proposal to take off an address; it follows."""
+
 
 class _Finding(NamedTuple):
     claim_id: str
@@ -79,11 +82,10 @@ def _addresses(rows: list[Any]) -> Iterator[_Finding]:
         for url in urls:
             key = canonical_url(url)
             if not key:
-                yield _Finding(claim_id, "addresses", f"is not an address: {url}")
+                yield _Finding(claim_id, "addresses", f"is not an address: {url}", WITHOUT + url)
             elif "/" not in key and "?" not in key:
-                yield _Finding(
-                    claim_id, "addresses", f"names a whole site, only its front page is found: {url}"
-                )
+                says = f"names a whole site, only its front page is found: {url}"
+                yield _Finding(claim_id, "addresses", says, WITHOUT + url)
 
 
 def _shared(rows: list[Any]) -> Iterator[_Finding]:
@@ -91,7 +93,8 @@ def _shared(rows: list[Any]) -> Iterator[_Finding]:
     for key, ids in _by_key(rows, "fact_check_urls").items():
         if len(ids) > MANY:
             for one in ids:
-                yield _Finding(one, "shared", f"shares the fact-check {key} with {len(ids) - 1} other claims")
+                says = f"shares the fact-check {key} with {len(ids) - 1} other claims"
+                yield _Finding(one, "shared", says, WITHOUT + key)
 
 
 def _same_story(rows: list[Any]) -> Iterator[_Finding]:

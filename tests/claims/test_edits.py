@@ -122,3 +122,19 @@ def test_ties_are_marked():
     assert select(CLAIMS, hits({"11": {"title": 1}}), 99).claims["selected"].all()
     with pytest.raises(InputError):
         select(CLAIMS, hits({"11": {"title": 1}}), 0)
+
+
+def test_addresses_that_say_nothing_are_taken_off():
+    shared = {"fact_check_urls": ["https://www.check.org/myths/#7", "https://check.org/own"]}
+    claims = listed(
+        *(claim(str(at), f"Number {at} is about thing{at} alone.", **shared) for at in range(4)),
+        claim("9", "Another story.", news_urls=["https://news.org/", "https://news.org/a"], fact_check_urls=["no address"]),
+    )  # fmt: skip
+    findings = lint(claims)
+    made = accept(claims, findings, ["shared:0", "addresses:9", "addresses:9:2"])
+    assert made["fact_check_urls"][0] == ["https://check.org/own"]
+    assert made["edits"][0] == ["shared: took off https://www.check.org/myths/#7"]
+    assert made["fact_check_urls"][1] == shared["fact_check_urls"]
+    assert (made["news_urls"][4], made["fact_check_urls"][4]) == (["https://news.org/a"], [])
+    assert made["edits"][4] == ["addresses: took off no address", "addresses: took off https://news.org/"]
+    assert used_ids(made) == used_ids(claims)

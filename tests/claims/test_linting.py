@@ -82,8 +82,10 @@ def test_one_page_about_many_claims():
         )
         for at in range(5)
     ]
-    shared = {name: says for name, (says, _) in findings(*rows).items() if name.startswith("shared")}
+    found = {name: one for name, one in findings(*rows).items() if name.startswith("shared")}
+    shared = {name: says for name, (says, _) in found.items()}
     assert len(shared) == 5
+    assert {proposal for _, proposal in found.values()} == {"without check.org/myths"}
     assert shared["shared:0"] == "shares the fact-check check.org/myths with 4 other claims"
 
 
