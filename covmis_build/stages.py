@@ -198,7 +198,7 @@ STAGES = (
         ("posts", "hits", "provenance", "unreadable", "retrieve.dropped"), _retrieve_files, _make_retrieve,
     ),
     Stage(
-        "clean", 2, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
+        "clean", 3, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
         _frozen_files, _make_clean,
     ),
     Stage(

@@ -18,6 +18,8 @@ from covmis_build.options import KINDS, WITHOUT, Annotation, Cleaning, Labels, R
 SETTINGS = "study.toml"
 CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """What an annotator's code may look like: it becomes part of file names."""
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+"""What the code of a language looks like (BCP 47), with or without script and region."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,7 @@ def _value(value: Any, kind: Any, where: str, file: Path | str) -> Any:
     if origin is tuple:
         if not isinstance(value, list):
             raise InputError(
-                f"{where} must be a list of {WORDS_FOR[inside[0]]}s", file=file, remedy='Like ["a", "b"]'
+                f"{where} must be a list, each {WORDS_FOR[inside[0]]}", file=file, remedy='Like ["a", "b"]'
             )
         return tuple(_value(one, inside[0], f"each of {where}", file) for one in value)
     if origin is dict:
@@ -291,8 +293,7 @@ def _check_together(study: Study, file: Path | str) -> None:
             f"[annotation] annotators must be different and at least per_item = {study.annotation.per_item}",
             file=file,
         )
-    for language, rule in study.cleaning.words.items():
-        _check_words(language, rule, file)
+    _check_languages(study.cleaning, file)
     url = study.annotation.label_studio_url
     if url and not re.fullmatch(r"https?://[^\s/]+.*", url):
         raise InputError("[annotation] label_studio_url must start with http:// or https://", file=file)
@@ -308,6 +309,20 @@ def _check_date(value: str, where: str, file: Path | str) -> None:
             ) from None
 
 
+def _check_languages(cleaning: Cleaning, file: Path | str) -> None:
+    """A name or a misspelt code would fit no post, and nobody would be told."""
+    for key, codes in (("languages", cleaning.languages), ("words", cleaning.words)):
+        for code in codes:
+            if not LANGUAGE.fullmatch(code):
+                raise InputError(
+                    f"[cleaning] {key}: '{code}' is not the code of a language",
+                    file=file,
+                    remedy='Like "en", "pt-BR" or "zh"',
+                )
+    for language, rule in cleaning.words.items():
+        _check_words(language, rule, file)
+
+
 def _check_words(language: str, rule: dict[str, Any], file: Path | str) -> None:
     where = f"[cleaning] words.{language}"
     for key in rule:
@@ -319,7 +334,9 @@ def _check_words(language: str, rule: dict[str, Any], file: Path | str) -> None:
     if rule.get("unit", "words") not in {"words", "characters"}:
         raise InputError(f'{where}: unit must be "words" or "characters"', file=file)
     without = rule.get("without", [])
-    for one in without if isinstance(without, list | tuple) else [without]:
+    if not isinstance(without, list | tuple):
+        raise InputError(f"{where}: without must be a list", file=file, remedy='Like ["urls", "mentions"]')
+    for one in without:
         if one not in WITHOUT:
             raise InputError(
                 f"{where}: nothing called '{one}' can be left out",

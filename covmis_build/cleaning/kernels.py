@@ -68,18 +68,19 @@ def measure(block: pa.Table, *, options: Cleaning, seed: int) -> pa.Table:
     """Each post's language, whether it fits and is long enough, and its number in the draw among duplicates."""
     texts = [text or "" for text in block.column("text").to_pylist()]
     spoken = _languages(texts, block.column("language").to_pylist(), options)
-    fits = [_fits(language, options) for language in spoken]
-    rules = [_length_rule(language, options) for language in spoken]
+    fits = {language: _fits(language, options) for language in set(spoken)}
+    rules = {language: _length_rule(language, options) for language in set(spoken)}
+    asked = [rules[language] for language in spoken]
     enough = [
         minimum == 0 or words.count_words(text, unit=unit, without=without) >= minimum
-        for text, (minimum, unit, without) in zip(texts, rules, strict=True)
+        for text, (minimum, unit, without) in zip(texts, asked, strict=True)
     ]
     ids = block.column("post_id").to_pylist()
     made = {
         "post_id": ids,
         "spoken": spoken,
-        "language_fits": [int(one) for one in fits],
-        "needed": [f"{minimum} {unit}" for minimum, unit, _ in rules],
+        "language_fits": [int(fits[language]) for language in spoken],
+        "needed": [f"{minimum} {unit}" for minimum, unit, _ in asked],
         "long_enough": [int(one) for one in enough],
         "lot": [keyed.uniform(seed, "near_duplicates", one) for one in ids],
     }
@@ -92,10 +93,7 @@ def _languages(texts: list[str], tags: list[str | None], options: Cleaning) -> l
 
     if options.language_source == "detector":
         return detect_languages(texts, options.detector)
-    found = [
-        "" if not tag or UNDETERMINED.fullmatch(tag) else RENAMED.get(tag.lower(), tag.lower())
-        for tag in tags
-    ]
+    found = ["" if not tag or UNDETERMINED.fullmatch(tag) else _code(tag) for tag in tags]
     untagged = [at for at, tag in enumerate(tags) if not tag]
     detected = detect_languages([texts[at] for at in untagged], options.detector) if untagged else []
     for at, language in zip(untagged, detected, strict=True):
@@ -103,16 +101,23 @@ def _languages(texts: list[str], tags: list[str | None], options: Cleaning) -> l
     return found
 
 
+def _code(tag: str) -> str:
+    """A tag, or a code from the settings, in the one spelling in which they are compared."""
+    code = tag.lower().replace("_", "-")
+    return RENAMED.get(code, code)
+
+
 def _fits(language: str, options: Cleaning) -> bool:
     if not language:
         return options.undetermined == "keep"
-    wanted = {one.lower() for one in options.languages}
+    wanted = {_code(one) for one in options.languages}
     return not wanted or language in wanted or language.partition("-")[0] in wanted
 
 
 def _length_rule(language: str, options: Cleaning) -> tuple[int, str, tuple[str, ...]]:
     """The least length, its unit, and what does not count, in this language."""
-    rule: dict[str, Any] = options.words.get(language) or options.words.get(language.partition("-")[0]) or {}
+    told = {_code(one): rule for one, rule in options.words.items()}
+    rule: dict[str, Any] = told.get(language) or told.get(language.partition("-")[0]) or {}
     unit = rule.get("unit", words.default_unit(language))
     return rule.get("minimum", options.minimum_words), unit, tuple(rule.get("without", ()))
 

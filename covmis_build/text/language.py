@@ -46,8 +46,9 @@ def _pycld2(texts: Sequence[str]) -> list[str]:
         raise MissingExtra("language", "the language detector pycld2") from error
     found = []
     for text in texts:
-        printable = "".join(letter for letter in text if letter.isprintable() or letter.isspace())
-        code = pycld2.detect(printable.encode("utf-8", "ignore"))[2][0][1]
+        # It refuses signs that cannot be seen, and old ones for the end of a line.
+        seen = "".join(" " if one.isspace() else one for one in text if one.isprintable() or one.isspace())
+        code = pycld2.detect(seen.encode("utf-8", "ignore"))[2][0][1]
         found.append("" if code == "un" else code)
     return found
 

@@ -135,5 +135,16 @@ def test_optional_detectors(detector):
         "",
         "12345 !!",
         "bell \x07 and other signs that no printer knows do no harm in English \ufffe",
+        "old\x0bways\x1cof\x1ddividing\x1etext\x1finto\x85lines do no harm in English either",
     ]
-    assert detect_languages(texts, detector=detector) == ["en", "de", "", "", "en"]
+    assert detect_languages(texts, detector=detector) == ["en", "de", "", "", "en", "en"]
+
+
+@pytest.mark.needs("language")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("detector", ["py3langid", "pycld2"])
+@settings(max_examples=40, deadline=None)
+@given(text=st.text(max_size=80))
+def test_optional_detectors_take_any_text(detector, text):
+    (found,) = detect_languages([text], detector=detector)
+    assert found == found.lower().strip()
