@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from covmis_build.cli.console import JsonOption, StudyOption, emit_json, grid, say
+from covmis_build.cli.estimates_page import check_formats, write_estimates
 from covmis_build.errors import InputError, nearest
 from covmis_build.options import STRATA
 
@@ -59,6 +60,7 @@ def estimate(
     for one in scopes:
         if one not in SCOPES:
             raise InputError(f"cannot estimate by '{one}'", remedy=nearest(one, SCOPES))
+    check_formats(out or ())
     home = _study(study, corpus)
     frame = _corpus(home, corpus)
     result: dict[str, Any]
@@ -74,8 +76,6 @@ def estimate(
         if not as_json:
             _print(found)
     for path in out or ():
-        from covmis_build.cli.estimates_page import write_estimates
-
         write_estimates(path, result, frame, home)
         if not as_json:
             say(f"Wrote {path}.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     import pandas as pd
@@ -15,8 +16,18 @@ if TYPE_CHECKING:
     from covmis_build.study import Study
 
 
+FORMATS = (".html", ".csv", ".json")
+
+
+def check_formats(paths: Iterable[Path]) -> None:
+    """Refuse a name before anything is computed, printed or written."""
+    for path in paths:
+        if path.suffix not in FORMATS:
+            raise InputError("is not a format of estimates", file=path, remedy="Use .html, .csv or .json")
+
+
 def write_estimates(path: Path, result: dict[str, Any], frame: pd.DataFrame, home: Study | None) -> None:
-    """One file of the result, in the format of its name."""
+    """One file of the result, in the format of its name, which is one of FORMATS."""
     import json
 
     import pandas as pd
@@ -31,10 +42,8 @@ def write_estimates(path: Path, result: dict[str, Any], frame: pd.DataFrame, hom
         storage.write_bytes(
             path, storage.csv_bytes(list(rows.columns), rows.itertuples(index=False, name=None))
         )
-    elif path.suffix == ".html":
-        storage.write_text(path, _page(result, rows, frame, home))
     else:
-        raise InputError("is not a format of estimates", file=path, remedy="Use .html, .csv or .json")
+        storage.write_text(path, _page(result, rows, frame, home))
 
 
 def _page(result: dict[str, Any], rows: pd.DataFrame, frame: pd.DataFrame, home: Study | None) -> str:

@@ -12,6 +12,7 @@ from covmis_build.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from covmis_build.sampling.draw import Sampled
     from covmis_build.sampling.plan import Cost
     from covmis_build.study import Study
 
@@ -64,7 +65,7 @@ def sample(
         result |= {"plans": table, "seconds_per_label": cost.seconds, "labels_timed": cost.labels}
     if as_json:
         return emit_json(result)
-    _print_strata(drawn.expected, opened.sampling.per_claim)
+    _print_strata(drawn, opened.sampling.per_claim)
     if cost:
         _print_plans(table, cost, opened, share)
     return None
@@ -108,14 +109,15 @@ def _numbers(text: str) -> list[int]:
     return numbers
 
 
-def _print_strata(expected: pd.DataFrame, per_claim: int) -> None:
+def _print_strata(drawn: Sampled, per_claim: int) -> None:
+    expected = drawn.expected
     columns = ["claim_id", "stratum", "N", "probability", "expected", "drawn", "frozen"]
     grid(expected[columns].itertuples(index=False), ["claim", "kind", *columns[2:]])
     total = expected[["N", "expected", "variance", "drawn"]].sum()
     say(
         "",
         f"{expected['claim_id'].nunique()} claims, {int(total['N']):,} posts; {total['expected']:,.0f} expected "
-        f"(standard deviation {_deviation(expected):.1f}), {int(total['drawn']):,} drawn.",
+        f"(standard deviation {_deviation(drawn):.1f}), {int(total['drawn']):,} drawn.",
     )
     wanted = expected.groupby("claim_id")["expected"].sum()
     if over := int((wanted > per_claim + 1e-9).sum()):
@@ -125,10 +127,12 @@ def _print_strata(expected: pd.DataFrame, per_claim: int) -> None:
         )
 
 
-def _deviation(expected: pd.DataFrame) -> float:
+def _deviation(drawn: Sampled) -> float:
     """The standard deviation of the whole sample's size; a fixed-size claim's strata vary, the claim does not."""
-    whole = expected.groupby("claim_id")[["expected", "variance"]].sum()
-    return float(whole["variance"].sum() ** 0.5)
+    made = drawn.sample
+    fixed = made.loc[made["design"] == "two_phase", "claim_id"]
+    free = ~drawn.expected["claim_id"].isin(fixed)
+    return float(drawn.expected.loc[free, "variance"].sum() ** 0.5)
 
 
 def _print_plans(table: pd.DataFrame, cost: Cost, study: Study, share: float) -> None:

@@ -80,6 +80,8 @@ def run(
     settings = dict(_pair(one) for one in conf or [])
     if master:
         settings["spark.master"] = master
+    if settings and engine == "duckdb":
+        raise InputError("--master and --conf are for Spark", remedy="Add --engine spark")
     with progress() as report:
         outcomes = bring_up_to_date(
             opened,

@@ -226,6 +226,7 @@ def test_a_damaged_ledger(study):
     "arguments",
     [
         ("run", "everything"), ("run", "--engine", "pandas"), ("run", "--conf", "spark.master"), ("explain", "no-such-id"),
+        ("run", "--master", "local[2]"), ("run", "--conf", "spark.executor.memory=8g"),
         ("status", "--html"),
     ],
     ids=" ".join,

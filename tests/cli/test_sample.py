@@ -86,6 +86,15 @@ def test_sample_shows_the_draw(study):
     assert "161 posts; 48 expected" in run("sample", "--study", study)
 
 
+def test_a_fixed_size_has_no_deviation(study):
+    """Strata of a two-phase claim vary, the claim does not; a claim keeps the design of its rounds."""
+    settings = study / "study.toml"
+    settings.write_text('title = "By hand"\n[sampling]\ndesign = "two_phase"\n')
+    assert "standard deviation 0.0" not in run("sample", "--study", study)
+    (study / "annotation/rounds/001/items.parquet").unlink()
+    assert "48 expected (standard deviation 0.0), 48 drawn" in run("sample", "--study", study)
+
+
 def test_sample_plans_with_the_time_that_labels_took(study):
     made = json.loads(run("sample", "--plan", "--targets", "12,48", "--study", study, "--json"))
     assert [row["per_claim"] for row in made["plans"]] == [12, 24, 48]
@@ -130,8 +139,10 @@ def test_estimate_writes_a_page_and_data(study):
     assert "a claim <b>" not in page
     assert json.loads(out[1].read_text())["level"] == 0.95
     assert out[2].read_text("utf-8-sig").startswith("estimand,scope,name,label,share")
-    with pytest.raises(InputError, match="not a format of estimates"):
-        run("estimate", "--study", study, "--out", study / "e.doc")
+    first = study / "first.csv"
+    with pytest.raises(InputError, match=r"e\.doc: is not a format of estimates"):
+        run("estimate", "--study", study, "--out", first, "--out", study / "e.doc")
+    assert not first.exists()
 
 
 def test_estimate_of_somebody_elses_corpus(study, tmp_path_factory, monkeypatch):
