@@ -21,6 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
+from covmis_build.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -78,12 +80,7 @@ def utf8(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.
         column = whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
         column = column if column.null_count == 0 else column.fill_null("")
     else:
-        try:
-            column = pa.array(texts, pa.large_string())
-        except (
-            UnicodeEncodeError
-        ):  # half a surrogate pair: not Unicode, but in the wild and in Python strings
-            column = pa.array([text.encode("utf-8", "surrogatepass") for text in texts], pa.large_binary())
+        column = _column(texts)
     data, offset = _buffers(column)
     special = pa.array(_special(data, offset))
     if pc.any(special).as_py():
@@ -96,6 +93,19 @@ def utf8(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.
         )
         data, offset = _buffers(column)
     return data, offset
+
+
+def _column(texts: Sequence[str]) -> pa.Array:
+    """Python's strings as an Arrow column; a missing one is empty."""
+    try:
+        return pa.array(texts, pa.large_string()).fill_null("")
+    except UnicodeEncodeError:  # half a surrogate pair: not Unicode, but in the wild and in Python strings
+        if all(text is None or isinstance(text, str) for text in texts):
+            halves = [(text or "").encode("utf-8", "surrogatepass") for text in texts]
+            return pa.array(halves, pa.large_binary())
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        pass
+    raise InputError("texts must be strings", remedy="Turn them into text first, missing ones into None")
 
 
 def _buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

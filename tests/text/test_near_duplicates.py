@@ -237,6 +237,16 @@ def test_arrow_columns_mean_the_same():
         np.testing.assert_array_equal(near_duplicate_groups(source), near_duplicate_groups(texts))
 
 
+@pytest.mark.parametrize("texts", [[1, 2], ["aa", 1.5], [b"aa", 3], ["\ud800 aa", 7]])
+def test_what_is_not_text_is_refused(texts):
+    with pytest.raises(InputError, match="texts must be strings"):
+        near_duplicate_groups(texts)
+
+
+def test_a_missing_text_has_no_words():
+    assert near_duplicate_groups(["aa bb", None, "\ud800 aa bb", None]).tolist() == [0, 1, 0, 2]
+
+
 def test_thresholds_have_bounds():
     for wrong in (-0.1, 1.0, 1.5, float("nan")):
         with pytest.raises(InputError, match="threshold"):
