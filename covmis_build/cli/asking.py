@@ -20,6 +20,8 @@ TEXTS = ("text", "post", "tweet", "premise", "sentence1")
 TARGETS = ("target", "claim", "mis", "hypothesis", "sentence2")
 LABELS = ("label", "stance", "labels", "gold_label")
 IDS = ("item_id", "post_id", "id")
+SHOWN = 20
+"""Answers that name no single label, shown with their reasons."""
 
 
 def prompt(
@@ -110,9 +112,16 @@ def _read(
         f"{len(found.predictions):,} answers name one label; {len(found.failures):,} do not; "
         f"{result['unanswered']:,} items have no answer."
     )
+    shown = found.failures.head(SHOWN)
+    if len(shown):
+        grid([[one, reason, " ".join(text.split())[:60]] for one, text, reason in shown.itertuples(index=False)],
+             ["item_id", "reason", "answer"])  # fmt: skip
+    if len(found.failures) > SHOWN:
+        say(f"… and {len(found.failures) - SHOWN:,} more: --json has all.")
     if "pairs" in result:
         grid(result["pairs"].itertuples(index=False), list(result["pairs"].columns))
-    say(f"Wrote {out}. Next: `covmis evaluate score GOLD {out}`.")
+    wrong = " --missing wrong" if len(found.predictions) < len(asked) else ""
+    say(f"Wrote {out}. Next: `covmis evaluate score GOLD {out}{wrong}`.")
     return None
 
 
@@ -150,7 +159,10 @@ def posts(path: Path, *, labelled: bool) -> pd.DataFrame:
             renamed[found] = target
         elif target == "text" or (target == "label" and labelled):
             there = ", ".join(str(name)[:40] for name in names[:12]) + (" …" if len(names) > 12 else "")
-            raise InputError(f"has no column {target}", file=path, remedy=f"The file has {there}")
+            remedy = f"The file has {there}"
+            if target == "text" and {"item_id", "post_id"} <= set(names):
+                remedy = "`covmis hydrate` writes a released corpus with its texts"
+            raise InputError(f"has no column {target}", file=path, remedy=remedy)
     frame = frame.rename(columns=renamed)
     _check_ids(path, frame)
     if labelled:

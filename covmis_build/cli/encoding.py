@@ -40,6 +40,7 @@ def train_transformer(
     from covmis_build import storage
     from covmis_build.models import save_bertscore, save_encoder, train_bertscore, train_steps
     from covmis_build.models.encoders import Encoder
+    from covmis_build.models.run_card import rows_of, scored, versions
 
     began = time.monotonic()
     kept = out / "steps"
@@ -56,8 +57,12 @@ def train_transformer(
         card |= {"losses": told[-1]["losses"], "dev_losses": told[-1]["dev_losses"], "steps": told}
     card |= {
         "seconds": round(time.monotonic() - began, 1), "start": start.name if start is not None else "",
-        "versions": _versions(),
+        "versions": versions(transformer=True),
     }  # fmt: skip
+    dev = steps[-1].dev
+    if dev is not None:
+        said = (found.model if isinstance(options, Encoder) else two).predict(dev)
+        card["dev"] |= {**rows_of(dev), **scored(dev["label"], said, labels)}
     if isinstance(options, Encoder):
         save_encoder(replace(found.model, options=options), out, card)
     else:
@@ -68,17 +73,25 @@ def train_transformer(
     if "bertscore" in card:
         say(f"BERTScore of post and claim in {steps[-1].name}:")
         grid([list(row.values()) for row in card["bertscore"]], ["label", "rows", "mean", "below threshold"])
-    rows = []
-    for step in told:
-        dev = step["dev_losses"] or [None] * len(step["losses"])
-        for epoch, (loss, on_dev) in enumerate(zip(step["losses"], dev, strict=True), 1):
-            rows.append((step["data"], step["head"], epoch, loss, on_dev))
-    if rows:
-        grid(rows, ["data", "head", "epoch", "loss", "dev loss"])
+    _say_course(told, card)
     say(
         f"Trained on {steps[-1].name}: {len(steps[-1].frame):,} rows, in {card['seconds']:.0f} s. Wrote {out}/."
     )
     return None
+
+
+def _say_course(told: list[dict[str, Any]], card: dict[str, Any]) -> None:
+    """The losses of each step, and the scores on the dev part."""
+    rows = []
+    for step in told:
+        on_dev = step["dev_losses"] or [None] * len(step["losses"])
+        for epoch, (loss, other) in enumerate(zip(step["losses"], on_dev, strict=True), 1):
+            rows.append((step["data"], step["head"], epoch, loss, other))
+    if rows:
+        grid(rows, ["data", "head", "epoch", "loss", "dev loss"])
+    if "dev" in card:
+        found = card["dev"]
+        say(f"On {found['data']}: accuracy {found['accuracy']:.4f}, macro_f1 {found['macro_f1']:.4f}.")
 
 
 def read_model(folder: Path) -> Model | EncoderModel | BertScoreModel:
@@ -171,15 +184,3 @@ def _value(key: str, text: str, kind: str) -> Any:
     if key == "threshold" and value > 1:
         raise InputError(f"--set threshold={text}", remedy="It is from 0 to 1")
     return value
-
-
-def _versions() -> dict[str, str]:
-    import torch
-    import transformers
-
-    from covmis_build import __version__
-
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
-    return {
-        "covmis": __version__, "torch": torch.__version__, "transformers": transformers.__version__, "device": device,
-    }  # fmt: skip

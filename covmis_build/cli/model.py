@@ -78,13 +78,16 @@ def train(
     from dataclasses import asdict, replace
 
     from covmis_build import models
+    from covmis_build.models.run_card import rows_of, scored, versions
     from covmis_build.models.sequence import Step
     from covmis_build.models.storing import save
 
     frame = posts(data, labelled=True)
     values = label_set(labels, frame)
     steps = steps_before(before, maps)
-    card: dict[str, Any] = {"data": data.name, "rows": len(frame), "model": model}
+    card: dict[str, Any] = {"data": data.name, **rows_of(frame), "model": model}
+    if dev is not None:
+        card["dev"] = {"data": dev.name}
     given = next((name for name, one in (("--start", start), ("--before", before)) if one), "")
     if given and model not in KINDS:
         raise InputError(f"{given} is for transformer models", remedy=f"Use --model {' or '.join(KINDS)}")
@@ -97,16 +100,20 @@ def train(
         chosen = encoder_options(model, settings)
         return train_transformer(steps, out, chosen, values, card, start=start, as_json=as_json)
     options = linear_options(model, settings)
-    if dev is not None:
+    card["versions"] = versions(transformer=False)
+    part = posts(dev, labelled=True) if dev is not None else None
+    if dev is not None and part is not None:
         candidates = [replace(options, C=one) for one in _numbers(choose)]
         options, found = models.choose(
-            frame, posts(dev, labelled=True), candidates, measure=measure, labels=values, poles=listed(poles)
+            frame, part, candidates, measure=measure, labels=values, poles=listed(poles)
         )
         card["chosen"] = {
             "measure": measure,
             "values": [{"c": one.C, "value": value} for one, value in zip(candidates, found, strict=True)],
         }
     trained = models.train(frame, options, labels=values)
+    if part is not None:
+        card["dev"] |= {**rows_of(part), **scored(part["label"], trained.predict(part), values)}
     save(trained, out, card)
     telling = trained.telling(5)
     if as_json:

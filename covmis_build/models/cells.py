@@ -17,6 +17,7 @@ from covmis_build.errors import InputError
 from covmis_build.models.checkpoints import fingerprint
 from covmis_build.models.encoders import Encoder
 from covmis_build.models.linear import Linear, train
+from covmis_build.models.run_card import rows_of, scored, versions
 from covmis_build.models.twostep import BertScore, train_bertscore
 
 if TYPE_CHECKING:
@@ -91,9 +92,21 @@ def predictions(
     else:
         found = _transformer(cell, cell.setting.options, labels, folder, progress)
     if path is not None:
-        note = {"model": cell.model, "scheme": cell.scheme, "run": cell.run, "labels": list(labels)}
-        storage.write_text(path, json.dumps({**note, "predictions": found}) + "\n")
+        storage.write_text(path, json.dumps({**_card(cell, labels, found), "predictions": found}) + "\n")
     return found
+
+
+def _card(cell: Cell, labels: Sequence[str], said: list[str]) -> dict[str, Any]:
+    """What the cell is, for people: rows, settings with their seed, versions, scores."""
+    parts = {"learn": cell.learn, "dev": cell.dev, "judge": cell.judge}
+    before = [{"data": step.name, **rows_of(step.frame)} for step in cell.setting.before]
+    linear = isinstance(cell.setting.options, Linear)
+    return {
+        "model": cell.model, "scheme": cell.scheme, "run": cell.run, "labels": list(labels),
+        "options": asdict(cell.setting.options), "before": before,
+        **{name: rows_of(part) for name, part in parts.items()}, "versions": versions(transformer=not linear),
+        "scores": scored(cell.judge["label"], said, labels),
+    }  # fmt: skip
 
 
 def _remembered(path: Path, cell: Cell, labels: Sequence[str]) -> list[str]:

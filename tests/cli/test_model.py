@@ -57,6 +57,12 @@ def test_training_chooses_on_the_dev_part(posts, tmp_path):
     card = json.loads((tmp_path / "m" / "model.json").read_text())["card"]
     assert card["rows"] == 60
     assert card["data"] == "posts.csv"
+    assert set(card["versions"]) == {"covmis", "scikit-learn"}
+    assert card["dev"] == {
+        "data": "posts.csv", "rows": 60, "sha256": card["sha256"], "accuracy": 1.0, "macro_f1": max(
+            one["value"] for one in made["chosen"]["values"]
+        ),
+    }  # fmt: skip
 
 
 def test_a_page_on_the_errors(posts, tmp_path):
@@ -108,6 +114,29 @@ def test_a_table_of_semevals_measure_is_what_score_says(posts, tmp_path):
     assert "f avg" in run("ablate", posts, "--schemes", "given", *needs[:-3], *needs[-2:])
     with pytest.raises(InputError, match="--class-weights favor"):
         run("table", posts, *needs, "--class-weights", "favor")
+
+
+def test_answers_that_name_no_label_are_listed_and_scored_as_wrong(posts, tmp_path):
+    back = tmp_path / "answers.jsonl"
+    said = {f"x:{at}indeed": "Favor." for at in range(1, 24)} | {
+        "x:1nonsense": "favor or against",
+        "x:2nonsense": "maybe",
+    }
+    asked = set(pd.read_csv(posts)["post_id"])
+    rows = [{"item_id": item, "answer": answer} for item, answer in said.items() if item in asked]
+    back.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ["prompt", posts, "--labels", "favor,against,neither", "--out", tmp_path / "p.csv"]
+    told = " ".join(run(*words, "--answers", back).split())
+    assert "2 do not; 38 items have no answer" in told
+    assert "x:1nonsense names favor, against favor or against" in told
+    assert "x:2nonsense names no label maybe" in told
+    assert f"evaluate score GOLD {tmp_path / 'p.csv'} --missing wrong" in told
+
+
+def test_a_corpus_without_texts_says_where_they_come_from(posts, tmp_path):
+    pd.read_csv(posts).drop(columns="post").assign(item_id=range(60)).to_csv(posts, index=False)
+    with pytest.raises(InputError, match=r"has no column text.*`covmis hydrate` writes"):
+        run("train", posts, "--out", tmp_path / "m")
 
 
 def test_prompts_from_a_file(posts, tmp_path):
@@ -261,6 +290,9 @@ def test_a_transformer_from_the_command_line(posts, tmp_path):
     made = json.loads(run("train", posts, "--out", tmp_path / "m", *words, "--json").splitlines()[-1])
     assert len(made["losses"]) == len(made["dev_losses"]) == 2
     assert made["versions"]["torch"] == torch.__version__
+    assert made["dev"]["data"] == "posts.csv"
+    assert made["dev"]["sha256"] == made["sha256"]
+    assert 0 <= made["dev"]["macro_f1"] <= made["dev"]["accuracy"] <= 1
     assert not (tmp_path / "m" / "training.pt").exists()
     run("predict", tmp_path / "m", posts, "--out", tmp_path / "p.csv")
     assert len(pd.read_csv(tmp_path / "p.csv")) == 60

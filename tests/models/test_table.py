@@ -63,7 +63,16 @@ def test_finished_cells_are_not_trained_again(tmp_path, monkeypatch):
     changed = POSTS.assign(text=POSTS["text"] + "!")
     grid(changed, {"bow": PRESETS["bow"]}, labels=LABELS, schemes=["chronological"], cells=tmp_path)
     assert len(calls) == 2
-    assert json.loads(kept[0].read_text())["labels"] == LABELS
+    card = json.loads(kept[0].read_text())
+    assert card["labels"] == LABELS
+    assert card["learn"]["rows"] + card["dev"]["rows"] + card["judge"]["rows"] == len(POSTS)
+    assert set(card["versions"]) == {"covmis", "scikit-learn"}
+    assert card["options"]["C"] == 1.0
+    cards = [json.loads(path.read_text()) for path in kept]
+    folds = [one["scores"] for one in cards if (one["model"], one["scheme"]) == ("bow", "random")]
+    row = first.cells.set_index(["model", "scheme"]).loc[("bow", "random")]
+    for name in ("accuracy", "macro_f1"):
+        assert sum(one[name] for one in folds) / 5 == pytest.approx(row[name])
 
 
 def test_progress_is_told():

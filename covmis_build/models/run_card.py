@@ -1,0 +1,54 @@
+"""The card of a run: which rows, under which versions, on what, and how well."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+
+
+def rows_of(frame: pd.DataFrame) -> dict[str, Any]:
+    """How many rows, and a hash of what is learned from them, in their order.
+
+    >>> import pandas as pd
+    >>> rows_of(pd.DataFrame({"text": ["a"], "label": ["favor"]}))
+    {'rows': 1, 'sha256': '74d48569f8f0e331'}
+    """
+    summed = hashlib.sha256()
+    columns = [name for name in ("text", "target", "label") if name in frame.columns]
+    for row in frame[columns].fillna("").astype(str).itertuples(index=False, name=None):
+        summed.update(json.dumps(row).encode())
+    return {"rows": len(frame), "sha256": summed.hexdigest()[:16]}
+
+
+def scored(gold: Iterable[object], said: Sequence[str], labels: Sequence[str]) -> dict[str, float]:
+    """Accuracy and macro-F1."""
+    from covmis_build.evaluation import score
+
+    measures = ["accuracy", "macro_f1"]
+    found = score(
+        [str(one) for one in gold], {"": list(said)}, labels=labels, measures=measures, replicates=0
+    )
+    return {str(row["measure"]): float(row["value"]) for row in found.to_dict("records")}
+
+
+def versions(*, transformer: bool) -> dict[str, str]:
+    """Of what trained the model; with the device where that matters."""
+    from covmis_build import __version__
+
+    if not transformer:
+        import sklearn
+
+        return {"covmis": __version__, "scikit-learn": sklearn.__version__}
+    import torch
+    import transformers
+
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    return {
+        "covmis": __version__, "torch": torch.__version__, "transformers": transformers.__version__, "device": device,
+    }  # fmt: skip
