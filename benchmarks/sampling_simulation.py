@@ -1,6 +1,6 @@
 """Are estimates from a covmis sample right? Thousands of draws from a pool whose truth is known.
 
-    .venv/bin/python benchmarks/sampling_simulation.py            2,000 draws of each design, about six minutes
+    .venv/bin/python benchmarks/sampling_simulation.py            2,000 draws of each design, about fifteen minutes
     .venv/bin/python benchmarks/sampling_simulation.py 200        fewer
 
 The pool has 111 claims and more than 40,000 posts. Stances depend on the kind of query and on the claim, so the
@@ -25,6 +25,8 @@ from covmis_build.stats.linearised import measure_estimate
 
 LABELS = ("favor", "against", "neither")
 CLAIMS = 111
+PARTS = ("keywords", "title", "fact_check_url")
+"""Kinds whose shares are estimated apart; their rarest labels are expected 21 to 56 times in a sample."""
 
 
 @dataclass
@@ -110,7 +112,8 @@ def truths(pool: Pool) -> dict[tuple[str, str], float]:
         found["share of messages", label] = y.mean()
         found["share of posts", label] = np.average(y, weights=pool.size)
         found["total of messages", label] = y.sum()
-        found["share of messages found by keywords", label] = y[pool.kind == 3].mean()
+        for kind in PARTS:
+            found[f"share of messages found by {kind}", label] = y[pool.kind == KINDS.index(kind)].mean()
     matrix = np.bincount(pool.stance * 3 + pool.predicted, minlength=9).reshape(3, 3)
     found["a system's accuracy", ""] = float((pool.stance == pool.predicted).mean())
     found["a system's macro-F1", ""] = macro_f1(matrix)
@@ -128,18 +131,16 @@ def one_draw(pool: Pool, rows: np.ndarray, design: str) -> list[tuple[str, str, 
     found = []
     for at, label in enumerate(LABELS):
         y = (pool.stance[rows] == at).astype(float)
-        plain, keywords = y.mean(), kind == 3
+        plain = y.mean()
         found += [
             ("share of messages", label, mean(y, made), plain),
             ("share of posts", label, mean(y, made, sizes=pool.size[rows]), plain),
             ("total of messages", label, total(y, made), plain * len(pool.pi)),
-            (
-                "share of messages found by keywords",
-                label,
-                mean(y, made, domain=keywords),
-                y[keywords].mean(),
-            ),
         ]
+        for name in PARTS:
+            here = kind == KINDS.index(name)
+            what = f"share of messages found by {name}"
+            found.append((what, label, mean(y, made, domain=here), y[here].mean()))
     gold, predicted = (np.array(LABELS)[one[rows]].tolist() for one in (pool.stance, pool.predicted))
     right = (pool.stance[rows] == pool.predicted[rows]).mean()
     plain = np.bincount(pool.stance[rows] * 3 + pool.predicted[rows], minlength=9).reshape(3, 3)
@@ -189,11 +190,13 @@ def normal(what: str, found: Estimate) -> tuple[float, float]:
 
 
 def expected_counts(pool: Pool) -> dict[str, float]:
-    """How many of each label a sample is expected to have, in all and among those found by keywords."""
+    """How many of each label a sample is expected to have, in all and among those found by some kinds."""
     return {
-        label + where: float(pool.pi[(pool.stance == at) & (pool.kind >= least)].sum())
+        label + (f", {kind}" if kind else ""): float(
+            pool.pi[(pool.stance == at) & (not kind or pool.kind == KINDS.index(kind))].sum()
+        )
         for at, label in enumerate(LABELS)
-        for where, least in (("", 0), (", keywords", 3))
+        for kind in ("", *PARTS)
     }
 
 

