@@ -22,9 +22,16 @@ TRACKING = re.compile(
     | ns_(?:mchannel|source|campaign|linkname|fee) | xtor | wt[._]mc(?:_id)? | vero_\w+ | oly_(?:enc|anon)_id | _g[al] | spm
     | guccounter | guce_referrer(?:_\w+)? | amp | amp_\w+ | fb_(?:action_ids|action_types|ref|source|comment_id)
     | action_(?:object|type|ref)_map | mibextid | __(?:tn|xts|cft|s)__(?:\[\d*\])? | soc_(?:src|trk) | s_source | share_?id | sharetype | _branch_match_id
-    | trk(?:info|campaign)? | piano\w* | mod | pwapi_token | emc | recruiter | recruited_by_id | feature | app | si | usqp | __s | _openstat | hootpostid | sfns"""
+    | trk(?:info|campaign)? | piano\w* | pwapi_token | recruiter | recruited_by_id | usqp | __s | _openstat | hootpostid | sfns"""
 )
 """Names of parameters that say how a reader came, not what is read."""
+
+_TRACKING_OF = {
+    **dict.fromkeys(("youtube.com", "youtu.be", "music.youtube.com", "facebook.com"), {"app", "feature", "si"}),
+    **dict.fromkeys(("wsj.com", "marketwatch.com", "barrons.com"), {"mod"}),
+    "nytimes.com": {"emc"}, "open.spotify.com": {"si"}, "soundcloud.com": {"si"},
+}  # fmt: skip
+"""Names that say so on these sites alone; elsewhere they may name the page: a forum's `?mod=viewthread`."""
 
 _INDEX = re.compile(r"/(?:index|default)\.(?:html?|php|aspx?|jsp|cfm)$", re.IGNORECASE)
 _HOST_PREFIX = re.compile(r"^(?:www\d?|m|mobile|amp|touch)\.(?=[^.]+\.)")
@@ -174,12 +181,15 @@ def _tidy(parts: Parts) -> Parts:
     path = re.sub(r"(?:/amp(?:\.html?)?|\.amp)/?$", "", path)
     path = re.sub(r"\.amp(?=\.html?$)", "", path)
     path = re.sub(r"^/amp/(?=[^/]*[^/\d])", "/", path)
+    own = _TRACKING_OF.get(parts.host, ())
     query = tuple(
         sorted(
             {
                 (name, value)
                 for name, value in parts.query
-                if not TRACKING.fullmatch(name) and (name.lower(), value.lower()) != ("outputtype", "amp")
+                if not TRACKING.fullmatch(name)
+                and name.lower() not in own
+                and (name.lower(), value.lower()) != ("outputtype", "amp")
             }
         )
     )

@@ -60,6 +60,10 @@ SAME: dict[str, list[str]] = {
     "https://leadstories.com/hoax-alert/2020/04/fact-check-flags.html": [
         "https://hoax-alert.leadstories.com/2020/04/fact-check-flags.html", "https://leadstories.com/hoax-alert/2020/04/fact-check-flags.html?x=1", "https://amp.leadstories.com/hoax-alert/2020/04/fact-check-flags.html",
     ],
+    "https://www.wsj.com/articles/a-b-c-d-11587500000": ["https://www.wsj.com/articles/a-b-c-d-11587500000?mod=hp_lead_pos1"],
+    "https://www.facebook.com/10000/posts/134": ["https://m.facebook.com/10000/posts/134?app=fbl"],
+    "https://www.marketwatch.com/story/x": ["https://www.marketwatch.com/story/x?mod=home-page"],
+    "https://open.spotify.com/episode/4": ["https://open.spotify.com/episode/4?si=AbC"],
     "https://www.facebook.com/someone/videos/620000000000397/": [
         "https://www.facebook.com/watch/?v=620000000000397", "https://m.facebook.com/watch/?v=620000000000397&ref=sharing", "https://www.facebook.com/someone/videos/vb.100/620000000000397/?type=2&theater",
         "https://www.facebook.com/video.php?v=620000000000397", "https://web.facebook.com/someone/videos/620000000000397", "https://de-de.facebook.com/someone/videos/620000000000397/",
@@ -112,6 +116,8 @@ DIFFERENT = [
     ("https://www.snopes.com/fact-check/one-two-three/", "https://www.snopes.com/fact-check/one-two-four/"), ("https://www.factcheck.org/?p=1", "https://www.factcheck.org/?p=2"), ("https://amp.dev/a", "https://web.dev/a"), ("https://m.me/a", "https://me.org/a"),
     ("https://vimeo.com/1", "https://vimeo.com/2"), ("https://www.bitchute.com/video/AbC/", "https://www.bitchute.com/video/Abc/"), ("https://medium.com/@a/x-1a2b3c4d5e6f", "https://medium.com/@a/x-1a2b3c4d5e60"),
     ("https://example.org/story?ref=a", "https://example.org/story?ref=b"), ("https://github.com/a/b/blob/x", "https://github.com/a/b/blob/y"), ("https://example.org/2020/amp-guide", "https://example.org/2020/guide"), ("https://example.org/camp", "https://example.org/c"),
+    ("https://bbs.example.cn/forum.php?mod=viewthread&tid=1", "https://bbs.example.cn/forum.php?mod=post&tid=1"), ("https://get.example.org/?app=signal", "https://get.example.org/?app=threema"),
+    ("https://example.org/map?feature=school", "https://example.org/map?feature=clinic"), ("https://example.org/list?si=20", "https://example.org/list?si=40"),
     ("https://bsky.app/profile/a.b/post/1", "https://bsky.app/profile/a.b/post/2"), ("https://mastodon.social/@a/1", "https://mastodon.social/@a/2"), ("https://news.google.com/a", "https://www.google.com/a"),
 ]  # fmt: skip
 
