@@ -192,7 +192,7 @@ def _frozen(study: Study) -> pd.DataFrame:
 
 STAGES = (
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
-    Stage("queries", 1, ("claims",), (), ("queries",), lambda _: [], _make_queries),
+    Stage("queries", 2, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
         "retrieve", 3, ("queries",), ("retrieval",),
         ("posts", "hits", "provenance", "unreadable", "retrieve.dropped"), _retrieve_files, _make_retrieve,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-VERSION = 1
+VERSION = 2
 
 
 Indexed = tuple[str, str, list[str], list[str], str]

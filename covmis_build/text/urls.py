@@ -27,9 +27,9 @@ TRACKING = re.compile(
 """Names of parameters that say how a reader came, not what is read."""
 
 _TRACKING_OF = {
-    **dict.fromkeys(("youtube.com", "youtu.be", "music.youtube.com", "facebook.com"), {"app", "feature", "si"}),
-    **dict.fromkeys(("wsj.com", "marketwatch.com", "barrons.com"), {"mod"}),
-    "nytimes.com": {"emc"}, "open.spotify.com": {"si"}, "soundcloud.com": {"si"},
+    **dict.fromkeys(("youtube.com", "youtu.be", "music.youtube.com", "facebook.com"), ("app", "feature", "si")),
+    **dict.fromkeys(("wsj.com", "marketwatch.com", "barrons.com"), ("mod",)),
+    "nytimes.com": ("emc",), "open.spotify.com": ("si",), "soundcloud.com": ("si",),
 }  # fmt: skip
 """Names that say so on these sites alone; elsewhere they may name the page: a forum's `?mod=viewthread`."""
 
