@@ -101,3 +101,21 @@ def test_explain_says_which_table_is_missing(built):
     (built.folder / "aside").rename(built.table("posts"))
     assert "posts.parquet: is missing. Make it with `covmis run`" in str(done.exception)
     assert covmis(built, "explain", name(1))["sentences"]
+
+
+def test_the_page_shows_the_largest_groups_and_how_unlike_their_members_are(tmp_path):
+    study = made(tmp_path)
+    assert "near-identical posts, and" not in _page(study)  # no two of these are alike
+    copy = tweet(20, text(0) + " again")
+    write(tmp_path / "data/archive/b.jsonl", [copy])
+    covmis(study, "run")
+    chains = covmis(study, "status")["chains"]
+    assert [one["size"] for one in chains] == [2]
+    assert 0.8 < chains[0]["weakest"] < 1
+    page = _page(study)
+    assert "The largest groups of near-identical posts, and their least similar two" in page
+    assert all(chains[0][name] in page for name in ("weakest_a", "weakest_b"))
+
+
+def _page(study):
+    return (study.folder / covmis(study, "status", "--html")["page"]).read_text("utf-8")

@@ -175,3 +175,13 @@ def test_the_index_goes_even_if_no_table_holds_the_post(folder):
     build(index, [(OTHER, "Another post", [], [], ""), (GONE, SECRET, [], [], "")])
     covmis(folder, "purge", GONE)
     assert not index.exists()
+
+
+def test_pages_of_the_build_go_with_its_tables(folder):
+    """The page of the flow names posts of large groups."""
+    flow = folder / "data/build/flow.html"
+    flow.write_text(f"<td>{GONE}</td>")
+    covmis(folder, "purge", "x:1255000000000000099")
+    assert flow.exists()
+    covmis(folder, "purge", GONE)
+    assert not flow.exists()

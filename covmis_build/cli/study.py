@@ -162,8 +162,9 @@ def status(
     rounds = _rounds(opened)
     advice = _next(opened, states, rounds)
     missing = _missing_items(opened)
+    chains = _chains(opened)
     notes = _notes(opened, missing)
-    page = _flow_page(opened, steps, rounds) if html else None
+    page = _flow_page(opened, steps, rounds, chains) if html else None
     if as_json:
         emit_json(
             {
@@ -171,6 +172,7 @@ def status(
                 "stages": [{"stage": name, "current": state} for name, state in states.items()],
                 "flow": [asdict(step) | {"reasons": _reasons(step)} for step in steps],
                 "rounds": rounds,
+                "chains": chains,
                 "notes": notes,
                 "missing_items": [{"item_id": item, "reason": reason} for item, reason in missing.items()],
                 "next": advice,
@@ -298,7 +300,15 @@ def _uncollected(study: Study) -> list[str]:
     return found
 
 
-def _flow_page(study: Study, steps: list[Step], rounds: list[dict[str, Any]]) -> str:
+def _chains(study: Study) -> list[dict[Any, Any]]:
+    """The largest groups of near-identical posts, each with the two of it that are least alike."""
+    path = study.table("chains")
+    return storage.read_table(path, "chains").to_dict("records") if path.exists() else []
+
+
+def _flow_page(
+    study: Study, steps: list[Step], rounds: list[dict[str, Any]], chains: list[dict[Any, Any]]
+) -> str:
     """Write data/build/flow.html; its path."""
     import pandas as pd
 
@@ -329,6 +339,17 @@ def _flow_page(study: Study, steps: list[Step], rounds: list[dict[str, Any]]) ->
             figures=[bars],
         )
     ]
+    if chains:
+        sections.append(
+            Section(
+                "The largest groups of near-identical posts, and their least similar two",
+                prose="Groups join what is connected through others, too. Where the least similar two have little in "
+                'common, look at them with `covmis explain`; `grouping = "greedy"` or a greater `similarity` parts them.',
+                body=table_html(
+                    pd.DataFrame(chains), names={name: name.replace("_", " ") for name in chains[0]}
+                ),
+            )
+        )
     if rounds:
         sections.append(Section("Annotation", body=table_html(pd.DataFrame(rounds), headings=1)))
     tiles = [
