@@ -201,7 +201,8 @@ def _build(study: Study, forget: Forget) -> int:
     """Remove every table that holds such a post, pages and indexes of these, and what a killed run has left."""
     holds = [path for path in study.build.rglob("*.parquet") if _in_table(path, forget)]
     indexes = [path for path in study.build.rglob("*.sqlite*") if path.is_file()]
-    holds += [path for path in study.build.glob("*.html") if holds]  # the flow's page names posts of these tables
+    if holds:  # the flow's page names posts of these tables
+        holds += study.build.glob("*.html")
     holds += indexes if holds or any(_in_index(path, forget) for path in indexes) else []
     holds += [path for path in study.build.rglob(".*") if path.suffix in {".new", ".part"} and path.is_file()]
     for path in holds:
