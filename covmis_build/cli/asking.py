@@ -67,9 +67,10 @@ def _ask(
     """Write the requests."""
     from covmis_build import storage
     from covmis_build.models.prompt import TEMPLATE, json_line, requests
+    from covmis_build.text.sheets import text_of
 
-    guideline = home.guideline.read_text("utf-8") if home is not None and home.guideline.is_file() else ""
-    form = template.read_text("utf-8") if template is not None else TEMPLATE
+    guideline = text_of(home.guideline, strict=True) if home is not None and home.guideline.is_file() else ""
+    form = text_of(template, strict=True) if template is not None else TEMPLATE
     items = _frozen(home) if data is None else _asked(data)
     made = requests(items, values, guideline=guideline, template=form)
     storage.write_text(out, "".join(json_line(one) for one in made))

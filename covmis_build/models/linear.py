@@ -224,7 +224,12 @@ def _checked(frame: pd.DataFrame, options: Linear, *, labelled: bool) -> pd.Data
     needed = ["text", *(["target"] if uses else []), *(["label"] if labelled else [])]
     for name in needed:
         if name not in frame.columns:
-            raise InputError(f"the table has no column {name}", remedy=f"It needs {', '.join(needed)}")
+            without = (
+                "; or train with --set target=false" if name == "target" and not options.per_target else ""
+            )
+            raise InputError(
+                f"the table has no column {name}", remedy=f"It needs {', '.join(needed)}{without}"
+            )
     if labelled and frame.empty:
         raise InputError("the table has no rows to train on")
     return frame[needed].fillna("").astype(str).reset_index(drop=True)

@@ -139,6 +139,18 @@ def test_a_corpus_without_texts_says_where_they_come_from(posts, tmp_path):
         run("train", posts, "--out", tmp_path / "m")
 
 
+def test_a_template_that_is_no_text_is_one_line(posts, tmp_path):
+    form = tmp_path / "form.txt"
+    form.write_bytes(b"\xff {claim} {post} {labels}")
+    words = ["prompt", posts, "--labels", "a,b", "--out", tmp_path / "r.jsonl", "--template", form]
+    with pytest.raises(InputError, match="UTF-8"):
+        run(*words)
+    form.write_bytes(b"\xef\xbb\xbf{claim}|{post}|{labels}")
+    run(*words)
+    first = json.loads((tmp_path / "r.jsonl").read_text().splitlines()[0])
+    assert first["messages"][0]["content"].startswith("masks|")
+
+
 def test_prompts_from_a_file(posts, tmp_path):
     asked = tmp_path / "requests.jsonl"
     run("prompt", posts, "--labels", "favor,against,neither", "--out", asked)
