@@ -228,6 +228,8 @@ def _compare(
         say("", "Differences between means of runs, by Welch's t-test:")
         columns = [name for name in tested.columns if tested[name].astype(str).ne("").any()]
         grid(tested[columns].itertuples(index=False), columns)
+    if len(tested) < len(found.tests):
+        say("", "No t-test where a side has one run: such a model is the same with every seed.")
     return None
 
 

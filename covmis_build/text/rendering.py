@@ -107,7 +107,7 @@ def _each_spelling(node: Node) -> Iterator[Node]:
 
 
 def _packed(node: Node, write: Callable[[Node], str], most: int, *, broaden: bool) -> list[str]:
-    """As few searches as a left-to-right packing of the alternatives gives."""
+    """The alternatives of the widest group, packed from left to right; halved where other groups leave no room."""
     if len(write(node)) <= most:
         return [write(node)]
     group = _widest(node)
@@ -115,10 +115,18 @@ def _packed(node: Node, write: Callable[[Node], str], most: int, *, broaden: boo
         return [_fitting(node, write, most, broaden=broaden)]
     found: list[str] = []
     held: list[Node] = []
+    others = _widest(_with(node, group, [group.parts[0]])) is not None
+    crowded = others and len(write(_with(node, group, [group.parts[0]]))) > most // 2
+    half = (len(group.parts) + 1) // 2
     for part in group.parts:
-        if held and len(write(_with(node, group, [*held, part]))) > most:
+        full = len(held) == half if crowded else len(write(_with(node, group, [*held, part]))) > most
+        if held and full:
             found += _packed(_with(node, group, held), write, most, broaden=broaden)
             held = []
+            if len(found) > MOST:
+                raise InputError(
+                    f"the query stands for more than {MOST} searches: {node}", remedy="Use fewer OR groups"
+                )
         held.append(part)
     return list(dict.fromkeys([*found, *_packed(_with(node, group, held), write, most, broaden=broaden)]))
 

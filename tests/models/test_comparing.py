@@ -92,6 +92,7 @@ def test_a_table_with_seeds_folds_and_tests(asked, trained):
     assert (found["first"], found["second"]) == ("random", "chronological")
     assert found["p"] is None or 0 <= found["p"] <= 1
     assert tests["majority", "accuracy"]["p"] is None
+    assert "No t-test where a side has one run" in asked("table", *words)
 
 
 def test_an_ablation_of_datasets_trains_each_first_step_once(asked, trained):

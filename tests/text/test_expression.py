@@ -253,6 +253,11 @@ def test_too_many_alternatives_are_refused():
     group = "(" + " OR ".join("abcdefghij") + ")"
     with pytest.raises(InputError, match="more than 500"):
         parse(" ".join([group.replace("a", f"a{n}") for n in range(4)])).render("bluesky")
+    wide = "(" + " OR ".join(f"w{at}" for at in range(100)) + ")"
+    three = parse(" ".join(wide.replace("w", sign) for sign in "abc"))
+    with pytest.raises(InputError, match="more than 500"):
+        three.render("x", 40)
+    assert len(three.render("x", 512)) <= 500
 
 
 def test_unknown_platform_names_the_nearest():
