@@ -14,6 +14,7 @@ from covmis_build.engine import silent
 from covmis_build.errors import InputError, nearest
 from covmis_build.models.checkpoints import described, is_encoder, load_encoder, save_encoder
 from covmis_build.models.encoders import EncoderModel
+from covmis_build.models.run_card import rows_of
 from covmis_build.models.training import STATE, train_encoder, training_key
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def train_steps(
         head = "new" if before is None else ("kept" if values == _labels(before) else "renewed")
         before, course = _step(step, options, values, before, folder, progress)
         told.append(
-            {"data": step.name, "rows": len(step.frame), "labels": list(values), "head": head, **course}
+            {"data": step.name, **rows_of(step.frame), "labels": list(values), "head": head, **course}
         )
     assert before is not None
     return Steps(before if isinstance(before, EncoderModel) else load_encoder(before), tuple(told))

@@ -189,4 +189,5 @@ def test_the_command_trains_step_by_step_and_tells_them(tiny, one_thread, tmp_pa
     assert np.array_equal(model.probabilities(TARGET), expected.probabilities(TARGET))
     card = json.loads((tmp_path / "m" / "model.json").read_text())["card"]
     assert [one["data"] for one in card["steps"]] == ["mnli", "target"]
+    assert all(len(one["sha256"]) == 16 for one in card["steps"])
     assert sorted(one.name.split("-")[0] for one in (tmp_path / "m").iterdir()) == ["model.json", "weights"]
