@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
+import lzma
 
 import pytest
 from hypothesis import given, settings
@@ -135,29 +137,60 @@ def test_what_was_found_is_told(query, post, found):
     assert [one.found for one in hits] == ([found] if found else [])
 
 
-def test_real_queries_on_real_posts(data_home):
-    """All queries of the COVMis list, and one for each of the commonest words, on 20,000 posts, set for set."""
-    queries = build_queries(read_claims(data_home / "covmis/misinformation.csv"))
+MADE_FOR_THEM = [
+    "apple iphone", "$FB (buy OR sell) -short", '"tim cook"', "china", "trump -hillary", "(obama OR clinton) (isis OR iraq)",
+    '"make america great again"', "#news police", "путин", "украина -россия", "(في OR من) http", "की", "vídeo OR musica",
+    '"@user http"', "être OR ete", "für -nicht", "über (ich OR du)", "não", "we don't", "1 2", "5 %",
+]  # fmt: skip
+
+
+def real_posts(home, part):
+    """Every so many posts of the three collections: stocks with addresses, trolls, eight languages."""
+    with gzip.open(home / "posts/stocknet_raw_119844.jsonl.gz") as file:
+        for line in itertools.islice(file, 0, None, max(1, int(30 * part))):
+            row = json.loads(line)
+            yield Post(f"x:{row['id']}", row["id"], "x", row["text"], urls=row["urls"] or [])
+    for name, opener, step in (
+        ("troll_500k.tsv.xz", lzma.open, 125),
+        ("xlmt_umsab_8lang.tsv.gz", gzip.open, 8),
+    ):
+        with opener(home / "posts" / name, "rt", encoding="utf-8", newline="\n") as file:
+            for number, line in enumerate(itertools.islice(file, 0, None, max(1, int(step * part)))):
+                yield Post(f"x:{number}", str(number), "x", line.rstrip("\n").split("\t", 2)[2])
+
+
+def agree(home, posts):
+    """The matcher and the slow reading find the same; returns the posts, and the queries that found one."""
+    queries = build_queries(read_claims(home / "covmis/misinformation.csv"))
     rows = [
         *zip(queries["query_id"], queries["claim_id"], queries["kind"], queries["expression"], strict=True)
     ]
-    rows += [
-        (f"z{at}", "z", "keywords", text)
-        for at, text in enumerate(["apple iphone", "$FB (buy OR sell) -short", '"tim cook"', "china"])
-    ]
+    rows += [(f"z{at}", "z", "keywords", text) for at, text in enumerate(MADE_FOR_THEM)]
     compiled = read_queries(rows)
     matcher = Matcher(compiled)
-    hits = 0
-    with gzip.open(data_home / "posts/stocknet_raw_119844.jsonl.gz") as file:
-        for number, line in enumerate(file):
-            if number % 30 == 0:
-                row = json.loads(line)
-                post = Post(f"x:{row['id']}", row["id"], "x", row["text"], urls=row["urls"] or [])
-                found = {one.query.query_id for one in matcher.match(post)}
-                text = seen(post.text, map(canonical_url, post.urls))
-                assert found == {one.query_id for one in compiled if holds(one.node, text)}
-                hits += len(found)
-    assert hits > 100
+    number, hit = 0, set()
+    for post in posts:
+        number += 1
+        found = {one.query.query_id for one in matcher.match(post)}
+        text = seen(post.text, map(canonical_url, post.urls))
+        assert found == {one.query_id for one in compiled if holds(one.node, text)}, post.text
+        hit |= found
+    return number, hit
+
+
+def test_real_queries_on_real_posts(data_home):
+    """All queries of the COVMis list, and some made for these posts, on every 30th, 125th and 8th, set for set."""
+    number, hit = agree(data_home, real_posts(data_home, 1))
+    assert number > 11_000
+    assert len(hit) >= 18
+
+
+@pytest.mark.long
+def test_real_queries_on_many_real_posts(data_home):
+    """The same on ten times as many."""
+    number, hit = agree(data_home, real_posts(data_home, 0.1))
+    assert number > 100_000
+    assert len(hit) >= 20
 
 
 @settings(deadline=None)
