@@ -72,7 +72,9 @@ def import_list(
         f"{len(added):,} claims added, {len(fresh) - len(added):,} already there: {opened.relative(opened.claims_csv)}"
     )
     if given:
-        say(f"{given:,} posts named by the list: {opened.relative(opened.archives[0] / GIVEN)}")
+        file = opened.relative(opened.archives[0] / GIVEN)
+        say(f"{given:,} posts named by the list: {file}")
+        say(f"They are ids: their posts must be in the archive, or come with `covmis collect ids {file}`.")
     say("Next: `covmis claims lint`.")
 
 

@@ -76,6 +76,8 @@ def test_posts_of_a_list_go_to_the_archive(study, tmp_path):
     )
     (tmp_path / "NewsFakeCOVID-19_tweets.csv").write_text("index,tweet_id\n7,1252934402983763970\n")
     assert answer("claims", "import", tmp_path / "NewsFakeCOVID-19.csv", "--study", study)["given_posts"] == 1
+    told = ran("claims", "import", tmp_path / "NewsFakeCOVID-19.csv", "--study", study)
+    assert "come with `covmis collect ids data/archive/given-posts.csv`" in told
     ran("run", "retrieve", "--study", study)
     import pandas as pd
 
