@@ -32,10 +32,10 @@ def data_home() -> Path:
     return home
 
 
-@pytest.fixture(autouse=True)
-def _services(request: pytest.FixtureRequest) -> None:
-    """`@pytest.mark.needs("spark")`: run only where `make services` has set this component up."""
-    for mark in request.node.iter_markers("needs"):
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """`@pytest.mark.needs("spark")`: run only where `make services` has set this component up, asked before any fixture."""
+    for mark in item.iter_markers("needs"):
         for name in mark.args:
             if not SERVICES[name].ready():
                 lacking(SERVICES[name].what, "run `make services`")
