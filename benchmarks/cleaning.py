@@ -3,6 +3,7 @@
     .venv/bin/python benchmarks/cleaning.py stage 100000 1000000
     .venv/bin/python benchmarks/cleaning.py detectors XLMT.tsv.gz        (label, text; a file of posts in 8 languages)
     .venv/bin/python benchmarks/cleaning.py spark 100000
+    .venv/bin/python benchmarks/cleaning.py large POSTS.txt 10         (so often as many posts, each time in other words)
 
 The naive recipe is what one writes with pandas, langdetect and scikit-learn: group by post and draw, detect each
 text's language, split into words, multiply all pairs, connect. Where it cannot finish it runs on a part of the posts
@@ -16,7 +17,9 @@ import gzip
 import os
 import random
 import resource
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -122,6 +125,52 @@ def stage(sizes):
             )
 
 
+def write_large(file, times, folder):
+    """Hits and posts from a file of posts, one a line: as often as asked for, with a vocabulary of its own each time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from covmis_build import tables
+
+    texts, r = Path(file).read_text("utf-8").split("\n")[:-1], random.Random(1)
+    n, posts, hits = len(texts), tables.SCHEMAS["posts"], tables.SCHEMAS["hits"]
+    with (
+        pq.ParquetWriter(f"{folder}/posts.parquet", posts) as to_posts,
+        pq.ParquetWriter(f"{folder}/hits.parquet", hits) as to_hits,
+    ):
+        for turn in range(int(times)):
+            end = f"{chr(ord('a') + turn)}q "
+            ids = [f"x:{turn * n + at:08d}" for at in range(n)]
+            made = texts if turn == 0 else [text.replace(" ", end) + end for text in texts]
+            known = {"post_id": ids, "text": made, "language": ["en"] * n}
+            blank = {one.name: pa.nulls(n, one.type) for one in posts}
+            to_posts.write_table(pa.table(blank | known).cast(posts))
+            known = {"claim_id": [f"c{r.randrange(1000)}" for _ in ids], "post_id": ids, "query_id": ["q"] * n,
+                     "kind": ["keywords"] * n, "verified": ["yes"] * n, "matched": pa.nulls(n, tables.STRINGS)}  # fmt: skip
+            to_hits.write_table(pa.table(known).cast(hits))
+
+
+def large(file, times):
+    """The stage from Parquet to Parquet, in a process that holds nothing else."""
+    from covmis_build import tables
+    from covmis_build.cleaning import clean
+    from covmis_build.engine import open_engine
+    from covmis_build.options import Cleaning
+
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, __file__, "write_large", file, times, folder], check=True)
+        before, began = spent_here(), time.perf_counter()
+        with open_engine("duckdb") as opened:
+            source = (opened.table(Path(folder, f"{name}.parquet")) for name in ("hits", "posts"))
+            made = clean(opened, *source, opened.table(tables.empty("items")), Cleaning(), seed=1)
+            made.items.write(Path(folder, "items.parquet"))
+            made.dropped.write(Path(folder, "dropped.parquet"))
+            items, dropped = len(made.items), len(made.dropped)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+        wall, cpu = time.perf_counter() - began, spent_here() - before
+        print(f"| {items:,} items, {dropped:,} dropped | {wall:.0f} s | {cpu:.0f} CPU s | {peak:.0f} MB |")
+
+
 def detectors(file):
     from sklearn.metrics import accuracy_score
 
@@ -222,4 +271,6 @@ def below():
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent))
-    {"stage": stage, "detectors": lambda files: detectors(*files), "spark": spark}[sys.argv[1]](sys.argv[2:])
+    commands = {"stage": stage, "detectors": lambda told: detectors(*told), "spark": spark,
+                "large": lambda told: large(*told), "write_large": lambda told: write_large(*told)}  # fmt: skip
+    commands[sys.argv[1]](sys.argv[2:])
