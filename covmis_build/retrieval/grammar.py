@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from covmis_build.retrieval.memory import i32, put_i32, u8, u64, zeros
+from covmis_build.retrieval.memory import i32, put_bytes, put_i32, u8, u64, zeros
 from covmis_build.retrieval.shapes import FLOAT, INT
 
 LINE, QUOTE, BACKSLASH = 10, 34, 92
@@ -21,7 +21,7 @@ ORDINARY = np.array([32 <= byte < 128 and byte not in {QUOTE, BACKSLASH} for byt
 ESCAPED = np.full(256, -1, np.int32)
 for short, meant in zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True):
     ESCAPED[ord(short)] = ord(meant)
-EACH, HIGH, LOWEST = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080), np.uint64(255)
+EACH, HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 QUOTES, BACKSLASHES, BLANKS = np.uint64(QUOTE) * EACH, np.uint64(BACKSLASH) * EACH, np.uint64(32) * EACH
 TRUE, NUL, FALS = (int.from_bytes(one, "little") for one in (b"true", b"null", b"fals"))
 LONGEST_INT, LONGEST_NUMBER = 19, 40
@@ -47,18 +47,24 @@ def _special(word: Any) -> Any:
     return (((quote - EACH) & ~quote) | ((slash - EACH) & ~slash) | ((word - BLANKS) & ~word) | word) & HIGH
 
 
+@njit(inline="always")
+def plain(i: Any, last: Any) -> Any:
+    """Over the bytes of a string that stand for themselves; eight at a time up to `last`."""
+    while i <= last:
+        special = _special(u64(i))
+        if special:
+            return i + (zeros(special) >> 3)
+        i += 8
+    while ORDINARY[u8(i)]:
+        i += 1
+    return i
+
+
 @njit(nogil=True)
 def over(i: Any, last: Any) -> Any:
-    """Over a string, from behind its first quotation mark to behind its last; eight bytes at a time up to `last`."""
+    """Over a string, from behind its first quotation mark to behind its last."""
     while True:
-        while i <= last:
-            special = _special(u64(i))
-            if special:
-                i += zeros(special) >> 3
-                break
-            i += 8
-        while ORDINARY[u8(i)]:
-            i += 1
+        i = plain(i, last)
         if u8(i) == QUOTE:
             return i + 1
         _, i = character(i)
@@ -74,8 +80,7 @@ def points(i: Any, last: Any, out: Any, room: Any) -> Any:
         if i <= last:
             word = u64(i)
             special = _special(word)
-            for k in range(8):
-                put_i32(out + 4 * (n + k), np.int64((word >> np.uint64(8 * k)) & LOWEST))
+            put_bytes(out + 4 * n, word)
             plain = zeros(special) >> 3 if special else 8
             i, n = i + plain, n + plain
             if not special:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from covmis_build.retrieval.skim import Asked
+    from covmis_build.retrieval.asked import Asked
 
 NOTHING = Forget()
 _S, _N = pa.string(), pa.int64()
@@ -119,9 +119,11 @@ def found_table(columns: Iterable[Sequence[Any]], schema: pa.Schema = FOUND) -> 
 
 
 def _texts(column: Sequence[str]) -> pa.Array:
-    encoded = [one.encode() for one in column]
-    offsets = np.array(list(accumulate(map(len, encoded), initial=0)), np.int32)
-    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded)))
+    whole = "".join(column)
+    data, each = whole.encode(), column if whole.isascii() else [one.encode() for one in column]
+    offsets = np.zeros(len(column) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, each), np.int32, len(column)), out=offsets[1:])
+    return pa.StringArray.from_buffers(len(column), pa.py_buffer(offsets), pa.py_buffer(data))
 
 
 def _numbers(column: Sequence[int], kind: type[np.int32 | np.int64]) -> pa.Array:
@@ -170,7 +172,7 @@ def gather(block: pa.Table, *, wanted: frozenset[int], forget: Forget = NOTHING)
 
     @cache
     def asked() -> Asked:
-        from covmis_build.retrieval.skim import asked
+        from covmis_build.retrieval.asked import asked
 
         return asked(ids=wanted)
 

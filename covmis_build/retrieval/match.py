@@ -21,8 +21,8 @@ from covmis_build.text.urls import addresses, canonical_url
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from covmis_build.retrieval.asked import Asked
     from covmis_build.retrieval.formats.post import Glance, Post
-    from covmis_build.retrieval.skim import Asked
 
 LEARNED = 2_000
 """Posts after which the queries are put under the tokens that are rare in this archive."""
@@ -65,9 +65,7 @@ class Matcher:
         self.every = any(_site(host) in REWRITTEN or "xn--" in host for host in whole)
         self.parts = [_parts(query.node) for query in self.queries]
         self.required = [frozenset(_required(query.node)) for query in self.queries]
-        self.settled = {
-            number for number, query in enumerate(self.queries) if all(map(_is_word, _conjuncts(query.node)))
-        }
+        self.phrases = [_phrases(query.node) for query in self.queries]
         self._index()
 
     def _index(self) -> None:
@@ -102,7 +100,7 @@ class Matcher:
         if self.seen < LEARNED:
             return None
         if self._asked is None:
-            from covmis_build.retrieval.skim import asked
+            from covmis_build.retrieval.asked import asked
 
             words = {
                 word: {self.required[number] for number in numbers} for word, numbers in self.by_word.items()
@@ -117,23 +115,31 @@ class Matcher:
         if self.seen < LEARNED:
             self._learn(set(cut))
         keys = self._keys(post) if linked and self.asked else _NOTHING
-        found: dict[int, list[str]] = {}
-        if keys or not self.words.isdisjoint(cut):
-            words = set(cut)
-            waiting = [
-                number
-                for word in self.words & words
-                for number in self.by_word[word]
-                if self.required[number] <= words
-            ]
-            waiting += [number for key in keys if key in self.by_key for number in self.by_key[key]]
-            text = Seen(words, f" {' '.join(cut)} ", keys)
-            for number in waiting:
-                if number not in found and (number in self.settled or holds(self.queries[number].node, text)):
-                    found[number] = _present(self.parts[number], text)
+        words = set(cut)
+        waiting = {
+            number
+            for word in self.words & words
+            for number in self.by_word[word]
+            if self.required[number] <= words
+        }
+        if keys:
+            waiting.update(number for key in keys if key in self.by_key for number in self.by_key[key])
+        found = self._found(waiting, Seen(words, f" {' '.join(cut)} ", keys)) if waiting else {}
         if post.cards and self.by_title:
             self._titles(post, found)
         return [Match(self.queries[number], found[number]) for number in sorted(found)] if found else []
+
+    def _found(self, waiting: Iterable[int], text: Seen) -> dict[int, list[str]]:
+        """Those of the waiting queries, which have all words that they require, that hold; with what of them is there."""
+        found: dict[int, list[str]] = {}
+        for number in waiting:
+            phrases = self.phrases[number]
+            if phrases is None:
+                if holds(self.queries[number].node, text):
+                    found[number] = _present(self.parts[number], text)
+            elif all(phrase in text.spaced for phrase in phrases):
+                found[number] = [name for name, _, _ in self.parts[number]]
+        return found
 
     def _titles(self, post: Post, found: dict[int, list[str]]) -> None:
         """Titles are also looked for in the cards of what the post links to."""
@@ -225,8 +231,12 @@ def _required(node: Node) -> Iterable[str]:
     return (token for part in _conjuncts(node) if isinstance(part, Term) for token in part.tokens)
 
 
-def _is_word(node: Node) -> bool:
-    return isinstance(node, Term) and len(node.tokens) == 1
+def _phrases(node: Node) -> list[str] | None:
+    """What else than its words a query requires, if it is nothing but words and phrases that must all be there."""
+    parts = [part for part in _conjuncts(node) if isinstance(part, Term)]
+    if len(parts) < len(list(_conjuncts(node))):
+        return None
+    return [f" {' '.join(part.tokens)} " for part in parts if len(part.tokens) > 1]
 
 
 Anchors = tuple[float, list[tuple[str, str]]]

@@ -61,3 +61,17 @@ def zeros(context: Any, value: Any) -> Any:  # noqa: ARG001 - numba's protocol
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), generate
+
+
+@intrinsic
+def put_bytes(context: Any, address: Any, word: Any) -> Any:  # noqa: ARG001 - numba's protocol
+    """Write each of a word's eight bytes as a number of 32 bits, the lowest first."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001 - numba's protocol
+        wide = ir.VectorType(ir.IntType(32), 8)
+        place = builder.inttoptr(arguments[0], wide.as_pointer())
+        each = builder.bitcast(arguments[1], ir.VectorType(ir.IntType(8), 8))
+        builder.store(builder.zext(each, wide), place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.uint64), generate

@@ -12,14 +12,16 @@ from covmis_build.retrieval.forgetting import PURGED, Forget
 from covmis_build.retrieval.formats import sheet
 from covmis_build.retrieval.formats.post import Glance, Post
 from covmis_build.retrieval.rewriting import line_without
+from covmis_build.retrieval.shapes import LOOK, WORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from covmis_build.retrieval.skim import Asked
+    from covmis_build.retrieval.asked import Asked
+    from covmis_build.retrieval.skim import Skim
 
 WORTH = 32 << 20
-"""Bytes of a job from which on compiled code is worth loading, which takes half a second; packed ones count eightfold."""
+"""Bytes of a job from which on compiled code is worth loading; packed ones count eightfold."""
 
 
 BOM = b"\xef\xbb\xbf"
@@ -53,14 +55,12 @@ def read(job: streams.Job, wanted: Wanted | None = None, forget: Forget = Forget
 
     A post that is to be forgotten comes as its id alone, and `purged` for its availability; what repeats it, without it.
     """
-    path = Path(job.path)
-    if path.suffix.lower() in sheet.SUFFIXES and not job.member:
-        for row, found in sheet.read_file(path, forget.names):
-            wrong = found if isinstance(found, str) else ""
-            yield Read(job.name, row, "csv", [] if isinstance(found, str) else found, wrong)
+    if Path(job.path).suffix.lower() in sheet.SUFFIXES and not job.member:
+        yield from _sheet(job, forget)
         return
     form, current = "", ""
     asked = wanted.asked if wanted and _large(job) else lambda: None
+    skims: dict[str, Skim] = {}
     for block in streams.blocks(job):
         file, place, data, problem, single = block
         if problem:
@@ -75,32 +75,44 @@ def read(job: streams.Job, wanted: Wanted | None = None, forget: Forget = Forget
             and (sought := asked())
             and not (forget and forget.touches(bytes(data)))
         ):
-            passed, lines = _skimmed(block, form, sought)
+            if form not in skims:
+                skims[form] = _skimming(form, sought)
+            passed, lines = _skimmed(block, skims[form])
         if passed:
             yield Read(file, place, form, [], passed=passed)
-        for at, line, matters in lines:
+        for at, line, verdict in lines:
             content = line if at else line.removeprefix(BOM)
             if content and not content.isspace():
-                one = _read(file, at, form, content, None if matters else wanted, forget)
+                one = _read(file, at, form, content, wanted, forget, verdict)
                 form = form or one.form
-                yield one._replace(linked=False) if matters else one
+                yield one
 
 
-Lines = Iterable[tuple[int, bytes, bool]]
-"""Offsets and lines, and whether it is known already that a line matters."""
+def _sheet(job: streams.Job, forget: Forget) -> Iterator[Read]:
+    for row, found in sheet.read_file(Path(job.path), forget.names):
+        wrong = found if isinstance(found, str) else ""
+        yield Read(job.name, row, "csv", [] if isinstance(found, str) else found, wrong)
+
+
+Lines = Iterable[tuple[int, bytes, int]]
+"""Offsets and lines, and what is known already of each."""
 
 
 def _every(block: streams.Block) -> Lines:
-    return ((at, line, False) for _, at, line, _ in block.lines())
+    return ((at, line, LOOK) for _, at, line, _ in block.lines())
 
 
-def _skimmed(block: streams.Block, form: str, asked: Asked) -> tuple[int, Lines]:
+def _skimming(form: str, asked: Asked) -> Skim:
+    from covmis_build.retrieval.skim import skimming
+
+    return skimming(formats.SHAPES[form](), asked)
+
+
+def _skimmed(block: streams.Block, skim: Skim) -> tuple[int, Lines]:
     """The number of lines that compiled code passes over, and the others."""
-    from covmis_build.retrieval.skim import skim
-
-    passed, places = skim(block.data, formats.SHAPES[form](), asked)
+    passed, places = skim(block.data)
     return passed, (
-        (block.offset + begin, bytes(block.data[begin:end]), matters) for begin, end, matters in places
+        (block.offset + begin, bytes(block.data[begin:end]), verdict) for begin, end, verdict in places
     )
 
 
@@ -116,16 +128,18 @@ def _large(job: streams.Job) -> bool:
     return size >= WORTH or "covmis_build.retrieval.skim" in sys.modules
 
 
-def _read(file: str, place: int, form: str, content: bytes, wanted: Wanted | None, forget: Forget) -> Read:
+def _read(
+    file: str, place: int, form: str, content: bytes, wanted: Wanted | None, forget: Forget, verdict: int
+) -> Read:
     touched = bool(forget) and forget.touches(content)
-    glance = formats.GLANCES.get(form) if wanted and not touched else None
+    glance = formats.GLANCES.get(form) if wanted and verdict == LOOK and not touched else None
     try:
         if glance and wanted and (seen := glance(content)) and not wanted.matters(seen):
             return PASSED_OVER
     except formats.UNREADABLE:
         pass  # a full reading says why, or finds another form
     try:
-        one = Read(file, place, form, formats.READERS[form](content))
+        one = Read(file, place, form, formats.READERS[form](content), linked=verdict != WORD)
     except formats.UNREADABLE as error:
         one = _in_another_form(file, place, content, error)
     return _without(one, content, forget) if touched and one.posts else one

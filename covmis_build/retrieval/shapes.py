@@ -22,6 +22,10 @@ ANY = 127
 TEXT, LINK, ID, INSIDE = 1, 2, 3, 4
 """What an entry is for: the post's text, an address, its id, or something that only a full reading can judge."""
 
+PASS, LOOK, FOUND, WORD = range(4)
+"""Verdicts on a line: nothing there; uncertain; an address or an id that is asked for; or else only that a query that
+waits under one of its tokens has all that it cannot do without."""
+
 KINDS = {
     inspect.NoneType: NULL, inspect.BoolType: BOOL, inspect.IntType: INT, inspect.FloatType: FLOAT | INT,
     inspect.StrType: STR, inspect.StructType: OBJECT, inspect.DictType: OBJECT, inspect.ListType: LIST,

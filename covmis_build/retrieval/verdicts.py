@@ -11,16 +11,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from covmis_build.retrieval.asked import LAST
 from covmis_build.retrieval.hashing import START, found_at, letter_on, spread
 from covmis_build.retrieval.memory import i32, put_i64, u8, u64
-from covmis_build.retrieval.shapes import ID, LINK, TEXT
+from covmis_build.retrieval.shapes import FOUND, ID, LINK, LOOK, PASS, TEXT, WORD
 from covmis_build.text.folding import ALONE, ENDS, MANY, NOTHING, POINTS, UNSURE
-
-PASS, LOOK, WORD = 0, 1, 2
-"""Verdicts: nothing there; look at it; a query that waits under one of its tokens has all that it needs."""
-
-LAST = 2**64 - 1
-"""Ends the queries of a word."""
 
 CRC = np.array([zlib.crc32(bytes([byte ^ 255])) ^ 0xFF000000 for byte in range(256)], np.uint32)
 RUN = np.array([chr(byte).isalnum() or chr(byte) in "_-" for byte in range(128)])
@@ -36,9 +31,9 @@ def of_string(size: Any, role: Any, tables: Any) -> Any:
     if role == TEXT and tables.reads:
         return _text(size, tables)
     if role == LINK and tables.links:
-        return LOOK if tables.every or _plain(0, size, tables) != size or _told(0, size, tables) else PASS
+        return _address(0, size, tables)
     if role == ID and tables.named:
-        return LOOK if _named(size, tables) else PASS
+        return FOUND if _named(size, tables) else PASS
     return PASS
 
 
@@ -49,7 +44,7 @@ def _text(size: Any, tables: Any) -> Any:
     X's three escapes (`&lt;`) are left as they are: what they stand for ends a token as they do, and looking also for
     the tokens `lt`, `gt` and `amp` loses nothing.
     """
-    waits, count, value, begun, slash = False, 0, START, False, False
+    waits, count, value, begun, slash = False, 0, START, False, -1
     k, part, point = 0, -1, 0
     while k < size or part >= 0:
         if part >= 0:
@@ -77,13 +72,15 @@ def _text(size: Any, tables: Any) -> Any:
             noted = tables.hashes + 8 * count
             waits |= _token(letter_on(START, letter - ALONE), noted, tables.words, tables.words_mask)
             count += 1
-        else:
-            slash |= point == SLASH
+        elif point == SLASH and slash < 0:
+            slash = k - 1
     if begun:
         waits |= _token(value, tables.hashes + 8 * count, tables.words, tables.words_mask)
         count += 1
-    if slash and tables.links and _pieces(size, tables):
-        return LOOK
+    if slash >= 0 and tables.links:
+        found = _pieces(slash, size, tables)
+        if found != PASS:
+            return found
     return WORD if waits and _possible(count, tables) else PASS
 
 
@@ -121,25 +118,40 @@ def _noted(value: Any, count: Any, tables: Any) -> Any:
 
 
 @njit(nogil=True)
-def _pieces(size: Any, tables: Any) -> Any:
-    """Whether an address written in a text may be asked for: one is inside a piece between blanks.
+def _pieces(k: Any, size: Any, tables: Any) -> Any:
+    """The verdict on the addresses written in a text, of which the first slash is at k.
 
-    Such a piece has a slash, and a dot or a colon.
+    One is inside a piece between blanks that has a slash, and a dot or a colon.
     """
-    k = 0
+    while k > 0 and not _is_blank(i32(tables.text + 4 * (k - 1))):
+        k -= 1
     while k < size:
         begin, slash, host = k, False, False
         point = i32(tables.text + 4 * k)
-        while k < size and not (point == 32 or 9 <= point <= 13):
+        while k < size and not _is_blank(point):
             slash |= point == SLASH
             host |= point == DOT or point == COLON
             k += 1
             point = i32(tables.text + 4 * k)
         if slash and host and not _shortened(begin, k, tables):
-            if tables.every or _plain(begin, k, tables) != k or _told(begin, k, tables):
-                return True
+            found = _address(begin, k, tables)
+            if found != PASS:
+                return found
         k += 1
-    return False
+    return PASS
+
+
+@njit(inline="always")
+def _is_blank(point: Any) -> Any:
+    return point == 32 or 9 <= point <= 13
+
+
+@njit(nogil=True)
+def _address(begin: Any, end: Any, tables: Any) -> Any:
+    """The verdict on an address."""
+    if tables.every or _plain(begin, end, tables) != end:
+        return LOOK
+    return FOUND if _told(begin, end, tables) else PASS
 
 
 @njit(nogil=True)

@@ -8,6 +8,7 @@ only their server can resolve stay as they are.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlsplit
@@ -66,6 +67,7 @@ class Parts(NamedTuple):
         return f"{self.host}{self.path}{'?' + asked if asked else ''}{marked}"
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def canonical_url(url: str) -> str:
     """The key of the page at this address; empty if there is no address in the text.
 

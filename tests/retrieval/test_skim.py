@@ -7,14 +7,19 @@ import unicodedata
 from itertools import islice
 from zlib import crc32
 
+import numba
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from covmis_build.retrieval import formats, kernels, match, reading, streams
+from covmis_build.retrieval.asked import asked, hash_table, hashes
+from covmis_build.retrieval.hashing import START, letter_on, spread
 from covmis_build.retrieval.match import Matcher
-from covmis_build.retrieval.skim import asked, skim
+from covmis_build.retrieval.shapes import FOUND, LOOK, WORD
+from covmis_build.retrieval.skim import skimming
 from covmis_build.text.expression import tokens
 from covmis_build.text.folding import ALONE, ENDS, KNOWN, MANY, NOTHING, POINTS, UNSURE, folding
 from tests.retrieval.test_match import KEYWORDS, PAGES, QUERIES, SHOWN, made
@@ -98,15 +103,16 @@ def check(matcher: Matcher, lines: list[bytes]) -> int:
     """Everything about lines that are passed over; and how many are."""
     passed = 0
     for form in formats.SHAPES:
+        skim = skimming(formats.SHAPES[form](), matcher.asked_for())
         for line in lines:
-            over, rest = skim(line, formats.SHAPES[form](), matcher.asked_for())
+            over, rest = skim(line)
             assert over + len(rest) == 1 or not line
             if over:
                 (post,) = formats.READERS[form](line)
                 assert post.text
                 assert (post.repost_of, post.quote_of, post.cards, post.claimed) == ("", "", [], ())
                 assert matcher.match(post) == []
-            elif rest and rest[0][2]:
+            elif rest and rest[0][2] == WORD:
                 (post,) = formats.READERS[form](line)
                 assert matcher.match(post, linked=False) == matcher.match(post)
             passed += over
@@ -174,18 +180,18 @@ LOOKED_FOR = [("keywords", "mask"), ("news_url", 'url:"https://example.org/a-sto
 
 @pytest.mark.parametrize(("lines", "count"), [(OVER, 1), (NOT_OVER, 0)])
 def test_what_is_passed_over_and_what_is_not(lines, count):
-    matcher, form = settled(made(LOOKED_FOR)), formats.SHAPES["x_v1"]()
+    skim = skimming(formats.SHAPES["x_v1"](), settled(made(LOOKED_FOR)).asked_for())
     for line in lines:
-        assert (line, skim(line.encode() + ENDED, form, matcher.asked_for())[0]) == (line, count)
+        assert (line, skim(line.encode() + ENDED)[0]) == (line, count)
     whole = "\n".join(["", *OVER, "", *NOT_OVER, *OVER]).encode() + ENDED
-    passed, rest = skim(whole, form, matcher.asked_for())
+    passed, rest = skim(whole)
     assert passed == 2 * len(OVER)
     assert [whole[begin:end].decode() for begin, end, _ in rest] == NOT_OVER
 
 
 def test_many_lines_to_look_at_are_all_named():
     data = b"x\n" * 10_000 + json.dumps(PLAIN).encode()
-    passed, rest = skim(data, formats.SHAPES["x_v1"](), asked({"mask": [["mask"]]}))
+    passed, rest = skimming(formats.SHAPES["x_v1"](), asked({"mask": [["mask"]]}))(data)
     assert (passed, [begin for begin, *_ in rest]) == (1, list(range(0, 20_000, 2)))
 
 
@@ -193,9 +199,48 @@ def test_many_lines_to_look_at_are_all_named():
 @example({9}, [9, 10])
 def test_wanted_ids_are_not_passed_over(wanted, others):
     sought = asked(ids=[crc32(f"x:{one}".encode()) for one in wanted])
+    skim = skimming(formats.SHAPES["x_v1"](), sought)
     for one in (*wanted, *others):
         line = json.dumps(PLAIN | {"id_str": str(one)}).encode()
-        assert skim(line, formats.SHAPES["x_v1"](), sought)[0] == (one not in wanted)
+        assert skim(line)[0] == (one not in wanted)
+
+
+@pytest.mark.parametrize(
+    ("more", "verdict"),
+    [
+        ({"full_text": "masks and a mask"}, WORD),
+        ({"full_text": "a mask, see example.org/a-story"}, FOUND),
+        ({"full_text": "a mask", "entities": {"urls": [{"expanded_url": "https://example.org/a-story?x=1"}]}}, FOUND),
+        ({"full_text": "a mask", "entities": {"urls": [{"expanded_url": "https://b.org/%41"}]}}, LOOK),
+        ({"full_text": "a mask on https://t.co/abc and and/or c"}, WORD),
+    ],
+)  # fmt: skip
+def test_the_verdict_says_what_is_known(more, verdict):
+    skim = skimming(formats.SHAPES["x_v1"](), settled(made(LOOKED_FOR)).asked_for())
+    assert [row[2] for row in skim(json.dumps(PLAIN | more).encode() + ENDED)[1]] == [verdict]
+
+
+@numba.njit
+def compiled_hash(letters):
+    value = START
+    for one in letters:
+        value = letter_on(value, one)
+    return spread(value)
+
+
+@settings(deadline=None)
+@given(st.sets(st.text(max_size=9), max_size=60))
+def test_words_have_the_hashes_that_compiled_code_gives_them(words):
+    known = hashes(words)
+    for word in words:
+        assert known[word] == compiled_hash(np.array([ord(one) for one in word], np.int64))
+    table = hash_table(known.values())
+    assert {one for one in table.tolist() if one} == set(known.values())
+    for value in known.values():  # found by going on from its place to the first free one
+        place = (value >> 29) & (len(table) - 1)
+        while table[place] != value:
+            assert table[place]
+            place = (place + 1) & (len(table) - 1)
 
 
 def both_ways(monkeypatch, path, queries):
