@@ -10,6 +10,8 @@ from covmis_build.cli.console import JsonOption, StudyOption, emit_json, grid, p
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from covmis_build.queries import Index
     from covmis_build.study import Study
     from covmis_build.text.expression import Expression
@@ -57,9 +59,18 @@ def show(
     ]
     grid(shown, ["query", platform or "expression"])
     say(f"{len(rows):,} queries.")
+    _warn_of_foreign(row["text"] for row in rows if row["kind"] == "keywords")
     for row in rows:
         if row.get("shortened"):
             warn(f"{row['query_id']} is too long for {platform}: its search says less and finds more")
+
+
+def _warn_of_foreign(queries: Iterable[str]) -> None:
+    """Say what of other search languages people wrote, each thing once."""
+    from covmis_build.text.foreign import foreign
+
+    for sentence in dict.fromkeys(one for query in queries for one in foreign(query)):
+        warn(sentence)
 
 
 def _shortened(whole: Expression, platform: str, limit: int) -> bool:
@@ -119,6 +130,7 @@ def try_out(
         for post in one["samples"]:
             say(f"           {post['post_id']}  {' '.join(post['text'].split())[:120]}")
     say(f"{len(found):,} queries over {size:,} posts.")
+    _warn_of_foreign([expression] if queries is None else mine.loc[mine["kind"] == "keywords", "text"])
 
 
 @app.command()

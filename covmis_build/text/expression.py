@@ -218,7 +218,7 @@ class Expression:
         return render(self.node, platform, limit, broaden=broaden)
 
 
-_LEXEME = re.compile(
+LEXEME = re.compile(
     r"""(?P<minus>(?<![^\s(])[-\u2212](?=[^\s)]))|(?P<open>\()|(?P<close>\))|(?i:url):"(?P<quoted>[^"]*)"
     |(?P<address>(?i:url:(?=[^\s"])|(?=https?://))[^\s"]+)|"(?P<phrase>[^"]*)"|(?P<unclosed>")
     |(?P<word>[^\s()"]+)|\s+""",
@@ -242,7 +242,7 @@ def _lexemes(text: str) -> list[_Lexeme]:
     found: list[_Lexeme] = []
     at = 0
     while at < len(text):
-        match = _LEXEME.match(text, at)
+        match = LEXEME.match(text, at)
         assert match
         at, kind = match.end(), match.lastgroup
         written = match[0]

@@ -131,3 +131,12 @@ def test_wrong_input(study, claims, arguments, message):
     assert code == 2
     assert message in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_signs_of_other_search_languages_are_named(study, claims):
+    ran("claims", "import", claims, "--study", study)
+    code, _, err = covmis("queries", "try", "garlic or mask* lang:en", "--study", study)
+    assert code == 0
+    assert err.count("warning: ") == 3
+    assert "'or' is looked for as a word: write OR" in err
+    assert "warning" not in covmis("queries", "show", "--study", study)[2]
