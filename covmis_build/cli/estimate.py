@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, emit_json, grid, say
+from covmis_build.cli.console import JsonOption, StudyOption, emit_json, grid, say, warn
 from covmis_build.cli.estimates_page import check_formats, write_estimates
 from covmis_build.errors import InputError, nearest
 from covmis_build.options import STRATA
@@ -142,14 +142,20 @@ def _values(home: Study | None, frame: pd.DataFrame) -> list[str]:
 
 
 def _settings(home: Study | None) -> tuple[Any, dict[str, str], dict[str, dict[str, int]]]:
-    """How was drawn: options, the automatic rule, and the posts there were, by claim and kind."""
+    """How was drawn: the options of the rounds, the automatic rule, and the posts there were, by claim and kind."""
     from covmis_build import storage
+    from covmis_build.annotation import record
+    from covmis_build.governing import as_governed
     from covmis_build.options import Labels, Sampling
     from covmis_build.sampling import counts_of
     from covmis_build.stages import strata_of
 
     if home is None:
         return Sampling(), Labels().automatic, {}
+    home, differences = as_governed(home, record.all_rounds(home.rounds))
+    for one in differences:
+        if one.setting.startswith(("[sampling]", "[labels] automatic")):
+            warn(f"{one}; the estimates are for the settings that the rounds were drawn with")
     path = home.table("items")
     if not path.is_file():
         return home.sampling, home.labels.automatic, {}

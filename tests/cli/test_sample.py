@@ -130,6 +130,19 @@ def test_estimate_in_words_and_json(study):
     assert "average claim" in words
 
 
+def test_estimates_are_for_the_settings_that_the_rounds_were_drawn_with(study):
+    about = study / "annotation/rounds/001/round.json"
+    kept = {"sampling": {"per_claim": 24, "per_kind": 6, "design": "poisson"}}
+    about.write_text(json.dumps(json.loads(about.read_text()) | {"settings": kept}))
+    before = json.loads(run("estimate", "--study", study, "--json"))
+    (study / "study.toml").write_text('title = "By hand"\n[sampling]\nper_claim = 36\nper_kind = 9\n')
+    words = run("estimate", "--study", study)
+    assert "[sampling] per_claim was 24 for round 001 and is 36 now" in words
+    assert "6 posts of each kind of query and 24 posts of each claim" in words
+    after = CliRunner().invoke(app, ["estimate", "--study", str(study), "--json"])
+    assert json.loads(after.stdout) == before
+
+
 def test_estimate_writes_a_page_and_data(study):
     out = [study / f"e.{end}" for end in ("html", "json", "csv")]
     run("estimate", "--study", study, "--by", "claim", *(word for one in out for word in ("--out", one)))
