@@ -13,7 +13,7 @@ from covmis_build.cli.console import JsonOption, emit_json, grid, say
 from covmis_build.errors import CheckFailed
 
 CORE = (
-    "duckdb", "httpx", "jinja2", "langdetect", "matplotlib", "msgspec", "numba", "numpy", "pandas", "pyarrow", "rich",
+    "duckdb", "httpx", "jinja2", "langdetect", "llvmlite", "matplotlib", "msgspec", "numba", "numpy", "pandas", "pyarrow", "rich",
     "scikit-learn", "scipy", "statsmodels", "typer", "zstandard",
 )  # fmt: skip
 """What pyproject.toml names."""

@@ -49,7 +49,7 @@ def _pycld2(texts: Sequence[str]) -> list[str]:
         # It refuses signs that cannot be seen, and old ones for the end of a line.
         seen = "".join(" " if one.isspace() else one for one in text if one.isprintable() or one.isspace())
         code = pycld2.detect(seen.encode("utf-8", "ignore"))[2][0][1]
-        found.append("" if code == "un" else code)
+        found.append("" if code == "un" else code.lower())
     return found
 
 

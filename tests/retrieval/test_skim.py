@@ -10,6 +10,7 @@ from zlib import crc32
 import numba
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -158,6 +159,7 @@ OVER = [
     json.dumps(PLAIN), json.dumps(PLAIN, indent=0).replace("\n", "\t") + "\r",
     json.dumps(PLAIN | {"user": {"a": [1, -2.5, [], {}, True, False, None, '\\"\u00e9🙂']}, "full_text": "and/or 新冠 https://t.co/abc… 🙂", "geo": None}),
     json.dumps(PLAIN | {"text": ""}), json.dumps(PLAIN | {"retweeted_status": None}),
+    json.dumps(PLAIN | {"fuss_text": "mask", "in_reply_on_status_id_str": 5, "in_reply_to_status_iddstr": 5, "iq": 1.5}),  # nearly ours
 ]  # fmt: skip
 NOT_OVER = [
     json.dumps(PLAIN | more) for more in (
@@ -273,6 +275,22 @@ def test_the_tables_are_the_same_with_and_without(tmp_path_factory, written, lin
         with_it, without = both_ways(patch, path, made(written))
     assert with_it[0].equals(without[0])
     assert with_it[1].equals(without[1])
+
+
+def test_what_links_to_a_page_is_found_with_and_without(monkeypatch, tmp_path):
+    monkeypatch.setattr(match, "LEARNED", 0)
+    page = "https://example.org/a-story"
+    rows = [
+        {"full_text": f"see {page} now"}, {"full_text": "a mask", "entities": {"urls": [{"expanded_url": page}]}}, {"full_text": "nothing"},
+        {"full_text": "its answer", "id_str": "77"},
+    ]  # fmt: skip
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps({"id_str": str(at)} | row) + "\n" for at, row in enumerate(rows)))
+    asked_for = [*LOOKED_FOR, ("news_url", 'url:"https://x.com/somebody/status/77"')]
+    with_it, without = both_ways(monkeypatch, path, made(asked_for))
+    assert with_it[0].equals(without[0])
+    hits = with_it[0].filter(pa.compute.equal(with_it[0].column("what"), "hit"))
+    assert hits.column("post_id").to_pylist() == ["x:0", "x:1", "x:1", "x:77"]
 
 
 def test_on_real_posts_the_tables_are_the_same_with_and_without(monkeypatch, tmp_path, data_home):
