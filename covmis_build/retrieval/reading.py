@@ -76,7 +76,7 @@ def read(job: streams.Job, wanted: Wanted | None = None, forget: Forget = Forget
             and not (forget and forget.touches(bytes(data)))
         ):
             if form not in skims:
-                skims[form] = _skimming(form, sought)
+                skims[form] = _skim(form, sought)
             passed, lines = _skimmed(block, skims[form])
         if passed:
             yield Read(file, place, form, [], passed=passed)
@@ -102,10 +102,10 @@ def _every(block: streams.Block) -> Lines:
     return ((at, line, LOOK) for _, at, line, _ in block.lines())
 
 
-def _skimming(form: str, asked: Asked) -> Skim:
-    from covmis_build.retrieval.skim import skimming
+def _skim(form: str, asked: Asked) -> Skim:
+    from covmis_build.retrieval.skim import Skim
 
-    return skimming(formats.SHAPES[form](), asked)
+    return Skim(formats.SHAPES[form](), asked)
 
 
 def _skimmed(block: streams.Block, skim: Skim) -> tuple[int, Lines]:

@@ -18,12 +18,8 @@ from covmis_build.retrieval.machine_code import walk
 from covmis_build.text.folding import folding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from covmis_build.retrieval.asked import Asked
     from covmis_build.retrieval.shapes import Shape
-
-    Skim = Callable[[bytes | memoryview], tuple[int, list[list[int]]]]
 
 DEEPEST = 60
 LONGEST = 1 << 16
@@ -67,38 +63,37 @@ class Tables(NamedTuple):
     hashes: int
 
 
-def skimming(shape: Shape, wanted: Asked) -> Skim:
-    """Ask the answer about a block: how many lines are passed over, and where the others begin and end, and why.
+class Skim:
+    """Goes over blocks of lines; it owns the memory that compiled code works in, so it is for one thread."""
 
-    The answer owns the memory that compiled code works in, so it is for one thread.
-    """
-    text, hashes = np.empty(LONGEST + 1, np.int32), np.empty(LONGEST, np.uint64)
-    stack, named, counts = (
-        np.empty(DEEPEST + 1, np.int64),
-        np.empty((LINES, 3), np.int64),
-        np.empty(2, np.int64),
-    )
-    letters = folding()
-    sized = [(table.ctypes.data, len(table) - 1) for table in (wanted.cores, wanted.ids)]
-    tables = Tables._make([
-        wanted.words.ctypes.data, len(wanted.words) - 1, wanted.first.ctypes.data, wanted.needs.ctypes.data,
-        *sized[0], *sized[1], wanted.hosts.ctypes.data, wanted.host_start.ctypes.data, len(wanted.host_start) - 1,
-        *(table.ctypes.data for table in (letters.points, letters.several, *shape)), len(shape.prefix),
-        int(wanted.links), int(wanted.every), int(wanted.named), int(wanted.links or wanted.words.any()),
-        text.ctypes.data, hashes.ctypes.data,
-    ])  # fmt: skip
-    numbers, over_block = np.array(tables, np.int64), walk()
-    kept = (shape, wanted, letters, text, hashes)  # what the addresses are of
+    def __init__(self, shape: Shape, wanted: Asked) -> None:
+        self.shape, self.wanted, self.letters, self.over_block = shape, wanted, folding(), walk()
+        self.text, self.hashes = np.empty(LONGEST + 1, np.int32), np.empty(LONGEST, np.uint64)
+        self.stack, self.counts = np.empty(DEEPEST + 1, np.int64), np.empty(2, np.int64)
+        self.named = np.empty((LINES, 3), np.int64)
+        self.numbers = np.array(self._tables(), np.int64)
+        working = (self.numbers, self.stack, self.named, self.counts)
+        self.places = [array.ctypes.data for array in working]
 
-    def skim(data: bytes | memoryview) -> tuple[int, list[list[int]]]:
+    def _tables(self) -> Tables:
+        wanted, letters, shape = self.wanted, self.letters, self.shape
+        sized = [(table.ctypes.data, len(table) - 1) for table in (wanted.cores, wanted.ids)]
+        return Tables._make([
+            wanted.words.ctypes.data, len(wanted.words) - 1, wanted.first.ctypes.data, wanted.needs.ctypes.data,
+            *sized[0], *sized[1], wanted.hosts.ctypes.data, wanted.host_start.ctypes.data, len(wanted.host_start) - 1,
+            *(table.ctypes.data for table in (letters.points, letters.several, *shape)), len(shape.prefix),
+            int(wanted.links), int(wanted.every), int(wanted.named), int(wanted.links or wanted.words.any()),
+            self.text.ctypes.data, self.hashes.ctypes.data,
+        ])  # fmt: skip
+
+    def __call__(self, data: bytes | memoryview) -> tuple[int, list[list[int]]]:
+        """How many of the lines are passed over; and where each of the others begins and ends, and its verdict."""
         block = np.frombuffer(data if data[-1:] == b"\n" else bytes(data) + b"\n", np.uint8)
-        places = [one.ctypes.data for one in (block, numbers, stack, named, counts)]
+        numbers, stack, named, counts = self.places
         passed, at, found = 0, 0, list[list[int]]()
-        while kept and at < len(block):
-            at = over_block(places[0], len(block), at, *places[1:4], LINES, places[4])
-            count, more = counts.tolist()
+        while at < len(block):
+            at = self.over_block(block.ctypes.data, len(block), at, numbers, stack, named, LINES, counts)
+            count, more = self.counts.tolist()
             passed += more
-            found += named[:count].tolist()
+            found += self.named[:count].tolist()
         return passed, found
-
-    return skim

@@ -14,8 +14,8 @@ ASK = f"""
 import sys
 from covmis_build.retrieval import formats
 from covmis_build.retrieval.asked import asked
-from covmis_build.retrieval.skim import skimming
-passed, rest = skimming(formats.SHAPES["x_v1"](), asked({{"mask": [["mask"]]}}))({LINE!r})
+from covmis_build.retrieval.skim import Skim
+passed, rest = Skim(formats.SHAPES["x_v1"](), asked({{"mask": [["mask"]]}}))({LINE!r})
 print(passed, len(rest), "numba" in sys.modules)
 """
 

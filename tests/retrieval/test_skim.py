@@ -20,7 +20,7 @@ from covmis_build.retrieval.asked import asked, hash_table, hashes
 from covmis_build.retrieval.hashing import START, letter_on, spread
 from covmis_build.retrieval.match import Matcher
 from covmis_build.retrieval.shapes import FOUND, LOOK, WORD
-from covmis_build.retrieval.skim import skimming
+from covmis_build.retrieval.skim import Skim
 from covmis_build.text.expression import tokens
 from covmis_build.text.folding import ALONE, ENDS, KNOWN, MANY, NOTHING, POINTS, UNSURE, folding
 from tests.retrieval.test_match import KEYWORDS, PAGES, QUERIES, SHOWN, made
@@ -104,7 +104,7 @@ def check(matcher: Matcher, lines: list[bytes]) -> int:
     """Everything about lines that are passed over; and how many are."""
     passed = 0
     for form in formats.SHAPES:
-        skim = skimming(formats.SHAPES[form](), matcher.asked_for())
+        skim = Skim(formats.SHAPES[form](), matcher.asked_for())
         for line in lines:
             over, rest = skim(line)
             assert over + len(rest) == 1 or not line
@@ -182,7 +182,7 @@ LOOKED_FOR = [("keywords", "mask"), ("news_url", 'url:"https://example.org/a-sto
 
 @pytest.mark.parametrize(("lines", "count"), [(OVER, 1), (NOT_OVER, 0)])
 def test_what_is_passed_over_and_what_is_not(lines, count):
-    skim = skimming(formats.SHAPES["x_v1"](), settled(made(LOOKED_FOR)).asked_for())
+    skim = Skim(formats.SHAPES["x_v1"](), settled(made(LOOKED_FOR)).asked_for())
     for line in lines:
         assert (line, skim(line.encode() + ENDED)[0]) == (line, count)
     whole = "\n".join(["", *OVER, "", *NOT_OVER, *OVER]).encode() + ENDED
@@ -193,7 +193,7 @@ def test_what_is_passed_over_and_what_is_not(lines, count):
 
 def test_many_lines_to_look_at_are_all_named():
     data = b"x\n" * 10_000 + json.dumps(PLAIN).encode()
-    passed, rest = skimming(formats.SHAPES["x_v1"](), asked({"mask": [["mask"]]}))(data)
+    passed, rest = Skim(formats.SHAPES["x_v1"](), asked({"mask": [["mask"]]}))(data)
     assert (passed, [begin for begin, *_ in rest]) == (1, list(range(0, 20_000, 2)))
 
 
@@ -201,7 +201,7 @@ def test_many_lines_to_look_at_are_all_named():
 @example({9}, [9, 10])
 def test_wanted_ids_are_not_passed_over(wanted, others):
     sought = asked(ids=[crc32(f"x:{one}".encode()) for one in wanted])
-    skim = skimming(formats.SHAPES["x_v1"](), sought)
+    skim = Skim(formats.SHAPES["x_v1"](), sought)
     for one in (*wanted, *others):
         line = json.dumps(PLAIN | {"id_str": str(one)}).encode()
         assert skim(line)[0] == (one not in wanted)
@@ -218,7 +218,7 @@ def test_wanted_ids_are_not_passed_over(wanted, others):
     ],
 )  # fmt: skip
 def test_the_verdict_says_what_is_known(more, verdict):
-    skim = skimming(formats.SHAPES["x_v1"](), settled(made(LOOKED_FOR)).asked_for())
+    skim = Skim(formats.SHAPES["x_v1"](), settled(made(LOOKED_FOR)).asked_for())
     assert [row[2] for row in skim(json.dumps(PLAIN | more).encode() + ENDED)[1]] == [verdict]
 
 
