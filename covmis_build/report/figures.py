@@ -103,9 +103,19 @@ def forest(
             axes.axvline(reference, color=SOFT, linewidth=1, linestyle=(0, (4, 3)))
         for at, (_, value, low, high) in enumerate(rows):
             if low is not None and high is not None:
-                axes.plot([low, high], [at, at], color=SERIES[0], linewidth=2, solid_capstyle="round")
+                axes.plot(
+                    [low, high], [at, at], color=SERIES[0], linewidth=2, solid_capstyle="round", clip_on=False
+                )
             if value is not None:
-                axes.plot([value], [at], marker="o", markersize=6.5, color=SERIES[0], markeredgecolor=CARD)
+                axes.plot(
+                    [value],
+                    [at],
+                    marker="o",
+                    markersize=6.5,
+                    color=SERIES[0],
+                    markeredgecolor=CARD,
+                    clip_on=False,
+                )
         axes.xaxis.grid(visible=True)
         if limits:
             axes.set_xlim(*limits)
