@@ -363,12 +363,14 @@ def sparse_components(texts, threshold):
 
     vectorizer = TfidfVectorizer().fit(texts)
     weights = vectorizer.transform(distinct).tocsr()
-    turned = weights.T.tocsr()
-    pairs = set()
-    for low in range(0, len(distinct), 2000):
-        block = (weights[low : low + 2000] @ turned).tocoo()
-        keep = (np.round(block.data, 12) > threshold) & (block.row + low < block.col)
-        pairs.update(zip((block.row[keep] + low).tolist(), block.col[keep].tolist(), strict=True))
+    pairs, rows = set(), max(20, 30_000_000 // len(distinct))  # what a block's product has room for
+    for low in range(0, len(distinct), rows):
+        if low % (rows * 20) == 0:
+            first, turned = low, weights[low:].T.tocsr()  # only pairs with what follows
+        block = (weights[low : low + rows] @ turned).tocoo()
+        near = np.round(block.data, 12) > threshold
+        one, other = block.row[near] + low, block.col[near] + first
+        pairs.update((a, b) for a, b in zip(one.tolist(), other.tolist(), strict=True) if a < b)
     labels = brute_force.groups(len(distinct), pairs)
     has_words = np.asarray(weights.getnnz(axis=1)) > 0
     of = dict(zip(distinct, labels, strict=True))
