@@ -95,7 +95,7 @@ def google_reviews(document: Any) -> Iterator[dict[str, Any]]:
             "news_urls": [],
             "fact_check_urls": [_text(review.get("url")) for review in reviews],
             "language": next((_text(review.get("languageCode")) for review in reviews), ""),
-            "first_seen": _text(one.get("claimDate"))[:10],
+            "first_seen": _day(one.get("claimDate")),
         }
 
 
@@ -111,7 +111,7 @@ def _schema_org(document: Any, path: Path) -> Iterator[dict[str, Any]]:
             "news_urls": [_address(one) for one in shown],
             "fact_check_urls": [_address(review)],
             "language": _text(review.get("inLanguage")),
-            "first_seen": (_text(item.get("datePublished")) or _text(review.get("datePublished")))[:10],
+            "first_seen": _day(item.get("datePublished")) or _day(review.get("datePublished")),
         }
     if not found:
         raise InputError(
@@ -146,6 +146,12 @@ def _list(node: Any) -> list[Any]:
 
 def _first(node: Any) -> dict[str, Any]:
     return next((one for one in _list(node) if isinstance(one, dict)), {})
+
+
+def _day(value: Any) -> str:
+    """The day of an ISO 8601 time, as schema.org wants them; what is none is left out."""
+    found = re.match(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?!\d)", _text(value))
+    return found[0] if found else ""
 
 
 def _text(node: Any) -> str:

@@ -24,6 +24,9 @@ _NAMES = {
     "text": ("text", "mis"),
     **{name: (name,) for name in ("language", "first_seen", "selected", *LISTS)},
 }
+_DAY = re.compile(r"(\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ]\S+)?)?)?)?")
+"""A day, month or year as they sort; whoever merges claims takes the first."""
+
 _YES, _NO = {"true", "yes", "1", "y", "x", ""}, {"false", "no", "0", "n"}
 
 
@@ -127,13 +130,18 @@ def _csv_rows(path: Path) -> list[dict[str, Any]]:
             raise InputError(
                 f"selected is '{cells['selected']}'", file=path, row=number, remedy="Write yes or no"
             )
+        day = cells["first_seen"].strip()
+        if not _DAY.fullmatch(day):
+            raise InputError(
+                f"first_seen is '{day[:40]}'", file=path, row=number, remedy="Write it like 2020-01-31"
+            )
         values = {name: [one.strip() for one in cells[name].splitlines() if one.strip()] for name in LISTS}
         found.append(
             claim(
                 cells["claim_id"].strip(),
                 cells["text"],
                 language=cells["language"].strip(),
-                first_seen=cells["first_seen"].strip(),
+                first_seen=day,
                 selected=chosen in _YES,
                 row=number,
                 **values,

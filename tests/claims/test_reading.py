@@ -231,3 +231,23 @@ def test_the_published_lists(data_home):
     assert len(other) == 19
     assert all(known[one] == ["medicalnewstoday.com"] for one in other)
     assert len(given_posts(data_home / "coaid")) > 10_000
+
+
+@pytest.mark.parametrize("day", ["1/31/2020", "31.01.2020", "2020-13-01", "Jan 2020"])
+def test_days_that_a_spreadsheet_rewrote_are_named(tmp_path, day):
+    path = tmp_path / "claims.csv"
+    path.write_text(f"claim_id,text,first_seen\n1,a,2020-01-31\n2,b,{day}\n")
+    with pytest.raises(InputError, match=r"row 3: first_seen is .* Write it like 2020-01-31"):
+        read_claims(path)
+
+
+def test_days_of_fact_checks_are_days_or_nothing(tmp_path):
+    path = tmp_path / "review.json"
+    review = {"@type": "ClaimReview", "url": "https://a.org/1", "claimReviewed": "It is so."}
+    told = [("2020-03-01T10:00:00Z", "2020-03-01"), ("March 1, 2020", ""), ("2020-03-011", "")]
+    for written, day in told:
+        path.write_text(json.dumps(review | {"datePublished": written}))
+        claims = read_claims(path)
+        assert claims["first_seen"].tolist() == [day]
+        (tmp_path / "claims.csv").write_bytes(claims_csv(claims))
+        assert read_claims(tmp_path / "claims.csv")["first_seen"].tolist() == [day]
