@@ -52,15 +52,20 @@ def _engine() -> Any:
     """What owns the loaded code, once a process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    nothing = llvm.parse_assembly(f'target triple = "{llvm.get_process_triple()}"')
+    engine = llvm.create_mcjit_compiler(nothing, _machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(_kept() or _keep(_made())))
     engine.finalize_object()
     return engine
 
 
 def _machine() -> Any:
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_features(), opt=3, jit=True)
+    """The processor at hand, set up as numba sets it up."""
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=_features(), opt=3, codemodel="jitdefault", jit=True,
+        reloc="static" if target.name.startswith("x86") else "default",
+    )  # fmt: skip
 
 
 def _features() -> str:
@@ -88,7 +93,7 @@ def _name() -> str:
     """A name that another source, compiler or processor does not share."""
     parts = [(PACKAGE / one).read_text("utf-8") for one in SOURCES]
     parts += [metadata.version("numba"), metadata.version("llvmlite")]
-    parts += [llvm.get_default_triple(), llvm.get_host_cpu_name(), _features()]
+    parts += [llvm.get_process_triple(), llvm.get_host_cpu_name(), _features()]
     return f"walk-{hashlib.sha256(repr(parts).encode()).hexdigest()[:24]}.o"
 
 
