@@ -258,7 +258,9 @@ def _notes(study: Study, missing: dict[str, str]) -> list[str]:
 
 
 def _missing_items(study: Study) -> dict[str, str]:
-    """Frozen items that the present build would not contain, with the reason."""
+    """Frozen items that the present build would not contain, with the reason; without rounds nothing is loaded."""
+    if not any(study.rounds.glob("*/items.parquet")):
+        return {}
     from covmis_build.annotation.rounds import frozen_items
     from covmis_build.flow import missing_from_build
 
