@@ -20,16 +20,27 @@
 
   function keep() {
     try {
+      merge();
       localStorage.setItem(store, JSON.stringify({ answers, place }));
     } catch {
       say("This browser keeps nothing: export before you close the page.");
     }
   }
 
+  // The same page may be open twice: of two answers the later counts, and a blank one never.
+  function merge() {
+    const kept = JSON.parse(localStorage.getItem(store) || "null");
+    for (const [id, theirs] of Object.entries(kept ? kept.answers : {})) {
+      const ours = answers[id] || { label: "", comment: "", at: "" };
+      if (theirs.at > ours.at || (theirs.at === ours.at && !ours.label && !ours.comment)) answers[id] = theirs;
+    }
+    return kept;
+  }
+
   function recall() {
     try {
-      const kept = JSON.parse(localStorage.getItem(store) || "null");
-      if (kept) { Object.assign(answers, kept.answers); place = Math.min(kept.place || 0, study.items.length - 1); }
+      const kept = merge();
+      if (kept) place = Math.min(kept.place || 0, study.items.length - 1);
     } catch {
       say("This browser keeps nothing: export before you close the page.");
     }
@@ -175,7 +186,7 @@
   at("open").addEventListener("click", open);
   at("export").addEventListener("click", save);
   at("load").addEventListener("change", (event) => { if (event.target.files[0]) load(event.target.files[0]); });
-  document.addEventListener("visibilitychange", () => { if (document.hidden) { tick(); keep(); } else since = Date.now(); });
+  document.addEventListener("visibilitychange", () => { if (document.hidden) { tick(); keep(); } else { since = Date.now(); keep(); show(); } });
   recall();
   show();
 })();
