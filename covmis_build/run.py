@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import ledger, storage
-from covmis_build.engine import silent
+from covmis_build.engine import check_engine, silent
 from covmis_build.errors import InputError, nearest
 from covmis_build.stages import STAGES
 
@@ -48,6 +48,7 @@ def run(
 
     `force` makes the named ones again even if they are current. One run at a time: the study is locked.
     """
+    check_engine(engine)
     wanted = _with_needs(names)
     forced = {stage.name for stage in STAGES if force and (not names or stage.name in names)}
     with storage.locked(study.build / ".lock", "covmis run"):

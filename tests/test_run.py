@@ -54,6 +54,8 @@ def made(outcomes):
 
 def test_the_second_run_does_nothing(copied):
     assert made(run(copied, workers=1)) == []
+    with pytest.raises(InputError, match="no engine is called 'duck'"):
+        run(copied, engine="duck")
     assert all(current(copied).values())
 
 

@@ -104,6 +104,17 @@ class Engine(Protocol):
         """Remove the scratch tables."""
 
 
+ENGINES = ("duckdb", "spark")
+
+
+def check_engine(name: str) -> None:
+    """Refuse a name that no engine has, also where there is nothing to do."""
+    from covmis_build.errors import InputError, nearest
+
+    if name not in ENGINES:
+        raise InputError(f"no engine is called '{name}'", remedy=nearest(name, ENGINES))
+
+
 def open_engine(
     name: str = "duckdb",
     *,
@@ -112,14 +123,11 @@ def open_engine(
     settings: Mapping[str, str] | None = None,
 ) -> Engine:
     """The engine of this name: `duckdb` (default), or `spark` with the extra."""
-    from covmis_build.errors import InputError, nearest
-
-    if name == "duckdb":
-        from covmis_build.engine.duck import DuckEngine
-
-        return DuckEngine(scratch=scratch, workers=workers)
+    check_engine(name)
     if name == "spark":
         from covmis_build.engine.spark import open_spark
 
         return open_spark(scratch=scratch, settings=settings or {})
-    raise InputError(f"no engine is called '{name}'", remedy=nearest(name, ["duckdb", "spark"]))
+    from covmis_build.engine.duck import DuckEngine
+
+    return DuckEngine(scratch=scratch, workers=workers)
