@@ -4,7 +4,8 @@ A.2 wants names first, then the words that carry the relation or action, then th
 three: a post counts if it has two of the claim's few rarest units, or three of some more. The rarest unit is always
 among them and never forced: people leave it out. Where a unit stands is a matter of one threshold t: k units are
 enough if each of them is telling enough that k of its kind reach t. So a wider proposal finds whatever a narrower
-one finds, and the number of posts that somebody is willing to read decides.
+one finds, and the number of posts that somebody is willing to read decides. A unit that the archive lacks is the most
+telling of all, for queries are also asked elsewhere; but nobody knows how many posts it has, so it is never enough alone.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ WIDTHS: tuple[Width, ...] = ("narrow", "middle", "wide")
 READ = (5, 25, 100)
 """Posts that one is willing to read for a narrow, a middle and a wide query."""
 
-UNITS, LARGEST = 12, 3
-"""At most so many units of a claim are asked for, and at most so many of them together."""
+UNITS, UNSEEN, LARGEST = 12, 4, 3
+"""At most so many units of a claim are asked for, so many of them that the archive lacks, and so many together."""
 
 MOST_CONJUNCTIONS = 400
 """Plain searches that a proposal may stand for on a platform; forms of words go first where it is more."""
@@ -45,6 +46,10 @@ class Quorum(NamedTuple):
 
     least: int
     of: int
+
+    def asks(self, known: list[Unit]) -> list[int]:
+        """Which units count for it; where one is enough, those alone that the archive has."""
+        return [at for at, unit in enumerate(known[: self.of]) if unit.seen or self.least > 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +125,7 @@ def suggest(
     if len(read) != len(WIDTHS) or list(read) != sorted(read) or read[0] < 1:
         raise InputError("the posts to read are three ascending numbers", remedy="Write them like 5,25,100")
     units = units_of(text, index, language)
-    known = [unit for unit in units if len(unit.rows)][:UNITS]
+    known = _asked_for(units)
     proposals: dict[str, Proposal] = {}
     for width, quorums in zip(WIDTHS, _profiles(known, read, counted=counted), strict=True):
         node = _bounded(known, quorums) if known else _of_unknown(text, units)
@@ -134,6 +139,13 @@ def suggest(
         UnitShown(" ".join(unit.words), [str(way) for way in unit.ways], len(unit.rows)) for unit in units
     ]
     return Suggestions(text, list(proposals.values()), listed, index.size if counted else 0)
+
+
+def _asked_for(units: list[Unit]) -> list[Unit]:
+    """The most telling units, the most telling first; none where the archive has none of them."""
+    unseen = [unit.words for unit in units if not unit.seen][UNSEEN:]
+    known = [unit for unit in units if unit.words not in unseen][:UNITS]
+    return known if any(unit.seen for unit in known) else []
 
 
 def _profiles(known: list[Unit], read: Sequence[int], *, counted: bool) -> list[tuple[Quorum, ...]]:
@@ -159,8 +171,9 @@ def thresholds(known: list[Unit]) -> Iterator[tuple[Quorum, ...]]:
         quorums: list[Quorum] = []
         for k in range(1, LARGEST + 1):
             enough = sum(weight >= least_sum / k - 1e-9 for weight in weights)
-            if enough >= k and (not quorums or enough > quorums[-1].of):
-                quorums.append(Quorum(k, enough))
+            quorum = Quorum(k, enough)
+            if len(quorum.asks(known)) >= k and (not quorums or enough > quorums[-1].of):
+                quorums.append(quorum)
         if quorums and tuple(quorums) != before:
             before = tuple(quorums)
             yield before
@@ -184,7 +197,9 @@ def _bounded(known: list[Unit], quorums: Sequence[Quorum]) -> Node:
     ways = [list(unit.ways) for unit in known]
     while True:
         parts = [joined(Or, forms) for forms in ways]
-        node = joined(Or, [at_least(least, parts[:of]) for least, of in quorums])
+        node = joined(
+            Or, [at_least(quorum.least, [parts[at] for at in quorum.asks(known)]) for quorum in quorums]
+        )
         longest = max(ways, key=len)
         if conjunction_count(node) <= MOST_CONJUNCTIONS or len(longest) == 1:
             return node
@@ -221,14 +236,9 @@ def _of_unknown(text: str, units: list[Unit]) -> Node | None:
 def _reason(known: list[Unit], quorums: Sequence[Quorum], posts: int | None) -> str:
     """Why this query, in a line."""
     said = []
-    for least, of in quorums:
-        names = ", ".join(" ".join(unit.words) for unit in known[:of])
-        said.append(
-            f"has {names}"
-            if least == of == 1
-            else f"all of {names}"
-            if least == of
-            else f"{least} of {names}"
-        )
+    for quorum in quorums:
+        asked = [" ".join(known[at].words) for at in quorum.asks(known)]
+        how = f"{quorum.least} of" if quorum.least < len(asked) else "all of" if quorum.least > 1 else "has"
+        said.append(f"{how} {', '.join(asked)}")
     counted = f"{posts:,} posts: " if posts is not None else "no archive yet, rarity from the claim list: "
     return counted + "; or ".join(said)

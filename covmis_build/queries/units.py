@@ -56,6 +56,11 @@ class Unit(NamedTuple):
         """The unit as a part of a query."""
         return joined(Or, self.ways)
 
+    @property
+    def seen(self) -> bool:
+        """Whether the archive has it."""
+        return len(self.rows) > 0
+
 
 class _Piece(NamedTuple):
     words: tuple[str, ...]
@@ -64,7 +69,7 @@ class _Piece(NamedTuple):
 
 
 def units_of(text: str, index: Index, language: str = "en", *, common: bool = False) -> list[Unit]:
-    """The claim's units, the most telling first; those of the archive before those that it lacks.
+    """The claim's units, the most telling first: those that the archive lacks are the rarest.
 
     Words in every fifth post are left out unless `common` ones are wanted, too.
     """
@@ -82,7 +87,7 @@ def units_of(text: str, index: Index, language: str = "en", *, common: bool = Fa
         weight = math.log((index.size + 1) / (len(rows) + 0.5)) * (NAME_BONUS if piece.name else 1.0)
         asked.update(ways)
         units.append(Unit(piece.words, ways, rows, piece.name, weight))
-    return sorted(units, key=lambda unit: (not len(unit.rows), -unit.weight))
+    return sorted(units, key=lambda unit: -unit.weight)
 
 
 def terms_of(text: str, index: Index, language: str = "en") -> list[Term]:

@@ -143,6 +143,17 @@ def test_two_forms_of_a_word_are_one_unit(index):
         assert suggest(text, index).proposals
 
 
+def test_a_word_that_the_archive_lacks_is_asked_for_but_never_alone(index):
+    claim = "Luc Montagnier says that vaccines have microchips"
+    made = suggest(claim, index, read=(4, 12, 60))
+    assert made.units[0].posts == 0
+    narrow = parse(made.proposals[0].expression)
+    assert narrow.matches("Montagnier: microchips!")
+    for row in made.proposals:
+        assert not parse(row.expression).matches("Luc Montagnier was here")
+        assert row.posts == index.count(row.expression) > 0
+
+
 @pytest.mark.parametrize("read", [(5, 25), (25, 5, 100), (0, 1, 2)])
 def test_posts_to_read_are_three_ascending_numbers(index, read):
     with pytest.raises(InputError, match="5,25,100"):
