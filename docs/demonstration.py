@@ -19,7 +19,7 @@ from tests.demonstration import simulate
 def build(folder: Path | str) -> covmis.Study:
     """From claims to a release: run, then a round for every dozen claims, then the corpus."""
     study = covmis.open_study(folder)
-    study.run()
+    study.run().check()
     while "round open" in study.status().next:
         annotate(study.open_round())
         study.run()

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.errors import counted
+from covmis_build.errors import CheckFailed, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,17 +136,13 @@ class Intake:
         lines = [line for file in worth[:MOST_FILES] for line in file.told()]
         return lines + ([f"… and {len(worth) - MOST_FILES:,} more files"] if len(worth) > MOST_FILES else [])
 
-    def failures(self) -> list[str]:
-        """Files that cannot be left so, with the reason, and what to do: `covmis run` then ends with exit code 1."""
+    def check(self) -> None:
+        """Refuse files that cannot be left so."""
         wrong = [f"{file.file}: {why}" for file in self.files if (why := file.why_not(self.share))]
-        wrong += [
-            one.example
-            for file in self.files
-            for one in file.counts
-            if one.outcome is Outcome.REFUSED and one.example
-        ]
-        remedy = (
-            "Look at a file with `covmis posts look FILE`; mend or move it, say how it is to be read with "
-            f"[[retrieval.columns]], or raise [retrieval] unreadable = {self.share:g}."
-        )
-        return [*wrong, remedy] if wrong else []
+        if wrong:
+            more = f" (and {counted(len(wrong) - 1, 'more files')}, see above)" if len(wrong) > 1 else ""
+            remedy = (
+                "Look at a file with `covmis posts look FILE`; mend or move it, say how it is to be read with "
+                f"[[retrieval.columns]], or raise [retrieval] unreadable = {self.share:g}"
+            )
+            raise CheckFailed(wrong[0] + more, remedy=remedy)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Exit, Option
+from typer import Argument, Option
 
 from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
 from covmis_build.cli.options import pairs_of
-from covmis_build.errors import counted
-from covmis_build.report.summary import Listing
 
 
 def new(
@@ -63,43 +61,17 @@ def run(
 
     Example: covmis run
     """
-    from covmis_build.study.status import missing_items, missing_note
     from covmis_build.study.study import open_study
 
-    home = open_study(study)
     settings = pairs_of("--conf", conf, "KEY=VALUE")
     with progress() as report:
-        outcomes = home.run(
+        ran = open_study(study).run(
             stages or (), force=force, engine=engine, master=master, settings=settings, workers=workers,
             progress=report,
         )  # fmt: skip
-    rows = [
-        (outcome.stage, "made" if outcome.made else "current", f"{outcome.seconds:.1f} s" if outcome.made else "",
-         ", ".join(f"{count:,} {table}" for table, count in outcome.rows.items()))
-        for outcome in outcomes
-    ]  # fmt: skip
-    retrieved = next((outcome.rows for outcome in outcomes if outcome.stage == "retrieve"), {})
-    if unreadable := retrieved.get("unreadable", 0):
-        warn(
-            f"{counted(unreadable, 'lines')} of the archive could not be read, listed in data/build/unreadable.parquet"
-        )
-    warn(*missing_note(missing_items(home.places)), *([home.advice] if home.advice else []))
-    summary: list[str | Listing] = [
-        Listing(("stage", "state", "time", "tables"), rows),
-        *home.intake.told(),
-    ]
-    if retrieved.get("posts") == 0:
-        folders = ", ".join(home.places.relative(path) for path in home.places.archives)
-        warn(
-            f"no post in {folders} matches a query; put posts there, or look at the queries with `covmis queries try`"
-        )
-    elif not stages:
-        summary += ["", "Next: `covmis status` shows the flow, `covmis round open` starts annotation."]
-    stages_made, files = ([row.to_dict() for row in rows] for rows in (outcomes, home.intake.files))
-    tell({"stages": stages_made, "intake": files}, summary, as_json=as_json)
-    if wrong := home.intake.failures():
-        warn(*wrong)
-        raise Exit(1)
+    warn(*ran.warnings)
+    tell(ran.to_dict(), ran.summary, as_json=as_json)
+    ran.check()
 
 
 def status(

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from covmis_build.annotation.guideline import GuidelineCheck
     from covmis_build.annotation.seal import Verified
     from covmis_build.archive.intake import Intake
-    from covmis_build.building.run import Outcome
     from covmis_build.claims.lint import Findings
     from covmis_build.claims.selection import Selection
     from covmis_build.collecting.cost import Estimate
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from covmis_build.study.rebuilding import BesidePublished, Rebuilding
     from covmis_build.study.recall import Recall
     from covmis_build.study.round import Round
+    from covmis_build.study.run import Ran
     from covmis_build.study.status import Status
 
 
@@ -103,17 +103,14 @@ class Study:
     def run(
         self, stages: Sequence[str] = (), *, force: bool = False, engine: str = "duckdb", master: str = "",
         settings: Mapping[str, str] | None = None, workers: int = 0, progress: Progress = silent,
-    ) -> list[Outcome]:  # fmt: skip
+    ) -> Ran:  # fmt: skip
         """Bring the study up to date, only what is stale; `master` and `settings` are Spark's."""
-        from covmis_build.building.run import run
+        from covmis_build.study.run import run
 
         conf = {**(settings or {}), **({"spark.master": master} if master else {})}
         if conf and engine == "duckdb":
             raise InputError("--master and --conf are for Spark", remedy="Add --engine spark")
-        return run(
-            self.places, self.settings, stages, force=force, engine=engine, workers=workers, conf=conf,
-            progress=progress,
-        )  # fmt: skip
+        return run(self, stages, force=force, engine=engine, conf=conf, workers=workers, progress=progress)
 
     def need_current(self, *, run: bool = False, progress: Progress = silent) -> None:
         """Refuse tables that were made of other settings or files than today's; or make them first."""

@@ -11,7 +11,7 @@ import zstandard
 import covmis_build as covmis_library
 from covmis_build.archive import streams
 from covmis_build.archive.reader import How, read
-from covmis_build.errors import InputError
+from covmis_build.errors import CheckFailed, InputError
 from tests.cli.test_malformed import covmis
 
 POSTS = "tweet_id,text,created_at\n1252934402983763968,Garlic cures covid-19,2020-04-22T12:16:54Z\n1252934402983763969,nothing,soon\n"
@@ -129,3 +129,23 @@ def test_ids_that_a_workbook_has_rounded_are_refused(tmp_path, study):
     code, out, err = covmis("posts", "look", str(path), "--study", str(study))
     assert code != 0
     assert "rounded" in out + err
+
+
+def test_a_run_over_a_file_that_cannot_be_read_fails_in_a_terminal_and_in_python(study):
+    (study / "queries").mkdir()
+    (study / "queries/claims.csv").write_text("claim_id,text,keywords\n1,Garlic cures covid-19,garlic\n")
+    for name in ("a", "b"):
+        (study / f"data/archive/{name}.csv").write_text(
+            "id,text\n6924226890000000001,garlic\n6924226890000000002,b\n"
+        )
+    code, out, err = covmis("run", "--study", str(study))
+    assert code == 1
+    assert "whose ids are these" in err
+    assert "(and 1 more file, see above)" in err
+    assert "covmis posts look FILE" in err
+    assert "b.csv" in out
+    ran = covmis_library.open_study(study).run()
+    assert any("matches a query" in warning for warning in ran.warnings) or ran.warnings == []
+    assert "whose ids are these" in ran._repr_html_()
+    with pytest.raises(CheckFailed, match="whose ids are these"):
+        ran.check()

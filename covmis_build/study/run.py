@@ -1,0 +1,88 @@
+"""Bring a study up to date, and say what was made, what could not be read, and what deserves care."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.errors import counted
+from covmis_build.report.summary import Listing, in_notebook
+from covmis_build.study.status import missing_items, missing_note
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from covmis_build.archive.intake import Intake
+    from covmis_build.building.run import Outcome
+    from covmis_build.engine import Progress
+    from covmis_build.report.summary import Summary
+    from covmis_build.study.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a run did for each stage, what it understood of each file, and what has to be said."""
+
+    stages: list[Outcome]
+    intake: Intake
+    warnings: list[str]
+    whole: bool
+    """Whether all stages were asked for."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `covmis run --json` prints it."""
+        return {
+            "stages": [stage.to_dict() for stage in self.stages],
+            "intake": [file.to_dict() for file in self.intake.files],
+        }
+
+    @property
+    def summary(self) -> Summary:
+        """The stages with their tables, and the files of which something must be said."""
+        rows = [
+            (stage.stage, "made" if stage.made else "current", f"{stage.seconds:.1f} s" if stage.made else "",
+             ", ".join(counted(count, table) for table, count in stage.rows.items()))
+            for stage in self.stages
+        ]  # fmt: skip
+        following = "Next: `covmis status` shows the flow, `covmis round open` starts annotation."
+        matched = any(stage.rows.get("posts") for stage in self.stages)
+        return [
+            Listing(("stage", "state", "time", "tables"), rows), *self.intake.told(),
+            *(["", following] if self.whole and matched else []),
+        ]  # fmt: skip
+
+    def check(self) -> None:
+        """Refuse files of the archive that cannot be left as they are."""
+        self.intake.check()
+
+    def _repr_html_(self) -> str:
+        return in_notebook([*self.warnings, *self.summary])
+
+
+def run(
+    study: Study, stages: Sequence[str], *, force: bool, engine: str, conf: Mapping[str, str], workers: int,
+    progress: Progress,
+) -> Ran:  # fmt: skip
+    """Make what is stale of these stages, or of all."""
+    from covmis_build.building.run import run as make
+
+    outcomes = make(
+        study.places, study.settings, stages, force=force, engine=engine, workers=workers, conf=dict(conf),
+        progress=progress,
+    )  # fmt: skip
+    return Ran(outcomes, study.intake, _warnings(study, outcomes), not stages)
+
+
+def _warnings(study: Study, outcomes: list[Outcome]) -> list[str]:
+    retrieved = next((outcome.rows for outcome in outcomes if outcome.stage == "retrieve"), {})
+    lines = []
+    if unreadable := retrieved.get("unreadable", 0):
+        table = "data/build/unreadable.parquet"
+        lines.append(f"{counted(unreadable, 'lines')} of the archive could not be read, listed in {table}")
+    lines += missing_note(missing_items(study.places))
+    lines += [study.advice] if study.advice else []
+    if retrieved.get("posts") == 0:
+        folders = ", ".join(study.places.relative(path) for path in study.places.archives)
+        remedy = "put posts there, or look at the queries with `covmis queries try`"
+        lines.append(f"no post in {folders} matches a query; {remedy}")
+    return lines
