@@ -21,6 +21,7 @@ from covmis_build.annotation.answers import (
     answered,
     checked,
     present,
+    refuse_unusable,
     usable,
 )  # fmt: skip
 from covmis_build.annotation.channels.sheets import FIXED, fixed_cells, misplaced, read_rows
@@ -243,6 +244,10 @@ class Settlement:
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round adjudicate --json` prints it."""
         return {**asdict(self), "problems": [str(problem) for problem in self.problems]}
+
+    def check(self) -> None:
+        """Refuse to pass over what could not be used."""
+        refuse_unusable(self.problems)
 
 
 def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> Settlement:

@@ -12,10 +12,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.frozen_items import for_people, rows_of
-from covmis_build.errors import counted
+from covmis_build.errors import CheckFailed, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -135,6 +135,18 @@ class Pulled:
         if self.told_before:
             told.append(f"{self.told_before} problems that were told before are still there.")
         return told
+
+    def check(self) -> None:
+        """Refuse to pass over what could not be used."""
+        refuse_unusable(self.new_problems, self.told_before)
+
+
+def refuse_unusable(problems: Sequence[Problem], told_before: int = 0) -> None:
+    """Raise that answers could not be used, if there are any; all others are recorded."""
+    if problems or told_before:
+        new = f"{counted(len(problems), 'answers')} could not be used" if problems else "nothing new is wrong"
+        before = f", {counted(told_before, 'problems')} told before" if told_before else ""
+        raise CheckFailed(f"{new}{before}; all others are recorded")
 
 
 def checked(answer: Answer, scheme: Labels) -> Answer:

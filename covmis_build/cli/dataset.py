@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option, Typer
 
@@ -42,20 +42,8 @@ def show(name: NameArgument, home: HomeOption = None, as_json: JsonOption = Fals
 
     Example: covmis dataset show covidlies-v0.2
     """
-    folder = covmis.datasets.corpora_folder(home)
-    dataset = covmis.datasets.find(name, folder)
-    here = covmis.datasets.complete_layout(dataset, folder)
-    counts = covmis.datasets.read(name, folder)["label"].value_counts().to_dict() if here else None
-    words = [*_words(dataset), f"Files, below {folder / dataset.folder}:"]
-    for layout in dataset.layouts:
-        files = ", ".join(file.path for file in layout.files[:4]) + (" …" if len(layout.files) > 4 else "")
-        words.append(f"  {layout.name}{' (here)' if layout is here else ''}: {files}")
-    if counts is None:
-        words += ["", f"Not here. {dataset.instructions}"]
-    else:
-        words.append("Rows: " + ", ".join(f"{count:,} {label}" for label, count in counts.items()))
-    about = {**covmis.datasets.described(dataset), "here": here.name if here else None, "counts": counts}
-    tell(about, words, as_json=as_json)
+    about = covmis.datasets.described(name, covmis.datasets.corpora_folder(home))
+    tell(about.to_dict(), about.summary, as_json=as_json)
 
 
 @app.command()
@@ -73,7 +61,7 @@ def get(
     """
     dataset = covmis.datasets.find(name, covmis.datasets.corpora_folder(home))
     if not as_json:
-        say(*_words(dataset), "")
+        say(*dataset.sentences, "")
     if not accept and dataset.fetchable:
         raise InputError(
             f"licence ({dataset.licence}) and terms of {dataset.title} are not accepted",
@@ -132,10 +120,3 @@ def convert(
         {"file": str(out), "rows": len(mixed), "shared": shared, "counts": counts},
         [counts.rename(columns={"part": "corpus"}), "", f"{counted(len(mixed), 'rows')} in {out}{also}"], as_json=as_json,
     )  # fmt: skip
-
-
-def _words(dataset: Any) -> list[str]:
-    return [
-        dataset.title, "", f"Licence: {dataset.licence}.", f"Terms: {dataset.terms}", f"Source: {dataset.source}",
-        f"Cite: {dataset.citation}", *(f"Note: {note}" for note in dataset.notes),
-    ]  # fmt: skip

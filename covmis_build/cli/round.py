@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option, Typer
 
 from covmis_build.cli.console import JsonOption, StudyOption, say, tell, warn
 from covmis_build.errors import CheckFailed, counted
 from covmis_build.study.study import open_study
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from covmis_build.annotation.answers import Problem
 
 app = Typer(no_args_is_help=True, help="Annotate: open, push, pull, report, adjudicate, seal.")
 
@@ -94,7 +89,8 @@ def pull(
     first, *others = pulled.sentences
     result = {"round": round_.number, **pulled.to_dict()}
     tell(result, [f"Round {round_.number}: {first}", *others], as_json=as_json)
-    _warn_and_fail(pulled.new_problems, pulled.told_before)
+    warn(*map(str, pulled.new_problems))
+    pulled.check()
 
 
 @app.command()
@@ -171,7 +167,8 @@ def adjudicate(
     round_ = open_study(folder).round(number)
     settlement = round_.adjudicate(adjudicator, discuss=not no_discussion, channel=channel)
     tell(settlement.to_dict(), settlement.sentences, as_json=as_json)
-    _warn_and_fail(settlement.problems)
+    warn(*map(str, settlement.problems))
+    settlement.check()
 
 
 @app.command()
@@ -219,16 +216,3 @@ def verify(folder: StudyOption = None, as_json: JsonOption = False) -> None:
     broken = [check.round for check in checks if check.sealed and not check.stands]
     if broken:
         raise CheckFailed(f"sealed rounds that changed: {', '.join(broken)}")
-
-
-def _warn_and_fail(problems: Sequence[Problem], told_before: int = 0) -> None:
-    """Say each new problem, and end with exit code 1 if there is one, new or old."""
-    warn(*map(str, problems))
-    if problems or told_before:
-        listed = (
-            f"{counted(len(problems), 'answers')} could not be used (listed above)"
-            if problems
-            else "nothing new is wrong"
-        )
-        before = f", {told_before} problems were told before" if told_before else ""
-        raise CheckFailed(f"{listed}{before}; all others are recorded")

@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
 from covmis_build.cli.options import pairs_of
+from covmis_build.errors import InputError
 
 
 def new(
@@ -94,6 +95,10 @@ def status(
     from covmis_build.study.study import open_study
 
     home = open_study(study, half_purged=True)
+    if published is not None and html:
+        raise InputError(
+            "--published has no page", remedy="Leave --html out: the table is data/build/published.csv"
+        )
     if published is not None:
         beside = home.beside_published(published)
         tell(beside.to_dict(), beside.summary, as_json=as_json)

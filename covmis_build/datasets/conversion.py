@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from covmis_build.datasets.shape import Dataset
+    from covmis_build.datasets.shape import Dataset, Layout
 
 
 def corpora_folder(home: Path | None = None) -> Path:
@@ -44,21 +45,53 @@ def overview(home: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def described(dataset: Dataset) -> dict[str, Any]:
-    """Everything that covmis knows of a corpus, as plain values."""
-    return {
-        "name": dataset.name, "title": dataset.title, "scheme": dataset.scheme, "labels": list(SCHEMES[dataset.scheme]),
-        "licence": dataset.licence, "terms": dataset.terms, "source": dataset.source,
-        "instructions": dataset.instructions, "citation": dataset.citation, "notes": list(dataset.notes),
-        "folder": dataset.folder,
-        "layouts": [
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What covmis knows of a corpus, where its files are looked for, and its counts of labels if it is here."""
+
+    dataset: Dataset
+    home: Path
+    here: Layout | None
+    counts: dict[str, int] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `covmis dataset show --json` prints it."""
+        dataset = self.dataset
+        layouts = [
             {
                 "name": layout.name, "has_text": layout.has_text,
                 "files": [{"path": file.path, "sha256": file.sha256, "url": file.url} for file in layout.files],
             }
             for layout in dataset.layouts
-        ],
-    }  # fmt: skip
+        ]  # fmt: skip
+        return {
+            "name": dataset.name, "title": dataset.title, "scheme": dataset.scheme,
+            "labels": list(SCHEMES[dataset.scheme]), "licence": dataset.licence, "terms": dataset.terms,
+            "source": dataset.source, "instructions": dataset.instructions, "citation": dataset.citation,
+            "notes": list(dataset.notes), "folder": dataset.folder, "layouts": layouts,
+            "here": self.here.name if self.here else None, "counts": self.counts,
+        }  # fmt: skip
+
+    @property
+    def summary(self) -> list[str]:
+        """Licence, terms, source and traps; the files; and how many rows have which label."""
+        lines = [*self.dataset.sentences, f"Files, below {self.home / self.dataset.folder}:"]
+        for layout in self.dataset.layouts:
+            files = ", ".join(file.path for file in layout.files[:4])
+            more = " …" if len(layout.files) > 4 else ""
+            lines.append(f"  {layout.name}{' (here)' if layout is self.here else ''}: {files}{more}")
+        if self.counts is None:
+            return [*lines, "", f"Not here. {self.dataset.instructions}"]
+        return [*lines, "Rows: " + ", ".join(f"{count:,} {label}" for label, count in self.counts.items())]
+
+
+def described(name: str, home: Path) -> Described:
+    """Everything that covmis knows of a corpus."""
+    dataset = find(name, home)
+    here = complete_layout(dataset, home)
+    counts = read(name, home)["label"].value_counts() if here else None
+    known_labels = None if counts is None else {str(label): int(count) for label, count in counts.items()}
+    return Described(dataset, home, here, known_labels)
 
 
 def convert(  # noqa: PLR0913 - every option is named

@@ -72,6 +72,14 @@ class Dataset:
         """Whether any of its files may be downloaded."""
         return any(file.url for layout in self.layouts for file in layout.files)
 
+    @property
+    def sentences(self) -> list[str]:
+        """What is to be known before it is used."""
+        return [
+            self.title, "", f"Licence: {self.licence}.", f"Terms: {self.terms}", f"Source: {self.source}",
+            f"Cite: {self.citation}", *(f"Note: {note}" for note in self.notes),
+        ]  # fmt: skip
+
 
 EPOCH = 1288834974657
 FIRST_SNOWFLAKE = 1 << 35
