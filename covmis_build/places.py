@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from covmis_build.addresses import Address, place
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -74,17 +76,18 @@ class Places:
     @property
     def archives(self) -> list[Path]:
         """Where posts are read from."""
-        return [self.folder / place for place in self.archive]
+        return [place(named, self.folder) for named in self.archive]
 
     @property
     def other_corpora(self) -> list[Path]:
         """Files of posts of which nothing may be found again."""
-        return [self.folder / place for place in self.against]
+        return [place(named, self.folder) for named in self.against]
 
     @property
     def collected(self) -> Path:
-        """Where collected posts go: the first archive that is a folder."""
-        return next((path for path in self.archives if not path.is_file()), self.folder / "data" / "archive")
+        """Where collected posts go: the first archive that is a folder on this machine."""
+        here = (path for path in self.archives if not isinstance(path, Address) and not path.is_file())
+        return next(here, self.folder / "data" / "archive")
 
     @property
     def notes(self) -> Path:

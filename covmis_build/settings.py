@@ -12,6 +12,7 @@ import typing
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from covmis_build.addresses import place
 from covmis_build.errors import InputError, nearest
 from covmis_build.options import (
     KINDS,
@@ -315,6 +316,8 @@ def _check_together(settings: Settings, file: Path | str) -> None:
         raise InputError("[retrieval] since is after until", file=file)
     try:
         size_of(settings.retrieval.longest_line)
+        for named in settings.retrieval.archive:
+            place(named)
     except InputError as error:
         raise error.at(file) from None
     if not settings.retrieval.archive:

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from covmis_build.addresses import Address
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
     """A path to write to; it takes the target's place only if the block ends without an error.
 
     A private file is its owner's alone from its first byte, whoever could read the one that it replaces. A link stays
-    one: what it leads to is replaced.
+    one: what it leads to is replaced. What stands elsewhere is made here first, and set in its place at once.
 
     >>> target = Path(tempfile.mkdtemp()) / "corpus.csv"
     >>> with replacing(target) as beside:
@@ -44,6 +45,11 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
     >>> target.read_text()
     'whole'
     """
+    if isinstance(path, Address):
+        with tempfile.TemporaryDirectory() as folder:
+            yield (whole := Path(folder, path.name))
+            path.put(whole)
+        return
     target = path.resolve() if path.is_symlink() else path
     beside = None
     try:

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "covmis_build"
-GROUND = {"errors", "keyed", "options", "settings", "places", "tables", "storage", "credentials"}
+GROUND = {"errors", "keyed", "options", "settings", "addresses", "places", "tables", "storage", "credentials"}
 LEAVES = {"text", "stats", "engine", "report"}
 ROOMS = {
     "claims", "queries", "archive", "matching", "ranking", "cleaning", "sampling", "collecting", "annotation",
@@ -19,12 +19,13 @@ ROOMS = {
 ARROWS = {
     "errors": set(),
     "keyed": {"errors"},
-    "places": set(),
+    "addresses": {"errors"},
+    "places": {"addresses"},
     "options": {"errors"},
-    "settings": {"errors", "options"},
+    "settings": {"errors", "options", "addresses"},
     "credentials": {"errors"},
     "tables": {"errors"},
-    "storage": {"errors", "tables"},
+    "storage": {"errors", "tables", "addresses"},
     "text": {"errors", "keyed"},
     "stats": {"errors", "keyed"},
     "engine": {"errors", "keyed", "tables", "storage", "text"},
@@ -54,8 +55,10 @@ NETWORK = {
     "atproto",
     "mastodon",
     "snscrape",
+    "pyarrow.fs",
 }
 MAY_USE_NETWORK = (
+    "addresses.py",
     "collecting/sources/",
     "claims/fact_check.py",
     "annotation/channels/label_studio/",

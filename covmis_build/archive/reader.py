@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
+from covmis_build.addresses import place
 from covmis_build.archive import columns, formats, streams, table_files
 from covmis_build.archive.columns import Understood
 from covmis_build.archive.forgetting import PURGED, Forget
@@ -275,7 +275,7 @@ class Opened(NamedTuple):
 
 def open_job(job: streams.Job, how: How) -> Opened:
     """What a table is understood to be. What cannot be read raises an InputError, broken ids BrokenIds."""
-    path = Path(job.path)
+    path = place(job.path)
     status = path.stat()
     seen = (job, status.st_size, status.st_mtime_ns, f"{how.rule(job.name)} {hash(how.claims)}")
     if seen not in _SEEN:

@@ -14,14 +14,16 @@ import re
 import tarfile
 import zipfile
 import zlib
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import zstandard
 
+from covmis_build.addresses import Address, place
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
 RANGE = 64 << 20
 """Bytes of a plain file that make a job."""
@@ -167,16 +169,17 @@ def _first_element(start: bytes) -> Any:
 
 def open_whole(job: Job, limits: Limits) -> IO[bytes]:
     """The content of a job as one file that can be read to its end, unpacked."""
-    path = Path(job.path)
+    path = place(job.path)
     if not job.member:
         with path.open("rb") as file:
             packed = kind(file.read(6))
         if not packed:
             return path.open("rb")
-        stream = BY_PATH[packed](path) if packed in BY_PATH else unpacked(path.open("rb"), packed)
+        here = packed in BY_PATH and not isinstance(path, Address)
+        stream = BY_PATH[packed](path) if here else unpacked(path.open("rb"), packed)
         return io.BufferedReader(bounded(stream, path.stat().st_size, limits), CHUNK)  # type: ignore[type-var]
     if job.start == job.end == 0:
-        with zipfile.ZipFile(path) as archive, archive.open(job.member) as member:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive, archive.open(job.member) as member:
             size = archive.getinfo(job.member).compress_size
             content = _all_of(bounded(member, size, limits))
     else:
@@ -209,7 +212,7 @@ def _inner_head(path: Path, packed: str) -> bytes:
 def _zipped(path: Path, name: str) -> list[Job]:
     """A spreadsheet is one table; of other zip files each member is a file; those of X's archives that are no posts, none."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as whole, zipfile.ZipFile(whole) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]
             names = {member.filename for member in members}
             if "xl/workbook.xml" in names or {"content.xml", "mimetype"} <= names:
@@ -235,7 +238,7 @@ def lines(job: Job, limits: Limits = Limits()) -> Iterator[Line]:  # noqa: B008 
 
 def blocks(job: Job, limits: Limits = Limits()) -> Iterator[Block]:  # noqa: B008 - never changes
     """The job's lines, many at a time; a line that is too long is a problem at its offset, and what follows is read."""
-    path = Path(job.path)
+    path = place(job.path)
     packed = _packing(path)
     try:
         if job.member.startswith("\0"):
@@ -268,7 +271,8 @@ def is_large_and_packed(job: Job) -> bool:
     """Whether a job is worth unpacking for several processes: nobody can begin in the middle of it."""
     if job.kind != LINES or job.member or job.end:
         return False
-    return Path(job.path).stat().st_size >= LARGE and _packing(Path(job.path)) in QUICK
+    path = place(job.path)
+    return path.stat().st_size >= LARGE and _packing(path) in QUICK
 
 
 def _packing(path: Path) -> str:
@@ -324,7 +328,7 @@ def _members(path: Path, name: str) -> list[Job]:
     """A job for each file inside, by the place of its bytes; a torn end ends the list and is reported when read."""
     listed: list[Job] = []
     try:
-        with tarfile.open(path) as tar:
+        with path.open("rb") as file, tarfile.open(fileobj=file) as tar:
             for member in tar:
                 content = tar.extractfile(member) if member.isfile() else None
                 if content is not None:
@@ -346,13 +350,14 @@ def _tar_lines(job: Job, packed: str, limits: Limits) -> Iterator[Block]:
     if job.member.startswith("\0"):
         yield Block(job.name, 0, b"", f"the tar file is damaged: {job.member[1:]}"[:200])
         return
-    with Path(job.path).open("rb") as file:
+    path = place(job.path)
+    with path.open("rb") as file:
         if not packed:
             file.seek(job.start)
             inner = io.BytesIO(file.read(job.end - job.start)) if job.end - job.start < CHUNK else file
             yield from _member(inner, f"{job.name}!{job.member}", job.end - job.start, limits)
             return
-        whole = bounded(unpacked(file, packed), Path(job.path).stat().st_size, limits)
+        whole = bounded(unpacked(file, packed), path.stat().st_size, limits)
         with tarfile.open(fileobj=whole, mode="r|") as tar:
             for member in tar:
                 content = tar.extractfile(member) if member.isfile() else None
@@ -489,7 +494,11 @@ def _all_of(stream: IO[bytes]) -> bytes:
 
 
 def _zip_member(job: Job, limits: Limits) -> Iterator[Block]:
-    with zipfile.ZipFile(job.path) as archive, archive.open(job.member) as file:
+    with (
+        place(job.path).open("rb") as whole,
+        zipfile.ZipFile(whole) as archive,
+        archive.open(job.member) as file,
+    ):
         inner = io.BufferedReader(file, CHUNK)  # type: ignore[type-var]
         stream = unpacked(inner, kind(inner.peek(6)[:6]))
         size = archive.getinfo(job.member).compress_size

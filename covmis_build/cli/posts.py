@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Exit, Typer
@@ -12,7 +11,9 @@ from covmis_build.errors import counted
 
 app = Typer(help="Files of posts, of whatever tool and platform: look at them, bring them in.")
 
-FileArgument = Annotated[Path, Argument(metavar="FILE", help="A file of posts, packed or not.")]
+FileArgument = Annotated[
+    str, Argument(metavar="FILE", help="A file of posts, packed or not; here, or s3://….")
+]
 
 
 @app.command()

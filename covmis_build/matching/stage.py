@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from covmis_build import tables
+from covmis_build.addresses import place
 from covmis_build.archive import streams
 from covmis_build.archive.reader import How, file_of
 from covmis_build.archive.walk import archive_files
@@ -27,6 +27,7 @@ from covmis_build.matching import prefilter, rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
@@ -70,7 +71,7 @@ def retrieve(
     progress("reading", 0, 2)
     readable = [job for job in cut if job not in unread]
     jobs = kernels.jobs_table(readable)
-    if sum(Path(job.path).stat().st_size for job in readable if not job.start) > LARGE:
+    if sum(place(job.path).stat().st_size for job in readable if not job.start) > LARGE:
         prefilter.load()
     find = partial(kernels.find, queries=_stream(queries), forget=forget, how=how)
     first_pass = engine.map(find, engine.table(jobs), rows.FOUND, rows=1, cut=partial(kernels.cut, how=how))

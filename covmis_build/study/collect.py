@@ -140,6 +140,18 @@ class _Task:
         )  # fmt: skip
 
 
+def _archive_here(study: Study) -> Path:
+    """The archive that takes what is collected; page after page is written behind one another, which a store cannot."""
+    folder = study.places.collected
+    if folder not in study.places.archives:
+        raise InputError(
+            "[retrieval] archive names no folder on this machine for what is collected",
+            file=study.places.study_toml,
+            remedy='Add "data/archive" to it',
+        )
+    return folder
+
+
 def _task(study: Study, source: str, wanted: Wanted) -> _Task:
     """Plan what remains: the last plan's rest, or that and what the queries now ask for beyond it."""
     if source == Source.X and not wanted.budget:
@@ -152,7 +164,7 @@ def _task(study: Study, source: str, wanted: Wanted) -> _Task:
     if prices.free and budget.dollars is not None:
         raise InputError(f"{source} costs no money", remedy="Give the budget as 10000posts or 500requests")
     places, forget = study.places, read_list(study.places.purge_csv)
-    folder, notes = places.collected / source, places.notes / source
+    folder, notes = _archive_here(study) / source, places.notes / source
     begun, before = plans.known(folder), plans.read_plan(notes / "plan.json")
     now = storage.now()
     since = plans.begun_at(notes / "plan.json") if wanted.resume else now
@@ -320,6 +332,7 @@ def collect_ids(study: Study, file: Path | str | None, wanted: Wanted, *, again:
             remedy=f"Say how much you allow: --budget {priced.dollars:.2f}",
         )
     notes = study.places.notes
+    _archive_here(study)
     done = LookedUp(listed, {})
     with storage.locked(notes / ".lock", "covmis collect ids"):
         id_lists.write_list(notes / "ids.json", listed, day, begun)

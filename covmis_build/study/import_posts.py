@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import zstandard
 
 from covmis_build import storage
+from covmis_build.addresses import place
 from covmis_build.archive import streams
 from covmis_build.archive.formats import neutral
 from covmis_build.archive.reader import read
@@ -19,6 +19,8 @@ from covmis_build.errors import InputError
 from covmis_build.study.look import how_of, look, name_in
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from covmis_build.engine import Progress
     from covmis_build.study.study import Study
 
@@ -41,7 +43,7 @@ class ImportedPosts:
 
 def import_posts(study: Study, path: Path | str, progress: Progress = silent) -> ImportedPosts:
     """Convert a file into data/archive/posts-NAME.jsonl.zst; refused where `look` has open questions."""
-    path = Path(path)
+    path = place(path)
     seen = look(path, study)
     if seen.questions:
         raise InputError(

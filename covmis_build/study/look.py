@@ -6,15 +6,17 @@ import html
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from covmis_build.addresses import place
 from covmis_build.archive import columns, streams
 from covmis_build.archive.formats.post import iso
 from covmis_build.archive.reader import How, file_of, open_job, read
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from covmis_build.archive.formats.post import Post
     from covmis_build.study.study import Study
 
@@ -127,7 +129,7 @@ class Look:
 
 def look(path: Path | str, study: Study | None = None) -> Look:
     """What a file is understood to be; nothing is read into a study."""
-    path = Path(path)
+    path = place(path)
     if not path.is_file():
         raise InputError("is no file", file=path, remedy="Name a file of posts")
     how = how_of(study)
