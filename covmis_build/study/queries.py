@@ -153,9 +153,11 @@ def _with_searches(query: ShownQuery, platform: str, limit: int | None) -> Shown
         shortened = False
     except InputError:
         shortened = True
-    return replace(
-        query, searches=render(expression.node, platform, limit, broaden=True), shortened=shortened
-    )
+    try:
+        searches = render(expression.node, platform, limit, broaden=True)
+    except InputError as error:
+        raise InputError(f"query {query.query_id}: {error}") from error
+    return replace(query, searches=searches, shortened=shortened)
 
 
 def _foreign_signs(queries: Iterable[str]) -> list[str]:
