@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-VERSION = 2
+VERSION = 3
 
 Rows = NDArray[np.int64]
 

@@ -200,7 +200,8 @@ def suggest_queries(
                 return suggest(text, index, language=language or "en", read=read, samples=samples)
     with TemporaryDirectory() as folder:  # collecting first: how rare words are, the claim list tells
         place = Path(folder) / "claims.sqlite"
-        build(place, [(row["claim_id"], row["text"], [], [], "") for row in rows] + [("", text, [], [], "")])
+        texts = {entry["text"]: entry["claim_id"] for entry in rows} | ({} if row else {text: ""})
+        build(place, [(claim_id, entry, [], [], "") for entry, claim_id in texts.items()])
         with Index(place) as index:
             return suggest(text, index, language=language or "en", read=read, samples=0, counted=False)
 
