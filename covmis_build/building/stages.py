@@ -234,9 +234,9 @@ def _frozen(places: Places) -> pd.DataFrame:
 
 STAGES = (
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
-    Stage("queries", 2, ("claims",), (), ("queries",), lambda _: [], _make_queries),
+    Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
-        "retrieve", 7, ("claims", "queries"), ("retrieval",),
+        "retrieve", 8, ("claims", "queries"), ("retrieval",),
         ("posts", "hits", "candidates", "provenance", "unreadable", "intake", "retrieve.dropped"), _retrieve_files, _make_retrieve,
     ),
     Stage(

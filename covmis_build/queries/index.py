@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-VERSION = 2
+VERSION = 3
 
 Rows = NDArray[np.int64]
 
@@ -90,7 +90,7 @@ class Index:
             case Term() | Address():
                 return self._leaf_rows(_leaf(node, kind))
             case Or(parts):
-                return functools.reduce(np.union1d, (self.rows(part, kind) for part in parts))
+                return np.unique(np.concatenate([self.rows(part, kind) for part in parts]))
             case And(parts):
                 wanted = [self.rows(part, kind) for part in parts if not isinstance(part, Not)]
                 rows_found = functools.reduce(_common, sorted(wanted, key=len)) if wanted else self._every_row

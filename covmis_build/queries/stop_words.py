@@ -15,7 +15,7 @@ _WORDS = {
         was we were what when where which while who whom why will with would you your
     """,
     "de": """
-        aber alle allem allen aller alles als also am an ander andere anderen angeblich auch auf aus behauptung bei
+        ab aber alle allem allen aller alles als also am an ander andere anderen angeblich auch auf aus behauptung bei
         beim beitrag bin bis bist da dadurch damit dann das dass dein dem den denen denn der deren des dessen die
         dies diese diesem diesen dieser dieses doch dort du durch ein eine einem einen einer eines er es etwas euch
         foto fur für gegen gewesen hab habe haben hat hatte hatten hier hin ich ihm ihn ihnen ihr ihre ihrem ihren
@@ -54,8 +54,8 @@ _WORDS = {
         وهي يتم
     """,
     "hi": """
-        अपने अब इस उस एक और कर करने का कि किया की कुछ के को गई गए गया जब जो तक तब तस्वीर तो था थी थे दावा द्वारा
-        नहीं ने पर फोटो बाद भी में यह या ये रहा रही रहे लिए लोग वह वीडियो वे सभी साथ से ही है हैं हो
+        अपने अब इस उस एक और कर करना करने जाता जाती जाते का कि किया की कुछ के को गई गए गया जब जो तक तब तस्वीर तो था थी थे दावा दे देता देती देते द्वारा
+        नहीं ने पर फोटो बाद भी में यह या ये रहा रही रहे लिए लोग वह वीडियो वे सभी साथ से हर ही है हैं हो होता होती होते होने
     """,
     "zh": """
         一 一个 上 不 与 为 也 了 人 从 他 们 会 你 到 去 及 可以 和 图片 在 她 好 它 对 将 就 很 我 是 有 没有 照片 的 看 着 自己 被 要 视频 说 这 那 都

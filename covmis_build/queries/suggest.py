@@ -10,7 +10,6 @@ telling of all, for queries are also asked elsewhere; but nobody knows how many 
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,7 +17,7 @@ import numpy as np
 
 from covmis_build.errors import InputError
 from covmis_build.queries.units import Unit, units_of
-from covmis_build.text.nodes import Address, And, AtLeast, Node, Not, Or, Term, at_least, joined
+from covmis_build.text.nodes import Node, Or, Term, at_least, conjunction_count, joined
 from covmis_build.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -204,24 +203,6 @@ def _bounded(known: list[Unit], quorums: Sequence[Quorum]) -> Node:
         if conjunction_count(node) <= MOST_CONJUNCTIONS or len(longest) == 1:
             return node
         longest.pop()
-
-
-def conjunction_count(node: Node) -> int:
-    """How many plain searches a query stands for, without making them."""
-    match node:
-        case Or(parts):
-            return sum(map(conjunction_count, parts))
-        case And(parts):
-            return math.prod(map(conjunction_count, parts))
-        case AtLeast(least, parts):
-            ways = [1] + [0] * least  # of choosing so many parts, from those looked at so far
-            for part in parts:
-                size = conjunction_count(part)
-                for chosen in range(least, 0, -1):
-                    ways[chosen] += ways[chosen - 1] * size
-            return ways[least]
-        case Term() | Address() | Not():
-            return 1
 
 
 def _of_unknown(text: str, units: list[Unit]) -> Node | None:

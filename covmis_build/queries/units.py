@@ -30,6 +30,12 @@ STEMMERS = {
     "nl": "dutch", "pl": "polish", "pt": "portuguese", "ru": "russian", "tr": "turkish", "sv": "swedish", "da": "danish",
     "fi": "finnish", "el": "greek", "ro": "romanian", "hu": "hungarian", "id": "indonesian", "ca": "catalan",
 }  # fmt: skip
+PREFIXES = {"ar": ("", "ال", "وال", "بال", "لل", "و", "ب", "ل", "فال", "كال")}
+"""What is written together with the word behind it: Arabic's article, and, in, for, so, like."""
+
+_ARTICLE = re.compile("[وف]?(?:[بك]?ال|لل)(?=..)")
+"""With it a word of Arabic begins that has an article."""
+
 NAME_BONUS = 1.25
 """A.2: entity names first. A name or a number counts for a quarter more than a word that is as rare."""
 
@@ -150,7 +156,11 @@ def _run_of(run: list[str]) -> Iterator[_Piece]:
 
 
 def _unspaced(cut: list[str], index: Index) -> Iterator[_Piece]:
-    """Words of a text without spaces: two to four characters that are found together much more often than apart."""
+    """Words of a text without spaces: two to four characters that are found together much more often than apart.
+
+    Where the archive does not tell, particles part what stands between such words; up to three characters of that are
+    a word, of more each two that stand together.
+    """
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(cut) + 1):
         choices = []
@@ -164,11 +174,28 @@ def _unspaced(cut: list[str], index: Index) -> Iterator[_Piece]:
         length = best[end][1]
         words.append(tuple(cut[end - length : end]))
         end -= length
-    for word in reversed(words):
+    untold = ""
+    for word in (*reversed(words), ("",)):
+        if len(word) == 1 and re.fullmatch(f"[{UNSPACED}]", word[0]):
+            untold += word[0]
+            continue
+        yield from _of_untold(untold)
+        untold = ""
         if len(word) > 1:
             yield _Piece(word, name=False, phrase=True)
-        elif not re.fullmatch(f"[{UNSPACED}]", word[0]):
+        elif word[0]:
             yield _Piece(word, name=True, phrase=False)
+
+
+_PARTICLES = re.compile("可以|没有|[的了在是和与及将被把也都就很会吗呢吧着这那]")
+
+
+def _of_untold(characters: str) -> Iterator[_Piece]:
+    for piece in _PARTICLES.split(characters):
+        width = len(piece) if len(piece) < 4 else 2
+        if len(piece) > 1:
+            for at in range(len(piece) - width + 1):
+                yield _Piece(tuple(piece[at : at + width]), name=False, phrase=True)
 
 
 def _togetherness(word: tuple[str, ...], index: Index) -> float:
@@ -205,15 +232,31 @@ def _ways(piece: _Piece, index: Index, code: str) -> tuple[Term, ...]:
 def forms_of(word: str, index: Index, code: str) -> list[str]:
     """A word and the archive's most frequent words of its stem; a form shares four letters and is little longer."""
     stem = _stemmer(code)
-    if stem is None or not word.isalpha() or len(word) < 4:
+    prefixes = PREFIXES.get(code, ("",))
+    if stem is None or not _is_word(word) or len(word) < (4 if code not in PREFIXES else 3):
         return [word]
-    root = stem(word)
-    known = index.beginning_with(word[: max(3, min(4, len(root)))])
-    others = [
-        form for form in known if form != word and form.isalpha() and stem(form) == root and _akin(word, form)
-    ]
-    others.sort(key=lambda form: (-known[form], form))
+    bare = _ARTICLE.sub("", word) if code in PREFIXES else word
+    root = stem(bare)
+    beginning = bare[: max(3, min(4, len(root)))]
+    known: dict[str, int] = {}
+    for prefix in prefixes:
+        for form, posts in index.beginning_with(prefix + beginning).items():
+            rest = form.removeprefix(prefix)
+            if form != word and _is_word(form) and stem(rest) == root and (rest == bare or _akin(bare, rest)):
+                known[form] = posts
+    others = sorted(known, key=lambda form: (-known[form], form))
+    if code in PREFIXES:  # twice as many; and those that everybody writes, whatever this archive has
+        others = others[: 2 * FORMS - 1]
+        regular = (prefix + bare for prefix in prefixes)
+        return [word, *others, *(form for form in regular if form not in {word, *others})][
+            : max(FORMS, 1 + len(others))
+        ]
     return [word, *others[: FORMS - 1]]
+
+
+def _is_word(token: str) -> bool:
+    """Whether there is no digit in it; Hindi's vowel signs are no letters for Python."""
+    return not any(map(str.isdigit, token))
 
 
 def _akin(word: str, form: str) -> bool:

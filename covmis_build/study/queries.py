@@ -153,9 +153,11 @@ def _with_searches(query: ShownQuery, platform: str, limit: int | None) -> Shown
         shortened = False
     except InputError:
         shortened = True
-    return replace(
-        query, searches=render(expression.node, platform, limit, broaden=True), shortened=shortened
-    )
+    try:
+        searches = render(expression.node, platform, limit, broaden=True)
+    except InputError as error:
+        raise InputError(f"query {query.query_id}: {error}") from error
+    return replace(query, searches=searches, shortened=shortened)
 
 
 def _foreign_signs(queries: Iterable[str]) -> list[str]:
@@ -198,7 +200,8 @@ def suggest_queries(
                 return suggest(text, index, language=language or "en", read=read, samples=samples)
     with TemporaryDirectory() as folder:  # collecting first: how rare words are, the claim list tells
         place = Path(folder) / "claims.sqlite"
-        build(place, [(row["claim_id"], row["text"], [], [], "") for row in rows] + [("", text, [], [], "")])
+        texts = {entry["text"]: entry["claim_id"] for entry in rows} | ({} if row else {text: ""})
+        build(place, [(claim_id, entry, [], [], "") for entry, claim_id in texts.items()])
         with Index(place) as index:
             return suggest(text, index, language=language or "en", read=read, samples=0, counted=False)
 

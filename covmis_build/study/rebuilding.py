@@ -7,17 +7,21 @@ them is shipped. Posts are looked up with `covmis collect ids`; the rest is the 
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from dataclasses import dataclass
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.claims import coaid
 from covmis_build.errors import InputError, counted
 from covmis_build.options import KINDS
+from covmis_build.sampling.audit import AUDITED, AUTOMATIC
 from covmis_build.study.import_claims import GIVEN_POSTS
 from covmis_build.text.sheets import check_ids, need, read_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -28,6 +32,8 @@ CLAIMS, CORPUS = "misinformation.csv", "covmis_stance.csv"
 TITLE = "COVMis-Stance, built again"
 KAPPA = 0.67
 """Among the paper's annotators (3.1); their labels were not published."""
+
+AGAIN = "drawn again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +99,9 @@ class BesidePublished:
     """What came out of a study, beside the published corpus that it builds again."""
 
     rows: pd.DataFrame
-    """A row a claim and kind: published, found, cleaned, sampled, and what became of the published posts."""
+    """A row a claim and kind: published, found, cleaned, sampled, what became of the published posts, who else is there."""
     totals: pd.DataFrame
-    """A row a figure: published, here."""
+    """A row a figure: published, here, and why they differ."""
     reasons: dict[str, int]
     """What became of all published posts."""
 
@@ -125,57 +131,86 @@ def beside_published(study: Study, files: Path) -> BesidePublished:
     looked_up = set(study.posts["post_id"])
     dropped = study.dropped
     step = dict(zip(zip(dropped["claim_id"], dropped["post_id"], strict=True), dropped["step"], strict=True))
-    kept, drawn = (
-        set(zip(frame["claim_id"], frame["post_id"], strict=True)) for frame in (study.items, study.sample)
-    )
-    fates = pd.DataFrame(
-        [
-            (claim_id, kind, _why((claim_id, f"x:{post}"), looked_up, step, kept, drawn))
-            for claim_id, post, kind in pairs
-        ],
-        columns=["claim_id", "kind", "fate"],
-    )
+    kept = set(zip(study.items["claim_id"], study.items["post_id"], strict=True))
+    drawn = _kinds(study.sample)
+    fates: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for claim_id, native, kind in pairs:
+        pair = (claim_id, f"x:{native}")
+        fates[claim_id, kind][_fate(pair, kind, looked_up, step, kept, drawn)] += 1
+    published = {(claim_id, f"x:{native}"): kind for claim_id, native, kind in pairs}
+    besides: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for pair, kind in drawn.items():
+        if published.get(pair) != kind:
+            besides[pair[0], kind][_beside(published.get(pair))] += 1
     hits, items, sample = (
         frame.groupby(["claim_id", "kind"])["post_id"].nunique()
         for frame in (study.hits, study.items, study.sample)
     )
     rows = []
-    for key, group in fates.groupby(["claim_id", "kind"])["fate"]:
+    for key in sorted({*fates, *besides}):
         counts = [int(table.get(key, 0)) for table in (hits, items, sample)]
-        rows.append([*key, len(group), *counts, _counted(group.value_counts().to_dict())])
-    columns = ["claim_id", "kind", "published", "found", "cleaned", "sampled", "published_posts"]
+        rows.append([*key, fates[key].total(), *counts, _counted(fates[key]), _counted(besides[key])])
+    columns = ["claim_id", "kind", "published", "found", "cleaned", "sampled", "published_posts", "others"]
     storage.write_bytes(study.places.build / "published.csv", storage.csv_bytes(columns, rows))
-    fate_counts = {str(fate): int(count) for fate, count in fates["fate"].value_counts().items()}
-    return BesidePublished(pd.DataFrame(rows, columns=columns), _totals(study, files, pairs), fate_counts)
+    reasons = dict(sum(fates.values(), Counter[str]()))
+    return BesidePublished(pd.DataFrame(rows, columns=columns), _totals(study, files, published), reasons)
 
 
-def _totals(study: Study, files: Path, pairs: list[tuple[str, str, str]]) -> pd.DataFrame:
-    """Posts, claims, posts a claim, kinds, labels by rule, labels and kappa: published, and of this study's gold."""
+def _kinds(sample: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """The kind of each pair of claim and post."""
+    pairs = zip(sample["claim_id"], sample["post_id"], strict=True)
+    return dict(zip(pairs, sample["kind"], strict=True))
+
+
+def _totals(study: Study, files: Path, published: dict[tuple[str, str], str]) -> pd.DataFrame:
+    """Posts, claims, posts a claim, kinds, labels by rule, labels and kappa: published, of this study's gold, and why."""
     import pandas as pd
 
     header, rows = read_rows(files / CORPUS)
-    rule, label = need(files / CORPUS, header, ["auto"]), need(files / CORPUS, header, ["label"])
+    claim, post, rule, label = (
+        need(files / CORPUS, header, [name]) for name in ("mid", "tweet_id", "auto", "label")
+    )
     gold, sample = study.gold(), study.sample
     if study.rounds:
         frozen = pd.concat([round_.items for round_ in study.rounds if not round_.pilot])
         sample = frozen[frozen["item_id"].isin(gold["item_id"])]
-    published = pd.DataFrame(pairs, columns=["claim_id", "post_id", "kind"])
-    figures: dict[str, list[Any]] = {"posts": [len(published), len(sample)]}
-    figures["claims"] = [frame["claim_id"].nunique() for frame in (published, sample)]
-    sizes = [frame["claim_id"].value_counts() for frame in (published, sample)]
-    for name in ("mean", "min", "max"):
-        figures[f"posts a claim, {name}"] = [getattr(size, name)() if len(size) else None for size in sizes]
+    drawn = _kinds(sample)
+    again = drawn.keys() & published.keys()
+    sizes = [Counter(claim_id for claim_id, _ in pairs) for pairs in (published, drawn)]
+    gone = sizes[0].keys() - sizes[1].keys()
+    design = study.settings.sampling
+    asked = f"{design.per_claim} asked for" + (
+        ", more or fewer as chance has it" if design.design == "poisson" else ""
+    )
+    figures: list[tuple[str, Any, Any, str]] = [
+        ("posts", len(published), len(drawn), f"{len(again):,} drawn again, {len(drawn) - len(again):,} others"),
+        ("claims", len(sizes[0]), len(sizes[1]), f"{len(gone):,} lack posts or gold labels" if gone else ""),
+    ]  # fmt: skip
+    for name, function in (("mean", mean), ("min", min), ("max", max)):
+        theirs, ours = (function(size.values()) if size else None for size in sizes)
+        figures.append((f"posts a claim, {name}", theirs, ours, asked))
     for kind in KINDS:
-        figures[f"kind {kind}"] = [int((frame["kind"] == kind).sum()) for frame in (published, sample)]
-    by_rule = int((gold["how"] == "automatic").sum())
-    figures["labelled by rule"] = [sum(row[rule] == "True" for row in rows), by_rule]
+        here = [pair for pair, drawn_as in drawn.items() if drawn_as == kind]
+        same = sum(published.get(pair) == kind for pair in here)
+        other = sum(pair in published for pair in here) - same
+        why = (
+            f"{same:,} drawn again, {other:,} published as another kind, {len(here) - same - other:,} others"
+        )
+        figures.append((f"kind {kind}", sum(one == kind for one in published.values()), len(here), why))
+    by_rule, audited = (int((gold["how"] == how).sum()) for how in (AUTOMATIC, AUDITED))
+    why = f"those that link to a fact-check; {audited:,} more of them were shown to people"
+    figures.append(("labelled by rule", sum(row[rule] == "True" for row in rows), by_rule, why))
+    labels = dict(zip(gold["item_id"], gold["label"], strict=True))
+    known = {f"{row[claim]}|x:{row[post]}": row[label] for row in rows}
     names = study.settings.labels.values  # noqa: PD011 - of the scheme, not of a frame
     for name in names:
-        counts = [sum(row[label] == name for row in rows), int((gold["label"] == name).sum())]
-        figures[f"label {name}"] = counts
-    figures["kappa"] = [KAPPA, _kappa(study)]
-    table = [(figure, *values) for figure, values in figures.items()]
-    return pd.DataFrame(table, columns=["figure", "published", "here"], dtype=object)
+        labelled = [item for item, given in labels.items() if given == name]
+        same = sum(known.get(item) == name for item in labelled)
+        other = sum(item in known for item in labelled) - same
+        why = f"{same:,} as published, {other:,} published otherwise, {len(labelled) - same - other:,} of others"
+        figures.append((f"label {name}", Counter(known.values())[name], len(labelled), why))
+    figures.append(("kappa", KAPPA, _kappa(study), "of this study's annotators"))
+    return pd.DataFrame(figures, columns=["figure", "published", "here", "why"], dtype=object)
 
 
 def _kappa(study: Study) -> float | None:
@@ -185,18 +220,24 @@ def _kappa(study: Study) -> float | None:
     return kappa["value"] if kappa else None
 
 
-def _counted(counts: dict[Any, int]) -> str:
-    return "; ".join(f"{count:,} {what}" for what, count in counts.items())
+def _counted(counts: Mapping[str, int]) -> str:
+    return "; ".join(f"{count:,} {what}" for what, count in Counter(counts).most_common())
 
 
-def _why(
-    pair: tuple[str, str], looked_up: set[str], step: dict[tuple[str, str], str], kept: set[tuple[str, str]], drawn: set[tuple[str, str]]
+def _fate(
+    pair: tuple[str, str], kind: str, looked_up: set[str], step: dict[tuple[str, str], str],
+    kept: set[tuple[str, str]], drawn: dict[tuple[str, str], str],
 ) -> str:  # fmt: skip
     """What became of a published post."""
     if pair in drawn:
-        return "drawn again"
+        return AGAIN if drawn[pair] == kind else f"{AGAIN} as {drawn[pair]}"
     if pair in kept:
         return "not drawn this time"
     if pair[1] not in looked_up:
         return "without a post in the archive"
     return f"dropped at {step[pair]}" if pair in step else "found, but for another claim"
+
+
+def _beside(published_as: str | None) -> str:
+    """Why a post is drawn here that was not published for this claim and kind."""
+    return "not among the published" if published_as is None else f"published as {published_as}"

@@ -82,6 +82,8 @@ _Lexeme = tuple[str, Node | None]
 QUORUM = re.compile(r"(?<![^\s(,\-\u2212\uff0c\u3001\u060c])(\d+)\s+of\s*(?=\()")
 _COMMA = re.compile(r"(?<!\d),|,(?!\d)|[\uff0c\u3001\u060c]")
 """What parts the things of a quorum; not the comma inside a number."""
+_ENDS_ADDRESS = re.compile(r"[\uff0c\u3001\u060c]|,+(?=\(|$)")
+"""What parts an address of a quorum from the next thing; commas stand in addresses, too."""
 
 
 def _lexemes(text: str) -> list[_Lexeme]:
@@ -116,11 +118,14 @@ def _lexemes(text: str) -> list[_Lexeme]:
 
 
 def _up_to_its_end(written: str, kind: str, *, listed: bool) -> str:
-    """An address without the parenthesis behind it; in a list, a word up to the comma, or the comma."""
+    """An address up to the parenthesis that closes behind it; in a list, a word or address up to the comma, or the comma."""
     if kind == "address":
-        while written.endswith(")") and written.count(")") > written.count("("):
-            written = written[:-1]
-        return written.rstrip(",") if listed else written
+        depth = 0
+        for at, sign in enumerate(written):
+            depth += (sign == "(") - (sign == ")")
+            if depth < 0 or (listed and _ENDS_ADDRESS.match(written, at)):
+                return written[:at]
+        return written
     comma = _COMMA.search(written) if listed and kind == "word" else None
     return written if comma is None else written[: comma.start() or 1]
 

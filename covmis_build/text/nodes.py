@@ -155,7 +155,14 @@ def demands(node: Node) -> bool:
 
 
 MOST = 500
-"""Searches that one expression may become; more is a mistake in the expression, not a plan."""
+"""Searches that one expression should become on a platform; what needs more is broadened until it does not."""
+
+COUNTED = 1_000_000
+"""Combinations of a quorum beyond which nobody asks how many searches they are."""
+
+
+class TooManySearches(InputError):
+    """An expression stands for more searches than anybody sends."""
 
 
 def at_least(least: int, parts: Iterable[Node]) -> Node:
@@ -196,9 +203,66 @@ def _products(groups: Sequence[list[Node]], node: Node) -> list[Node]:
 
 def _refuse_too_many(size: int, node: Node) -> None:
     if size > MOST:
-        raise InputError(
+        raise TooManySearches(
             f"the query stands for more than {MOST} searches: {node}", remedy="Use fewer OR groups"
         )
+
+
+def conjunction_count(node: Node) -> int:
+    """How many plain searches a query stands for, without making them; of very many, `COUNTED` or more."""
+    match node:
+        case Or(parts):
+            return sum(map(conjunction_count, parts))
+        case And(parts):
+            return math.prod(map(conjunction_count, parts))
+        case AtLeast(least, parts):
+            if math.comb(len(parts), least) > COUNTED:
+                return COUNTED
+            ways = [1] + [0] * least  # of choosing so many parts, from those looked at so far
+            for left, part in zip(reversed(range(len(parts))), parts, strict=True):
+                size = conjunction_count(part)
+                for chosen in range(least, max(1, least - left) - 1, -1):
+                    ways[chosen] += ways[chosen - 1] * size
+            return ways[least]
+        case Term() | Address() | Not():
+            return 1
+
+
+def broadened(node: Node, most: int) -> Node:
+    """A query that finds at least as much and stands for `most` searches, or one for each of its alternatives.
+
+    The widest groups go first; of a quorum a part goes and one fewer is asked for.
+    """
+    if conjunction_count(node) <= most:
+        return node
+    match node:
+        case And(parts):
+            kept = [part for part in parts if demands(part)]
+            while len(kept) > 1 and math.prod(map(conjunction_count, kept)) > most:
+                kept.remove(max(reversed(kept), key=conjunction_count))
+            absent = [part for part in parts if isinstance(part, Not)]
+            return joined(And, [*(kept if len(kept) > 1 else [broadened(kept[0], most)]), *absent])
+        case Or(parts):
+            searches, room = dict[Node, Node](), most
+            for left, part in zip(
+                range(len(parts), 0, -1), sorted(parts, key=conjunction_count), strict=True
+            ):
+                searches[part] = broadened(part, max(1, room // left))
+                room -= conjunction_count(searches[part])
+            return joined(Or, [searches[part] for part in parts])
+        case AtLeast(least, parts):
+            asked = sorted((part for part in parts if demands(part)), key=conjunction_count)
+            at_most = least - (len(parts) - len(asked))  # as if all that must be absent were
+            fewer = len(asked) - at_most
+            wider = joined(Or, asked[: fewer + 1])
+            for fewer_asked in range(2, at_most + 1):
+                narrower = at_least(fewer_asked, asked[: fewer + fewer_asked])
+                if conjunction_count(narrower) > most:
+                    break
+                wider = narrower
+            return broadened(wider, most)
+        case _:
+            return node
 
 
 def written_out(node: Node) -> Node:

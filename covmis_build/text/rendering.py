@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from covmis_build.errors import InputError, nearest
 from covmis_build.text.nodes import (
+    COUNTED,
     MOST,
     Address,
     And,
@@ -17,6 +18,9 @@ from covmis_build.text.nodes import (
     Not,
     Or,
     Term,
+    TooManySearches,
+    broadened,
+    conjunction_count,
     conjunctions,
     demands,
     joined,
@@ -39,7 +43,8 @@ def render(node: Node, platform: str, limit: int | None, *, broaden: bool) -> li
     """The searches for a platform: OR groups split where they must be, long conjunctions shortened.
 
     A conjunction that is longer than the limit loses terms from its end, which finds more, not less: results are
-    matched again locally. With `broaden` false that is an InputError instead.
+    matched again locally. So does a query that stands for more than `MOST` searches: its widest groups go. With
+    `broaden` false either is an InputError instead.
     """
     if platform not in LIMITS:
         raise InputError(f"no platform is called '{platform}'", remedy=nearest(platform, LIMITS))
@@ -48,10 +53,24 @@ def render(node: Node, platform: str, limit: int | None, *, broaden: bool) -> li
         raise InputError(f"a limit of {most} characters is too short for any query")
     write = _WRITERS[platform]
     if platform == "x":
-        node = written_out(node)
-        return _packed(_allowed(node) or node, write, most, broaden=broaden)
-    asked = (search for part in conjunctions(node) for search in _each_spelling(part))
+        return _for_packing(node, write, most, broaden=broaden)
+    plain = conjunctions(broadened(node, MOST) if broaden else node)
+    asked = (search for part in plain for search in _each_spelling(part))
     return list(dict.fromkeys(_fitting(search, write, most, broaden=broaden) for search in asked))
+
+
+def _for_packing(node: Node, write: Callable[[Node], str], most: int, *, broaden: bool) -> list[str]:
+    """X's searches; the query is broadened in steps of ten until they are few enough, or as few as its terms allow."""
+    size = conjunction_count(node)
+    while True:
+        try:
+            plain = written_out(node)
+            return _packed(_allowed(plain) or plain, write, most, broaden=broaden, many=size <= 1)
+        except TooManySearches:
+            if not broaden:
+                raise
+            size = min(size, COUNTED) // 10
+            node = broadened(node, max(1, size))
 
 
 def _allowed(node: Node) -> Node | None:
@@ -86,7 +105,7 @@ def _each_spelling(node: Node) -> Iterator[Node]:
     return (joined(And, spelling) for spelling in itertools.product(*ways))
 
 
-def _packed(node: Node, write: Callable[[Node], str], most: int, *, broaden: bool) -> list[str]:
+def _packed(node: Node, write: Callable[[Node], str], most: int, *, broaden: bool, many: bool) -> list[str]:
     """The alternatives of the widest group, packed from left to right; halved where other groups leave no room."""
     if len(write(node)) <= most:
         return [write(node)]
@@ -101,14 +120,15 @@ def _packed(node: Node, write: Callable[[Node], str], most: int, *, broaden: boo
     for part in group.parts:
         full = len(held) == half if crowded else len(write(_with(node, group, [*held, part]))) > most
         if held and full:
-            searches += _packed(_with(node, group, held), write, most, broaden=broaden)
+            searches += _packed(_with(node, group, held), write, most, broaden=broaden, many=many)
             held = []
-            if len(searches) > MOST:
-                raise InputError(
+            if len(searches) > MOST and not many:
+                raise TooManySearches(
                     f"the query stands for more than {MOST} searches: {node}", remedy="Use fewer OR groups"
                 )
         held.append(part)
-    return list(dict.fromkeys([*searches, *_packed(_with(node, group, held), write, most, broaden=broaden)]))
+    searches += _packed(_with(node, group, held), write, most, broaden=broaden, many=many)
+    return list(dict.fromkeys(searches))
 
 
 def _widest(node: Node) -> Or | None:
@@ -136,7 +156,8 @@ def _fitting(node: Node, write: Callable[[Node], str], most: int, *, broaden: bo
             f"the query has {len(text)} characters, the platform takes {most}: {node}", remedy="Shorten it"
         )
     if isinstance(node, And):
-        kept = [part for part in node.parts if not isinstance(part, Not)]
+        wanted = [part for part in node.parts if not isinstance(part, Not)]
+        kept = [part for part in wanted if _can_be_asked(part, write, most)] or wanted
         while len(kept) > 1 and len(write(joined(And, kept))) > most:
             kept.pop()
         return _fitting(joined(And, kept), write, most, broaden=broaden)
@@ -150,6 +171,14 @@ def _fitting(node: Node, write: Callable[[Node], str], most: int, *, broaden: bo
     raise InputError(
         f"a term is longer than the {most} characters that the platform takes: {node}", remedy="Shorten it"
     )
+
+
+def _can_be_asked(part: Node, write: Callable[[Node], str], most: int) -> bool:
+    """Whether a part of a conjunction can be cut to the limit; one word longer than that cannot."""
+    try:
+        return bool(_fitting(part, write, most, broaden=True))
+    except InputError:
+        return False
 
 
 def _term(term: Term) -> str:

@@ -26,9 +26,9 @@ _SIMPLE = re.compile(
 )
 """Text whose tokens are plain: ASCII with typographic signs and pictures; the rule for all scripts gives the same."""
 
-_MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u0640\u064b-\u0655\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
+_MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u0640\u064b-\u0655\u0670\u093c\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
 _DROPPED = re.compile(f"[{_MARKS}\u00ad\u200c\u200d\u2060\ufe00-\ufe0f]")
-"""Accents and points, and what is invisible inside a word."""
+"""Accents and points (of Hindi the nukta, which people leave out as they do accents), and what is invisible in a word."""
 
 
 @functools.cache

@@ -71,7 +71,7 @@ def test_from_published_ids_to_a_sample_beside_the_published_one(tmp_path, files
     assert 20 <= table["sampled"].sum() <= 64
     assert (table["sampled"] <= table["cleaned"]).all()
     totals = beside.totals.set_index("figure")
-    assert totals.loc["posts"].tolist() == [64, table["sampled"].sum()]
+    assert totals.loc["posts", ["published", "here"]].tolist() == [64, table["sampled"].sum()]
     assert totals.loc["kappa", "published"] == 0.67
     assert sum(beside.reasons.values()) == 64
 

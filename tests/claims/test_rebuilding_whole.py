@@ -191,6 +191,12 @@ def test_every_command_of_the_guide(tmp_path, monkeypatch, published, rows, post
         assert (figures["posts a claim, min"], figures["posts a claim, max"]) == (13, 39)
 
 
+def told(column, pattern: str):
+    """The numbers that a column of words tells, added up for each row."""
+    numbers = column.str.extractall(pattern)[0].astype(int).groupby(level=0).sum()
+    return numbers.reindex(column.index, fill_value=0)
+
+
 def only(folder: Path, published: Path, claims: set[str]) -> Path:
     """The published files with these claims alone."""
     folder.mkdir()
@@ -207,17 +213,29 @@ def check(study, published: Path, rows: list[dict[str, str]], wanted: dict[str, 
     corpus = {
         f"{row['claim_id']}|{row['post_id']}": row for row in rows_of(study.places.release / "corpus.csv")
     }
-    assert totals.loc["posts"].tolist() == [len(rows), len(corpus)]
+    assert totals.loc["posts", ["published", "here"]].tolist() == [len(rows), len(corpus)]
     assert totals.loc["labelled by rule", "here"] == sum(row["how"] == "automatic" for row in corpus.values())
     kappa = json.loads((study.places.rounds / "summary.json").read_text("utf-8"))["kappa"]["value"]
     assert totals.loc["kappa", "here"] == kappa
     assert 0.58 < kappa < 0.76
     assert sum(fates.values()) == len(rows)
     assert fates["without a post in the archive"] == gone
-    assert fates["drawn again"] == len(corpus.keys() & wanted.keys())
+    assert sum(count for fate, count in fates.items() if fate.startswith("drawn again")) == len(
+        corpus.keys() & wanted.keys()
+    )
     assert fates["dropped at language"] > 0
     assert fates["dropped at near_duplicates"] > 0
-    told = beside.rows["published_posts"].str.extractall(r"(\d+) ")[0].astype(int).sum()
-    assert told == len(rows)
+    assert told(beside.rows["published_posts"], r"(\d+) ").sum() == len(rows)
+    again, others = (
+        told(beside.rows["published_posts"], r"(\d+) drawn again(?:;|$)"),
+        told(beside.rows["others"], r"(\d+) "),
+    )
+    assert (again + others).tolist() == beside.rows["sampled"].tolist()
+    assert beside.rows["sampled"].sum() == len(corpus)
+    assert (
+        totals["why"].iloc[0]
+        == f"{len(corpus.keys() & wanted.keys()):,} drawn again, {len(corpus.keys() - wanted.keys()):,} others"
+    )
+    assert all(totals["why"].drop("claims"))
     differ = [item for item, row in corpus.items() if item in wanted and wanted[item] != row["label"]]
     assert len(differ) < 0.02 * len(corpus), "both wrong in the same way"

@@ -86,8 +86,9 @@ def test_units_stay_whole(index, tmp_path):
         ("es", "vacunas", ["la vacuna", "las vacunas", "vacunado"], {"vacunas", "vacuna", "vacunado"}),
         ("fr", "masques", ["un masque", "des masques"], {"masques", "masque"}),
         ("pt", "vacinas", ["a vacina", "vacinas"], {"vacinas", "vacina"}),
-        ("ar", "\u0627\u0644\u0644\u0642\u0627\u062d\u0627\u062a", ["\u0627\u0644\u0644\u0642\u0627\u062d"], {"\u0627\u0644\u0644\u0642\u0627\u062d\u0627\u062a", "\u0627\u0644\u0644\u0642\u0627\u062d"}),
-        ("hi", "\u091f\u0940\u0915\u0947", ["\u091f\u0940\u0915\u093e"], None),
+        ("ar", "اللقاحات", ["ثلاثة لقاحات", "باللقاحات"], {"اللقاحات", "لقاحات", "واللقاحات", "باللقاحات"}),
+        ("ar", "عقم", ["سبب العقم"], {"عقم", "العقم", "والعقم", "بالعقم"}),
+        ("hi", "किसान", ["किसानों को", "किसान"], {"किसान", "किसानों"}),
         ("zh", "x", ["x"], {"x"}),
     ],
 )  # fmt: skip

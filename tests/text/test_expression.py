@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from covmis_build.errors import InputError
 from covmis_build.text import tokens as tokeniser
 from covmis_build.text.expression import as_written, parse
+from covmis_build.text.nodes import broadened, conjunction_count, holds, leaves, seen
 from covmis_build.text.tokens import tokens
 from covmis_build.text.urls import spellings
 
@@ -219,6 +220,9 @@ def test_a_quorum_counts_its_parts(quorum, text):
         ("2 of 3 (a OR b)", "2 of 3 (a OR b)"),
         ("2 of (1,000, deaths, https://a.org/x)", '2 of ("1 000", deaths, url:"a.org/x")'),
         ("2 of (疫苗\uff0c新冠\uff0c死)", "2 of (疫苗, 新冠, 死)"),
+        ("2 of (https://a.org/x,(b OR c),d)", '2 of (url:"a.org/x", (b OR c), d)'),
+        ("2 of ((https://a.org/x_(y))\uff0cb\uff0cc)", '2 of (url:"a.org/x_(y)", b, c)'),
+        ("2 of (https://a.org/x,y, b, c)", '2 of (url:"a.org/x,y", b, c)'),
         ("1 of (a, b)", "a OR b"),
         ("2 of (a, b)", "a b"),
         ("x -2 of (a, b, c)", "x 2 of (-a, -b, -c)"),
@@ -321,15 +325,66 @@ def test_long_queries_are_split_between_alternatives():
     assert sum(part.count("word") for part in parts) == 200
 
 
-def test_too_many_alternatives_are_refused():
-    group = "(" + " OR ".join("abcdefghij") + ")"
-    with pytest.raises(InputError, match="more than 500"):
-        parse(" ".join([group.replace("a", f"a{n}") for n in range(4)])).render("bluesky")
+FORMS = [f"({' OR '.join(f'form{n}x{way}' for way in range(4))})" for n in range(12)]
+MANY = f"({' OR '.join(f'word{n}' for n in range(9_999))})"
+
+
+@pytest.mark.parametrize("platform", ["x", "bluesky", "mastodon"])
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        (f"2 of ({', '.join(FORMS)})", "form3x1 form7x2"),
+        (f"6 of ({', '.join(FORMS)})", " ".join(f"form{n}x1" for n in range(2, 8))),
+        (" ".join(FORMS[:6]), " ".join(f"form{n}x2" for n in range(6))),
+        (f"60 of ({', '.join(f'w{n}' for n in range(99))})", " ".join(f"w{n}" for n in range(20, 90))),
+        (f"4 of (-tea, -rum, {', '.join(f'w{n}' for n in range(60))})", "w41 w57"),
+        (MANY, "word9876"),
+        (f"z {MANY}", "z word9876"),
+        (f"{' '.join(FORMS[:5])} OR z -tea OR {MANY}", "z"),
+    ],
+    ids=["quorum", "wide-quorum", "groups", "hundred", "absent", "many", "many-with", "mixed"],
+)  # fmt: skip
+def test_a_wide_query_is_broadened_or_split_and_never_refused(platform, query, text):
+    whole = parse(query)
+    assert whole.matches(text)
+    searches = whole.render(platform)
+    assert all(len(search) <= 512 for search in searches)
+    assert any(parse(search).matches(text) for search in searches)
+    assert len(searches) <= max(500, query.count(" OR ") + 2)
+
+
+def test_a_query_within_the_number_of_searches_says_all_of_it():
+    three = f"3 of ({', '.join(FORMS)})"
+    assert all(search.count("(") > 2 for search in parse(three).render("x"))
     wide = "(" + " OR ".join(f"w{at}" for at in range(100)) + ")"
-    three = parse(" ".join(wide.replace("w", sign) for sign in "abc"))
+    three_groups = parse(" ".join(wide.replace("w", sign) for sign in "abc"))
+    assert all(" (b" in search for search in three_groups.render("x", 512))
     with pytest.raises(InputError, match="more than 500"):
-        three.render("x", 40)
-    assert len(three.render("x", 512)) <= 500
+        three_groups.render("x", 40, broaden=False)
+    with pytest.raises(InputError, match="more than 500"):
+        three_groups.render("bluesky", broaden=False)
+    assert len(three_groups.render("bluesky")) == 100
+
+
+def test_a_word_that_no_search_takes_is_left_to_the_others():
+    long = "x" * 600
+    for platform in ("x", "bluesky"):
+        assert parse(f"{long} garlic").render(platform) == ["garlic"]
+        assert parse(f"garlic {long}").render(platform) == ["garlic"]
+        with pytest.raises(InputError, match="longer than the 512 characters"):
+            parse(long).render(platform)
+
+
+@settings(deadline=None)
+@given(QUORUMS, queries(), TEXTS, st.integers(1, 6))
+def test_a_broadened_query_finds_at_least_as_much(quorum, query, text, most):
+    least, parts = quorum
+    node = parse(f"{min(least, len(parts))} of ({', '.join(parts)}) OR {query}").node
+    wider = broadened(node, most)
+    assert conjunction_count(wider) <= max(most, conjunction_count(node))
+    assert conjunction_count(wider) <= max(most, len(list(leaves(node))))
+    if holds(node, seen(text)):
+        assert holds(wider, seen(text))
 
 
 def test_unknown_platform_names_the_nearest():
