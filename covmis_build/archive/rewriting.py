@@ -17,6 +17,7 @@ import zstandard
 
 from covmis_build import storage
 from covmis_build.archive import formats, pages, streams
+from covmis_build.archive.formats import neutral
 from covmis_build.archive.table_files import open_table
 from covmis_build.errors import InputError, doubted
 
@@ -49,6 +50,11 @@ def posts_of_authors(files: list[Path], forget: Forget) -> set[str]:
             if forget.touches(line):
                 post_ids |= forget.posts_of(_decoded(line))
     return post_ids
+
+
+def names_no_authors(path: Path) -> bool:
+    """Whether a file is of the form that `covmis posts import` writes: it does not say who wrote a post."""
+    return next(_lines(path), b"").startswith(f'{{"{neutral.KEY}"'.encode())
 
 
 def rewrite(path: Path, forget: Forget) -> Rewritten:
