@@ -93,16 +93,15 @@ def _refuse_table(path: Path, tables: list[streams.Job], forget: Forget) -> Rewr
     """Tables of other kinds cannot be rewritten as they were: what holds a forgotten post is said by name."""
     for job in tables:
         with doubted(path, remedy="Mend or remove it, then purge again"):
-            rows = list(open_table(partial(streams.open_whole, job, streams.Limits())).rows())
-        for number, cells in rows:
-            if not forget.names.isdisjoint(storage.restored(cell.strip()) for cell in cells or ()):
-                raise InputError(
-                    "names what is to be forgotten, and cannot be rewritten",
-                    file=path,
-                    row=number,
-                    remedy="Take the row out with the program that wrote the file, or bring it in with "
-                    "`covmis posts import` and remove it; then purge again",
-                )
+            for number, cells in open_table(partial(streams.open_whole, job, streams.Limits())).rows():
+                if not forget.names.isdisjoint(storage.restored(cell.strip()) for cell in cells or ()):
+                    raise InputError(
+                        "names what is to be forgotten, and cannot be rewritten",
+                        file=path,
+                        row=number,
+                        remedy="Take the row out with the program that wrote the file, or bring it in with "
+                        "`covmis posts import` and remove it; then purge again",
+                    )
     return Rewritten(path, 0)
 
 
