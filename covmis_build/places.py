@@ -100,6 +100,11 @@ class Places:
         return self.folder / "data" / "build"
 
     @property
+    def scratch(self) -> Path:
+        """data/build/.scratch, tables of a command that is at work; whoever holds the lock of data/build may remove it."""
+        return self.build / ".scratch"
+
+    @property
     def release(self) -> Path:
         """data/release."""
         return self.folder / "data" / "release"

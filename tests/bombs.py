@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import lzma
-import resource
 import subprocess
 import sys
 import tarfile
@@ -18,6 +17,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import zstandard
 
 GIGABYTE, PIECE = 1 << 30, b"\0" * (1 << 20)
@@ -28,7 +29,8 @@ PACKED = {
 }  # fmt: skip
 NAMES = (
     "zeros.jsonl.zst", "zeros.jsonl.gz", "zeros.jsonl.bz2", "zeros.jsonl.xz", "zeros.jsonl.zip", "zeros.tar.gz", "zeros.csv.gz",
-    "strings.xlsx", "line.jsonl", "line.csv", "brackets.json", "brackets.jsonl",
+    "strings.xlsx", "line.jsonl", "line.csv", "brackets.json", "brackets.jsonl", "rows.parquet", "texts.parquet",
+    "lists.parquet",
 )  # fmt: skip
 
 
@@ -42,6 +44,9 @@ def make(path: Path, size: int = GIGABYTE) -> None:
     """The bomb of this name, written a megabyte at a time."""
     pieces = size // len(PIECE)
     stem, _, ending = path.name.rpartition(".")
+    if ending == "parquet":
+        _make_parquet(path, size)
+        return
     with ExitStack() as stack:
         if path.name.startswith("brackets"):
             path.write_bytes(b"[" * 1_000_000 + b"\n")
@@ -68,6 +73,21 @@ def make(path: Path, size: int = GIGABYTE) -> None:
             target.write(piece)
 
 
+def _make_parquet(path: Path, size: int) -> None:
+    """Twenty million rows of one word; or, with a hundred thousand, one long text that all share; or a row's list of it."""
+    rows = 20_000_000 if path.stem == "rows" else 100_000
+    word = "garlic" if path.stem == "rows" else "x" * (size >> 10)
+    shared = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([word]))
+    if path.stem == "lists":
+        table = pa.table({"id": ["1252934402983700001"], "text": pa.ListArray.from_arrays([0, rows], shared)})
+    else:
+        ids = pa.DictionaryArray.from_arrays(
+            pa.array([0] * rows, pa.int32()), pa.array(["1252934402983700001"])
+        )
+        table = pa.table({"id": ids, "text": shared})
+    pq.write_table(table, path)
+
+
 class _Zeros(io.RawIOBase):
     def __init__(self, left: int) -> None:
         self.left = left
@@ -87,7 +107,7 @@ def _here(path: Path, act: str) -> Cost:
     from covmis_build.archive import reader, streams
     from covmis_build.archive.traces import UNREADABLE, Traces
 
-    began, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began, before = time.process_time(), _most_memory()
     told = ""
     if act == "read":
         for job in streams.jobs([(path, path.name)]):
@@ -98,8 +118,13 @@ def _here(path: Path, act: str) -> Cost:
             told = str(Traces(["x:1255000000000000003"]).in_file(path))
         except UNREADABLE as error:
             told = f"cannot be searched: {error}"
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return Cost(time.process_time() - began, (peak - before) / 1024, told)
+    return Cost(time.process_time() - began, (_most_memory() - before) / 1024, told)
+
+
+def _most_memory() -> int:
+    """Kilobytes; what `getrusage` says begins with those of the process that started this one."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0])
 
 
 def cost(path: Path, act: str = "read") -> Cost:

@@ -27,7 +27,7 @@ from covmis_build.errors import UnfinishedPurge
 from covmis_build.study.study import open_study
 from tests import killing
 from tests.annotation.small import fill, label_both
-from tests.forgettable import AUTHOR, GONE, SECRET, collected_and_released, everything, forgettable
+from tests.forgettable import AUTHOR, GONE, OTHER, SECRET, collected_and_released, everything, forgettable
 from tests.servers.bluesky import Bluesky
 from tests.servers.bluesky import post as skeet
 from tests.servers.label_studio import LabelStudio
@@ -161,6 +161,56 @@ def released(folder: Path) -> None:
     sealed(folder)
     open_study(folder).release(bundle=True)
     collected_and_released(folder)
+
+
+def reopen(folder: Path) -> None:
+    round_ = open_study(folder).round()
+    round_.reopen([round_.items["item_id"].iloc[1]], "both read the wrong claim")
+
+
+def reopened(folder: Path) -> None:
+    sealed(folder)
+    reopen(folder)
+
+
+def train(folder: Path) -> None:
+    open_study(folder).open_round(training=True, items=4)
+
+
+def trained(folder: Path) -> None:
+    sealed(folder)
+    train(folder)
+    open_study(folder).round("t1").push()
+    label_both(folder, "../training/t001")
+    open_study(folder).round("t1").pull()
+
+
+def recall_before(folder: Path) -> None:
+    forgettable(folder, NUMBER)
+    storage.write_text(folder / "queries/claims.csv", CLAIMS_OF_RECALL)
+    settings = (folder / "study.toml").read_text()
+    storage.write_text(folder / "study.toml", settings + SMALLEST)
+    run(folder)
+
+
+def draw(folder: Path) -> None:
+    open_study(folder).recall().draw(labels=2, labels_found=1)
+
+
+CLAIMS_OF_RECALL = "claim_id,text,language,keywords\nc0,Somebody planted words.,en,another\nc1,Another post of somebody.,en,nothing\n"
+SMALLEST = '[cleaning]\nminimum_words = 1\nminimum_posts = 1\nundetermined = "keep"\nlanguages = []\n'
+
+
+def import_posts(folder: Path) -> None:
+    theirs = folder.with_name("theirs.jsonl")
+    theirs.write_bytes((folder / "data/archive/mine.jsonl").read_bytes())
+    open_study(folder).import_posts(theirs)
+
+
+def import_claims(folder: Path) -> None:
+    theirs = folder.with_name("theirs.csv")
+    theirs.write_text(f"id,claim,tweet_ids\nn1,A new claim of theirs,{GONE[2:]} {OTHER[2:]}\n")
+    open_study(folder).import_claims(theirs, columns={"posts": "tweet_ids"})
 
 
 def estimate(folder: Path) -> None:
@@ -297,7 +347,19 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     "round adjudicate, second": lambda _: Command(discussed, verb("adjudicate")),
     "round seal": lambda _: Command(settled, verb("seal")),
     "release": lambda _: Command(sealed, lambda folder: open_study(folder).release(bundle=True, deposit=True)),
+    "round reopen": lambda _: Command(sealed, reopen, lambda folder: not open_study(folder).round().sealed),
+    "round seal anew": lambda _: Command(reopened, verb("seal")),
+    "round open, training": lambda _: Command(
+        sealed, train, lambda folder: (folder / "annotation/training/t001/items.parquet").exists()
+    ),
+    "round report, training": lambda _: Command(trained, lambda folder: open_study(folder).round("t1").report()),
     "estimate": lambda _: Command(sealed, estimate),
+    "recall plan": lambda _: Command(recall_before, lambda folder: open_study(folder).recall().plan(labels=2)),
+    "recall draw": lambda _: Command(
+        recall_before, draw, lambda folder: any(folder.glob("annotation/recall/r001/items.parquet"))
+    ),
+    "posts import": lambda _: Command(lambda folder: forgettable(folder, NUMBER), import_posts),
+    "claims import": lambda _: Command(lambda folder: forgettable(folder, NUMBER), import_claims),
     "purge posts": lambda _: Command(released, lambda folder: purge(folder, posts=[GONE])),
     "purge authors": lambda _: Command(released, lambda folder: purge(folder, authors=[AUTHOR])),
     "collect x": lambda _: Command(to_collect, lambda folder: collect(folder, "x", budget="10")),
@@ -356,10 +418,8 @@ def survives(prepared: Prepared, moment: Moment, folder: Path, *, purged: bool) 
     killing.killed(folder, moment, lambda: command.act(folder))
     if command.server:
         time.sleep(0.05)  # what it has been sent it still does
-    if not (folder / "queries/purge-journal.jsonl").exists():
-        killing.done(lambda: open_study(folder).status())
     again = Path(shutil.copytree(folder, folder.with_name(f"{folder.name}-purged"))) if purged else folder
-    killing.done(lambda: command.done(folder) or command.act(folder))
+    killing.done(lambda: told_and_done(command, folder))
     assert left(folder) == prepared.after
     assert _on(command.server) == prepared.there_after
     if purged:
@@ -369,6 +429,14 @@ def survives(prepared: Prepared, moment: Moment, folder: Path, *, purged: bool) 
     elif "purge" in str(sorted(prepared.after)):
         forgotten(folder)
     shutil.rmtree(folder)
+
+
+def told_and_done(command: Command, folder: Path) -> None:
+    """What a person does next: looks where the study stands, and calls the command again where it is needed."""
+    if not (folder / "queries/purge-journal.jsonl").exists():
+        open_study(folder).status()
+    if not command.done(folder):
+        command.act(folder)
 
 
 def forgotten(folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation.answers import Status, present
 from covmis_build.annotation.round_folder import guideline_path, guideline_version
 from covmis_build.errors import InputError, counted
+from covmis_build.text.sheets import bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,18 +22,13 @@ if TYPE_CHECKING:
 
 def read_guideline(path: Path) -> str:
     """The guideline's text; a missing file is an error, because labels refer to it."""
+    if not path.is_file():
+        problem = "is a folder, not a file" if path.is_dir() else "is missing"
+        raise InputError(problem, file=path, remedy="Write down how to label there, in Markdown")
     try:
-        return path.read_text("utf-8-sig").replace("\r\n", "\n")
-    except FileNotFoundError:
-        raise InputError("is missing", file=path, remedy="Write down how to label, in Markdown") from None
+        return bytes_of(path).decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise InputError("is not UTF-8", file=path, remedy="Save it as UTF-8 text") from None
-    except OSError as error:
-        raise InputError(
-            f"cannot be read: {error.strerror}",
-            file=path,
-            remedy="Put the guideline's text there, in Markdown",
-        ) from None
 
 
 def as_html(text: str) -> Markup:

@@ -20,6 +20,7 @@ from covmis_build.text.shown import shown_hash, shown_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import pandas as pd
 
@@ -125,17 +126,22 @@ def training_items(
     return pd.DataFrame(rows, columns=FROZEN.names)
 
 
-def write_key(round_: RoundFolder, gold: pd.DataFrame, labels: pd.DataFrame, pass_mark: float | None) -> None:
-    """Write the known labels, and why, in the words of those who decided; the pass mark, if one is set."""
-    items = set(round_.items()["item_id"])
-    key = gold[gold["item_id"].isin(items)].assign(round=round_.number)
-    storage.write_table(round_.folder / "decisions.parquet", key, "gold")
+def write_key(
+    folder: Path, frozen: pd.DataFrame, gold: pd.DataFrame, labels: pd.DataFrame, pass_mark: float | None
+) -> None:
+    """Write the known labels, and why, in the words of those who decided; the pass mark, if one is set.
+
+    Before the items are written, which make the folder a round: there is none without its key, whenever a kill comes.
+    """
+    items = set(frozen["item_id"])
+    key = gold[gold["item_id"].isin(items)].assign(round=folder.name)
+    storage.write_table(folder / "decisions.parquet", key, "gold")
     decided = labels[
         labels["item_id"].isin(items) & labels["phase"].isin([Phase.DISCUSSION, Phase.ADJUDICATION])
     ]
     reasons = {row["item_id"]: row["reason"] for row in rows_of(decided) if row["reason"]}
     told = {"pass_mark": pass_mark, "reasons": reasons}
-    storage.write_text(round_.folder / "training.json", json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+    storage.write_text(folder / "training.json", json.dumps(told, ensure_ascii=False, indent=1) + "\n")
 
 
 def accuracies(round_: RoundFolder) -> list[Accuracy]:

@@ -17,6 +17,7 @@ import zstandard
 
 from covmis_build import storage
 from covmis_build.archive import formats, pages, streams
+from covmis_build.archive.formats import neutral
 from covmis_build.archive.table_files import open_table
 from covmis_build.errors import InputError, doubted
 
@@ -49,6 +50,11 @@ def posts_of_authors(files: list[Path], forget: Forget) -> set[str]:
             if forget.touches(line):
                 post_ids |= forget.posts_of(_decoded(line))
     return post_ids
+
+
+def names_no_authors(path: Path) -> bool:
+    """Whether a file is of the form that `covmis posts import` writes: it does not say who wrote a post."""
+    return next(_lines(path), b"").startswith(f'{{"{neutral.KEY}"'.encode())
 
 
 def rewrite(path: Path, forget: Forget) -> Rewritten:
@@ -87,16 +93,15 @@ def _refuse_table(path: Path, tables: list[streams.Job], forget: Forget) -> Rewr
     """Tables of other kinds cannot be rewritten as they were: what holds a forgotten post is said by name."""
     for job in tables:
         with doubted(path, remedy="Mend or remove it, then purge again"):
-            rows = list(open_table(partial(streams.open_whole, job, streams.Limits())).rows())
-        for number, cells in rows:
-            if not forget.names.isdisjoint(storage.restored(cell.strip()) for cell in cells or ()):
-                raise InputError(
-                    "names what is to be forgotten, and cannot be rewritten",
-                    file=path,
-                    row=number,
-                    remedy="Take the row out with the program that wrote the file, or bring it in with "
-                    "`covmis posts import` and remove it; then purge again",
-                )
+            for number, cells in open_table(partial(streams.open_whole, job, streams.Limits())).rows():
+                if not forget.names.isdisjoint(storage.restored(cell.strip()) for cell in cells or ()):
+                    raise InputError(
+                        "names what is to be forgotten, and cannot be rewritten",
+                        file=path,
+                        row=number,
+                        remedy="Take the row out with the program that wrote the file, or bring it in with "
+                        "`covmis posts import` and remove it; then purge again",
+                    )
     return Rewritten(path, 0)
 
 

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, AnyStr
 import msgspec
 
 from covmis_build.errors import InputError, MissingExtra, doubted
+from covmis_build.text.parquet import pieces
 from covmis_build.text.sheets import LARGEST_WORKBOOK, SEPARATOR
 
 if TYPE_CHECKING:
@@ -253,8 +254,8 @@ def _parquet(opened: Open) -> TableFile:
     import pyarrow.parquet as pq
 
     def batches() -> Iterator[Any]:
-        with opened() as file, pq.ParquetFile(file) as parquet:
-            yield from parquet.iter_batches(10_000)
+        with opened() as file:
+            yield from pieces(file)
 
     with doubted("", "is not readable as Parquet"), opened() as file, pq.ParquetFile(file) as parquet:
         names = parquet.schema_arrow.names

@@ -16,6 +16,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from covmis_build.archive import streams
 from covmis_build.archive.forgetting import SHORT, account_names
+from covmis_build.errors import InputError
+from covmis_build.text import parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -151,20 +153,16 @@ def _of_zip(file: IO[bytes], size: int, depth: int) -> Iterator[bytes]:
 def _of_parquet(file: IO[bytes]) -> Iterator[bytes]:
     """Every text of every column, since pages of a table are packed."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(file) as table:
-            for batch in table.iter_batches():
-                for column in batch.columns:
-                    values: list[Any] = column.to_pylist()
-                    texts = (
-                        value if isinstance(value, str) else str(value)
-                        for value in values
-                        if value is not None
-                    )
-                    yield "\n".join(texts).encode("utf-8", "surrogatepass")
-    except pa.ArrowException as error:
+        for batch in parquet.pieces(file):
+            for column in batch.columns:
+                values: list[Any] = column.to_pylist()
+                texts = (
+                    value if isinstance(value, str) else str(value) for value in values if value is not None
+                )
+                yield "\n".join(texts).encode("utf-8", "surrogatepass")
+    except (pa.ArrowException, InputError) as error:
         raise ValueError(str(error)) from error
 
 

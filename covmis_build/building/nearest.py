@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from covmis_build import storage
 from covmis_build.archive.reader import How
-from covmis_build.building.purge import read_list
+from covmis_build.building.purge import read_list, refuse_unfinished
 from covmis_build.engine import silent
 from covmis_build.matching.plain_posts import plain_posts, state
 from covmis_build.queries.index import open_index
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from covmis_build.queries.index import Index
     from covmis_build.settings import Settings
 
+LOCK = ".search.lock"
+"""In data/build: held while the index of the archive is looked at and made."""
+
 FOUND_OR_RANKED = """
 SELECT claim_id, post_id, query_id, kind, verified, matched FROM hits
 WHERE kind <> 'ranked' OR post_id NOT IN (SELECT post_id FROM hits WHERE kind <> 'ranked')
@@ -31,12 +35,14 @@ ORDER BY claim_id, post_id, query_id"""
 
 def search_index(places: Places, settings: Settings, progress: Progress = silent) -> Index:
     """The archive in a full-text index, made first where it is missing or older than the archive."""
-    forget, how = read_list(places.purge_csv), How.of(settings.retrieval)
-    return open_index(
-        places.build / "search.sqlite",
-        state(places.archives, forget, how),
-        lambda: plain_posts(places.archives, progress, forget, how),
-    )
+    with storage.locked(places.build / LOCK, "indexing the archive"):  # above all against a purge meanwhile
+        refuse_unfinished(places)
+        forget, how = read_list(places.purge_csv), How.of(settings.retrieval)
+        return open_index(
+            places.build / "search.sqlite",
+            state(places.archives, forget, how),
+            lambda: plain_posts(places.archives, progress, forget, how),
+        )
 
 
 def nearest(
@@ -67,7 +73,7 @@ def candidates(places: Places, settings: Settings, progress: Progress = silent) 
     """The table `candidates`: the nearest posts of each claim, as `[retrieval] ranked` asks for; empty where it does not."""
     import pandas as pd
 
-    from covmis_build import storage, tables
+    from covmis_build import tables
 
     options = settings.retrieval.nearest
     if options is None:

@@ -19,6 +19,7 @@ from covmis_build import storage
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.ids import post_id
 from covmis_build.errors import InputError, UnfinishedPurge
+from covmis_build.text.sheets import bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +36,7 @@ def read_list(path: Path) -> Forget:
     if not path.exists():
         return Forget()
     try:
-        rows = list(csv.reader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+        rows = list(csv.reader(io.StringIO(bytes_of(path).decode("utf-8-sig"), newline="")))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(
             f"is not CSV in UTF-8: {error}", file=path, remedy="Save it as 'CSV UTF-8'"

@@ -8,7 +8,6 @@ change a single row. Tables are written beside the old ones and renamed together
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -57,11 +56,11 @@ def run(
     `force` makes the named ones again even if they are current. One run at a time: the study is locked.
     """
     check_engine(engine)
-    refuse_unfinished(places)
     wanted = _with_needs(names)
     forced = {stage.name for stage in STAGES if force and (not names or stage.name in names)}
     with storage.locked(places.build / ".lock", "covmis run"):
-        _sweep(places.build)
+        refuse_unfinished(places)
+        _sweep(places)
         cache = _read_cache(places)
         log = places.build / "ledger.jsonl"
         outcomes = []
@@ -73,16 +72,15 @@ def run(
                 outcomes.append(Outcome(stage.name, False, 0.0, _rows(stage, entry)))
             else:
                 outcomes.append(_make(places, settings, stage, key, engine, workers, conf or {}, progress))
-        shutil.rmtree(places.build / ".scratch", ignore_errors=True)
+        storage.remove(places.scratch)
         storage.write_text(places.build / ".files.json", json.dumps(cache, indent=0, sort_keys=True))
     return outcomes
 
 
-def _sweep(build: Path) -> None:
+def _sweep(places: Places) -> None:
     """Remove what a killed run left: half-written files and scratch tables, never a table in use."""
-    for leftover in [*build.glob(".*.part"), *build.glob(".*.new")]:
-        leftover.unlink(missing_ok=True)
-    shutil.rmtree(build / ".scratch", ignore_errors=True)
+    for leftover in [*places.build.glob(".*.part"), *places.build.glob(".*.new"), places.scratch]:
+        storage.remove(leftover)
 
 
 def current(places: Places, settings: Settings) -> dict[str, bool]:
@@ -204,9 +202,7 @@ def _make(
 
     began = time.monotonic()
     log = places.build / "ledger.jsonl"
-    with open_engine(
-        engine_name, scratch=places.build / ".scratch", workers=workers, settings=conf
-    ) as engine:
+    with open_engine(engine_name, scratch=places.scratch, workers=workers, settings=conf) as engine:
         waiting = {table: places.build / f".{table}.new" for table in stage.makes}
         try:
             results = stage.make(places, settings, engine, progress)

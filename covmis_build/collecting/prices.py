@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from covmis_build.errors import InputError
+from covmis_build.text.sheets import bytes_of
 
 ITEMS = ("post", "user", "counts", "request")
 
@@ -39,10 +40,10 @@ def read_prices(platform: str, path: Path | str | None = None) -> Prices:
     where = str(path) if path else "prices.toml"
     try:
         text = (
-            Path(path).read_text("utf-8") if path else (files(__package__) / "prices.toml").read_text("utf-8")
+            bytes_of(Path(path)).decode() if path else (files(__package__) / "prices.toml").read_text("utf-8")
         )
         data = tomllib.loads(text)
-    except (OSError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"cannot be read as a price list: {error}", file=where) from None
     date, table = data.get("date"), data.get(platform)
     if not isinstance(date, str) or not isinstance(table, dict):

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from covmis_build import storage
-from covmis_build.corpus.strangers import LARGEST
 from covmis_build.errors import InputError, doubted
+from covmis_build.text import parquet
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -31,8 +31,8 @@ TABLES = ("claims", "queries", "hits", "items", "dropped", "sample")
 """Of data/build: ids, numbers and the claims' own words, never a post's."""
 PLAIN = ("study.toml", "queries/claims.csv", "annotation/guideline.md", "annotation/label_config.xml")
 ROUND_FILES = ("round.json", "guideline.md", "decisions.parquet", "report.json", "seal.json")
-MOST_FILES, RATIO, ROOM = 100_000, 1000, 1 << 20
-"""Of a bundle: its files, and how many times its packed size one of them may unpack to, if it is larger than ROOM."""
+LARGEST, MOST_FILES, RATIO, ROOM = 1 << 30, 100_000, 1000, 1 << 20
+"""Of a bundle: bytes that it unpacks to, its files, and how many times its packed size one of them may unpack to, if it is larger than ROOM."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 EMPTY_TEXTS = ("text", "quoted", "parent", "salt")
 EMPTY_LISTS = ("cards", "media")
@@ -183,6 +183,9 @@ def read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
         for entry in entries:
             _safe(entry, path)
         files = {entry.filename: archive.read(entry) for entry in entries}
+        for name, data in files.items():
+            if name.endswith(".parquet"):
+                parquet.refuse_too_large(io.BytesIO(data))
     if len(files) < len(entries):
         raise InputError("holds two files of one name", file=path, remedy="Do not unpack it")
     try:

@@ -9,8 +9,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage, tables
-from covmis_build.corpus.strangers import refuse_large
 from covmis_build.errors import InputError, doubted
+from covmis_build.text import parquet
+from covmis_build.text.sheets import bytes_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,12 +75,9 @@ def read_corpus(path: Path) -> pd.DataFrame:
 
     if not path.is_file():
         raise InputError("is not there", file=path, remedy="Make it with `covmis release`")
-    refuse_large(path)
     with doubted(path):
         if path.suffix == ".parquet":
-            import pyarrow.parquet as pq
-
-            frame = tables.frame(pq.read_table(path, partitioning=None))
+            frame = tables.frame(parquet.read(path))
         elif path.suffix == ".jsonl":
             frame = pd.DataFrame(_json_rows(path))
         elif path.suffix == ".csv":
@@ -112,7 +110,7 @@ def checked(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 def _json_rows(path: Path) -> list[dict[str, Any]]:
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+    for number, line in enumerate(bytes_of(path).decode().split("\n"), 1):
         if line.strip():
             try:
                 rows.append(dict(json.loads(line)))
@@ -124,7 +122,7 @@ def _json_rows(path: Path) -> list[dict[str, Any]]:
 def _csv_frame(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    data = path.read_bytes().decode("utf-8-sig")
+    data = bytes_of(path).decode("utf-8-sig")
     first = data.partition("\n")[0]
     reader = csv.reader(io.StringIO(data, newline=""), delimiter=max(",;\t", key=first.count))
     header = next(reader, [])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.corpus.convert import check_ids
-from covmis_build.corpus.strangers import refuse_large
 from covmis_build.errors import InputError, doubted
+from covmis_build.text.sheets import bytes_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,9 +31,8 @@ def read_plain(path: Path) -> pd.DataFrame | None:
 
     if path.suffix not in {".csv", ".tsv", ".txt"} or not path.is_file():
         return None
-    refuse_large(path)
     with doubted(path):
-        data = path.read_bytes().decode("utf-8-sig")
+        data = bytes_of(path).decode("utf-8-sig")
         first = data.partition("\n")[0]
         reader = csv.reader(io.StringIO(data, newline=""), delimiter=max(",;\t", key=first.count))
         header = next(reader, [])

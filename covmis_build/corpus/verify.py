@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import io
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from covmis_build.corpus import signature
-from covmis_build.corpus.bundle import EMPTY_TEXTS, read_bundle
+from covmis_build.corpus.bundle import EMPTY_TEXTS, LARGEST, read_bundle
 from covmis_build.corpus.convert import FORMATS, checked, read_corpus
 from covmis_build.corpus.publish import CHECKSUMS
 from covmis_build.corpus.recount import Check, check_by_recount
 from covmis_build.corpus.signature import SIGNATURE
 from covmis_build.errors import CovmisError, InputError, doubted
+from covmis_build.text import parquet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +27,16 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-9
 
 
+def _refuse_large(folder: Path) -> None:
+    """Read no file of a stranger's that does not fit into memory."""
+    for path in folder.rglob("*"):
+        if path.is_file() and path.stat().st_size > LARGEST:
+            raise InputError(f"is larger than {LARGEST >> 30} GiB", file=path, remedy="Is it covmis' own?")
+        if path.is_file() and path.suffix == ".parquet":
+            with suppress(OSError, ValueError, pa.ArrowException):  # what is damaged is told by name below
+                parquet.refuse_too_large(path)
+
+
 def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
     """The files against checksums.txt, the corpus in its formats against each other, and its rows."""
     sums = folder / CHECKSUMS
@@ -30,6 +44,7 @@ def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
         raise InputError(
             "is no finished release: checksums.txt is missing", file=folder, remedy="Run `covmis release`"
         )
+    _refuse_large(folder)
     listed = _listed(sums)
     wrong = [name for name, digest in listed.items() if _digest(folder / name) != digest]
     extra = sorted(

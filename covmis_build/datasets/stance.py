@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 from typing import TYPE_CHECKING
 
 from covmis_build.datasets.shape import Row, post_time
 from covmis_build.errors import InputError
+from covmis_build.text.sheets import bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ SEMEVAL_LABELS = ("none", "against", "favor")
 
 def text_of(path: Path) -> str:
     """A file's text: UTF-8 with or without a mark, else Latin-1, as some of FNC-1's files are; gzip is unpacked."""
-    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    data = bytes_of(path, packed=path.suffix == ".gz")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError
 from covmis_build.storage import restored
-from covmis_build.text import sheets
+from covmis_build.text import parquet, sheets
 from covmis_build.text.characters import whole_in_json
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 FNC_HEADER = ("Headline", "Body ID", "Stance")
 FORMATS = ".csv, .tsv, .jsonl, .json, .parquet, .npy or .txt (also .gz)"
 BLOCK = 1 << 20
-LARGEST = 1 << 30
-"""More than this no packed file is unpacked to: it would not fit into memory as a table."""
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -68,9 +66,9 @@ def _unpacked(path: Path) -> pd.DataFrame:
         try:
             with gzip.open(path) as packed, plain.open("wb") as file:
                 while block := packed.read(BLOCK):
-                    if file.tell() + len(block) > LARGEST:
+                    if file.tell() + len(block) > sheets.LARGEST:
                         raise InputError(
-                            f"unpacks to more than {LARGEST >> 20:,} MiB",
+                            f"unpacks to more than {sheets.LARGEST >> 20:,} MiB",
                             file=path,
                             remedy="Is this a file of labels? If so, divide it",
                         )
@@ -84,10 +82,9 @@ def _unpacked(path: Path) -> pd.DataFrame:
 
 def _parquet(path: Path) -> pd.DataFrame:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path, partitioning=None)
+        table = parquet.read(path)
     except FileNotFoundError:
         raise InputError("is missing", file=path) from None
     except (pa.ArrowInvalid, OSError) as error:
@@ -103,7 +100,7 @@ def _array(path: Path) -> pd.DataFrame:
         values = np.load(path, allow_pickle=False)
     except FileNotFoundError:
         raise InputError("is missing", file=path) from None
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, EOFError, OSError, MemoryError) as error:
         raise InputError(f"is not readable as an array: {error}", file=path) from error
     if values.ndim != 1:
         raise InputError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build import tables
 from covmis_build.errors import InputError
+from covmis_build.text import parquet
 from covmis_build.text.shown import shown_text
 
 if TYPE_CHECKING:
@@ -68,9 +69,7 @@ def _holds_frozen_items(path: Path) -> bool:
 
 
 def _frozen_items(path: Path) -> pd.DataFrame:
-    import pyarrow.parquet as pq
-
-    return tables.frame(pq.read_table(path))
+    return tables.frame(parquet.read(path))
 
 
 def id_column(frame: pd.DataFrame) -> str:

@@ -19,6 +19,7 @@ from covmis_build import keyed
 from covmis_build.errors import InputError
 from covmis_build.models.answers import read_answer, schema
 from covmis_build.text.characters import whole_in_json
+from covmis_build.text.sheets import bytes_of
 from covmis_build.text.shown import shown_text
 
 if TYPE_CHECKING:
@@ -191,8 +192,8 @@ def read_answers(path: Path, labels: Sequence[str]) -> Answers:
 def _answers(path: Path) -> Iterator[tuple[int, str, object]]:
     """Row, item and answer of each line; no answer (null, an error of the server) is None."""
     try:
-        lines = path.read_text("utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        lines = bytes_of(path).decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
         raise InputError(f"cannot be read: {error}", file=path) from None
     for number, line in enumerate(lines, 1):
         if not line.strip():

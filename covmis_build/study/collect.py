@@ -199,7 +199,7 @@ def collect(study: Study, source: str, wanted: Wanted) -> Collected:
     if not task.jobs:
         wanted.notice("Nothing remains to be collected: every query is covered up to now.")
     with (
-        storage.locked(task.notes / ".lock", f"covmis collect {source}"),
+        study.locked(task.notes, f"covmis collect {source}"),
         task.search.connect() as connection,
     ):
         plans.write_plan(task.notes / "plan.json", task.jobs, task.since)
@@ -231,7 +231,7 @@ def estimate(study: Study, source: str, wanted: Wanted) -> Estimate:
         wanted.notice(
             f"The estimate itself is billed: {requests:,} counts requests, ${dollars:,.2f}, within {task.budget}."
         )
-        with storage.locked(task.notes / ".lock", f"covmis collect {source} --estimate"):
+        with study.locked(task.notes, f"covmis collect {source} --estimate"):
             return cost.estimate_x(task.jobs, task.begun, connection.session, how, memory, wanted.progress)
 
 
@@ -334,7 +334,7 @@ def collect_ids(study: Study, file: Path | str | None, wanted: Wanted, *, again:
     notes = study.places.notes
     _archive_here(study)
     done = LookedUp(listed, {})
-    with storage.locked(notes / ".lock", "covmis collect ids"):
+    with study.locked(notes, "covmis collect ids"):
         id_lists.write_list(notes / "ids.json", listed, day, begun)
         for prefix, part in _parts(study, listed, wanted, day, "" if file else begun):
             done.parts.append(part)

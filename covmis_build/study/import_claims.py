@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.building import purge as purging
 from covmis_build.claims.claim import checked, claims_csv, claims_frame
 from covmis_build.claims.edits import used_ids
 from covmis_build.claims.fact_check import search_fact_checks
@@ -141,11 +142,14 @@ def import_claims(
         _refuse_other_texts(known, fresh, study.places.claims_csv)
         added = fresh[~fresh["claim_id"].isin(used_ids(known))]
         claims = _appended(known, added)
-    storage.write_bytes(study.places.claims_csv, claims_csv(claims))
     given_file = study.places.archives[0] / GIVEN_POSTS
+    with study.locked(study.places.notes, "covmis claims import"):
+        forget = purging.read_list(study.places.purge_csv)
+        given = [post for post in understood.posts if post.post_id not in forget.posts]
+        storage.write_bytes(study.places.claims_csv, claims_csv(claims))
+        kept = _keep_given_posts(given_file, given)
     return ImportedClaims(
-        claims, len(added), len(fresh) - len(added),
-        _keep_given_posts(given_file, understood.posts), study.places.relative(given_file), understood, examples,
+        claims, len(added), len(fresh) - len(added), kept, study.places.relative(given_file), understood, examples,
     )  # fmt: skip
 
 

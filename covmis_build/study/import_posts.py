@@ -12,8 +12,10 @@ import zstandard
 from covmis_build import storage
 from covmis_build.addresses import place
 from covmis_build.archive import streams
+from covmis_build.archive.forgetting import PURGED
 from covmis_build.archive.formats import neutral
 from covmis_build.archive.reader import read
+from covmis_build.building.purge import read_list
 from covmis_build.engine import silent
 from covmis_build.errors import InputError
 from covmis_build.study.look import how_of, look, name_in
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from covmis_build.engine import Progress
+    from covmis_build.study.look import Look
     from covmis_build.study.study import Study
 
 BLOCK = 1 << 20
@@ -42,7 +45,10 @@ class ImportedPosts:
 
 
 def import_posts(study: Study, path: Path | str, progress: Progress = silent) -> ImportedPosts:
-    """Convert a file into data/archive/posts-NAME.jsonl.zst; refused where `look` has open questions."""
+    """Convert a file into data/archive/posts-NAME.jsonl.zst; refused where `look` has open questions.
+
+    What queries/purge.csv names is left out.
+    """
     path = place(path)
     seen = look(path, study)
     if seen.questions:
@@ -55,18 +61,25 @@ def import_posts(study: Study, path: Path | str, progress: Progress = silent) ->
     target = folder / f"posts-{path.name.split('.')[0].removeprefix('posts-')}.jsonl.zst"
     if target.resolve() == path.resolve():
         raise InputError("is imported already", file=path)
+    with study.locked(study.places.notes, "covmis posts import"):
+        return _imported(study, path, target, seen, progress)
+
+
+def _imported(study: Study, path: Path, target: Path, seen: Look, progress: Progress) -> ImportedPosts:
     source = {"file": path.name, "sha256": _sha256(path)}
     count = unreadable = 0
     problems: dict[str, int] = {}
-    how = how_of(study)
+    how, forget = how_of(study), read_list(study.places.purge_csv)
     target.parent.mkdir(parents=True, exist_ok=True)
     with storage.replacing(target) as beside:
         with beside.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as packed:
             listed = streams.jobs([(path, name_in(path, study))])
             for at, job in enumerate(listed):
                 progress("importing", at, len(listed))
-                for line in read(job, how=how):
+                for line in read(job, forget, how):
                     for post in line.posts:
+                        if post.availability == PURGED:
+                            continue
                         packed.write(neutral.line(post, source | {"row": line.place}))
                         count += 1
                     if line.problem:

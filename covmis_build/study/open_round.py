@@ -91,9 +91,10 @@ def open_training(study: Study, items: int, pass_mark: float | None) -> Round:
         )
         options = study.settings.annotation
         options = replace(options, per_item=len(options.annotators))  # everybody labels every post
+        home = RoundKind.TRAINING.folder(study.places.rounds)
+        write_key(home / number, chosen, gold, record.all_labels(study.places.rounds), pass_mark)
         folder = record.create(
-            RoundKind.TRAINING.folder(study.places.rounds), chosen, options, study.settings.labels,
-            read_guideline(study.places.guideline), now=record.moment(),
+            home, chosen, options, study.settings.labels, read_guideline(study.places.guideline),
+            now=record.moment(),
         )  # fmt: skip
-        write_key(folder, gold, record.all_labels(study.places.rounds), pass_mark)
     return Round(study, folder)

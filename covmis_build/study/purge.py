@@ -20,10 +20,11 @@ from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.traces import UNREADABLE, Traces, words_of
 from covmis_build.archive.walk import archive_files, unfinished_writes
 from covmis_build.building import purge as purging
+from covmis_build.building.nearest import LOCK as SEARCH_LOCK
 from covmis_build.engine import silent
 from covmis_build.errors import CheckFailed, CovmisError, InputError, counted
 from covmis_build.report.summary import Listing
-from covmis_build.study import label_studio
+from covmis_build.study import label_studio, recall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -39,7 +40,7 @@ T = TypeVar("T")
 KNOWN_FORMS = {".parquet", ".csv", ".json", ".jsonl", ".txt", ".md", ".html", ".zst", ".gz"}
 """Files of data/build that the search can read; of others nobody knows what they hold."""
 
-KEPT_OF_BUILD = {".lock", ".rounds.lock", "ledger.jsonl", ".files.json"}
+KEPT_OF_BUILD = {".lock", ".rounds.lock", SEARCH_LOCK, "ledger.jsonl", ".files.json"}
 
 MAY_NAME_POSTS = {
     "items.parquet", "labels.parquet", "decisions.parquet", "seal.json", "round.json", "report.json", "summary.json",
@@ -106,13 +107,15 @@ def purge(
     with ExitStack() as locks:
         for folder in (places.notes, *sorted(path for path in places.notes.glob("*") if path.is_dir())):
             locks.enter_context(storage.locked(folder / ".lock", "covmis purge"))
-        for name in (".lock", ".rounds.lock"):
+        for name in (".lock", ".rounds.lock", SEARCH_LOCK):
             locks.enter_context(storage.locked(places.build / name, "covmis purge"))
         forget = purging.add_to_list(places.purge_csv, more)
         files = _archive(places)
         unfinished = _find(done, places, forget, files)
         _forget(done, study, unfinished, files, progress)
         _search(done, places, unfinished)
+        if unfinished.forget.authors:
+            _note_nameless(done, places, files)
         if done.problems:
             purging.keep_ids_only(places, unfinished)
         else:
@@ -160,6 +163,16 @@ def _find(done: Purged, places: Places, forget: Forget, files: list[Path]) -> pu
             "the journal of this purge was removed while it was written", file=places.purge_journal
         )
     return whole
+
+
+def _note_nameless(done: Purged, places: Places, files: list[Path]) -> None:
+    """Say where an author's posts can be found only by their ids."""
+    for path in files:
+        if done.attempt(places.relative(path), partial(rewriting.names_no_authors, path), otherwise=False):
+            done.notes.append(
+                f"{places.relative(path)}: was imported and does not say who wrote a post; posts of these authors that stand "
+                "nowhere else are forgotten only by their ids: name them, too"
+            )
 
 
 def _of_authors_by_id(places: Places, forget: Forget) -> set[str]:
@@ -220,6 +233,8 @@ def _forget(
     quoting = done.attempt("annotation", context, 0)
     blank = done.attempt("annotation", partial(record.forget, places.rounds, posts), 0)
     done.places.append(("frozen items", blank, "texts emptied; seals still verify"))
+    pairs = done.attempt("recall", partial(recall.forget_pairs, places.rounds, posts), 0)
+    done.places.append(("recall", pairs, "pairs of a frame that were not drawn have lost their id"))
     done.places.append(("their quotations", quoting, "other posts' items, which keep their own texts"))
     traces = Traces([*forget.posts, *forget.authors], unfinished.words)
     build = done.attempt("build", partial(_build, places, traces), 0)

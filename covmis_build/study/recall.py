@@ -34,6 +34,9 @@ from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.engine import Progress
     from covmis_build.study.study import Study
@@ -281,14 +284,16 @@ class Recall:
         from covmis_build.building.purge import read_list
         from covmis_build.matching.stage import retrieve
 
-        study = self.study
-        with open_engine("duckdb", scratch=study.places.build) as engine:
-            retrieved = retrieve(
-                engine, study.places.archives, tables.empty("queries"), study.settings.retrieval, progress=progress,
-                given=pairs[["claim_id", "post_id"]], forget=read_list(study.places.purge_csv),
-                claims=set(study.claims["claim_id"]),
-            )  # fmt: skip
-            posts, hits = retrieved.posts.to_pandas(), retrieved.hits.to_pandas()
+        study, scratch = self.study, self.study.places.scratch
+        with study.locked(study.places.build, "covmis recall draw"):
+            with open_engine(scratch=scratch) as engine:
+                retrieved = retrieve(
+                    engine, study.places.archives, tables.empty("queries"), study.settings.retrieval, progress=progress,
+                    given=pairs[["claim_id", "post_id"]], forget=read_list(study.places.purge_csv),
+                    claims=set(study.claims["claim_id"]),
+                )  # fmt: skip
+                posts, hits = retrieved.posts.to_pandas(), retrieved.hits.to_pandas()
+            storage.remove(scratch)  # with what a killed command has left there
         kept = pairs[["item_id", "claim_id", "post_id"]].merge(
             hits[["claim_id", "post_id"]].drop_duplicates()
         )
@@ -342,6 +347,25 @@ def _chosen(frame: _Frame, seed: int) -> pd.DataFrame:
     """
     numbers = [keyed.uniform(seed, "recall", frame.facts.family, item) for item in frame.pairs["item_id"]]
     return frame.pairs[np.array(numbers) < frame.pairs["p_sample"].to_numpy(dtype=np.float64)]
+
+
+def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
+    """Take posts that were not drawn out of recall's frames, which keep a pair's chances and not its id; how many rows.
+
+    Those that were drawn keep their id, as frozen items do: their labels hang on it.
+    """
+    count = 0
+    for path in sorted(RoundKind.RECALL.folder(rounds).glob(f"*/{PAIRS}")):
+        pairs, frozen = storage.read_table(path, "frame"), path.with_name("items.parquet")
+        drawn = set(storage.read_column(frozen, "item_id")) if frozen.exists() else set()
+        gone = pairs["post_id"].isin(post_ids) & ~pairs["item_id"].isin(drawn)
+        if gone.any():
+            pairs.loc[gone, "post_id"] = ""
+            nameless = pairs.loc[gone, "claim_id"] + "|forgotten:"
+            pairs.loc[gone, "item_id"] = nameless + pd.Series(gone[gone].index.astype(str), gone[gone].index)
+            storage.write_table(path, pairs, "frame")
+            count += int(gone.sum())
+    return count
 
 
 def _facts(folder: RoundFolder) -> FrameFacts:

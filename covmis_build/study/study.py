@@ -5,6 +5,7 @@ A verb takes the lock, asks whether the tables are current, and calls; nothing i
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -16,7 +17,7 @@ from covmis_build.places import STUDY_TOML, Places
 from covmis_build.settings import read_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     import pandas as pd
@@ -407,10 +408,16 @@ class Study:
 
             refuse_unfinished(self.places)
 
+    @contextmanager
+    def locked(self, folder: Path, command: str, name: str = ".lock") -> Iterator[None]:
+        """Keep others, and above all a purge, from changing the same files until this command has ended."""
+        with storage.locked(folder / name, command):
+            self.need_whole()  # a purge may have begun since the study was opened
+            yield
+
     def locked_rounds(self, command: str) -> AbstractContextManager[None]:
         """Keep others from changing the study's rounds until this command has ended."""
-        self.need_whole()
-        return storage.locked(self.places.build / ".rounds.lock", command)
+        return self.locked(self.places.build, command, ".rounds.lock")
 
 
 def new_study(folder: Path | str, *, title: str = "") -> Study:

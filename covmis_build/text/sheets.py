@@ -6,10 +6,12 @@ Every problem is one line that names the file, the row and the remedy.
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import re
 import zipfile
+import zlib
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,19 +30,33 @@ KEPT_DIGITS = 15
 """Digits that a spreadsheet keeps of a number; the rest become zeros."""
 
 
+LARGEST = 512 << 20
+"""Bytes of a file that is read whole: a list of claims, of ids, of labels."""
+
+
+def bytes_of(path: Path, *, packed: bool = False) -> bytes:
+    """The whole file, unpacked if it is packed (gzip), if that is no more than is read whole."""
+    if path.is_dir():
+        raise InputError("is a folder, not a file", file=path, remedy="Name the file inside it")
+    try:
+        with gzip.open(path) if packed else path.open("rb") as file:
+            data = file.read(LARGEST + 1)  # whatever size it is said to have: it may be a pipe
+    except FileNotFoundError:
+        raise InputError("is missing", file=path) from None
+    except (OSError, EOFError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot be read: {why}", file=path) from error
+    if len(data) > LARGEST:
+        raise InputError(f"is larger than {LARGEST >> 20} MiB", file=path, remedy="Divide it")
+    return data
+
+
 def text_of(path: Path, *, strict: bool = False) -> str:
     """The file's text; UTF-8, with a mark or not, or else Western European as spreadsheets save it.
 
     Strict refuses what is not UTF-8: a study's own files must not be guessed at.
     """
-    if path.is_dir():
-        raise InputError("is a folder, not a file", file=path, remedy="Name the file inside it")
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError("is missing", file=path) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from error
+    data = bytes_of(path)
     if strict:
         return _utf8(data, path)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -14,7 +14,7 @@ import random
 import shutil
 import time
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import httpx
 import pytest
@@ -474,30 +474,41 @@ def of_pages(seed: int, folder: Path) -> None:
     told(pages.resume, path)
 
 
+class WholeFile(NamedTuple):
+    """A file that is read: its name, what a whole one holds, and what is done with it."""
+
+    name: str
+    content: bytes
+    act: Callable[[Path], object]
+
+
+FILES = {
+    **{name: WholeFile(name, whole, look_and_forget) for name, whole in {**samples.LINES, **samples.TABLES}.items()},
+    "claims.csv": WholeFile("claims.csv", CLAIMS, read_claims),
+    "a list of claims": WholeFile("list.csv", CLAIMS.replace(b"claim_id,text", b"nr,claim"), claims_look),
+    "google.json": WholeFile("google.json", GOOGLE, claims_look),
+    "review.jsonld": WholeFile("review.jsonld", REVIEW, claims_look),
+    "claims.xlsx": WholeFile("claims.xlsx", samples.TABLES["frame.xlsx"], claims_look),
+    "purge.csv": WholeFile("purge.csv", b"id,on\nx:1255,2026\nauthor:x:9,\n", read_list),
+    "ids.txt": WholeFile("ids.txt", b"1250000000000005065\n1250000000000006078\n", read_ids),
+    "ids of a list": WholeFile("ids.csv", samples.TABLES["ids.csv"], read_ids),
+    "study.toml": WholeFile("study.toml", TOML, read_settings),
+    "prices.toml": WholeFile("prices.toml", b'date = "2026-01-01"\n[x]\npost = 0.005\n', lambda path: read_prices("x", path)),
+    "scores.csv": WholeFile("scores.csv", SCORES, score_file),
+    "scores.jsonl": WholeFile("scores.jsonl", samples.lines({"item_id": "a", "label": "favor"}, {"item_id": "b", "label": "x"}), score_file),
+    "scores.parquet": WholeFile("scores.parquet", samples.TABLES["frame.parquet"], score_file),
+    "scores.json": WholeFile("scores.json", b'{"a": "favor", "b": "against"}', score_file),
+    "answers.jsonl": WholeFile("answers.jsonl", CHAT * 2, lambda path: read_answers(path, LABELS)),
+    "batch.jsonl": WholeFile("batch.jsonl", BATCH * 2, lambda path: read_answers(path, LABELS)),
+    **{name: WholeFile(name, whole, verified) for name, whole in corpus_files().items()},
+    "other types": WholeFile("corpus.parquet", samples.other_types(), verified),
+    **{f"hydrate {name}": WholeFile(name, whole, hydrated) for name, whole in corpus_files().items() if name != "bundle.zip"},
+}  # fmt: skip
+
 TARGETS: dict[str, Callable[[int, Path], None]] = {
-    **{name: of_file(name, whole, look_and_forget) for name, whole in samples.LINES.items()},
-    **{name: of_file(name, whole, look_and_forget) for name, whole in samples.TABLES.items()},
+    **{name: of_file(*file) for name, file in FILES.items()},
     **{f"packed{packing}": in_packing(packing) for packing in PACKED},
     "pages": of_pages,
-    "claims.csv": of_file("claims.csv", CLAIMS, read_claims),
-    "a list of claims": of_file("list.csv", CLAIMS.replace(b"claim_id,text", b"nr,claim"), claims_look),
-    "google.json": of_file("google.json", GOOGLE, claims_look),
-    "review.jsonld": of_file("review.jsonld", REVIEW, claims_look),
-    "claims.xlsx": of_file("claims.xlsx", samples.TABLES["frame.xlsx"], claims_look),
-    "purge.csv": of_file("purge.csv", b"id,on\nx:1255,2026\nauthor:x:9,\n", read_list),
-    "ids.txt": of_file("ids.txt", b"1250000000000005065\n1250000000000006078\n", read_ids),
-    "ids of a list": of_file("ids.csv", samples.TABLES["ids.csv"], read_ids),
-    "study.toml": of_file("study.toml", TOML, read_settings),
-    "prices.toml": of_file("prices.toml", b'date = "2026-01-01"\n[x]\npost = 0.005\n', lambda path: read_prices("x", path)),
-    "scores.csv": of_file("scores.csv", SCORES, score_file),
-    "scores.jsonl": of_file("scores.jsonl", samples.lines({"item_id": "a", "label": "favor"}, {"item_id": "b", "label": "x"}), score_file),
-    "scores.parquet": of_file("scores.parquet", samples.TABLES["frame.parquet"], score_file),
-    "scores.json": of_file("scores.json", b'{"a": "favor", "b": "against"}', score_file),
-    "answers.jsonl": of_file("answers.jsonl", CHAT * 2, lambda path: read_answers(path, LABELS)),
-    "batch.jsonl": of_file("batch.jsonl", BATCH * 2, lambda path: read_answers(path, LABELS)),
-    **{name: of_file(name, whole, verified) for name, whole in corpus_files().items()},
-    "other types": of_file("corpus.parquet", samples.other_types(), verified),
-    **{f"hydrate {name}": of_file(name, whole, hydrated) for name, whole in corpus_files().items() if name != "bundle.zip"},
     "a bundle sealed anew": resealed,
     "a release": release_folder,
     **{f"sheet {name}": sheet_back(name) for name in ("a1.csv", "a1.xlsx", "a1.ods", "a1-001.json", "discussion.csv")},

@@ -18,6 +18,7 @@ from covmis_build.annotation.guideline import as_html
 from covmis_build.errors import InputError
 from covmis_build.report.page import TEMPLATES, render
 from covmis_build.text.characters import whole_in_json
+from covmis_build.text.sheets import bytes_of
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def read_export(
 ) -> tuple[list[Answer], list[Problem]]:
     """The answers of a file that the page exported, and what is wrong with them."""
     try:
-        data = whole_in_json(json.loads(path.read_text("utf-8-sig")))
-    except (OSError, ValueError, RecursionError) as error:
+        data = whole_in_json(json.loads(bytes_of(path).decode("utf-8-sig")))
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"is not an export of the page: {error}", file=path, remedy="Export it again"
         ) from None

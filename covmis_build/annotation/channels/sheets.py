@@ -29,6 +29,7 @@ from covmis_build.annotation.channels.workbooks import Grid, as_cell, ods, read_
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.errors import InputError
 from covmis_build.storage import csv_bytes, restored
+from covmis_build.text.sheets import bytes_of
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
@@ -156,10 +157,7 @@ def _cells(path: Path) -> list[list[str]]:
 
 
 def _decoded(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+    data = bytes_of(path)
     try:
         return data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
     except UnicodeDecodeError:
