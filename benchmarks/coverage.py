@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/coverage.py                      800 draws of each design and pool; hours
     .venv/bin/python benchmarks/coverage.py --draws 100          fewer
-    .venv/bin/python benchmarks/coverage.py --only claims        scores and kappa over 3 to 111 claims
+    .venv/bin/python benchmarks/coverage.py --only claims        scores and kappa over 3 to 111 claims; or one pool: --only harsh
 
 The pools have 111 claims and more than 40,000 posts; `spread` is the standard deviation of the logarithm of claims' sizes:
 0.5 even, 1.2 and 1.5 with a few claims that hold most posts. Stances depend on the kind of query and on the claim, so the
@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from covmis_build.estimation.assisted import assisted_estimate, deviations, strength
+from covmis_build.estimation.calibration import calibrate_to_groups, calibrated_mean
 from covmis_build.estimation.from_values import times
 from covmis_build.options import KINDS
 from covmis_build.sampling.inclusion import Allocation, allocate
@@ -140,7 +141,8 @@ def truths(pool: Pool) -> dict[tuple[str, str], float]:
     for at, label in enumerate(LABELS):
         y = (pool.stance == at).astype(float)
         per_claim = np.bincount(pool.claim, y) / np.bincount(pool.claim)
-        true["share", label] = true["assisted share", label] = y.mean()
+        for what in ("share", "calibrated share", "assisted share"):
+            true[what, label] = y.mean()
         true["share of posts", label] = np.average(y, weights=pool.size)
         true["average claim", label] = per_claim.mean()
         true["total", label] = y.sum()
@@ -177,6 +179,7 @@ def one_draw(pool: Pool, rows: np.ndarray, design: str) -> list[tuple[str, str, 
             ("share of posts", label, mean(y, drawn, sizes=pool.size[rows]), plain),
             ("average claim", label, average_claim(y, claim, drawn), plain),
             ("total", label, times(share, len(pool.pi)), plain * len(pool.pi)),
+            ("calibrated share", label, by_kind(y, pool, kind, drawn), plain),
             ("assisted share", label, assisted(y, f, float(pool.predictions[:, at].mean()), drawn), plain),
         ]
         for number, name in enumerate(KINDS):
@@ -199,6 +202,13 @@ def average_claim(y: np.ndarray, claim: np.ndarray, drawn: Design) -> Estimate:
     mass = np.bincount(claim, drawn.weights)
     centre = (np.bincount(claim, drawn.weights * y) / mass)[claim]
     return linear_estimate(y, centre, 1 / mass[claim] / len(mass), drawn, n=len(y))
+
+
+def by_kind(y: np.ndarray, pool: Pool, kind: np.ndarray, drawn: Design) -> Estimate:
+    """With weights that meet the number of posts of each kind."""
+    known = {str(number): float(size) for number, size in enumerate(np.bincount(pool.kind, minlength=4))}
+    fit = calibrate_to_groups(drawn.weights, np.ones(len(y)), kind.astype(str), known)
+    return calibrated_mean(y, np.ones(len(y)), drawn, fit, n=len(y))
 
 
 def assisted(y: np.ndarray, f: np.ndarray, pool_mean: float, drawn: Design) -> Estimate:
@@ -329,11 +339,11 @@ def claim_tables(claims: int, chance: np.random.Generator) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=800)
-    parser.add_argument("--only", choices=("pools", "claims"), default=None)
+    parser.add_argument("--only", choices=("claims", *SPREADS), default=None)
     chosen = parser.parse_args()
     if chosen.only != "claims":
-        pools(chosen.draws)
-    if chosen.only != "pools":
+        pools(chosen.draws, [chosen.only] if chosen.only else list(SPREADS))
+    if chosen.only not in SPREADS:
         print(f"\n## Over claims; {chosen.draws:,} studies each\n")
         print_table(
             pd.DataFrame(
@@ -342,9 +352,10 @@ def main() -> None:
         )
 
 
-def pools(draws: int) -> None:
+def pools(draws: int, names: list[str]) -> None:
     summary, over_time = [], []
-    for name, spread in SPREADS.items():
+    for name in names:
+        spread = SPREADS[name]
         pool = make_pool(spread)
         over_time.append({"pool": name, **bands(draws, pool)})
         for design in ("poisson", "two_phase"):

@@ -67,12 +67,13 @@ def public(gold, said, replicates):
 def flat_loop(gold, said, replicates):
     """A loop as one would write it with care: one bincount a replicate over all systems; counts alone, no measure."""
     systems = said.shape[1]
-    flat = np.ascontiguousarray((gold[:, None] * 3 + said + 9 * np.arange(systems)).astype(np.int32))
-    counts = np.empty((replicates, 9 * systems))
+    flat = np.ascontiguousarray((gold[:, None] * 3 + said + 9 * np.arange(systems)).astype(np.intp))
+    counts, drawn = np.empty((replicates, 9 * systems)), np.empty_like(flat)
     rng = np.random.default_rng(0)
     for replicate in range(replicates):
         picked = rng.integers(0, len(gold), len(gold))
-        counts[replicate] = np.bincount(flat[picked].ravel(), minlength=9 * systems)
+        np.take(flat, picked, axis=0, out=drawn, mode="clip")  # clip: without a copy of `drawn` in between
+        counts[replicate] = np.bincount(drawn.ravel(), minlength=9 * systems)
     return counts.reshape(replicates, systems, 9)
 
 

@@ -36,6 +36,9 @@ def estimate(
     trained_elsewhere: Annotated[
         bool, Option("--trained-elsewhere", help="Their model never saw this study's labels.")
     ] = False,
+    calibrated: Annotated[
+        bool, Option("--calibrated", help="Weights meet the known number of posts of each kind of query.")
+    ] = False,
     level: Annotated[float, Option(min=0.5, max=0.999, help="The level of the intervals.")] = 0.95,
     predictions: Annotated[
         str, Option(metavar="FILE", help="Moved: covmis evaluate score --over posts.", hidden=True)
@@ -68,7 +71,7 @@ def estimate(
     opened = _study_of(study, corpus)
     if opened is None:
         assert corpus is not None
-        figures, title = estimate_corpus(corpus, by=by, level=level), ""
+        figures, title = estimate_corpus(corpus, by=by, calibrated=calibrated, level=level), ""
     else:
         figures = estimate(
             opened,
@@ -76,6 +79,7 @@ def estimate(
             assisted_by=assisted_by,
             corpus=corpus,
             elsewhere=trained_elsewhere,
+            calibrated=calibrated,
             level=level,
             run=run,
         )

@@ -93,6 +93,12 @@ def checked(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
 
     lacking = [name for name in columns(text=False) if name not in frame]
     if lacking:
+        if {"mid", "mis"} <= set(frame):
+            raise InputError(
+                "is in COVMis-Stance's shape, without probabilities and what else a corpus could be checked by",
+                file=path,
+                remedy="Name the folder of its release, or corpus.csv there",
+            )
         raise InputError(
             f"lacks the columns {', '.join(lacking)}",
             file=path,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import __version__
 from covmis_build.corpus import covmis_shape, people_labels, release_facts
 from covmis_build.corpus.convert import read_corpus
-from covmis_build.corpus.publish import FACTS, HUGGING_FACE, STATISTICS, hub_parts, rendered
+from covmis_build.corpus.publish import BUNDLE, FACTS, HUGGING_FACE, STATISTICS, hub_parts, rendered
 from covmis_build.corpus.release import LeftOut
 from covmis_build.corpus.resources import (
     ANNOTATIONS,
@@ -134,7 +134,10 @@ def _other_shapes(folder: Path, corpus: pd.DataFrame) -> list[Check]:
     if claims is not None:
         mine = corpus.drop_duplicates("claim_id").sort_values("claim_id")[["claim_id", "claim"]]
         same = claims[["mid", "mis"]].to_numpy().tolist() == mine.to_numpy().tolist()
-        checks.append(Check(f"{MISINFORMATION}.csv has the corpus' claims", same, f"{len(claims):,} rows"))
+        detail = f"{len(claims):,} rows" + (
+            "" if (folder / BUNDLE).is_file() else "; queries cannot be compared without a bundle"
+        )
+        checks.append(Check(f"{MISINFORMATION}.csv has the corpus' claims", same, detail))
     return checks
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 READERS = {
     "table": None, "coaid": lambda _: stance.coaid, "semeval": lambda _: stance.semeval,
-    "perspectrum": lambda _: stance.perspectrum, "rumoureval posts": lambda _: rumour.rumoureval_posts,
+    "perspectrum": lambda _: stance.perspectrum, "stanceosaurus": lambda _: stance.stanceosaurus,
+    "rumoureval posts": lambda _: rumour.rumoureval_posts,
     "rumoureval keys": rumour.rumoureval_keys, "rumoureval threads": rumour.rumoureval_threads,
     "pheme threads": lambda _: rumour.pheme_threads,
 }  # fmt: skip

@@ -1,11 +1,11 @@
-"""Readers of stance corpora that are no plain tables: CoAID, SemEval-2016 task 6, Perspectrum; and what tables need."""
+"""Readers of corpora that are no plain tables: CoAID, SemEval-2016 task 6, Perspectrum, Stanceosaurus; and what tables need."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from covmis_build.datasets.shape import Row, post_time
 from covmis_build.errors import InputError
@@ -99,3 +99,39 @@ def perspectrum(folder: Path) -> Iterator[Row]:
                     split=split[about],
                     group=about,
                 )
+
+
+STANCEOSAURUS = ("english", "arabic", "hindi", "russian", "spanish")
+STANCEOSAURUS_LABELS = {"dicussing": "discussing"}
+"""A slip of the published files."""
+
+
+def stanceosaurus(folder: Path) -> Iterator[Row]:
+    """Trees of posts, one a line or in a list; each post has a stance. English files lie by split and fact-checker."""
+    for language in STANCEOSAURUS:
+        for path in sorted((folder / language).rglob("*.json")):
+            split = path.relative_to(folder / language).parts[0] if language == "english" else ""
+            text = text_of(path).strip()
+            listed = text.startswith("[")  # Spanish has a tree a line
+            for tree in json.loads(text) if listed else map(json.loads, text.splitlines()):
+                about = f"{language}-{tree['id']}"
+                for post in _posts_of(tree["root_tweet"]):
+                    # the Hindi files hold titles of linked pages where the others have the stance
+                    label = post["leaning" if language == "hindi" else "stance"].strip().casefold()
+                    yield Row(
+                        str(post["id"]),
+                        STANCEOSAURUS_LABELS.get(label, label),
+                        about,
+                        tree["claim"],
+                        "" if post["text"] == "[DELETED]" else post["text"],
+                        post_time(str(post["id"])),
+                        split,
+                        about,
+                    )
+
+
+def _posts_of(post: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A post and its replies."""
+    yield post
+    for reply in post["children"] or ():
+        yield from _posts_of(reply)

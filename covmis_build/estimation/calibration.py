@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from covmis_build.errors import InputError
+from covmis_build.stats.horvitz_thompson import Design, Estimate, linear_estimate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
 ROUNDS = 200
+FEWEST_IN_A_CELL = 20
+"""A group with fewer units is not calibrated to by itself (a rule of thumb)."""
 
 
 class Calibrated(NamedTuple):
@@ -54,3 +60,55 @@ def calibrate(
             ) from None
         factors = np.exp(q * (auxiliary @ multiplier)) if raking else 1 + q * (auxiliary @ multiplier)
     return Calibrated(factors, auxiliary, weights * q)
+
+
+def calibrate_to_groups(
+    weights: Floats, sizes: Floats, groups: NDArray[np.str_], known: Mapping[str, float]
+) -> Calibrated:
+    """Weights times factors, one for each group, meet the known size of each; groups of few units go together."""
+    cells = _cells({name: int((groups == name).sum()) for name in known})
+    columns = np.stack([np.isin(groups, cell) for cell in cells], axis=1) * sizes[:, None]
+    return calibrate(
+        weights, columns, np.array([sum(known[name] for name in cell) for cell in cells]), scale=sizes
+    )
+
+
+def _cells(units: dict[str, int]) -> list[list[str]]:
+    """The groups to calibrate to; those with few units go together, for weights that meet a few are mostly noise.
+
+    >>> _cells({"title": 30, "news_url": 5, "keywords": 60, "fact_check_url": 4})
+    [['keywords'], ['title', 'news_url', 'fact_check_url']]
+    """
+    cells: list[list[str]] = []
+    for name in sorted(units, key=units.__getitem__):
+        if not cells or sum(units[one] for one in cells[-1]) >= FEWEST_IN_A_CELL:
+            cells.append([])
+        cells[-1].append(name)
+    if len(cells) > 1 and sum(units[one] for one in cells[-1]) < FEWEST_IN_A_CELL:
+        cells[-2] += cells.pop()
+    return [list(reversed(cell)) for cell in reversed(cells)]
+
+
+def calibrated_mean(
+    y: Floats,
+    sizes: Floats,
+    design: Design,
+    fit: Calibrated,
+    *,
+    n: int,
+    extra: float = 0.0,
+    level: float = 0.95,
+) -> Estimate:
+    """The mean with calibrated weights; a unit stands for `sizes`, 0 outside of the domain, and `n` are within it.
+
+    Where groups explain all, residuals vanish; the interval still claims no more units than the weights allow.
+    """
+    weights = design.weights * fit.factors * sizes
+    everyone = float(weights.sum())
+    if everyone == 0:
+        return Estimate(math.nan, math.nan, math.nan, math.nan, n)
+    centre = np.full(len(y), float(np.sum(weights * y)) / everyone)
+    linear = fit.residual((y - centre) * sizes / everyone) * fit.factors
+    return linear_estimate(
+        y, centre, fit.factors * sizes / everyone, design, n=n, extra=extra, level=level, linear=linear
+    )

@@ -10,9 +10,9 @@ import numpy as np
 
 from covmis_build.errors import InputError
 from covmis_build.estimation.assisted import assisted_estimate, deviations, strength
-from covmis_build.estimation.calibration import calibrate
+from covmis_build.estimation.calibration import calibrate_to_groups, calibrated_mean
 from covmis_build.stats.horvitz_thompson import Design, Estimate, made_design, mean
-from covmis_build.stats.intervals import Over, claims_interval, share_interval
+from covmis_build.stats.intervals import Over, claims_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from covmis_build.stats.horvitz_thompson import Joint
 
     Floats = NDArray[np.float64]
-
-FEWEST_IN_A_CELL = 20
-"""A group with fewer units is not calibrated to by itself (a rule of thumb)."""
 
 
 def estimate(  # noqa: PLR0913 - what is known about a sample, by name
@@ -64,8 +61,9 @@ def estimate(  # noqa: PLR0913 - what is known about a sample, by name
     if isinstance(totals, (int, float, type(None))):
         count = None if totals is None else float(totals)
     else:
-        if clusters is not None:
-            raise InputError("clusters do not go together with totals by group", remedy="Choose one")
+        for name, given in (("clusters", clusters), ("predictions", assisted_by)):
+            if given is not None:
+                raise InputError(f"{name} do not go together with totals by group", remedy="Choose one")
         return _calibrated(y, drawn, totals, kinds, here, level)
     if assisted_by is not None:
         given = _predicted(assisted_by, len(y))
@@ -180,32 +178,8 @@ def _calibrated(
     known = {str(name): float(number) for name, number in totals.items()}
     if unknown := sorted(set(groups) - set(known)):
         raise InputError(f"the kind '{unknown[0]}' has no total")
-    cells = _cells({name: int((groups == name).sum()) for name in known})
-    columns = np.stack([np.isin(groups, cell) for cell in cells], axis=1).astype(float)
-    fit = calibrate(drawn.weights, columns, np.array([sum(known[name] for name in cell) for cell in cells]))
-    weights = drawn.weights * fit.factors * here
-    value = float(np.sum(weights * y) / weights.sum())
-    shares = weights / weights.sum()
-    variance = drawn.variance(fit.residual((y - value) * here / weights.sum()) * fit.factors)
-    # Where groups explain all, few units in each leave no variance: the weights' worth still counts
-    ends = share_interval(value, variance, drawn.worth(shares), level=level)
-    return Estimate(value, variance, ends.low, ends.high, int(here.sum()), ends.effective_n)
-
-
-def _cells(units: dict[str, int]) -> list[list[str]]:
-    """The groups to calibrate to; those with few units go together, for weights that meet a few are mostly noise.
-
-    >>> _cells({"title": 30, "news_url": 5, "keywords": 60, "fact_check_url": 4})
-    [['keywords'], ['title', 'news_url', 'fact_check_url']]
-    """
-    cells: list[list[str]] = []
-    for name in sorted(units, key=units.__getitem__):
-        if not cells or sum(units[one] for one in cells[-1]) >= FEWEST_IN_A_CELL:
-            cells.append([])
-        cells[-1].append(name)
-    if len(cells) > 1 and sum(units[one] for one in cells[-1]) < FEWEST_IN_A_CELL:
-        cells[-2] += cells.pop()
-    return [list(reversed(cell)) for cell in reversed(cells)]
+    fit = calibrate_to_groups(drawn.weights, np.ones(len(y)), groups, known)
+    return calibrated_mean(y, here.astype(float), drawn, fit, n=int(here.sum()), level=level)
 
 
 def _over_claims(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from covmis_build.estimation.assisted import FEWEST_LABELS
+from covmis_build.estimation.calibration import FEWEST_IN_A_CELL
 from covmis_build.estimation.scopes import Estimand, Scope
 from covmis_build.options import RANKED
 from covmis_build.sampling import audit as audits
@@ -28,6 +29,8 @@ def methods_sentences(
     checked: pd.DataFrame,
     shares: pd.DataFrame,
     level: float,
+    *,
+    calibrated: bool = False,
 ) -> Iterator[str]:
     """The sentences, in the order of a methods section."""
     ways = sorted(set(design.names))
@@ -48,6 +51,11 @@ def methods_sentences(
         "for as many units as the design's variance and the weights allow; totals are shares of the known number of "
         "posts."
     )
+    if calibrated:
+        yield (
+            "Except for claims, weights are calibrated to the known number of posts of each kind of query (kinds with fewer "
+            f"than {FEWEST_IN_A_CELL} items together)."
+        )
     if shares["strength"].any():
         yield from _assisted_sentences(shares)
     meant = {

@@ -16,6 +16,7 @@ import pandas as pd
 
 from covmis_build.errors import InputError, nearest
 from covmis_build.estimation.assisted import FEWEST_LABELS, assisted_estimate, deviations, strength
+from covmis_build.estimation.calibration import calibrate_to_groups, calibrated_mean
 from covmis_build.estimation.from_values import times
 from covmis_build.estimation.label_error import Answered, answered, doubt
 from covmis_build.estimation.methods import methods_sentences
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from covmis_build.estimation.calibration import Calibrated
     from covmis_build.options import Sampling
 
     Floats = NDArray[np.float64]
@@ -91,6 +93,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     predicted: pd.DataFrame | None = None,
     answers: pd.DataFrame | None = None,
     by: Sequence[str] = (Scope.CLAIM, Scope.KIND),
+    calibrated: bool = False,
     level: float = 0.95,
 ) -> Estimates:
     """The share and total of each label in the pool, for the average claim, and for each part of `by`.
@@ -102,17 +105,24 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     totals are the known number times the share; without, totals have no interval. `predicted` has a row for each
     item of the pool (index item_id) and a column for each label, its predicted probability: shares are then assisted.
     `answers` (label_error.answers_table) are what people said on their own: the columns `by_people` then have each
-    share with the items' own answers in gold's place, and an interval that holds who answered, too.
+    share with the items' own answers in gold's place, and an interval that holds who answered, too. `calibrated` weights
+    meet the known number of each kind, in parts other than claims, whose kinds have too few items.
     """
     check_corpus(corpus, labels)
     known = None if pool is None else _of_the_claims(pool, corpus)
+    if calibrated and predicted is not None:
+        raise InputError("calibration and predictions do not go together", remedy="Choose one")
+    if calibrated and known is None:
+        raise InputError(
+            "calibration needs the items that the corpus was drawn from", remedy="Estimate in its own study"
+        )
     counts = {} if known is None else counts_of(known, _divided(known, options))
     design = design_of(corpus, options, counts)
     audit = audits.audit_of(corpus, automatic or {}, design.weights)
     parts = [(scope, _names(corpus, scope)) for scope in by]
     rows: list[dict[str, Any]] = []
     for estimand in Estimand:
-        source = _Source(corpus, known, predicted, design, estimand, answers)
+        source = _Source(corpus, known, predicted, design, estimand, answers, calibrated=calibrated)
         for label in labels:
             y, groups = audit.corrected(label, source.sizes)
             figures = _LabelFigures(
@@ -121,7 +131,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
             rows += [{"estimand": str(estimand), "label": label, **row} for row in figures.rows(parts)]
     shares = pd.DataFrame(rows).reindex(columns=COLUMNS)
     checked = audit.table(level=level)
-    said = methods_sentences(corpus, design, options, checked, shares, level)
+    said = methods_sentences(corpus, design, options, checked, shares, level, calibrated=calibrated)
     texts = {str(row.claim_id): str(row.claim) for row in corpus.itertuples()} if "claim" in corpus else {}
     return Estimates(shares, checked, tuple(said), level, claims=texts)
 
@@ -216,6 +226,8 @@ class _Source:
         design: Design,
         estimand: Estimand,
         answers: pd.DataFrame | None = None,
+        *,
+        calibrated: bool = False,
     ) -> None:
         self.corpus, self.pool, self.predicted, self.design = corpus, pool, predicted, design
         self.answers = answers
@@ -226,6 +238,15 @@ class _Source:
             # A post that several claims found stands for those that did not get it, too.
             weight = 1 / pool["p_claim"].to_numpy(float)
             self.pool_weights = weight * pool["group_size"].to_numpy(float) if counted else weight
+        self.fit = self._fit() if calibrated else None
+
+    def _fit(self) -> Calibrated:
+        """Weights that meet the number of messages or posts of each kind."""
+        assert self.pool is not None
+        names, inverse = np.unique(self.pool["kind"].astype(str), return_inverse=True)
+        known = dict(zip(names.tolist(), np.bincount(inverse, self.pool_weights).tolist(), strict=True))
+        kinds = self.corpus["kind"].to_numpy(dtype=str)
+        return calibrate_to_groups(self.design.weights, self.sizes, kinds, known)
 
     def population(self, scope: str, name: str) -> float:
         """How many messages or posts this part of the pool has; nan where the pool is not known."""
@@ -326,6 +347,10 @@ class _LabelFigures:
             own = ~np.isnan(people.share) & (self.audit.groups == "")
             y = np.where(own, people.share, y)
             extra += doubt(people, shares, 1 / self.source.design.weights, own)
+        fit = self.source.fit
+        if fit is not None and scope not in {Scope.CLAIM, Scope.AVERAGE_CLAIM}:
+            sizes = self.source.sizes * here
+            return calibrated_mean(y, sizes, self.source.design, fit, n=inside, extra=extra, level=level)
         centre = self._centre(y, scale, claims)
         f = self.predictions
         if f is None or inside < FEWEST_LABELS:

@@ -246,14 +246,16 @@ def linear_estimate(
     n: int,
     extra: float = 0.0,
     level: float = 0.95,
+    linear: Floats | None = None,
 ) -> Estimate:
     """The sum of scale·y/π, with scale/π adding up to 1, and its interval.
 
-    `centre` is what each unit deviates from: the mean, or its own claim's where every claim counts the same.
+    `centre` is what each unit deviates from: the mean, or its own claim's where every claim counts the same. `linear` are
+    the linearised deviations where they are not (y - centre)·scale: residuals of calibrated weights.
     """
     shares = design.weights * scale
     value = float(np.sum(shares * y))
-    variance = design.variance((y - centre) * scale) + extra
+    variance = design.variance((y - centre) * scale if linear is None else linear) + extra
     inside = scale > 0
     loose = 1 / design.worth(shares)
     if np.all((y[inside] >= 0) & (y[inside] <= 1)):

@@ -44,6 +44,7 @@ def estimate(
     assisted_by: pd.DataFrame | Path | str | None = None,
     corpus: Path | str | None = None,
     elsewhere: bool = False,
+    calibrated: bool = False,
     level: float = 0.95,
     run: bool = False,
 ) -> Estimates:
@@ -51,7 +52,8 @@ def estimate(
 
     `assisted_by` are predictions for every item of the pool, or a model's folder; `elsewhere` says that the model
     never saw this study's labels. Otherwise predictions tell their folds, and a folder's kind of model is trained anew
-    for each part of the claims on the others. `corpus` is a release of this study, in place of gold.
+    for each part of the claims on the others. `corpus` is a release of this study, in place of gold. `calibrated` weights meet
+    the known number of posts of each kind.
     """
     scopes = check_scopes(by)
     if run or study.places.table("sample").exists():
@@ -83,6 +85,7 @@ def estimate(
         labelled, study.settings.labels.values, settings.sampling,
         automatic=settings.labels.automatic, pool=pool, by=scopes, level=level,
         predicted=None if predictions is None else predictions.shares, answers=_answers(rounds),
+        calibrated=calibrated,
     )  # fmt: skip
     warnings = [
         f"{difference}; the estimates are for the settings that the rounds were drawn with"
@@ -93,13 +96,18 @@ def estimate(
 
 
 def estimate_corpus(
-    corpus: Path | str, *, by: str | Sequence[str] | None = None, level: float = 0.95
+    corpus: Path | str,
+    *,
+    by: str | Sequence[str] | None = None,
+    calibrated: bool = False,
+    level: float = 0.95,
 ) -> Estimates:
     """The same for somebody else's corpus: from its own probabilities, without the pool that it was drawn from."""
     frame = read_corpus(Path(corpus))
     return estimates(
-        frame, _labels(frame), Sampling(), automatic=Labels().automatic, by=check_scopes(by), level=level
-    )
+        frame, _labels(frame), Sampling(), automatic=Labels().automatic, by=check_scopes(by), calibrated=calibrated,
+        level=level,
+    )  # fmt: skip
 
 
 def _labels(frame: pd.DataFrame) -> list[str]:

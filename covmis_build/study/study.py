@@ -337,14 +337,15 @@ class Study:
 
     def estimate(
         self, *, by: str | Sequence[str] | None = None, assisted_by: pd.DataFrame | Path | str | None = None,
-        elsewhere: bool = False, corpus: Path | str | None = None, level: float = 0.95, run: bool = False,
+        elsewhere: bool = False, calibrated: bool = False, corpus: Path | str | None = None, level: float = 0.95,
+        run: bool = False,
     ) -> Estimates:  # fmt: skip
         """The share and total of each label among the posts found: see `study.estimate`."""
         from covmis_build.study.estimate import estimate
 
         return estimate(
-            self, by=by, assisted_by=assisted_by, elsewhere=elsewhere, corpus=corpus, level=level, run=run
-        )
+            self, by=by, assisted_by=assisted_by, elsewhere=elsewhere, calibrated=calibrated, corpus=corpus, level=level, run=run,
+        )  # fmt: skip
 
     def recall(self) -> Recall:
         """How much of what was said about the claims the queries find: `.plan()`, `.draw()`, `.report()`."""

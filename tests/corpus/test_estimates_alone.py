@@ -12,7 +12,7 @@ import pytest
 
 from covmis_build.estimation.replicates import replicate_error, replicate_weights
 from tests.corpus.studies import annotated_study, covmis
-from tests.services import r
+from tests.services import peers
 
 ALONE = """
 import runpy, sys
@@ -57,19 +57,55 @@ def same_as_ours(study, file) -> None:
     assert alone.loc[("posts", "pool", "", "favor"), "over_claims"] > 0
 
 
-def test_python_without_covmis_gives_the_same(study, tmp_path) -> None:
-    words = [sys.executable, "-c", ALONE, str(tmp_path / "out.csv")]
+def by_numpy(study, file) -> None:
+    """The script for Python, where covmis cannot be imported."""
+    words = [sys.executable, "-c", ALONE, str(file)]
     subprocess.run(words, cwd=study / "data" / "release", check=True, capture_output=True)
+
+
+def by_r(study, file) -> None:
+    """The script for R."""
+    words = ["Rscript", "--vanilla", "estimates.R", str(file)]
+    done = subprocess.run(words, cwd=study / "data" / "release", check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_python_without_covmis_gives_the_same(study, tmp_path) -> None:
+    by_numpy(study, tmp_path / "out.csv")
     same_as_ours(study, tmp_path / "out.csv")
 
 
 @pytest.mark.needs("r")
 def test_r_with_survey_gives_the_same(study, tmp_path) -> None:
-    assert r.ready()
-    words = ["Rscript", "--vanilla", "estimates.R", str(tmp_path / "out.csv")]
-    done = subprocess.run(words, cwd=study / "data" / "release", check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    by_r(study, tmp_path / "out.csv")
     same_as_ours(study, tmp_path / "out.csv")
+
+
+@pytest.mark.needs("peers")
+def test_svy_gives_the_same(study, tmp_path) -> None:
+    same_by_svy(study / "data" / "release", tmp_path)
+
+
+def same_by_svy(release, folder) -> None:
+    """Shares and errors over claims, of the pool and of each kind, beside those of the script for numpy."""
+    words = [
+        [sys.executable, "-c", ALONE, folder / "numpy.csv"],
+        [peers.PYTHON, "estimates_svy.py", folder / "svy.csv"],
+    ]
+    for command in words:
+        done = subprocess.run(command, cwd=release, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    numpy, svy = (
+        pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=["NA"])
+        .set_index(KEY)
+        .sort_index()
+        for name in ("numpy", "svy")
+    )
+    assert len(svy) >= 2 * 2 * 4
+    np.testing.assert_allclose(svy["share"], numpy.loc[svy.index, "share"], rtol=1e-9, atol=1e-12)
+    whole = svy.loc[svy.index.get_level_values("scope") == "pool", "over_claims"].astype(float)
+    assert (whole > 0).all()
+    np.testing.assert_allclose(whole, numpy.loc[whole.index, "over_claims"], rtol=1e-9)
 
 
 @pytest.mark.needs("r")

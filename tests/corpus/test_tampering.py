@@ -2,303 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import shutil
 import subprocess
-import zipfile
 from pathlib import Path
 
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from covmis_build.corpus import covmis_shape, signature
-from covmis_build.corpus.convert import read_corpus, write_corpus
-from covmis_build.corpus.publish import CHECKSUMS, hub_parts
-from covmis_build.corpus.resources import IN_COVMIS_SHAPE
-from covmis_build.errors import CovmisError, InputError
+from covmis_build.corpus import signature
+from covmis_build.errors import InputError
 from covmis_build.study.verify import verify
-
-
-def with_new_checksums(folder, before):
-    """As somebody would leave it who does not want to be noticed: sizes and hashes in metadata fit, too."""
-    for name, entities in (("croissant.json", "distribution"), ("ro-crate-metadata.json", "@graph")):
-        path = folder / name
-        if path.read_bytes() != (before / name).read_bytes():
-            continue  # this is what was changed
-        told = json.loads(path.read_text("utf-8"))
-        for entity in told[entities]:
-            file = folder / entity["@id"]
-            if "contentSize" in entity and file.is_file():
-                unit = " B" if name == "croissant.json" else ""
-                entity["contentSize"] = f"{file.stat().st_size}{unit}"
-                if "sha256" in entity:
-                    entity["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
-        path.write_text(json.dumps(told, ensure_ascii=False, indent=2) + "\n", "utf-8")
-    names = [line[66:] for line in (folder / CHECKSUMS).read_text().splitlines()]
-    lines = [
-        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n"
-        for name in names
-        if (folder / name).exists()
-    ]
-    (folder / CHECKSUMS).write_text("".join(lines))
-
-
-def in_every_format(change):
-    def tamper(folder):
-        corpus = change(read_corpus(folder / "corpus.parquet"))
-        for name in ("corpus.csv", "corpus.jsonl", "corpus.parquet"):
-            write_corpus(folder / name, corpus, text=False)
-        divided = pd.read_csv(folder / "splits.csv", dtype=str, encoding="utf-8-sig")
-        for name, rows in hub_parts(corpus, divided).items():
-            write_corpus(folder / "huggingface" / f"{name}.parquet", rows, text=False)
-        IN_COVMIS_SHAPE.write(folder, covmis_shape.stance(corpus))
-
-    return tamper
-
-
-def first(column, value):
-    def change(corpus):
-        changed = corpus.copy()
-        changed.loc[0, column] = value(changed.loc[0, column])
-        return changed
-
-    return change
-
-
-def half_the_chance(corpus):
-    changed = corpus.copy()
-    changed.loc[0, "p_sample"] = changed.loc[0, "p_sample"] / 2
-    changed.loc[0, "weight"] = 1 / (changed.loc[0, "p_claim"] * changed.loc[0, "p_sample"])
-    return changed
-
-
-def other_label(label):
-    return "against" if label != "against" else "favor"
-
-
-def in_text(name, before, after, *, more=()):
-    def tamper(folder):
-        for file in (name, *more):
-            text = (folder / file).read_text("utf-8")
-            assert before in text, (file, before)
-            (folder / file).write_text(text.replace(before, after), "utf-8")
-
-    return tamper
-
-
-def in_facts(change):
-    def tamper(folder):
-        facts = json.loads((folder / "facts.json").read_text())
-        change(facts)
-        (folder / "facts.json").write_text(json.dumps(facts))
-
-    return tamper
-
-
-def in_annotations(change):
-    def tamper(folder):
-        rows = change(pd.read_parquet(folder / "annotations.parquet"))
-        rows.to_csv(folder / "annotations.csv", index=False, encoding="utf-8-sig")
-        for place in (folder, folder / "huggingface"):
-            rows.to_parquet(place / "annotations.parquet", index=False)
-
-    return tamper
-
-
-def one_format(folder):
-    path = folder / "corpus.jsonl"
-    lines = path.read_text("utf-8").splitlines()
-    lines[0] = lines[0].replace('"label": "', '"label": "x')
-    path.write_text("\n".join(lines) + "\n", "utf-8")
-
-
-def short_hub_copy(folder):
-    path = folder / "huggingface" / "train.parquet"
-    write_corpus(path, read_corpus(path).iloc[15:], text=False)
-
-
-def in_csv(name, change):
-    def tamper(folder):
-        rows = pd.read_csv(folder / name, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-        change(rows).to_csv(folder / name, index=False, encoding="utf-8-sig")
-
-    return tamper
-
-
-def cell(column, value):
-    return first(column, value)
-
-
-def in_json(name, change):
-    def tamper(folder):
-        told = json.loads((folder / name).read_text("utf-8"))
-        change(told)
-        (folder / name).write_text(json.dumps(told), "utf-8")
-
-    return tamper
-
-
-def swapped(rows):
-    """Two items of different parts."""
-    changed = rows.copy()
-    other = int((rows["part"] != rows["part"].iloc[0]).argmax())
-    changed.loc[[0, other], "part"] = changed.loc[[other, 0], "part"].to_numpy()
-    return changed
-
-
-def in_bundle(change):
-    """A change inside the bundle, its manifest made to fit."""
-
-    def tamper(folder):
-        with zipfile.ZipFile(folder / "bundle.zip") as archive:
-            files = {name: archive.read(name) for name in archive.namelist()}
-        change(files)
-        manifest = json.loads(files["manifest.json"])
-        manifest["files"] = {
-            name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != "manifest.json"
-        }
-        files["manifest.json"] = json.dumps(manifest).encode()
-        with zipfile.ZipFile(folder / "bundle.zip", "w") as archive:
-            for name, data in files.items():
-                archive.writestr(name, data)
-
-    return tamper
-
-
-def in_table(name, change):
-    def tamper(files):
-        schema = pq.read_schema(io.BytesIO(files[name]))
-        rows = change(pq.read_table(io.BytesIO(files[name])).to_pandas())
-        out = io.BytesIO()
-        pq.write_table(pa.Table.from_pandas(rows, schema=schema, preserve_index=False), out)
-        files[name] = out.getvalue()
-
-    return in_bundle(tamper)
-
-
-def other_seed(files):
-    files["study.toml"] = files["study.toml"].replace(b"seed = 20220405", b"seed = 7")
-
-
-def gone(name):
-    def tamper(folder):
-        (folder / name).unlink()
-
-    return tamper
-
-
-def half_sample(rows):
-    return rows.assign(p_sample=rows["p_sample"] / 2)
-
-
-TAMPERINGS = {
-    "a label in one format": one_format,
-    "a label in all formats": in_every_format(first("label", other_label)),
-    "how a label came about": in_every_format(first("how", lambda how: "agreed" if how != "agreed" else "single")),
-    "a row taken out": in_every_format(lambda corpus: corpus.iloc[1:].reset_index(drop=True)),
-    "rows cut from the Hugging Face copy": short_hub_copy,
-    "p_sample and weight": in_every_format(half_the_chance),
-    "group_size": in_every_format(first("group_size", lambda size: size + 3)),
-    "a kind": in_every_format(first("kind", lambda kind: "title" if kind != "title" else "keywords")),
-    "a claim's words": in_every_format(first("claim", lambda claim: claim + "!")),
-    "a day": in_every_format(first("created_at", lambda _: "2019-01-01T00:00:00Z")),
-    "kappa on the card": in_text("card.md", "0.6", "0.8"),
-    "kappa in the facts": in_facts(lambda facts: facts["kappa"].update(value=0.9)),
-    "a count on the card": in_text("card.md", "posts labelled", "thousand posts labelled"),
-    "a count in the methods": in_text("methods.md", "posts on", "000 posts on"),
-    "a number of the statistics": in_text("statistics.json", '"smallest": 1', '"smallest": 2'),
-    "a table of the statistics": in_text("statistics.tex", "Posts a claim", "Posts per claim"),
-    "per_claim": in_facts(lambda facts: facts["sampling"].update(per_claim=48)),
-    "minimum_words": in_facts(lambda facts: facts["cleaning"].update(minimum_words=3)),
-    "left out": in_facts(lambda facts: facts["left_out"].update(purged=3)),
-    "an audit": in_facts(lambda facts: facts["audit"].update(changed=0, audited=9)),
-    "platforms": in_facts(lambda facts: facts["platforms"].update(X=9)),
-    "what a person said": in_annotations(lambda rows: rows.assign(label=rows["label"].replace("favor", "neither"))),
-    "who said it": in_annotations(lambda rows: rows.assign(annotator="p1")),
-    "people's labels taken out": in_annotations(lambda rows: rows.iloc[10:]),
-    "a soft label": in_text("soft_labels.csv", ",1.0,", ",0.9,"),
-    "the licence": in_text("croissant.json", "No licence has been stated", "CC0-1.0"),
-    "an author": in_text("datacite.json", ":tba", "Mallory"),
-    "the citation": in_text("citation.bib", "@misc", "@article"),
-    "a type": in_text("datapackage.json", '"type": "string"', '"type": "number"'),
-    "a reader": in_text("read_with_r.R", "character", "numeric"),
-    "the hub's header": in_text("huggingface/README.md", "pretty_name", "ugly_name"),
-    # the ten that passed once are among these; the tenth, "seconds", has a test of its own below
-    "a reason": in_facts(lambda facts: facts["flow"][1]["reasons"].update({"too long": 3})),
-    "how many were dropped": in_facts(lambda facts: facts["flow"][2].update(dropped_pairs=1)),
-    "a label of the hub": lambda folder: write_corpus(
-        folder / "huggingface" / "train.parquet",
-        first("label", other_label)(read_corpus(folder / "huggingface" / "train.parquet")), text=False,
-    ),
-    "an id": in_every_format(first("native_id", lambda native: native[:-1] + ("7" if native[-1] != "7" else "8"))),
-    "a post": in_every_format(first("post_id", lambda post: post + "1")),
-    "a claim": in_every_format(first("claim_id", lambda _: "elsewhere")),
-    "a weight": in_every_format(first("weight", lambda weight: weight * 1.01)),
-    "p_claim": in_every_format(first("p_claim", lambda p: p * 0.9)),
-    "a row twice": in_every_format(lambda corpus: pd.concat([corpus, corpus.head(1)], ignore_index=True)),
-    "an empty label": in_every_format(first("label", lambda _: "")),
-    "a group of no posts": in_every_format(first("group_size", lambda _: 0)),
-    "the order of rows": in_every_format(lambda corpus: corpus.iloc[::-1].reset_index(drop=True)),
-    "a row less in CSV": in_csv("corpus.csv", lambda rows: rows.iloc[1:]),
-    "a digit of an id in CSV": in_csv("corpus.csv", cell("native_id", lambda native: native[:-1] + "0000")),
-    "a part": in_csv("splits.csv", cell("part", lambda part: "test" if part != "test" else "train")),
-    "two parts swapped": in_csv("splits.csv", swapped),
-    "a group": in_csv("splits.csv", cell("group", lambda group: group + "x")),
-    "an item without a part": in_csv("splits.csv", lambda rows: rows.iloc[1:]),
-    "an unheard-of part": in_csv("splits.csv", cell("part", lambda _: "secret")),
-    "all to train": in_csv("splits.csv", lambda rows: rows.assign(part="train")),
-    "a file of a part": gone("huggingface/train.parquet"),
-    "a replicate weight": in_csv("replicate_weights.csv", cell("weight_1", lambda weight: str(float(weight) + 0.5))),
-    "a replicate": in_csv("replicate_weights.csv", lambda rows: rows.drop(columns="weight_2")),
-    "a weight among the replicates": in_csv("replicate_weights.csv", cell("weight", lambda weight: str(float(weight) * 2))),
-    "a rule": in_csv("replicate_weights.csv", cell("rule", lambda rule: "" if rule else "favor")),
-    "a design": in_csv("replicate_weights.csv", cell("design", lambda _: "two_phase")),
-    "a label in COVMis-Stance's shape": in_csv("covmis_stance.csv", cell("label", other_label)),
-    "an id in COVMis-Stance's shape": in_csv("covmis_stance.csv", cell("tweet_id", lambda native: native + "0")),
-    "a rule in COVMis-Stance's shape": in_csv("covmis_stance.csv", cell("auto", lambda auto: str(auto == "False"))),
-    "a claim's words in the list": in_csv("misinformation.csv", cell("mis", lambda words: words + "!")),
-    "a query": in_csv("misinformation.csv", cell("keywords", lambda query: query + " hoax")),
-    "a claim less": in_csv("misinformation.csv", lambda rows: rows.iloc[1:]),
-    "a script for R": in_text("estimates.R", "0.5 / (worth + 1)", "0.1 / (worth + 1)"),
-    "a script for Python": in_text("estimates.py", "0.5 / (worth + 1)", "0.1 / (worth + 1)"),
-    "a seal in the crate": in_text("ro-crate-metadata.json", '"propertyID": "sha256"', '"propertyID": "md5"'),
-    "a stage in the facts": in_facts(lambda facts: facts["stages"][0].update(version="9")),
-    "the crate's licence": in_text("ro-crate-metadata.json", "No licence has been stated", "CC0-1.0"),
-    "the settings told": in_text("settings.toml", "minimum_words = 10", "minimum_words = 3"),
-    "codemeta": in_text("codemeta.json", '"datePublished": "', '"datePublished": "1'),
-    "the citation's year": in_text("citation.bib", "year = {", "year = {1"),
-    "a reader for pandas": in_text("read_with_pandas.py", '"native_id": "str"', '"native_id": "float64"'),
-    "a claim's size": in_json("statistics.json", lambda told: told["per_claim"][0].update(total=99)),
-    "a share": in_json("statistics.json", lambda told: told["shares"][0].update(share=0.99)),
-    "an interval": in_json("statistics.json", lambda told: told["shares"][0].update(low=0.0)),
-    "a month": in_json("statistics.json", lambda told: told["per_month"].pop()),
-    "the title": in_facts(lambda facts: facts.update(title="Another corpus")),
-    "how many annotators": in_facts(lambda facts: facts.update(annotators=40)),
-    "simulated": in_facts(lambda facts: facts["release"].update(simulated=False)),
-    "a round's seal": in_facts(lambda facts: facts["rounds"][0].update(seal="0" * 64)),
-    "a round's kappa": in_facts(lambda facts: facts["rounds"][0]["kappa"].update(value=0.99)),
-    "a period": in_facts(lambda facts: facts.update(period=["1999-01-01", "1999-01-02"])),
-    "near-copies in two parts": in_facts(lambda facts: facts["parts"].update(near_copies=4)),
-    "a page": in_text("card.html", "posts", "messages"),
-    "a soft label's people": in_csv("soft_labels.csv", cell("people", lambda _: "7")),
-    "a phase": in_annotations(lambda rows: rows.assign(phase="discussion")),
-    "gold beside what people said": in_annotations(lambda rows: rows.assign(gold="favor")),
-    "annotations in one format": in_csv("annotations.csv", cell("label", other_label)),
-    "labels in the bundle": in_table("annotation/rounds/001/labels.parquet", lambda rows: rows.assign(label="favor")),
-    "decisions in the bundle": in_table("annotation/rounds/001/decisions.parquet", lambda rows: rows.assign(label="favor")),
-    "probabilities in the bundle": in_table("annotation/rounds/002/items.parquet", half_sample),
-    "the sample in the bundle": in_table("data/build/sample.parquet", half_sample),
-    "an item less in the bundle": in_table("data/build/sample.parquet", lambda rows: rows.iloc[1:]),
-    "items in the bundle": in_table("data/build/items.parquet", lambda rows: rows.iloc[: len(rows) // 2]),
-    "the corpus in the bundle": in_table("data/release/corpus.parquet", lambda rows: rows.assign(label="favor")),
-    "the seed in the bundle": in_bundle(other_seed),
-    "no corpus in the bundle": in_bundle(lambda files: files.update({"data/release/corpus.parquet": b"PAR1"})),
-    "the licence's checksum": in_text("croissant.json", '"sha256": "', '"sha256": "0'),
-}  # fmt: skip
+from tests.corpus.tamperings import TAMPERINGS, failed, in_annotations, in_text, with_new_checksums
 
 
 @pytest.fixture(scope="module")
@@ -306,15 +19,24 @@ def release(annotated, tmp_path_factory):
     return shutil.copytree(annotated / "data" / "release", tmp_path_factory.mktemp("whole") / "release")
 
 
-def failed(folder) -> list[str]:
-    try:
-        return [check.what for check in verify(folder) if not check.passed]
-    except CovmisError as error:  # refused in one line is noticed, too
-        return [str(error)]
-
-
 def test_the_table_holds_what_was_tried_before_and_more() -> None:
     assert len(TAMPERINGS) >= 78
+
+
+@pytest.mark.parametrize("name", ["misinformation.csv", "covmis_stance.csv"])
+def test_a_table_in_the_published_shape_says_what_it_lacks(release, tmp_path, name) -> None:
+    """By itself it cannot be checked; in its release, the claims are, and queries where there is a bundle."""
+    alone = shutil.copy(release / name, tmp_path)
+    with pytest.raises(
+        InputError, match=r"in COVMis-Stance's shape, without probabilities.*Name the folder of its release"
+    ):
+        verify(alone)
+    copy = shutil.copytree(release, tmp_path / "release", ignore=shutil.ignore_patterns("bundle.zip"))
+    with_new_checksums(copy, release)
+    for folder, wanted in ((copy, True), (release, False)):
+        told = next(check for check in verify(folder / name) if "misinformation.csv has" in check.what)
+        assert told.passed
+        assert ("queries cannot be compared without a bundle" in told.detail) == wanted
 
 
 def test_seconds_are_the_one_thing_that_nothing_covers(release, tmp_path) -> None:

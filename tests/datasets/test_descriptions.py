@@ -10,6 +10,18 @@ from covmis_build import datasets
 from covmis_build.errors import CovmisError, InputError, UnknownName
 
 ID = "1250814876490665983"
+
+
+def tree(claim, text, stance, *, leaning="", replies=(), at=0):
+    """A post and its replies as Stanceosaurus has them; texts are for the user to add."""
+    posts = [
+        {"id": int(ID) + at + number, "text": "", "stance": said, "leaning": leaning, "children": []}
+        for number, said in enumerate((stance, *replies))
+    ]
+    posts[0]["children"] = posts[1:]
+    return {"claim": text, "id": claim, "source": "A desk", "root_tweet": posts[0]}
+
+
 PERSPECTRUM = {
     "perspectrum_with_answers_v1.0.json": json.dumps(
         [
@@ -29,7 +41,10 @@ PERSPECTRUM = {
 SAMPLES = {
     "covid19-stance": (
         {
-            f"{target}_{part}.csv": f"Tweet Id,Target,Stance\n{ID[:-2]}{at}{number},t,FAVOR\n"
+            f"{target}_{part}.csv": (
+                "Tweet Id,Target,Stance,Opinion Towards,Sentiment\r\n"
+                f'{ID[:-2]}{at}{number},t,FAVOR,"1.  The tweet, as it is",pos\r\n'
+            )
             for at, target in enumerate(("face_masks", "fauci", "school_closures", "stay_at_home_orders"))
             for number, part in enumerate(("train", "val", "test"))
         },
@@ -37,7 +52,9 @@ SAMPLES = {
     ),
     "p-stance": (
         {
-            f"raw_{part}_{target}.csv": f'Tweet,Target,Stance\n"one, two #{target}",Somebody,AGAINST\n'
+            f"raw_{part}_{target}.csv": (
+                f'Tweet,Target,Stance\n"one, two #{target}",Somebody,AGAINST\nthree,Somebody,NONE\n'
+            )
             for target in ("trump", "biden", "bernie")
             for part in ("train", "val", "test")
         },
@@ -69,8 +86,13 @@ SAMPLES = {
         1, ["na", "Wrong", ""],
     ),
     "stanceosaurus": (
-        {"stanceosaurus.csv": f"tweet_id,claim_id,claim,stance,split\n{ID},c1,A claim,Refuting,test\n"},
-        1, ["refuting", "A claim", "test"],
+        {
+            "english/test/A desk/a_claim.json": json.dumps([tree(7, "A claim", "Refuting ", replies=("Querying",))]),
+            "arabic/228.json": json.dumps([tree(228, "A claim", "Discussing")]),
+            "hindi/A desk/9.json": json.dumps([tree(9, "A claim", "the title of a page", leaning="Supporting")]),
+            "spanish/17.json": "\n".join(json.dumps(tree(17, "A claim", "Dicussing", at=at)) for at in (1, 2)),
+        },
+        6, ["refuting", "A claim", "test"],
     ),
     "multiclaim": (
         {
@@ -93,8 +115,8 @@ SAMPLES = {
 def test_a_sample_in_the_published_shape_is_read(tmp_path, name) -> None:
     files, rows, first = SAMPLES[name]
     folder = tmp_path / datasets.find(name).folder
-    folder.mkdir()
     for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, "utf-8")
     frame = datasets.read(name, tmp_path)
     assert len(frame) == rows

@@ -27,6 +27,8 @@ def test_figures_of_glide(case):
         assert ours[name] == pytest.approx((wanted["mean"], wanted["se"]), rel=1e-9), name
         checked += 1
     assert checked >= 2
+    if "ppi_py" in case:  # ppi-python divides by n, not n - 1, so that only λ = 1 gives the same
+        assert ours["ppi_lambda_1"][0] == pytest.approx(case["ppi_py"]["lambda_1"]["mean"], rel=1e-9)
 
 
 @pytest.mark.needs("r", "peers")

@@ -1,5 +1,7 @@
 """What must hold of estimates and their intervals whatever the sample: the properties of the reference, section 15."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,7 @@ from covmis_build.estimation.assisted import assisted_estimate
 from covmis_build.estimation.calibration import calibrate
 from covmis_build.estimation.shares import estimates
 from covmis_build.options import Sampling
-from covmis_build.stats.horvitz_thompson import made_design, mean
+from covmis_build.stats.horvitz_thompson import made_design, mean, total
 from covmis_build.stats.intervals import kappa_interval, share_interval
 
 samples = st.lists(st.tuples(st.booleans(), st.floats(0.02, 1), st.integers(1, 9)), min_size=2, max_size=60)
@@ -90,3 +92,40 @@ def test_a_wider_variance_or_less_worth_never_narrows(share, variance, worth, le
                   share_interval(share, variance, max(worth / 2, 1.0), level=level)):  # fmt: skip
         assert other.effective_n <= n + 1e-9 or variance == 0
         assert other.high - other.low >= (high - low) - 1e-9 or variance == 0
+
+
+def test_two_rounds_that_learn_are_unbiased_and_so_is_their_variance():
+    """(h) Every outcome of two rounds over five posts; the second learns its chances and predictions from the first.
+
+    Weights of rounds fixed beforehand: the mean of the estimates is the truth, that of their variances their variance.
+    """
+    y, f = np.array([1.0, 0, 1, 1, 0]), np.array([0.8, 0.4, 0.3, 0.6, 0.1])
+    chances = np.array([0.4, 0.5, 0.3, 0.6, 0.5])
+    outcomes = []
+    for first, p_first in drawn_from(np.ones(5, dtype=bool), chances):
+        wrong = np.where(first, np.abs(y - f), 0.0)
+        learned = np.clip(0.25 + 0.5 * np.convolve(wrong, [0.5, 1, 0.5], "same"), 0.05, 0.9)
+        better = np.clip(f + (0.5 * (y - f)[first].mean() if first.any() else 0.0), 0, 1)
+        one, v_one = corrected(y, f, first, chances)
+        for second, p_second in drawn_from(~first, learned):
+            two, v_two = corrected(y, better, second, learned)
+            both = 0.4 * (one + f.sum()) + 0.6 * (two + y[first].sum() + better[~first].sum())
+            outcomes.append((p_first * p_second, both, 0.4**2 * v_one + 0.6**2 * v_two))
+    p, estimated, variance = np.array(outcomes).T
+    assert p.sum() == pytest.approx(1, abs=1e-12)
+    assert p @ estimated == pytest.approx(y.sum(), abs=1e-12)
+    assert p @ variance == pytest.approx(p @ estimated**2 - (p @ estimated) ** 2, abs=1e-12)
+
+
+def drawn_from(posts, chances):
+    """Every Poisson sample of these posts, with its probability."""
+    rows = np.flatnonzero(posts)
+    for taken in itertools.product([False, True], repeat=len(rows)):
+        sample = np.zeros(len(posts), dtype=bool)
+        sample[rows] = taken
+        yield sample, np.prod(np.where(taken, chances[rows], 1 - chances[rows]))
+
+
+def corrected(y, f, sample, chances):
+    """What the sample says the predictions are off by in total, with its variance."""
+    return total((y - f)[sample], made_design(chances[sample])) if sample.any() else (0.0, 0.0)

@@ -118,6 +118,26 @@ def test_the_nearness_to_the_others():
     assert result.people_error == pytest.approx(15 * 4 / (30 * 6))
 
 
+def test_labels_by_other_names_change_nothing():
+    """Names that sort otherwise, one the beginning of another."""
+    chance, ids = np.random.default_rng(11), [f"{at % 12}|{at}" for at in range(120)]
+    truth = chance.choice(3, 120, p=SHARES)
+    people = {who: drawn(chance, truth, 0.3) for who in "abcd"}
+    machine = drawn(chance, truth, 0.3)
+    results = [
+        admit(
+            people_of({who: dict(zip(ids, names[said], strict=True)) for who, said in people.items()}),
+            dict(zip(ids, names[machine], strict=True)),
+            epsilon=0.15,
+            claims={item: item.partition("|")[0] for item in ids},
+        ).to_frame()
+        for names in (LABELS, np.array(["z", "y", "zz"]), np.array(["neither", "favor", "against"]))
+    ]
+    assert {"machine_ahead", "p_items", "p_claims"} <= set(results[0].columns)
+    for renamed in results[1:]:
+        pd.testing.assert_frame_equal(renamed, results[0])
+
+
 def test_what_the_test_cannot_tell_is_said():
     given = {"a": {f"i{at}": "favor" for at in range(40)}, "b": {f"i{at}": "favor" for at in range(35)}}
     result = admit(people_of(given), {f"i{at}": "favor" for at in range(40)}, epsilon=0.2)

@@ -76,6 +76,51 @@ def test_the_pool_is_the_hajek_mean_of_both_estimands(make_items):
 
 
 @pytest.mark.parametrize("design", ["poisson", "two_phase"])
+def test_calibrated_totals_are_those_of_the_kinds(make_items, design):
+    """Post-stratified: the pool's total is the sum of the kinds', each its known number times its share."""
+    items = make_items(COUNTS)
+    corpus = corpus_of(items, design=design)
+    plain, found = (
+        estimates(corpus, VALUES, Sampling(design=design), pool=items, calibrated=way)
+        for way in (False, True)
+    )
+    for estimand in ("messages", "posts"):
+        kinds = pool(plain, scope="kind", label="favor", estimand=estimand)
+        whole = pool(found, scope="pool", label="favor", estimand=estimand).iloc[0]
+        assert whole["total"] == pytest.approx(kinds["total"].sum())
+        assert whole["share"] == pytest.approx(kinds["total"].sum() / kinds["population"].sum())
+        assert (
+            whole["standard_error"]
+            < pool(plain, scope="pool", label="favor", estimand=estimand)["standard_error"].iloc[0]
+        )
+        assert whole["low"] < whole["share"] < whole["high"]
+    kept = ["claim", "average claim", "kind"]  # claims have too few items a kind; a kind's own share stays
+    columns = ["share", "standard_error", "low", "high", "total"]
+    before, after = (one.shares[one.shares["scope"].isin(kept)][columns] for one in (plain, found))
+    pd.testing.assert_frame_equal(after, before)
+    assert any("calibrated to the known number" in sentence for sentence in found.sentences)
+    assert not any("calibrated" in sentence for sentence in plain.sentences)
+
+
+def test_calibration_is_refused_where_it_cannot_be(make_items):
+    items = make_items(COUNTS)
+    corpus = corpus_of(items)
+    with pytest.raises(InputError, match="needs the items that the corpus was drawn from"):
+        estimates(corpus, VALUES, Sampling(), calibrated=True)
+    said = pd.DataFrame(1 / 3, index=items["item_id"], columns=VALUES)
+    with pytest.raises(InputError, match="calibration and predictions do not go together"):
+        estimates(corpus, VALUES, Sampling(), pool=items, predicted=said, calibrated=True)
+    with pytest.raises(InputError, match="predictions do not go together with totals by group"):
+        estimate([1, 0], [0.5, 0.5], totals={"a": 4}, kinds=["a", "a"], assisted_by=([1, 0], 0.5))
+
+
+def test_values_that_are_no_shares_have_no_wilson_interval_when_calibrated():
+    found = estimate([3.0, 5.0, 4.0] * 10, [0.5] * 30, totals={"a": 60}, kinds=["a"] * 30)
+    assert found.value == pytest.approx(4)
+    assert 3 < found.low < 4 < found.high < 5
+
+
+@pytest.mark.parametrize("design", ["poisson", "two_phase"])
 def test_shares_add_up_to_one_everywhere(make_items, design):
     corpus = corpus_of(make_items(COUNTS), design=design)
     found = estimates(corpus, VALUES, Sampling(design=design), pool=make_items(COUNTS))
