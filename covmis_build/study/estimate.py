@@ -20,7 +20,7 @@ from covmis_build.estimation.predictions import Predictions, cross_fitted, predi
 from covmis_build.estimation.scopes import check_scopes
 from covmis_build.estimation.shares import Estimates, estimates
 from covmis_build.evaluation.formats import read_table
-from covmis_build.options import Labels, Sampling
+from covmis_build.options import Labels, Sampling, is_machine
 from covmis_build.study.beside import pool_of
 from covmis_build.study.release import with_all_draws
 from covmis_build.study.round_settings import settings_of_rounds
@@ -125,7 +125,7 @@ def _answers(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
         if not round_.pilot
         for item, rows in answered(round_.items(), round_.labels()).items()
         for row in rows
-        if row["status"] == Status.GIVEN
+        if row["status"] == Status.GIVEN and not is_machine(row["annotator"])
     ]
     return answers_table([item for item, _ in given], [label for _, label in given])
 
