@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.answers import Status, answered
 from covmis_build.annotation.frozen_items import frozen_items
-from covmis_build.annotation.gold import gold_of
+from covmis_build.annotation.gold import gold_of, said_by_people
 from covmis_build.building.purge import read_list
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.release import make_corpus
@@ -20,7 +19,7 @@ from covmis_build.estimation.predictions import Predictions, cross_fitted, predi
 from covmis_build.estimation.scopes import check_scopes
 from covmis_build.estimation.shares import Estimates, estimates
 from covmis_build.evaluation.formats import read_table
-from covmis_build.options import Labels, Sampling, is_machine
+from covmis_build.options import Labels, Sampling
 from covmis_build.study.beside import pool_of
 from covmis_build.study.release import with_all_draws
 from covmis_build.study.round_settings import settings_of_rounds
@@ -119,14 +118,7 @@ def _labels(frame: pd.DataFrame) -> list[str]:
 
 def _answers(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
     """What people said of each item on their own, in rounds that count."""
-    given = [
-        (item, row["label"])
-        for round_ in rounds
-        if not round_.pilot
-        for item, rows in answered(round_.items(), round_.labels()).items()
-        for row in rows
-        if row["status"] == Status.GIVEN and not is_machine(row["annotator"])
-    ]
+    given = [(item, label) for item, labels in said_by_people(rounds).items() for label in labels]
     return answers_table([item for item, _ in given], [label for _, label in given])
 
 
