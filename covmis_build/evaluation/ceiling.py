@@ -40,7 +40,7 @@ class Ceiling:
     @property
     def raters(self) -> Codes:
         """How many people labelled each item."""
-        return self.counts.sum(axis=1).astype(np.int64)
+        return np.asarray(self.counts.sum(axis=1), dtype=np.int64)
 
     def values(
         self, chosen: Setting, shape: tuple[int, int], inside: NDArray[np.bool_]

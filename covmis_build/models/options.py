@@ -19,7 +19,8 @@ Settings = Mapping[str, Any] | Sequence[str] | None
 """Values by the settings' names, or words KEY=VALUE."""
 LARGEST = 1_000_000_000
 """No setting has a use for more."""
-LEAST = {"tokens": 4, "batch": 1, "epochs": 1}
+LEAST = {"tokens": 4, "batch": 1, "epochs": 1, "accumulate": 1}
+PRECISIONS = ("float32", "bf16", "fp16")
 
 
 class Transformer(StrEnum):
@@ -108,6 +109,8 @@ def _transformer(kind: Transformer, values: dict[str, Any]) -> Encoder | BertSco
             "a transformer model needs a pretrained one",
             remedy="Name its folder or its name on the hub: --set path=NAME",
         )
+    if (precision := values.get("precision", PRECISIONS[0])) not in PRECISIONS:
+        raise UnknownName(f"the setting precision={precision}", remedy=nearest(precision, PRECISIONS))
     if kind in {Transformer.SENTENCE_BERT, Transformer.CROSS_ENCODER}:
         return Encoder(kind=kind.value, **values)  # type: ignore[arg-type] # one of the two
     if "unrelated" not in values:

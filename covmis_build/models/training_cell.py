@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
     from covmis_build.models.sequence import Step
 
-VERSION = 2
+VERSION = 3
 """Version of training. Raise it when the same inputs give other predictions."""
 
 
