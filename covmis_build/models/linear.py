@@ -48,7 +48,7 @@ class Linear:
     class_weights: Literal["none", "balanced", "largest"] = "none"
     """balanced: n/(K·x_k); largest: max(x)/x_k, as in COVMis-Stance (5.2)."""
     vectors: str = ""
-    """A file of word vectors in GloVe's format."""
+    """A file of word vectors in GloVe's format, or the folder of a model of model2vec."""
 
 
 PRESETS: dict[str, Linear] = {
@@ -249,7 +249,8 @@ def _features(frame: pd.DataFrame, options: Linear) -> list[Features]:
         if kind == "vectors":
             if not options.vectors:
                 raise InputError(
-                    "this model needs a file of word vectors", remedy="Name one in GloVe's format"
+                    "this model needs word vectors",
+                    remedy="Name a file in GloVe's format, or a folder of model2vec: --set vectors=PATH",
                 )
             features.append(averages(Path(options.vectors), pair=options.target))
             continue

