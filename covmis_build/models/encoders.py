@@ -152,17 +152,19 @@ def torch_seed(seed: int, *key: str) -> int:
     return int(keyed.uniform(seed, *key) * 2**53)
 
 
-def pretrained(path: str) -> tuple[Any, Any]:
-    """Tokenizer and encoder, on the GPU if there is one. No code that comes with a model is run."""
+def pretrained(path: str, kind: str = "AutoModel") -> tuple[Any, Any]:
+    """Tokenizer and encoder (or what else `kind` makes), on the GPU if there is one. No code that comes with it is run."""
     torch = extra()
-    from transformers import AutoModel, AutoTokenizer
+    import transformers
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     here = Path(path).is_dir()
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=here, trust_remote_code=False)
-        encoder = AutoModel.from_pretrained(
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            path, local_files_only=here, trust_remote_code=False
+        )
+        encoder = getattr(transformers, kind).from_pretrained(
             path, local_files_only=here, trust_remote_code=False, dtype=torch.float32
         )
     except (OSError, ValueError) as error:
