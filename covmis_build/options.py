@@ -162,6 +162,24 @@ class Sampling:
     strata_by: tuple[str, ...] = setting((), each=STRATA)
 
 
+MACHINE = "model:"
+"""How the code of an annotator begins that is a machine: `model:NAME`, admitted by `covmis model admit`."""
+
+
+def is_machine(code: str) -> bool:
+    """Whether this annotator is no person."""
+    return code.startswith(MACHINE)
+
+
+def file_stem(code: str) -> str:
+    """How the files of an annotator are called.
+
+    >>> file_stem("a1"), file_stem("model:qwen")
+    ('a1', 'model-qwen')
+    """
+    return code.replace(":", "-")
+
+
 @dataclass(frozen=True, slots=True)
 class Annotation:
     """[annotation]: who labels what, and what they see."""
@@ -180,6 +198,16 @@ class Annotation:
     order_of_items: Literal["claim", "mixed"] = setting("claim", values=("claim", "mixed"))
     target: dict[str, Any] = setting({})
     workload: dict[str, float] = setting({})
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The annotators who are people."""
+        return tuple(code for code in self.annotators if not is_machine(code))
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The annotators that are machines."""
+        return tuple(code for code in self.annotators if is_machine(code))
 
 
 @dataclass(frozen=True, slots=True)

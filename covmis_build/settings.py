@@ -16,6 +16,7 @@ from covmis_build.addresses import place
 from covmis_build.errors import InputError, nearest
 from covmis_build.options import (
     KINDS,
+    MACHINE,
     WITHOUT,
     Annotation,
     Cleaning,
@@ -25,6 +26,7 @@ from covmis_build.options import (
     Release,
     Retrieval,
     Sampling,
+    file_stem,
     size_of,
 )
 
@@ -342,13 +344,22 @@ def _check_people(settings: Settings, file: Path | str) -> None:
     """[annotation]: codes of annotators, enough of them, and shares of the work for those that there are."""
     people = settings.annotation.annotators
     for person in people:
-        if not CODE.fullmatch(person):
+        if not CODE.fullmatch(person.removeprefix(MACHINE)):
             raise InputError(
                 f"[annotation] annotators: '{person}' cannot be a code",
                 file=file,
-                remedy="Letters, digits, - and _",
+                remedy=f"Letters, digits, - and _; a machine's begins with {MACHINE}",
             )
-    if len(set(people)) < len(people) or len(people) < settings.annotation.per_item:
+    if not settings.annotation.people:
+        raise InputError(
+            "[annotation] annotators has machines alone",
+            file=file,
+            remedy="Name a person: a machine's label is never gold by itself",
+        )
+    if (
+        len({file_stem(person).casefold() for person in people}) < len(people)
+        or len(people) < settings.annotation.per_item
+    ):
         raise InputError(
             f"[annotation] annotators must be different and at least per_item = {settings.annotation.per_item}",
             file=file,

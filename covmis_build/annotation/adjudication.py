@@ -20,6 +20,7 @@ from covmis_build.annotation.answers import (
     Status,
     answered,
     checked,
+    deciding,
     present,
     refuse_unusable,
     usable,
@@ -55,7 +56,11 @@ def disagreements(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> 
         item
         for item, rows in answered(frozen, labels).items()
         if len(rows) >= max(per_item, 2)
-        and (len({row["label"] for row in rows}) > 1 or all(row["status"] == Status.SKIPPED for row in rows))
+        and (counting := deciding(rows))
+        and (
+            len({row["label"] for row in counting}) > 1
+            or all(row["status"] == Status.SKIPPED for row in counting)
+        )
     ]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.frozen_items import for_people, rows_of
 from covmis_build.errors import CheckFailed, counted
+from covmis_build.options import is_machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -48,6 +49,8 @@ class Channel(StrEnum):
     XLSX = "xlsx"
     ODS = "ods"
     HTML = "html"
+    MODEL = "model"
+    """A machine's predictions: nobody is sent anything."""
 
 
 SHEETS = (Channel.CSV, Channel.XLSX, Channel.ODS)
@@ -310,6 +313,15 @@ def answered(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, list[dict[
         if row["item_id"] in rows_of_item:
             rows_of_item[row["item_id"]].append(row)
     return rows_of_item
+
+
+def deciding(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of an item's independent answers those that decide: people's; a single person's beside the machines' answers.
+
+    So a machine can keep an item open for a third person, but neither be outvoted by people nor tip the scales.
+    """
+    people = [row for row in rows if not is_machine(row["annotator"])]
+    return people if len(people) != 1 else list(rows)
 
 
 def stale(labels: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:

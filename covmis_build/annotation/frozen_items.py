@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from covmis_build import keyed
 from covmis_build.errors import InputError
+from covmis_build.options import is_machine
 from covmis_build.tables import CARD, COUNT, FLAG, MEDIUM, REAL, STRING, STRINGS
 from covmis_build.text.shown import shown_hash, shown_parts
 
@@ -178,7 +179,7 @@ def assignment(
     who left keeps the labels they gave: those items need one annotator less. Purged items are nobody's work.
     `order` "claim" keeps the posts of a claim together, the claims in an order of the annotator's own. `workload` are
     shares of the work: who has 0.5 is half as likely to get an item. An item that somebody gave the label `twice` goes
-    to one person more.
+    to one person more. No item is left to machines alone.
     """
     shares = workload or {}
     given = labels[(labels["phase"] == "independent") & (labels["status"] == "given")]
@@ -198,7 +199,10 @@ def assignment(
                 -math.log1p(-keyed.uniform(seed, "assignment", item, who)) / shares.get(who, 1.0),
             ),
         )
-        for who in ranked[:need]:
+        chosen = ranked[:need]
+        if chosen and all(map(is_machine, chosen)) and item not in done:
+            chosen[-1] = next((who for who in ranked if not is_machine(who)), chosen[-1])
+        for who in chosen:
             work[who].append(item)
     claims = dict(zip(people["item_id"], people["claim_id"], strict=True))
     return {who: _in_order(items, claims, who, order, seed) for who, items in work.items()}

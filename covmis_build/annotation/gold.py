@@ -10,10 +10,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage, tables
-from covmis_build.annotation.answers import Phase, Status, answered, usable
+from covmis_build.annotation.answers import Phase, Status, answered, deciding, usable
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.errors import BrokenSeal
+from covmis_build.options import is_machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,19 @@ def gold_of(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
     counted = [round_ for round_ in rounds if not round_.pilot]
     parts = [round_.decisions() if round_.sealed else decide_round(round_) for round_ in counted]
     return pd.concat(parts, ignore_index=True) if parts else tables.empty("gold")
+
+
+def said_by_people(rounds: Sequence[RoundFolder]) -> dict[str, list[str]]:
+    """What people said of each item on their own, in rounds that count."""
+    said: dict[str, list[str]] = {}
+    for round_ in rounds:
+        answers = {} if round_.pilot else answered(round_.items(), round_.labels())
+        for item, rows in answers.items():
+            given = (row for row in rows if row["status"] == Status.GIVEN)
+            said.setdefault(item, []).extend(
+                row["label"] for row in given if not is_machine(row["annotator"])
+            )
+    return said
 
 
 def check_seals(rounds: Sequence[RoundFolder]) -> None:
@@ -88,7 +102,7 @@ def decide(frozen: pd.DataFrame, labels: pd.DataFrame, *, per_item: int, twice: 
     discussed     what the annotators agreed on afterwards
     agreed        all said the same before talking
     majority      more than half of at least three said the same
-    single        only one person's label is to be had
+    single        only one person's label is to be had, also where a machine gave the same
 
     An item that too few have answered, or that nobody has decided, has none yet; with the label `twice`, one more has to
     answer.
@@ -122,10 +136,12 @@ def _settled(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, tuple[str,
 
 
 def _independent(rows: list[dict[str, Any]], per_item: int, twice: str) -> tuple[str, How] | None:
-    given = [row["label"] for row in rows if row["status"] == Status.GIVEN]
-    if len(rows) < per_item + (bool(twice) and twice in given) or not given:
-        return None
+    counted = [row for row in deciding(rows) if row["status"] == Status.GIVEN]
+    people = [row for row in counted if not is_machine(row["annotator"])]
+    given = [row["label"] for row in counted]
+    if len(rows) < per_item + (bool(twice) and twice in given) or not people:
+        return None  # what machines alone have labelled has no gold
     label, count = Counter(given).most_common(1)[0]
     if count == len(given):
-        return label, How.SINGLE if count == 1 else How.AGREED
-    return (label, How.MAJORITY) if len(given) >= 3 and 2 * count > len(given) else None
+        return label, How.SINGLE if len(people) == 1 else How.AGREED
+    return (label, How.MAJORITY) if len(people) >= 3 and 2 * count > len(given) else None

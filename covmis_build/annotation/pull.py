@@ -27,7 +27,7 @@ from covmis_build.annotation.frozen_items import for_people, rows_of
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
 
@@ -40,13 +40,15 @@ OURS = {".html"}
 """What `push` puts into the folder and nobody sends back."""
 
 
-def pull_files(round_: RoundFolder, annotators: Sequence[str], files: Sequence[Path], *, now: str) -> Pulled:
-    """Bring back sheets and the offline page's exports: those named, or all in the round's folder.
+def pull_files(
+    round_: RoundFolder, annotators: Sequence[str], files: Sequence[Path], *, now: str, besides: Collection[str] = ()
+) -> Pulled:  # fmt: skip
+    """Bring back sheets and the offline page's exports: those named, or all in the round's folder but those `besides`.
 
     A file that cannot be read is told, and the others are recorded; it is an error if there is no other.
     """
     record.refuse_sealed(round_)
-    named = list(files) or _sheets(round_)
+    named = list(files) or [path for path in _sheets(round_) if path.name not in besides]
     frozen = round_.items()
     people = set(for_people(frozen)["item_id"])
     pulled = Pulled()

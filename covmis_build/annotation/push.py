@@ -5,7 +5,7 @@ Sending twice changes nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
@@ -30,10 +30,22 @@ class Sent:
     work: Mapping[str, Sequence[str]]
     written: tuple[str, ...] = ()
     projects: tuple[dict[str, Any], ...] = ()
+    machines: Mapping[str, str] = field(default_factory=dict)
+    """Where the predictions of each machine go; nothing is sent to them."""
 
     @property
     def sentences(self) -> list[str]:
         """What was sent, and what to do with it."""
+        return [
+            *self._to_people,
+            *(
+                f"{code} is a machine: put its predictions of {len(self.work[code]):,} posts into {path}."
+                for code, path in self.machines.items()
+            ),
+        ]
+
+    @property
+    def _to_people(self) -> list[str]:
         if self.channel == Channel.LABEL_STUDIO:
             return [f"{row['annotator']}: {row['url']} ({row['added']} tasks added)" for row in self.projects]
         lines = [f"Written: {name}" for name in self.written] or ["Everything was sent out already."]
@@ -52,7 +64,8 @@ class Sent:
             if self.channel == Channel.LABEL_STUDIO
             else {"written": list(self.written)}
         )
-        return {"round": self.round, "channel": self.channel, "items": counts, **to}
+        machines = {"machines": dict(self.machines)} if self.machines else {}
+        return {"round": self.round, "channel": self.channel, "items": counts, **to, **machines}
 
 
 def push_sheets(round_: RoundFolder, work: Mapping[str, Sequence[str]], channel: Channel) -> list[Path]:

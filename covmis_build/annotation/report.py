@@ -14,6 +14,8 @@ from covmis_build.annotation.adjudication import disagreements
 from covmis_build.annotation.agreement import Figure, agreement, coefficient_rows, figures_frame
 from covmis_build.annotation.answers import Phase, Status, answered, present, stale, usable
 from covmis_build.annotation.frozen_items import for_people, rows_of
+from covmis_build.annotation.machines import beside_people
+from covmis_build.options import is_machine
 from covmis_build.stats.intervals import agreement_interval
 from covmis_build.text.shown import shown_parts
 
@@ -136,10 +138,10 @@ def findings(
     """Compare the independent labels of these frozen items; pilot items only if all of them are."""
     counted = frozen if frozen["pilot"].all() else frozen[~frozen["pilot"].astype(bool)]
     manual = counted[counted["automatic_label"] == ""]
-    compared = agreement(
-        comparison(manual, labels), labels=scheme.values, order=scheme.order or None, seed=seed
-    )
+    given = comparison(manual, labels)
+    compared = agreement(people_of(given), labels=scheme.values, order=scheme.order or None, seed=seed)
     numbers = compared.to_dict()
+    numbers["machines"] = beside_people(given, scheme.values)
     people = for_people(counted)
     answers = answered(counted, labels)
     numbers["scope"] = {
@@ -154,7 +156,9 @@ def findings(
         "labels_of_another_text": len(stale(labels, frozen)),
     }
     numbers["audit"] = audit(counted, labels)
-    numbers["notes"] = [*scope_notes(numbers["scope"]), *numbers["notes"]]
+    numbers["notes"] = [
+        *scope_notes(numbers["scope"]), *machine_notes(numbers["machines"]), *numbers["notes"],
+    ]  # fmt: skip
     return Findings(numbers, tuple(listed(counted, labels, per_item)))
 
 
@@ -169,6 +173,20 @@ def comparison(frozen: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     ]
 
 
+def people_of(given: pd.DataFrame) -> pd.DataFrame:
+    """The labels that people gave: agreement is between people."""
+    return given[[not is_machine(who) for who in given["annotator"]]]
+
+
+def machine_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the machines among the annotators are, in words."""
+    told = (
+        "Machine among the annotators: {}. Agreement is reported between people, without it, and no label is gold by it "
+        "alone."
+    )
+    return [told.format(machine) for machine in sorted({str(row["machine"]) for row in rows})]
+
+
 def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, Any] | None:
     """How often people contradict the automatic label, with Wilson's interval over posts; None if nothing was audited.
 
@@ -180,7 +198,7 @@ def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, Any] | None:
     audited = frozen[(frozen["automatic_label"] != "") & frozen["audited"].astype(bool)]
     if audited.empty:
         return None
-    given = comparison(audited, labels)
+    given = people_of(comparison(audited, labels))
     automatic = given["item"].map(dict(zip(audited["item_id"], audited["automatic_label"], strict=True)))
     wrong = (given["label"] != automatic).astype(float)
     by_post = wrong.groupby(given["item"]).mean()

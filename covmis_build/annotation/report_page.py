@@ -30,6 +30,7 @@ def report_page(findings: Findings, *, title: str, study: str, remarks: Sequence
         *_drift(numbers),
         *_groups(numbers),
         *_second_opinion(numbers),
+        *_machines(numbers),
         *_time(numbers),
         *_audit(numbers),
         _disagreements(findings),
@@ -255,6 +256,18 @@ def _second_opinion(numbers: dict[str, Any]) -> list[Section]:
     prose += f"\n\nPosts where it prefers another label than most people: {doubted or 'none'}."
     names = {"annotator": "Annotator", "estimated_accuracy": "Estimated share of right labels"}
     return [Section("A second opinion", prose=prose, body=_frame(second["annotators"], names))]
+
+
+def _machines(numbers: dict[str, Any]) -> list[Section]:
+    rows = numbers.get("machines")
+    if not rows:
+        return []
+    names = {
+        "machine": "Machine", "labels": "Its labels", "person": "Person", "posts": "Posts that both have",
+        "same": "Labelled alike", "kappa": "κ",
+    }  # fmt: skip
+    prose = "Admitted by `covmis model admit`. All other figures of this page are about people alone."
+    return [Section("Machines among the annotators", prose=prose, body=_frame(rows, names))]
 
 
 def _time(numbers: dict[str, Any]) -> list[Section]:

@@ -48,6 +48,10 @@ def score(
     over: Annotated[
         str, Option(help="items: those with gold; or posts: all they were drawn from.")
     ] = "items",
+    people: Annotated[
+        str,
+        Option(metavar="FILE", help="A row a person and item (default: a release's annotations.csv; none)."),
+    ] = "",
     soft: Annotated[
         bool, Option("--soft", help="GOLD has a row a person and item; systems give shares.")
     ] = False,
@@ -62,7 +66,8 @@ def score(
 
     The released corpus serves as gold as it is: its claims are left out one by one, and its probabilities give the
     design-weighted values beside the unweighted ones. With --over posts, those alone, for distinct messages and for
-    posts with their copies, with the design of the study's rounds.
+    posts with their copies, with the design of the study's rounds. Where everybody's labels are known, what a person
+    scores against the others stands beside the systems, and the most that a system can hope for.
 
     Example: covmis evaluate score data/release/corpus.csv mine=predictions.csv --by kind
     """
@@ -75,7 +80,9 @@ def score(
         scores: Any = score_soft_files(gold, systems, **options.scheme, **how)
     else:
         files, judging = options.read(gold, systems)
-        scores = score_files(files, over, by=listed(by), replicates=replicates, **how, **judging)
+        scores = score_files(
+            files, over, by=listed(by), people=people, replicates=replicates, **how, **judging
+        )
     _tell(scores, _titled(scores.tables()), out, as_json=as_json)
 
 

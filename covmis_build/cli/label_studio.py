@@ -31,7 +31,7 @@ def up(
     home = open_study(study)
     mine = server.local_server()
     notice = (lambda _: None) if as_json else say
-    url = server.up(mine, [*home.settings.annotation.annotators, adjudicator], port=port, say=notice)
+    url = server.up(mine, [*home.settings.annotation.people, adjudicator], port=port, say=notice)
     words = [
         f"Label Studio answers at {url}.",
         f"Give each annotator their own address and password from {mine.users_file}, and nobody the others'.",

@@ -102,7 +102,7 @@ def train(
         Option(
             "--model",
             metavar="NAME",
-            help="majority, bow, mu, mu-chinese, grams, vectors; sentence-bert, cross-encoder, bertscore-sbert, bertscore.",
+            help="majority, bow, mu, mu-chinese, grams, vectors; sentence-bert, cross-encoder, bertscore-sbert, bertscore, nli.",
         ),
     ] = "bow",
     settings: SetOption = None,
@@ -126,7 +126,8 @@ def train(
     Transformers are `--model sentence-bert` or `cross-encoder` with `--set path=NAME`; a run that was stopped goes on
     where it was. `bertscore-sbert` also needs `--set unrelated=LABEL`: posts with a BERTScore below
     `--set threshold=0.4` get it, and a Sentence-BERT judges the others; `bertscore` gives these the most
-    frequent of the other labels. With --dev, `--set patience=2` stops early. `--before` trains on other data first, in the order given;
+    frequent of the other labels. `nli` takes a model of inference as it is, or learns from `--set shots=8` rows of each
+    label. With --dev, `--set patience=2` stops early. `--before` trains on other data first, in the order given;
     `--map` says what the labels there mean; the head of the model is kept from one dataset to the next if both have
     the same labels, and begins anew otherwise. `--start` goes on from a model that was trained so before.
 

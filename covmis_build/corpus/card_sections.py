@@ -221,6 +221,7 @@ def _annotation(facts: ReleaseFacts) -> Section:
             f"{count(people, 'annotator')}; {count(facts.annotation.per_item, 'label')} asked for on each post, given "
             "without seeing each other's."
         ),
+        *([facts.machines_told] if facts.machines else []),
         (
             f"Shown beside claim and post: {listed(facts.annotation.show)}. Not shown: the kind of query, labels set by rule, "
             "predictions."

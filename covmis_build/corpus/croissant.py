@@ -127,7 +127,7 @@ def _responsible(facts: ReleaseFacts, numbers: Statistics) -> Mapping[str, Any]:
         ),
         "rai:dataAnnotationAnalysis": [f"{facts.kappa.name}: {facts.kappa}"] if facts.kappa else None,
         "rai:annotationsPerItem": str(facts.annotation.per_item),
-        "rai:machineAnnotationTools": [f"Rule: {rules}.{audited}"] if rules else None,
+        "rai:machineAnnotationTools": [f"Rule: {rules}.{audited}"] * bool(rules) + [*facts.machines] or None,
         "rai:dataBiases": limits(facts, numbers),
         "rai:dataUseCases": ["Training and testing systems that tell a post's stance towards a claim"],
         "rai:personalSensitiveInformation": [

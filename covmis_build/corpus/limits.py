@@ -58,7 +58,7 @@ def _labels(numbers: Statistics) -> list[str]:
     ]
     single = numbers.by_how.loc[numbers.by_how["how"] == "single", "rows"]
     if len(single):
-        sentences.append(f"{count(int(single.iloc[0]), 'label')} came from one annotator alone.")
+        sentences.append(f"{count(int(single.iloc[0]), 'label')} came from one person alone.")
     return sentences
 
 

@@ -100,7 +100,10 @@ def _annotation(facts: ReleaseFacts, numbers: Statistics) -> str:
             f"{count(facts.claims_a_round, 'claim')}, {count(facts.annotation.per_item, 'person', 'people')} each "
             f"post, independently of each other, with the labels {listed(facts.labels.values)}."
         ),
-        f"{facts.kappa.name} on these labels is {facts.kappa}." if facts.kappa else "",
+        facts.machines_told,
+        f"{facts.kappa.name} on {'the labels of people' if facts.machines else 'these labels'} is {facts.kappa}."
+        if facts.kappa
+        else "",
         "Disagreements were discussed after each round; where no agreement was reached, a third person decided.",
         f"{count(int(total['automatic']), 'label')} ({share(int(total['automatic']), numbers.rows)}) were set by rule: {rules}."
         if int(total["automatic"])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from covmis_build.keyed import uniform
+from covmis_build.options import is_machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ MEANINGS = {
     "post_id": "the post, with its platform's prefix",
     "round": "the round of annotation",
     "phase": "independent (each without the others), discussion, or adjudication (a third person)",
-    "annotator": "a person, by a code drawn for this release; `together` is a discussion",
+    "annotator": "a person, by a code drawn for this release; `together` is a discussion, `model:…` a machine",
     "status": "given, or skipped: the person could not tell",
     "label": "the stance of the post towards the claim, as this person saw it",
     "sub_label": "a finer label, where the scheme has them",
@@ -56,16 +57,22 @@ def labels_of_people(labels: pd.DataFrame, corpus: pd.DataFrame, *, secret: str)
     """
     gold = corpus[["item_id", "claim_id", "post_id", "label", "how"]].rename(columns={"label": "gold"})
     rows = labels[labels["status"].isin(["given", "skipped"])].merge(gold, on="item_id")
+    open_codes = {code for code in rows["annotator"] if code == TOGETHER or is_machine(code)}
     codes = sorted(
-        set(rows["annotator"]) - {TOGETHER}, key=lambda code: uniform(0, "annotator", secret, code)
+        set(rows["annotator"]) - open_codes, key=lambda code: uniform(0, "annotator", secret, code)
     )
-    pseudonyms = {code: f"p{at}" for at, code in enumerate(codes, 1)} | {TOGETHER: TOGETHER}
+    pseudonyms = {code: f"p{at}" for at, code in enumerate(codes, 1)} | {code: code for code in open_codes}
     rows = rows.assign(
         annotator=rows["annotator"].map(pseudonyms), time=[_bucket(seconds) for seconds in rows["seconds"]]
     ).sort_values(["item_id", "phase", "annotator"], kind="stable", ignore_index=True)
     rows["annotation_id"] = [f"{item}|{at}" for item, at in zip(rows["item_id"], _count(rows), strict=True)]
     kept: pd.DataFrame = rows[SCHEMA.names]
     return kept
+
+
+def by_people(labels: pd.DataFrame) -> pd.DataFrame:
+    """The labels that no machine gave."""
+    return labels[[not is_machine(str(code)) for code in labels["annotator"]]]
 
 
 def _count(rows: pd.DataFrame) -> list[int]:
@@ -83,7 +90,8 @@ def soft_labels(labels: pd.DataFrame, corpus: pd.DataFrame, names: Sequence[str]
     """Which share of people gave each item each label, before any discussion; items that people judged."""
     import pandas as pd
 
-    mine = labels[(labels["phase"] == "independent") & (labels["status"] == "given")]
+    mine = by_people(labels)
+    mine = mine[(mine["phase"] == "independent") & (mine["status"] == "given")]
     mine = mine[mine["item_id"].isin(set(corpus["item_id"]))]
     counts = pd.crosstab(mine["item_id"], mine["label"]).reindex(columns=list(names), fill_value=0)
     people = counts.sum(axis=1)

@@ -21,7 +21,7 @@ HOW = {
     "discussed": "annotators agreed after discussion",
     "majority": "most annotators agreed",
     "adjudicated": "decided by a third person",
-    "single": "labelled by one annotator",
+    "single": "labelled by one person alone",
 }
 
 

@@ -243,7 +243,8 @@ def _people(folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame) -> list[Che
         | (labels["how"] != labels["item_id"].map(gold["how"])),
         "item_id",
     ]
-    contradicted = _contradicted(labels, gold)
+    people = people_labels.by_people(labels)
+    contradicted = _contradicted(people, gold)
     soft = pd.read_csv(folder / f"{SOFT_LABELS}.csv", encoding="utf-8-sig")
     counted = people_labels.soft_labels(labels, corpus, [name[6:] for name in soft.columns[3:]])
     same = json.loads(soft.to_json(orient="values")), json.loads(counted.to_json(orient="values"))
@@ -257,7 +258,7 @@ def _people(folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame) -> list[Che
             "the corpus' labels follow from what people said", not contradicted, ", ".join(contradicted[:5])
         ),
         Check("soft labels are the shares of what people said", _same(*same)),
-        *_kappa(facts, labels),
+        *_kappa(facts, people),
     ]
 
 
@@ -301,7 +302,7 @@ def _kappa(facts: ReleaseFacts, labels: pd.DataFrame) -> list[Check]:
     told += [(round_.name, round_.kappa, alone[alone["round"] == round_.name]) for round_ in counted]
     wrong = []
     for name, kappa, rows in told:
-        value = headline(rows, facts.labels.values)
+        value = headline(rows, facts.labels.values) if kappa else None
         if kappa and (value is None or not math.isclose(kappa.value, value, rel_tol=CLOSE, abs_tol=CLOSE)):
             wrong.append(f"{name}: {kappa.value:.4f}, not {'undefined' if value is None else f'{value:.4f}'}")
     return [Check(what, not wrong, "; ".join(wrong))]

@@ -140,6 +140,8 @@ class ReleaseFacts:
     """First and last day of the posts, empty where unknown."""
     annotators: int = 0
     """People who labelled at least one item of a round that counts; their codes are not told."""
+    machines: tuple[str, ...] = ()
+    """Machines that labelled beside them, by their codes."""
     stages: Sequence[StageFacts] = ()
     parts: Parts | None = None
     data_statement: str = ""
@@ -148,6 +150,17 @@ class ReleaseFacts:
     """What the study's recall draw says, as `covmis recall report` does; nothing if there was none."""
     licence_text: str = ""
     """The licence, where [release] licence names a file of the study."""
+
+    @property
+    def machines_told(self) -> str:
+        """That machines labelled, too, in a sentence; empty without one."""
+        if not self.machines:
+            return ""
+        return (
+            f"Beside people, {' and '.join(self.machines)} labelled posts (admitted by the alternative annotator test). "
+            "Machines' labels are marked as such and are no part of agreement; a label that a person and a machine share "
+            "counts as one person's."
+        )
 
     @property
     def claims_a_round(self) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from covmis_build.evaluation.ceiling import ceiling_of
 from covmis_build.evaluation.design import weighted_values
 from covmis_build.evaluation.gold_and_systems import gold_and_systems
 from covmis_build.evaluation.joining import (
@@ -52,6 +53,7 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     missing: Missing = "refuse",
     extra: Extra = "refuse",
     by: Mapping[str, Any] | Sequence[str] | None = None,
+    people: Any = None,
     by_position: bool = False,
     replicates: int = 2000,
     level: float = 0.95,
@@ -72,6 +74,9 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     and `high` are a paired bootstrap's percentile interval over items; over claims, the jackknife's with Student's t
     and as many degrees of freedom as the claims' sizes are worth, less one. Without `measures`, all whose needs are met are
     computed; an ordinal measure asked for by name without `order` takes the order of the labels.
+
+    `people` says who labelled what (a table with a row a person and item, a file, or a dict of lists by gold's ids):
+    `person` is then what a person scores against the others, `ceiling` what a system could at best, with as many people.
 
     >>> scores = score(["a", "b", "b"], {"always a": ["a", "a", "a"]}, measures=["accuracy"])
     >>> scores.to_frame()[["system", "measure", "items", "value"]].to_dict("records")
@@ -101,10 +106,13 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
         codes, known = grouping(given.column(values, name), joined, name)
         groups += [(name, str(group), codes == code) for code, group in enumerate(known)]
     units = _Units(claims, chances, replicates, level, seed)
+    human = None if people is None else ceiling_of(people, joined, seed)
     rows = []
     for name, group, inside in groups:
         place = {"group_by": name, "group": group}
-        rows += _rows(joined, chosen, place, inside, units.within(inside))
+        people_do = {} if human is None else human.values(chosen, joined.shape, inside)
+        scored = _rows(joined, chosen, place, inside, units.within(inside))
+        rows += [row | people_do.get(row["measure"], {}) for row in scored]
     return Scores(
         pd.DataFrame(rows),
         joined,

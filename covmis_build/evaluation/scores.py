@@ -10,6 +10,7 @@ import numpy as np
 
 from covmis_build.errors import UnknownName
 from covmis_build.evaluation.catalogue import measures
+from covmis_build.evaluation.ceiling import HUMAN
 from covmis_build.evaluation.rendering import (
     booktabs,
     bounded,
@@ -125,7 +126,7 @@ class Scores:
             "level": self.level,
             "replicates": self.replicates,
             "clusters": self.clusters,
-            "notes": self.notes,
+            "notes": [*self.notes, self._human_note] if self.human else self.notes,
             "scores": self.table.to_dict("records"),
             "classes": self.classes.to_dict("records"),
             "confusions": [
@@ -142,8 +143,28 @@ class Scores:
             else f"paired bootstrap over items, {self.replicates:,} replicates"
         )  # fmt: skip
         spread = " ± is the standard deviation over runs." if self._runs else ""
-        return " ".join(
-            [f"{self.level:.0%} intervals: {over}. Undefined ratios: {self.undefined}.{spread}", *self.notes]
+        told = [
+            f"{self.level:.0%} intervals: {over}. Undefined ratios: {self.undefined}.{spread}",
+            *self.notes,
+        ]
+        return " ".join([*told, self._human_note] if self.human else told)
+
+    @cached_property
+    def human(self) -> dict[str, dict[str, float]]:
+        """What a person scores against the others, and the ceiling, by measure; nothing where people's labels are unknown."""
+        if "ceiling" not in self.table:
+            return {}
+        rows = self.table[self.table["group_by"] == ""].drop_duplicates("measure").set_index("measure")
+        return {name: {str(k): float(v) for k, v in rows[name].dropna().items()} for name in HUMAN}
+
+    @property
+    def _human_note(self) -> str:
+        first = self.table.iloc[0]
+        people = f"{first['people']:.2f}".rstrip("0").rstrip(".")
+        return (
+            f"A person: each against the item's other people. Ceiling: a system that knew how many of all people would "
+            f"give each label, against gold by as many people ({people} on average, {int(first['people_items']):,} items). "
+            "Never compare either across numbers of people."
         )
 
     @property
@@ -157,6 +178,13 @@ class Scores:
         for name in dict.fromkeys(chosen["system"]):
             of = chosen[chosen["system"] == name].to_dict("records")
             rows.append({"system": name, **{_symbol(row["measure"]): cell(row) for row in of}})
+        rows += [
+            {
+                "system": HUMAN[name],
+                **{_symbol(measure): f"{value:z.3f}" for measure, value in values.items()},
+            }
+            for name, values in self.human.items()
+        ]
         return _frame(rows)
 
     def by_measure(self) -> pd.DataFrame:
@@ -298,6 +326,10 @@ class Scores:
         for system in dict.fromkeys(chosen["system"]):
             rows = {row["measure"]: row for row in chosen[chosen["system"] == system].to_dict("records")}
             lines.append([escape(system), *(latex_cell(rows[name], best[name]) for name in names)])
+        for name, values in self.human.items():
+            lines.append(
+                [escape(HUMAN[name]), *(f"{values[of]:.3f}" if of in values else "--" for of in names)]
+            )
         header = ["System", *(measures[name].latex or escape(measures[name].symbol) for name in names)]
         return booktabs(header, lines, titled(self.study, self.how))
 

@@ -19,6 +19,7 @@ from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.formats import read_table
 from covmis_build.evaluation.label_files import IDS, LABELS, as_label, is_empty
 from covmis_build.evaluation.rendering import booktabs, bounded, escape, known, notebook, titled, write
+from covmis_build.options import is_machine
 from covmis_build.stats.horvitz_thompson import made_design
 from covmis_build.stats.intervals import claims_interval, measure_interval
 from covmis_build.text import sheets
@@ -244,7 +245,7 @@ def score_soft(  # noqa: PLR0913 - every option is named
     """
     import pandas as pd
 
-    answers = _answers(people, id, label, annotator)
+    answers = answers_of(people, id, label, annotator)
     declared = order if order is not None and len(order) else labels
     given = {as_label(said) for said in answers.table["label"]}
     names = (
@@ -284,7 +285,7 @@ def score_soft(  # noqa: PLR0913 - every option is named
 
 
 @dataclass(frozen=True)
-class _Answers:
+class Answers:
     """Who said what: columns id and label, and whatever else people's table has."""
 
     table: pd.DataFrame
@@ -307,7 +308,13 @@ class _Answers:
         return [given[item] for item in items]
 
 
-def _answers(people: Any, id_column: str, label_column: str, annotator: str) -> _Answers:
+def answers_of(
+    people: Any, id_column: str = "", label_column: str = "", annotator: str = "annotator"
+) -> Answers:
+    """Who said what, from a table with a row a person and item, or a dict of lists of labels by id.
+
+    Of a record of rounds (`annotations.csv` of a release) what people gave independently counts, and no machine's label.
+    """
     import pandas as pd
 
     if isinstance(people, Mapping):
@@ -321,6 +328,10 @@ def _answers(people: Any, id_column: str, label_column: str, annotator: str) -> 
             if not column or column not in names:
                 raise InputError(f"people's table has no column of {what}; it has {', '.join(names)}")
         table = frame.rename(columns={ids: "id", said: "label"}).astype({"id": str})
+        for column, value in (("phase", "independent"), ("status", "given")):
+            table = table[table[column] == value] if {"phase", "status"} <= set(names) else table
+        if annotator in names:
+            table = table[[not is_machine(str(who)) for who in table[annotator]]]
         if annotator in names and table.duplicated(["id", annotator]).any():
             twice = table[table.duplicated(["id", annotator])].iloc[0]
             raise InputError(
@@ -330,7 +341,7 @@ def _answers(people: Any, id_column: str, label_column: str, annotator: str) -> 
     table = table[~table["label"].map(is_empty)]
     if table.empty:
         raise InputError("nobody labelled anything", remedy="Give a row for each person and item")
-    return _Answers(table)
+    return Answers(table)
 
 
 def _shares(predictions: Any, name: str, items: Sequence[str], labels: tuple[str, ...]) -> Array:

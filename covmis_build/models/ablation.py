@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from covmis_build.models.linear import Linear
+from covmis_build.models.nli import Nli
 from covmis_build.models.training_cell import Setting
 from covmis_build.models.twostep import BertScore
 
@@ -32,9 +33,11 @@ def ablations(setting: Options | Setting, *, zero_shot: bool = False) -> dict[st
     ['as it is', 'claim first', 'without class weights', 'without warm-up', 'sentence-bert']
     """
     whole = setting if isinstance(setting, Setting) else Setting(setting)
-    changes: Mapping[str, Linear | Encoder | BertScore]
+    changes: Mapping[str, Linear | Encoder | BertScore | Nli]
     if isinstance(whole.options, BertScore):
         changes = _bertscore(whole.options)
+    elif isinstance(whole.options, Nli):
+        changes = _nli(whole.options)
     else:
         changes = _linear(whole.options) if isinstance(whole.options, Linear) else _encoder(whole.options)
     settings = {WHOLE: whole}
@@ -87,6 +90,16 @@ def _bertscore(options: BertScore) -> dict[str, Encoder | BertScore]:
             "without Sentence-BERT": replace(options, second=None),
         }
     return changes
+
+
+def _nli(options: Nli) -> dict[str, Nli]:
+    return {
+        "post first" if options.claim_first else "claim first": replace(
+            options, claim_first=not options.claim_first
+        ),
+        "zero-shot": replace(options, shots=0),
+        "with 8 rows of each label": replace(options, shots=8),
+    }
 
 
 def _encoder(options: Encoder) -> dict[str, Encoder]:

@@ -16,7 +16,7 @@ from covmis_build import keyed
 from covmis_build.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -42,6 +42,12 @@ class Encoder:
     """w_k = max(x)/x_k."""
     patience: int = 0
     """Stop after so many epochs in a row without a smaller loss on the dev part, and keep the best; 0: never."""
+    accumulate: int = 1
+    """Batches whose gradients are added up before a step."""
+    precision: Literal["float32", "bf16", "fp16"] = "float32"
+    """What is calculated with in training; weights and predictions are float32."""
+    lora: int = 0
+    """Train low-rank additions of this rank (peft's LoRA) in place of the encoder's own weights; 0: no."""
     seed: int = 1
 
 
@@ -76,24 +82,29 @@ class EncoderModel:
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> Any:
         """The head's output for pairs of texts, a row each."""
-        import torch
+        sides = {name: side.to(self.encoder.device) for name, side in encoded(self, pairs).items()}
+        return scored(self.options.kind, self.encoder, self.head, **sides)
 
-        first, second = [text for text, _ in pairs], [text for _, text in pairs]
-        if self.options.kind == "cross-encoder":
-            return self.head(self._hidden(first, second)[0][:, 0])
-        u, v = (pooled(*self._hidden(side)) for side in (first, second))
-        return self.head(torch.cat([u, v, (u - v).abs()], dim=1))
 
-    def _hidden(self, first: list[str], second: list[str] | None = None) -> tuple[Any, Any]:
-        encoded = self.tokenizer(
-            first, second, padding=True, truncation=True, max_length=self.options.tokens, return_tensors="pt"
-        ).to(self.encoder.device)
-        return self.encoder(**encoded).last_hidden_state, encoded["attention_mask"]
+def encoded(model: EncoderModel, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Pairs of texts as numbers: in one sequence, or each side on its own."""
+    first, second = [text for text, _ in pairs], [text for _, text in pairs]
+    how = {
+        "padding": True, "truncation": True, "max_length": model.options.tokens, "return_tensors": "pt",
+    }  # fmt: skip
+    if model.options.kind == "cross-encoder":
+        return {"first": model.tokenizer(first, second, **how)}
+    return {"first": model.tokenizer(first, **how), "second": model.tokenizer(second, **how)}
 
-    def parameters(self) -> Iterator[Any]:
-        """All that training changes."""
-        yield from self.encoder.parameters()
-        yield from self.head.parameters()
+
+def scored(kind: str, encoder: Any, head: Any, first: Any, second: Any = None) -> Any:
+    """The head's output for pairs as numbers, a row each."""
+    import torch
+
+    if kind == "cross-encoder":
+        return head(encoder(**first).last_hidden_state[:, 0])
+    u, v = (pooled(encoder(**side).last_hidden_state, side["attention_mask"]) for side in (first, second))
+    return head(torch.cat([u, v, (u - v).abs()], dim=1))
 
 
 def pooled(hidden: Any, mask: Any) -> Any:
@@ -141,17 +152,19 @@ def torch_seed(seed: int, *key: str) -> int:
     return int(keyed.uniform(seed, *key) * 2**53)
 
 
-def pretrained(path: str) -> tuple[Any, Any]:
-    """Tokenizer and encoder, on the GPU if there is one. No code that comes with a model is run."""
+def pretrained(path: str, kind: str = "AutoModel") -> tuple[Any, Any]:
+    """Tokenizer and encoder (or what else `kind` makes), on the GPU if there is one. No code that comes with it is run."""
     torch = extra()
-    from transformers import AutoModel, AutoTokenizer
+    import transformers
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     here = Path(path).is_dir()
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=here, trust_remote_code=False)
-        encoder = AutoModel.from_pretrained(
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            path, local_files_only=here, trust_remote_code=False
+        )
+        encoder = getattr(transformers, kind).from_pretrained(
             path, local_files_only=here, trust_remote_code=False, dtype=torch.float32
         )
     except (OSError, ValueError) as error:
@@ -167,8 +180,9 @@ def pretrained(path: str) -> tuple[Any, Any]:
 def extra() -> Any:
     """Torch, if the extra `models` is installed."""
     try:
+        import accelerate  # noqa: F401 - whether they are there
         import torch
-        import transformers  # noqa: F401 - whether it is there
+        import transformers  # noqa: F401
     except ImportError:
         raise MissingExtra.of("models", "A transformer model") from None
     return torch

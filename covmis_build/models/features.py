@@ -1,4 +1,4 @@
-"""Texts as numbers: n-grams weighted by TF-IDF, or averaged word vectors; of the post, and of its target."""
+"""Texts as numbers: n-grams weighted by TF-IDF, or averaged vectors of words; of the post, and of its target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,9 +50,9 @@ class Grams:
 
 @dataclass(frozen=True, slots=True)
 class Averages:
-    """Averaged word vectors: u of the post and, with a target, v of it and |u - v|.
+    """Averaged vectors of words: u of the post and, with a target, v of it and |u - v|.
 
-    The vectors stay in their file, so that words that training never saw count as well.
+    The vectors stay in their file, or model2vec's folder, so that words that training never saw count as well.
     """
 
     file: Path
@@ -63,13 +63,20 @@ class Averages:
     def matrix(self, frame: pd.DataFrame) -> Any:
         """Dense rows; a text without a known word is a zero."""
         columns = ["text", "target"] if self.pair else ["text"]
-        vectors = self._vectors({word for name in columns for text in frame[name] for word in words(text)})
-        sides = [_average(frame[name], vectors, self.size) for name in columns]
+        if self.sha256 != content(self.file):
+            raise InputError("is not what the model was trained with", file=self.file)
+        if self.file.is_dir():
+            static = static_model(self.file)
+            sides = [static.encode(frame[name].tolist(), use_multiprocessing=False) for name in columns]
+            sides = [np.asarray(side, dtype=np.float64).reshape(-1, self.size) for side in sides]
+        else:
+            vectors = self._vectors(
+                {word for name in columns for text in frame[name] for word in words(text)}
+            )
+            sides = [_average(frame[name], vectors, self.size) for name in columns]
         return np.hstack([*sides, np.abs(sides[0] - sides[1])]) if self.pair else sides[0]
 
     def _vectors(self, wanted: set[str]) -> dict[str, Any]:
-        if self.sha256 != content(self.file):
-            raise InputError("is not the file that the model was trained with", file=self.file)
         vectors, size = read_vectors(self.file, wanted)
         if size != self.size:
             raise InputError(f"has vectors of {size} numbers, not {self.size}", file=self.file)
@@ -90,16 +97,39 @@ def _average(texts: Iterable[str], vectors: dict[str, Any], size: int) -> Any:
 
 
 def averages(file: Path, *, pair: bool) -> Averages:
-    """Features from a file of word vectors."""
+    """Features from a file of word vectors, or from the folder of a model of model2vec."""
+    if file.is_dir():
+        return Averages(file, content(file), int(static_model(file).dim), pair)
     if not file.is_file():
-        raise InputError("is not there", file=file, remedy="Name a file of word vectors in GloVe's format")
+        raise InputError(
+            "is not there",
+            file=file,
+            remedy="Name a file of word vectors in GloVe's format, or model2vec's folder",
+        )
     _, size = read_vectors(file, ())
     return Averages(file, content(file), size, pair)
 
 
-def content(file: Path) -> str:
-    """The SHA-256 of a file."""
-    with file.open("rb") as stream:
+def static_model(folder: Path) -> Any:
+    """A model of model2vec: a vector for each token, averaged; it needs no torch."""
+    try:
+        from model2vec import StaticModel
+    except ImportError:
+        raise MissingExtra.of("model2vec", "A folder of static embeddings") from None
+    try:
+        return StaticModel.from_pretrained(str(folder))
+    except Exception as error:  # noqa: BLE001 - tokenizers raises no other
+        first = str(error).split("\n", maxsplit=1)[0]
+        raise InputError(f"cannot be read as a model of model2vec: {first}", file=folder) from None
+
+
+def content(path: Path) -> str:
+    """The SHA-256 of a file, or of those of model2vec's folder."""
+    if path.is_dir():
+        files = [path / name for name in ("config.json", "model.safetensors", "tokenizer.json")]
+        told = "".join(content(file) if file.is_file() else "-" for file in files)
+        return hashlib.sha256(told.encode()).hexdigest()
+    with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

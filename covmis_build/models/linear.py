@@ -48,7 +48,7 @@ class Linear:
     class_weights: Literal["none", "balanced", "largest"] = "none"
     """balanced: n/(K·x_k); largest: max(x)/x_k, as in COVMis-Stance (5.2)."""
     vectors: str = ""
-    """A file of word vectors in GloVe's format."""
+    """A file of word vectors in GloVe's format, or the folder of a model of model2vec."""
 
 
 PRESETS: dict[str, Linear] = {
@@ -249,7 +249,8 @@ def _features(frame: pd.DataFrame, options: Linear) -> list[Features]:
         if kind == "vectors":
             if not options.vectors:
                 raise InputError(
-                    "this model needs a file of word vectors", remedy="Name one in GloVe's format"
+                    "this model needs word vectors",
+                    remedy="Name a file in GloVe's format, or a folder of model2vec: --set vectors=PATH",
                 )
             features.append(averages(Path(options.vectors), pair=options.target))
             continue
@@ -262,22 +263,32 @@ def _features(frame: pd.DataFrame, options: Linear) -> list[Features]:
 def _regression(
     frame: pd.DataFrame, features: tuple[Features, ...], options: Linear, present: list[str]
 ) -> tuple[Floats, Floats]:
+    counts = Counter(frame["label"])
+    weights = {
+        "none": None,
+        "balanced": {label: len(frame) / (len(present) * counts[label]) for label in present},
+        "largest": class_weights(frame["label"]),
+    }[options.class_weights]
+    return logistic(_stacked(features, frame), frame["label"].tolist(), present, C=options.C, weights=weights)
+
+
+def logistic(
+    matrix: Any,
+    labels: list[str],
+    present: list[str],
+    *,
+    C: float,  # noqa: N803
+    weights: Mapping[str, float] | None,
+) -> tuple[Floats, Floats]:
     """A row of coefficients and a constant for each label; one thread, so that every run adds up alike."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
-    counts = Counter(frame["label"])
-    total = len(frame)
-    weights = {
-        "none": None,
-        "balanced": {label: total / (len(present) * counts[label]) for label in present},
-        "largest": class_weights(frame["label"]),
-    }[options.class_weights]
-    regression = LogisticRegression(C=options.C, class_weight=weights, max_iter=3000)
+    regression = LogisticRegression(C=C, class_weight=weights, max_iter=3000)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        regression.fit(_stacked(features, frame), frame["label"].tolist())
+        regression.fit(matrix, labels)
     order = [list(regression.classes_).index(label) for label in present]
     coefficients, constants = regression.coef_, regression.intercept_
     if len(present) == 2:  # one row that speaks for the second of the sorted labels

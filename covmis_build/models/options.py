@@ -12,14 +12,16 @@ from typing import Any
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.models.encoders import Encoder
 from covmis_build.models.linear import PRESETS, Linear, check
+from covmis_build.models.nli import Nli
 from covmis_build.models.twostep import BertScore
 
-Options = Linear | Encoder | BertScore
+Options = Linear | Encoder | BertScore | Nli
 Settings = Mapping[str, Any] | Sequence[str] | None
 """Values by the settings' names, or words KEY=VALUE."""
 LARGEST = 1_000_000_000
 """No setting has a use for more."""
-LEAST = {"tokens": 4, "batch": 1, "epochs": 1}
+LEAST = {"tokens": 4, "batch": 1, "epochs": 1, "accumulate": 1}
+PRECISIONS = ("float32", "bf16", "fp16")
 
 
 class Transformer(StrEnum):
@@ -29,6 +31,7 @@ class Transformer(StrEnum):
     CROSS_ENCODER = "cross-encoder"
     BERTSCORE_SBERT = "bertscore-sbert"
     BERTSCORE = "bertscore"
+    NLI = "nli"
 
 
 TRAINED = (Transformer.SENTENCE_BERT, Transformer.CROSS_ENCODER, Transformer.BERTSCORE_SBERT)
@@ -40,6 +43,8 @@ def kind_of(options: Options) -> str:
         return "linear"
     if isinstance(options, Encoder):
         return options.kind
+    if isinstance(options, Nli):
+        return Transformer.NLI
     return Transformer.BERTSCORE_SBERT if options.second else Transformer.BERTSCORE
 
 
@@ -95,6 +100,8 @@ def _types(name: str) -> dict[str, str]:
         return {}  # it looks at labels alone
     if name in PRESETS:
         return {field.name: str(field.type) for field in fields(Linear)}
+    if name == Transformer.NLI:
+        return {field.name: str(field.type) for field in fields(Nli)}
     first = {field.name: str(field.type) for field in fields(BertScore) if field.name != "second"}
     trained = {field.name: str(field.type) for field in fields(Encoder) if field.name != "kind"}
     if name == Transformer.BERTSCORE:
@@ -102,12 +109,16 @@ def _types(name: str) -> dict[str, str]:
     return trained | first if name == Transformer.BERTSCORE_SBERT else trained
 
 
-def _transformer(kind: Transformer, values: dict[str, Any]) -> Encoder | BertScore:
+def _transformer(kind: Transformer, values: dict[str, Any]) -> Encoder | BertScore | Nli:
     if "path" not in values:
         raise InputError(
             "a transformer model needs a pretrained one",
             remedy="Name its folder or its name on the hub: --set path=NAME",
         )
+    if kind == Transformer.NLI:
+        return Nli(**values)
+    if (precision := values.get("precision", PRECISIONS[0])) not in PRECISIONS:
+        raise UnknownName(f"the setting precision={precision}", remedy=nearest(precision, PRECISIONS))
     if kind in {Transformer.SENTENCE_BERT, Transformer.CROSS_ENCODER}:
         return Encoder(kind=kind.value, **values)  # type: ignore[arg-type] # one of the two
     if "unrelated" not in values:

@@ -45,10 +45,12 @@ def versions(*, transformer: bool) -> dict[str, str]:
         import sklearn
 
         return {"covmis": __version__, "scikit-learn": sklearn.__version__}
+    import accelerate
     import torch
     import transformers
 
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
     return {
-        "covmis": __version__, "torch": torch.__version__, "transformers": transformers.__version__, "device": device,
+        "covmis": __version__, "torch": torch.__version__, "transformers": transformers.__version__,
+        "accelerate": accelerate.__version__, "device": device,
     }  # fmt: skip

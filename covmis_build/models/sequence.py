@@ -15,7 +15,7 @@ from covmis_build.errors import InputError, nearest
 from covmis_build.models.checkpoints import described, is_encoder, load_encoder, save_encoder
 from covmis_build.models.encoders import EncoderModel
 from covmis_build.models.run_card import rows_of
-from covmis_build.models.training import STATE, train_encoder, training_key
+from covmis_build.models.training import forget, train_encoder, training_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -148,7 +148,7 @@ def _step(
             "seconds": round(time.monotonic() - began, 1),
         }  # fmt: skip
         save_encoder(trained.model, step_folder, course)
-        (step_folder / STATE).unlink(missing_ok=True)
+        forget(step_folder)
     return step_folder, dict(described(step_folder)["card"])
 
 

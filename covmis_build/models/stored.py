@@ -10,6 +10,7 @@ from covmis_build.models.checkpoints import load_encoder, save_encoder
 from covmis_build.models.encoders import Encoder, EncoderModel
 from covmis_build.models.folder import told
 from covmis_build.models.linear import Model
+from covmis_build.models.nli import NliModel, load_nli, save_nli
 from covmis_build.models.twostep import BertScore, BertScoreModel, load_bertscore, save_bertscore
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from covmis_build.models.options import Options
 
-StanceModel = Model | EncoderModel | BertScoreModel
+StanceModel = Model | EncoderModel | BertScoreModel | NliModel
 
 
 def save(model: StanceModel, options: Options, folder: Path, card: dict[str, Any]) -> None:
@@ -26,6 +27,8 @@ def save(model: StanceModel, options: Options, folder: Path, card: dict[str, Any
         save_encoder(replace(model, options=options), folder, card)
     elif isinstance(model, BertScoreModel) and isinstance(options, BertScore):
         save_bertscore(replace(model, options=options), folder, card)
+    elif isinstance(model, NliModel):
+        save_nli(model, folder, card)
     elif isinstance(model, Model):
         linear_checkpoints.save(model, folder, card)
 
@@ -35,4 +38,6 @@ def load(folder: Path) -> StanceModel:
     described = told(folder)
     if described.get("bertscore"):
         return load_bertscore(folder)
+    if described.get("nli"):
+        return load_nli(folder)
     return load_encoder(folder) if described.get("encoder") else linear_checkpoints.load(folder)

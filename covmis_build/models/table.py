@@ -19,8 +19,18 @@ from covmis_build.evaluation.score import class_scores, confusions
 from covmis_build.evaluation.setting import UNRELATED
 from covmis_build.evaluation.setting import setting as scoring
 from covmis_build.evaluation.split import Scheme, splits
+from covmis_build.models.nli import Nli
+from covmis_build.models.nli import check as check_nli
 from covmis_build.models.posts import label_set
-from covmis_build.models.training_cell import Cell, Setting, encoder_of, predictions, seeded
+from covmis_build.models.training_cell import (
+    Cell,
+    Setting,
+    encoder_of,
+    has_chance,
+    needs_rows,
+    predictions,
+    seeded,
+)
 from covmis_build.models.twostep import BertScore, checked
 
 if TYPE_CHECKING:
@@ -181,7 +191,7 @@ def _cells(
                 if scheme == "random":
                     yield Cell(model, scheme, name, seeded(setting, number), learn, dev, judge), name
                     continue
-                for at in range(seeds if encoder_of(setting) else 1):
+                for at in range(seeds if has_chance(setting) else 1):
                     run = f"seed {at + 1}"
                     of_seed = seeded(setting, at)
                     yield Cell(model, scheme, f"{name} {run}".strip(), of_seed, learn, dev, judge), run
@@ -213,6 +223,8 @@ def _check(planned: Sequence[tuple[Cell, str]], labels: Sequence[str]) -> None:
         encoder = encoder_of(cell.setting)
         if isinstance(cell.setting.options, BertScore):
             checked(cell.setting.options, labels)
+        if isinstance(cell.setting.options, Nli):
+            check_nli(cell.setting.options, labels)
         for part in (cell.learn, cell.dev, cell.judge):
             for label in sorted(set(part["label"]) - set(labels)):
                 raise InputError(
@@ -220,7 +232,7 @@ def _check(planned: Sequence[tuple[Cell, str]], labels: Sequence[str]) -> None:
                 )
         if not len(cell.judge):
             raise InputError(f"{cell.scheme} leaves nothing to judge by")
-        if not len(cell.learn) and not cell.setting.before:
+        if not len(cell.learn) and not cell.setting.before and needs_rows(cell.setting):
             raise InputError(
                 f"{cell.scheme} leaves nothing to learn from", remedy="Name other data with --before"
             )

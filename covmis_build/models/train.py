@@ -14,6 +14,7 @@ from covmis_build.engine import silent
 from covmis_build.errors import InputError, UnknownName
 from covmis_build.models.encoders import Encoder
 from covmis_build.models.linear import Linear, Model, choose_linear, train_linear
+from covmis_build.models.nli import Nli, train_nli
 from covmis_build.models.options import TRAINED, Transformer, kind_of, options_of
 from covmis_build.models.posts import label_set, read_posts
 from covmis_build.models.run_card import rows_of, scored, versions
@@ -120,9 +121,9 @@ def train(  # noqa: PLR0913 - every option is named
     ['favor', 'against']
     """
     kind = model if isinstance(model, str) else kind_of(model)
-    if kind == Transformer.BERTSCORE and dev is not None:
+    if kind in {Transformer.BERTSCORE, Transformer.NLI} and dev is not None:
         raise InputError(
-            "BERTScore alone has no use for --dev", remedy="Set its threshold: --set threshold=0.4"
+            f"{kind} alone has no use for --dev", remedy="Score it: `covmis evaluate score DEV PREDICTIONS`"
         )
     for option, given in (("--start", start), ("--before", before)):
         if given and kind not in TRAINED:
@@ -189,7 +190,7 @@ def _linear(
 
 def _transformer(
     steps: Sequence[Step],
-    options: Encoder | BertScore,
+    options: Encoder | BertScore | Nli,
     labels: list[str],
     card: dict[str, Any],
     *,
@@ -206,6 +207,8 @@ def _transformer(
     if isinstance(options, Encoder):
         trained = train_steps(steps, options, labels=labels, start=start, folder=kept, progress=progress)
         model, course = trained.model, list(trained.steps)
+    elif isinstance(options, Nli):
+        model, course = train_nli(steps[-1].frame, options, labels=labels), []
     else:
         model = train_bertscore(steps, options, labels=labels, start=start, folder=kept, progress=progress)
         course = list(model.steps)

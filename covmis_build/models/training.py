@@ -1,37 +1,50 @@
-"""Training an encoder: the papers' settings, repeatable on one machine, and resumed where it was stopped.
+"""Training an encoder by transformers' Trainer: the papers' settings, repeatable on one machine, resumed where it was stopped.
 
-The state is written after every epoch, and within one every few minutes. Chance is set anew at each epoch from the seed
-and the epoch, and kept within it; the order of rows is keyed: so a run that was stopped ends like one that was not.
+Optimizer, schedule, mixed precision, accumulation, several devices and checkpoints are the Trainer's. Ours is the keyed
+order of the rows, and that a checkpoint counts only when it is whole: it is written every few minutes and after every
+epoch, and a stopped run ends like one that was not.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
-import pickle
+import tempfile
 import time
+import warnings
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import keyed, storage
 from covmis_build.engine import silent
-from covmis_build.errors import InputError, nearest
+from covmis_build.errors import InputError, MissingExtra, nearest
 from covmis_build.models.checkpoints import described, digest, fingerprint, load_encoder
-from covmis_build.models.encoders import Encoder, EncoderModel, fresh, fresh_head, texts_of, torch_seed
+from covmis_build.models.encoders import (
+    Encoder,
+    EncoderModel,
+    encoded,
+    extra,
+    fresh,
+    fresh_head,
+    scored,
+    texts_of,
+    torch_seed,
+)
 from covmis_build.stats.class_weights import class_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
 
     from covmis_build.engine import Progress
 
-STATE = "training.pt"
-VERSION = 1
+COURSE = "course.json"
+"""Written last into a checkpoint, and removed first: what has none is half written, and does not count."""
+VERSION = 2
 """Version of training. Raise it when the same inputs give another model."""
 
 
@@ -46,12 +59,8 @@ class Course:
     losses: list[float] = field(default_factory=list)
     """The mean loss of each finished epoch."""
     dev: list[float] = field(default_factory=list)
-    best: dict[str, Any] | None = None
-    """The numbers of the model that did best on the dev part."""
     batches: list[float] = field(default_factory=list)
     """The losses of the batches of the epoch that is under way."""
-    chance: list[Any] = field(default_factory=list)
-    """Torch's random states after the last of these: the processor's, and the GPU's if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,40 +87,21 @@ def train_encoder(
     `start` is a model trained before on other data, or its folder: its encoder goes on, and its head if the labels
     are the same (a model in memory is changed by this). `state` is a folder for the state of the training, from which a stopped run goes on.
     """
-    import torch
-
     _check(frame, dev, options, labels)
     key = training_key(frame, dev, options, labels, start)
     model = _begin(options, labels, start)
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=options.learning_rate, weight_decay=options.weight_decay, fused=True
-    )
-    steps = options.epochs * math.ceil(len(frame) / options.batch)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate(step, steps, options.warm_up))
-    weights = _weights(frame, options, labels, model.encoder.device)
-    course = _resume(state, key, model, optimizer, schedule)
-    for epoch in range(len(course.losses), options.epochs):
-        if _patience_is_over(course.dev, options.patience):
-            break
-        progress("epochs", epoch, options.epochs)
-        kept_at = time.monotonic()
-        for loss in _batches(model, optimizer, schedule, frame, weights, epoch, course):
-            course.batches.append(loss)
-            if state is not None and time.monotonic() - kept_at >= KEEP_SECONDS:
-                course.chance = _random_states()
-                _remember(state, key, model, optimizer, schedule, course)
-                kept_at = time.monotonic()
-        course.losses.append(math.fsum(course.batches) / len(course.batches))
-        course.batches, course.chance = [], []
-        if dev is not None:
-            course.dev.append(_loss_on(model, dev, weights))
-            if options.patience and course.dev[-1] == min(course.dev):
-                course.best = _tensors(model)
-        _remember(state, key, model, optimizer, schedule, course)
-    if course.best is not None:
-        _restore(model, course.best)
+    adapter = lora(model) if options.lora else None
+    with nullcontext(state) if state is not None else tempfile.TemporaryDirectory() as folder:
+        run = _Run(model, frame, dev, Path(folder), key, state is not None, progress)
+        trainer, last = _trainer(run), _last(run)
+        if not run.is_over:
+            trainer.train(resume_from_checkpoint=str(last) if last is not None else None)
+        if options.patience:
+            _restore(trainer.model, run.best)
+    if adapter is not None:
+        adapter.merge_and_unload()
     model.encoder.eval()
-    return Trained(model, tuple(course.losses), tuple(course.dev))
+    return Trained(model, tuple(run.course.losses), tuple(run.course.dev))
 
 
 def _check(frame: pd.DataFrame, dev: pd.DataFrame | None, options: Encoder, labels: Sequence[str]) -> None:
@@ -122,16 +112,6 @@ def _check(frame: pd.DataFrame, dev: pd.DataFrame | None, options: Encoder, labe
             texts_of(part, options)
     if options.patience and dev is None:
         raise InputError("early stopping needs a dev part", remedy="Name one, or set patience to 0")
-
-
-def rate(step: int, steps: int, warm_up: float) -> float:
-    """The learning rate's factor: up from 0 over the first part of the steps, then down to 0, both linear.
-
-    >>> [round(rate(step, 10, 0.2), 3) for step in (0, 1, 2, 6, 10)]
-    [0.0, 0.5, 1.0, 0.5, 0.0]
-    """
-    rising = max(1, math.ceil(warm_up * steps)) if warm_up else 0
-    return step / rising if step < rising else max(0.0, (steps - step) / max(1, steps - rising))
 
 
 def weighted_loss(scores: Any, gold: Any, weights: Any) -> Any:
@@ -156,50 +136,210 @@ def _begin(options: Encoder, labels: Sequence[str], start: Path | EncoderModel |
     return EncoderModel(options, tuple(labels), before.tokenizer, before.encoder, head)
 
 
-def _batches(
-    model: EncoderModel,
-    optimizer: Any,
-    schedule: Any,
-    frame: pd.DataFrame,
-    weights: Any,
-    epoch: int,
-    course: Course,
-) -> Iterator[float]:
-    """The loss of each batch of one pass over the rows in a keyed order, after those that the course has already."""
+def lora(model: EncoderModel) -> Any:
+    """Freeze the encoder but for low-rank additions to its linear layers (LoRA), which are merged into it at the end."""
+    try:
+        from peft import LoraConfig, get_peft_model
+    except ImportError:
+        raise MissingExtra.of("lora", "Training with lora") from None
+    extra().manual_seed(torch_seed(model.options.seed, "lora"))
+    rank = model.options.lora
+    config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", lora_dropout=0.0)
+    with warnings.catch_warnings():  # peft asks transformers by names that these will lose
+        warnings.simplefilter("ignore", FutureWarning)
+        return get_peft_model(model.encoder, config)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One training: what it is of, and where it is written down."""
+
+    model: EncoderModel
+    frame: pd.DataFrame
+    dev: pd.DataFrame | None
+    folder: Path
+    key: str
+    keep: bool
+    """Whether somebody may go on from the folder."""
+    progress: Progress
+    course: Course = field(default_factory=Course)
+
+    @property
+    def updates(self) -> int:
+        """Steps of the optimizer in an epoch."""
+        return math.ceil(
+            math.ceil(len(self.frame) / self.model.options.batch) / self.model.options.accumulate
+        )
+
+    @property
+    def best(self) -> Path:
+        """The checkpoint of the epoch that did best on the dev part."""
+        return self.folder / f"checkpoint-{(self.course.dev.index(min(self.course.dev)) + 1) * self.updates}"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether patience has run out."""
+        losses, patience = self.course.dev, self.model.options.patience
+        return bool(patience and losses) and len(losses) - 1 - losses.index(min(losses)) >= patience
+
+    def write_down(self, checkpoint: Path) -> None:
+        """Let this checkpoint, which is whole, count; earlier ones go, but for the best."""
+        whole = {"key": self.key, "course": asdict(self.course), "files": _contents(checkpoint)}
+        storage.write_text(checkpoint / COURSE, json.dumps(whole) + "\n")
+        kept = {checkpoint, self.best} if self.model.options.patience and self.course.dev else {checkpoint}
+        for earlier in set(self.folder.glob("checkpoint-*")) - kept:
+            storage.remove(earlier)
+
+
+def _trainer(run: _Run) -> Any:
+    """The Trainer of this run."""
+    import torch
+    from transformers import PrinterCallback, Trainer, TrainingArguments
+
+    model, options = run.model, run.model.options
+    on_gpu = model.encoder.device.type == "cuda"
+    devices = max(1, torch.cuda.device_count()) if on_gpu else 1
+
+    class Keyed(Trainer):  # type: ignore[misc] # transformers has no types here
+        def _get_train_sampler(self, *_: Any) -> Any:
+            return _order(self, run)
+
+        def compute_loss(self, *words: Any, **how: Any) -> Any:
+            loss = super().compute_loss(*words, **how)
+            run.course.batches.append(float(loss.detach().mean()))
+            return loss
+
+        def _save_checkpoint(self, *words: Any) -> None:
+            checkpoint = run.folder / f"checkpoint-{self.state.global_step}"
+            (checkpoint / COURSE).unlink(missing_ok=True)
+            super()._save_checkpoint(*words)
+            run.write_down(checkpoint)
+
+    settings = TrainingArguments(
+        output_dir=str(run.folder), num_train_epochs=options.epochs, learning_rate=options.learning_rate,
+        per_device_train_batch_size=math.ceil(options.batch / devices), gradient_accumulation_steps=options.accumulate,
+        weight_decay=options.weight_decay, lr_scheduler_type="linear",
+        warmup_steps=math.ceil(options.warm_up * run.updates * options.epochs),
+        seed=torch_seed(options.seed, "dropout") % 2**32, bf16=options.precision == "bf16", fp16=options.precision == "fp16",
+        use_cpu=not on_gpu, save_strategy="no", logging_strategy="no", report_to=[], disable_tqdm=True,
+        remove_unused_columns=False, dataloader_pin_memory=on_gpu,
+    )  # fmt: skip
+    gold = map(model.labels.index, run.frame["label"].astype(str))
+    rows = list(zip(texts_of(run.frame, options), gold, strict=True))
+    weights = _weights(run.frame, options, model.labels, model.encoder.device)
+    trainer = Keyed(
+        _scorer(model, weights), settings, train_dataset=rows, callbacks=[_writing(run, weights)],
+        data_collator=lambda batch: {
+            "gold": torch.tensor([gold for _, gold in batch]), **encoded(model, [pair for pair, _ in batch])
+        },
+    )  # fmt: skip
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def _scorer(model: EncoderModel, weights: Any) -> Any:
+    """Encoder and head as one module, from texts as numbers to the loss."""
     import torch
 
-    seed, size = model.options.seed, model.options.batch
-    if course.batches:
-        _set_random_states(course.chance)
-    else:
-        torch.manual_seed(torch_seed(seed, "dropout", str(epoch)))
-    rows = [int(row) for row in keyed.order(seed, f"epoch {epoch}", (str(row) for row in range(len(frame))))]
-    pairs = texts_of(frame, model.options)
-    gold = [model.labels.index(label) for label in frame["label"].astype(str)]
-    model.encoder.train()
-    for first in range(len(course.batches) * size, len(rows), size):
-        batch = rows[first : first + size]
-        target = torch.tensor([gold[at] for at in batch], device=model.encoder.device)
-        loss = weighted_loss(model.scores([pairs[at] for at in batch]), target, weights)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-        yield float(loss.detach())
+    class Scorer(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder, self.head = model.encoder, model.head
+
+        def forward(self, gold: Any, first: Any, second: Any = None) -> dict[str, Any]:
+            scores = scored(model.options.kind, self.encoder, self.head, first, second)
+            return {"loss": weighted_loss(scores, gold, weights)}
+
+    return Scorer()
 
 
-def _random_states() -> list[Any]:
+def _order(trainer: Any, run: _Run) -> Any:
+    """The rows of the epoch that is to come, or under way, in their keyed order."""
     import torch
 
-    return [torch.get_rng_state(), *([torch.cuda.get_rng_state()] if torch.cuda.is_available() else [])]
+    class Order(torch.utils.data.Sampler):  # type: ignore[misc]
+        def __len__(self) -> int:
+            return len(run.frame)
+
+        def __iter__(self) -> Iterator[int]:
+            epoch = trainer.state.global_step // run.updates
+            return map(
+                int, keyed.order(run.model.options.seed, f"epoch {epoch}", map(str, range(len(run.frame))))
+            )
+
+    return Order()
 
 
-def _set_random_states(states: Sequence[Any]) -> None:
-    import torch
+def _writing(run: _Run, weights: Any) -> Any:
+    """What is written down, and when: in an epoch every few minutes, and at its end with the loss on dev."""
+    from transformers import TrainerCallback
 
-    torch.set_rng_state(states[0].cpu())
-    if torch.cuda.is_available() and len(states) > 1:
-        torch.cuda.set_rng_state(states[1].cpu())
+    class Writing(TrainerCallback):  # type: ignore[misc]
+        kept_at = time.monotonic()
+
+        def on_epoch_begin(self, *_: Any, **__: Any) -> None:
+            run.progress("epochs", len(run.course.losses), run.model.options.epochs)
+
+        def on_step_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
+            due = run.keep and time.monotonic() - self.kept_at >= KEEP_SECONDS
+            control.should_save = due and state.global_step % run.updates != 0  # the epoch's end has its own
+            self.kept_at = time.monotonic() if control.should_save else self.kept_at
+
+        def on_epoch_end(self, _args: Any, _state: Any, control: Any, **_: Any) -> None:
+            course = run.course
+            course.losses.append(math.fsum(course.batches) / len(course.batches))
+            course.batches.clear()
+            if run.dev is not None:
+                course.dev.append(_loss_on(run.model, run.dev, weights))
+            control.should_save = run.keep or bool(run.model.options.patience)
+            control.should_training_stop = control.should_training_stop or run.is_over
+
+    return Writing()
+
+
+def _contents(checkpoint: Path) -> dict[str, str]:
+    """A hash of each file, so that what is damaged is told and not trained on."""
+    hashes = {}
+    for path in sorted(checkpoint.iterdir()):
+        if path.name != COURSE:
+            with path.open("rb") as file:
+                hashes[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return hashes
+
+
+def _last(run: _Run) -> Path | None:
+    """The last whole checkpoint, if there is one; the course is then what it was. That of another training is refused."""
+    whole = [path.parent for path in run.folder.glob(f"checkpoint-*/{COURSE}")]
+    if not whole:
+        return None
+    last = max(whole, key=lambda path: int(path.name.partition("-")[2]))
+    try:
+        told = json.loads((last / COURSE).read_text("utf-8"))
+        intact, kept = told["files"] == _contents(last), Course(**told["course"])
+    except (OSError, ValueError, KeyError, TypeError):
+        intact = False
+    if not intact:
+        raise InputError("cannot be read as the state of a training", file=last, remedy="Remove it")
+    if told["key"] != run.key:
+        raise InputError(
+            "belongs to a training with other data or settings",
+            file=last,
+            remedy="Remove it, or name another folder",
+        )
+    run.course.losses, run.course.dev, run.course.batches = kept.losses, kept.dev, kept.batches
+    return last
+
+
+def forget(state: Path) -> None:
+    """Remove the state of a training that has ended."""
+    for checkpoint in state.glob("checkpoint-*"):
+        storage.remove(checkpoint)
+
+
+def _restore(module: Any, checkpoint: Path) -> None:
+    from safetensors.torch import load_file
+
+    module.load_state_dict(load_file(checkpoint / "model.safetensors"))
 
 
 def _loss_on(model: EncoderModel, frame: pd.DataFrame, weights: Any) -> float:
@@ -210,10 +350,6 @@ def _loss_on(model: EncoderModel, frame: pd.DataFrame, weights: Any) -> float:
     gold = [model.labels.index(label) for label in frame["label"].astype(str)]
     w = weights.double().cpu().numpy()[gold]
     return float(np.sum(-w * np.log(np.maximum(chances[range(len(gold)), gold], 1e-300))) / w.sum())
-
-
-def _patience_is_over(losses: Sequence[float], patience: int) -> bool:
-    return bool(patience and losses) and len(losses) - 1 - losses.index(min(losses)) >= patience
 
 
 def _weights(frame: pd.DataFrame, options: Encoder, labels: Sequence[str], device: Any) -> Any:
@@ -254,54 +390,3 @@ def training_key(
                 summed.update(json.dumps(row).encode())
         summed.update(b"|")
     return summed.hexdigest()
-
-
-def _tensors(model: EncoderModel) -> dict[str, Any]:
-    parts = {"encoder": model.encoder.state_dict(), "head": model.head.state_dict()}
-    return {name: {key: one.detach().clone() for key, one in part.items()} for name, part in parts.items()}
-
-
-def _restore(model: EncoderModel, tensors: Mapping[str, Any]) -> None:
-    model.encoder.load_state_dict(tensors["encoder"])
-    model.head.load_state_dict(tensors["head"])
-
-
-def _remember(
-    state: Path | None, key: str, model: EncoderModel, optimizer: Any, schedule: Any, course: Course
-) -> None:
-    import torch
-
-    if state is None:
-        return
-    out = io.BytesIO()
-    whole = {
-        "key": key, "model": _tensors(model), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict(),
-        "course": {name: getattr(course, name) for name in Course.__slots__},
-    }  # fmt: skip
-    torch.save(whole, out)
-    storage.write_bytes(state / STATE, out.getvalue())
-
-
-def _resume(state: Path | None, key: str, model: EncoderModel, optimizer: Any, schedule: Any) -> Course:
-    """The course so far, and everything put back as it was; a state of another training is refused."""
-    import torch
-
-    if state is None or not (state / STATE).is_file():
-        return Course()
-    try:
-        whole = torch.load(state / STATE, map_location=model.encoder.device, weights_only=True)
-        same, course = whole["key"] == key, Course(**whole["course"])
-    except (OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, pickle.UnpicklingError):
-        raise InputError(
-            "cannot be read as the state of a training", file=state / STATE, remedy="Remove it"
-        ) from None
-    if not same:
-        raise InputError(
-            "belongs to a training with other data or settings",
-            file=state / STATE,
-            remedy="Remove it, or name another folder",
-        )
-    _restore(model, whole["model"])
-    optimizer.load_state_dict(whole["optimizer"])
-    schedule.load_state_dict(whole["schedule"])
-    return course

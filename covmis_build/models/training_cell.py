@@ -17,6 +17,7 @@ from covmis_build.errors import InputError
 from covmis_build.models.checkpoints import fingerprint
 from covmis_build.models.encoders import Encoder
 from covmis_build.models.linear import Linear, train_linear
+from covmis_build.models.nli import Nli, train_nli
 from covmis_build.models.run_card import rows_of, scored, versions
 from covmis_build.models.twostep import BertScore, train_bertscore
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
     from covmis_build.models.sequence import Step
 
-VERSION = 2
+VERSION = 3
 """Version of training. Raise it when the same inputs give other predictions."""
 
 
@@ -37,7 +38,7 @@ VERSION = 2
 class Setting:
     """A model to compare: its settings, and the datasets that it learns from before the target."""
 
-    options: Linear | Encoder | BertScore
+    options: Linear | Encoder | BertScore | Nli
     before: tuple[Step, ...] = ()
 
 
@@ -61,6 +62,8 @@ def seeded(setting: Setting, number: int) -> Setting:
     9
     """
     encoder = encoder_of(setting)
+    if isinstance(setting.options, Nli):
+        return replace(setting, options=replace(setting.options, seed=setting.options.seed + number))
     if encoder is None:
         return setting
     second = replace(encoder, seed=encoder.seed + number)
@@ -75,6 +78,17 @@ def encoder_of(setting: Setting) -> Encoder | None:
     if isinstance(setting.options, BertScore):
         return setting.options.second
     return setting.options if isinstance(setting.options, Encoder) else None
+
+
+def has_chance(setting: Setting) -> bool:
+    """Whether another seed gives another model."""
+    drawn = isinstance(setting.options, Nli) and setting.options.shots > 0
+    return drawn or encoder_of(setting) is not None
+
+
+def needs_rows(setting: Setting) -> bool:
+    """Whether there has to be something to learn from."""
+    return not isinstance(setting.options, Nli) or setting.options.shots > 0
 
 
 def predictions(
@@ -138,10 +152,17 @@ def _together(cell: Cell, labels: Sequence[str]) -> pd.DataFrame:
 
 
 def _transformer(
-    cell: Cell, options: Encoder | BertScore, labels: Sequence[str], folder: Path | None, progress: Progress
+    cell: Cell,
+    options: Encoder | BertScore | Nli,
+    labels: Sequence[str],
+    folder: Path | None,
+    progress: Progress,
 ) -> list[str]:
     from covmis_build.models.sequence import Step, train_steps
 
+    if isinstance(options, Nli):
+        rows = _together(cell, labels) if needs_rows(cell.setting) and not len(cell.learn) else cell.learn
+        return train_nli(rows, options, labels=labels).predict(cell.judge)
     steps = list(cell.setting.before)
     if len(cell.learn):
         steps.append(Step(f"{cell.scheme} {cell.run}", cell.learn, cell.dev if len(cell.dev) else None))

@@ -9,6 +9,7 @@ from covmis_build import storage
 from covmis_build.annotation.frozen_items import frozen_items
 from covmis_build.errors import InputError
 from covmis_build.models.admission import Admission, admit
+from covmis_build.options import MACHINE
 from covmis_build.study.prompt import labels_of
 
 if TYPE_CHECKING:
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
 def admit_in_study(study: Study, file: Path, *, name: str, epsilon: float) -> Admission:
     """Test the machine `name` on all rounds but pilots; the result is kept in annotation/admissions.jsonl.
 
-    A machine's first ε is the one that counts: another one, tried afterwards, is refused.
+    A machine's first ε is the one that counts: another one, tried afterwards, is refused. Only people's labels are
+    looked at, also where the machine is an annotator already.
     """
     from covmis_build.evaluation.label_files import read_labels
 
     if not name.strip():
         raise InputError("the machine has no name", remedy="Name it with --name")
-    journal = study.places.rounds.parent / "admissions.jsonl"
-    earlier = next((line for line in _lines(journal) if line["name"] == name), None)
+    journal = _journal(study)
+    earlier = next((line for line in reversed(_lines(journal)) if line["name"] == name), None)
     if earlier is not None and earlier["epsilon"] != epsilon:
         raise InputError(
             f"ε of {name} was fixed at {earlier['epsilon']:g} before its labels were looked at", file=journal,
@@ -48,10 +50,29 @@ def admit_in_study(study: Study, file: Path, *, name: str, epsilon: float) -> Ad
         claims=dict(zip(items["item_id"], items["claim_id"], strict=True)),
         automatic=dict(zip(audited["item_id"], audited["automatic_label"], strict=True)), values=values,
     )  # fmt: skip
-    if earlier is None:
-        record = {"name": name, "epsilon": epsilon, "passed": admission.passed, "by": admission.leads}
+    record = {"name": name, "epsilon": epsilon, "passed": admission.passed, "by": admission.leads}
+    if earlier != record:  # also where more labels have changed what the test says
         storage.append_line(journal, json.dumps(record, ensure_ascii=False).encode())
     return admission
+
+
+def check_admitted(study: Study) -> None:
+    """Refuse machines among the annotators that the last test of theirs has not admitted."""
+    journal = _journal(study)
+    passed = {line["name"]: line["passed"] for line in _lines(journal)}
+    for code in study.settings.annotation.machines:
+        name = code.removeprefix(MACHINE)
+        if not passed.get(name):
+            why = "was not admitted" if name in passed else "has never been tested"
+            raise InputError(
+                f"[annotation] annotators: {code} {why}", file=journal if name in passed else study.places.study_toml,
+                remedy=f"Take it out: `covmis model admit FILE --name {name} --epsilon …` tests it, and predictions that "
+                "are not admitted still serve `covmis estimate --assisted-by`",
+            )  # fmt: skip
+
+
+def _journal(study: Study) -> Path:
+    return study.places.rounds.parent / "admissions.jsonl"
 
 
 def _lines(journal: Path) -> list[dict[str, Any]]:

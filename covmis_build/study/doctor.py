@@ -35,7 +35,9 @@ EXTRAS = {
     "sheets": (("openpyxl", "odf"), "sheets and label files as .xlsx and .ods"),
     "keyring": (("keyring",), "keep credentials in the system's keyring"),
     "spark": (("pyspark",), "run matching and cleaning on Apache Spark"),
-    "models": (("torch", "transformers"), "neural stance models; linear ones work without"),
+    "models": (("torch", "transformers", "accelerate"), "neural stance models; linear ones work without"),
+    "lora": (("peft",), "training low-rank additions in place of a whole encoder"),
+    "model2vec": (("model2vec",), "linear models on static embeddings"),
 }
 OF_SERVICES = {
     "GOOGLE_FACT_CHECK_KEY": "the key of `covmis claims import --search`",

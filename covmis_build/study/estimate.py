@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.answers import Status, answered
 from covmis_build.annotation.frozen_items import frozen_items
-from covmis_build.annotation.gold import gold_of
+from covmis_build.annotation.gold import gold_of, said_by_people
 from covmis_build.building.purge import read_list
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.release import make_corpus
@@ -127,14 +126,7 @@ def _labels(frame: pd.DataFrame) -> list[str]:
 
 def _answers(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
     """What people said of each item on their own, in rounds that count."""
-    given = [
-        (item, row["label"])
-        for round_ in rounds
-        if not round_.pilot
-        for item, rows in answered(round_.items(), round_.labels()).items()
-        for row in rows
-        if row["status"] == Status.GIVEN
-    ]
+    given = [(item, label) for item, labels in said_by_people(rounds).items() for label in labels]
     return answers_table([item for item, _ in given], [label for _, label in given])
 
 

@@ -67,6 +67,14 @@ class FilesToScore:
             return None
         return column or [name for name in PROBABILITIES if name in self._of_sample()] or None
 
+    def people(self, file: str) -> str | None:
+        """The file of people's labels: as named, the one of the release that gold is the corpus of, or none."""
+        if file:
+            return None if file == "none" else file
+        gold = Path(self.gold.file)
+        beside = gold.with_name("annotations.csv")
+        return str(beside) if gold.stem == "corpus" and beside.is_file() else None
+
     def design(self) -> Design | None:
         """How gold's items were drawn, if the study at hand drew them."""
         return design_of_gold(self.study, self.gold.table) if self.study else None
@@ -98,10 +106,13 @@ def files_to_score(
 
 
 def score_files(
-    files: FilesToScore, over: str, *, clusters: str, probabilities: str, by: Sequence[str], replicates: int, seed: int,
-    **how: Any,
+    files: FilesToScore, over: str, *, clusters: str, probabilities: str, by: Sequence[str], people: str,
+    replicates: int, seed: int, **how: Any,
 ) -> Scores | ScoresOverPosts:  # fmt: skip
-    """Score the systems: over gold's items, or over all posts that they were drawn from."""
+    """Score the systems: over gold's items, or over all posts that they were drawn from.
+
+    `people` is the file with everybody's labels; of a release, annotations.csv beside gold is taken unless it is "none".
+    """
     how |= {"probabilities": files.probabilities(probabilities), "title": files.title}
     if check_over(over) is Over.POSTS:
         design = None if probabilities else files.design()  # whoever names probabilities means those
@@ -111,6 +122,7 @@ def score_files(
         files.systems,
         clusters=files.clusters(clusters),
         by=by,
+        people=files.people(people),
         replicates=replicates,
         seed=seed,
         **how,

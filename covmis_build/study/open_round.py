@@ -17,6 +17,7 @@ from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.training import training_items, write_key
 from covmis_build.errors import InputError
 from covmis_build.options import RANKED
+from covmis_build.study.admit import check_admitted
 from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 def open_round(study: Study, claims: int, *, pilot: bool, run: bool) -> Round:
     """Freeze the next claims' sampled posts, in the order of claims.csv; stale tables are made first, or refused."""
     study.need_current(run=run)
+    check_admitted(study)
     with study.locked_rounds("covmis round open"):
         tables = {
             name: storage.read_table(study.places.table(name), name)
@@ -90,7 +92,8 @@ def open_training(study: Study, items: int, pass_mark: float | None) -> Round:
             frozen, gold, items, number=number, seed=study.settings.seed, salt=secrets.token_hex(16)
         )
         options = study.settings.annotation
-        options = replace(options, per_item=len(options.annotators))  # everybody labels every post
+        people = options.people
+        options = replace(options, annotators=people, per_item=len(people))  # everybody labels every post
         home = RoundKind.TRAINING.folder(study.places.rounds)
         write_key(home / number, chosen, gold, record.all_labels(study.places.rounds), pass_mark)
         folder = record.create(

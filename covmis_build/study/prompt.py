@@ -21,6 +21,7 @@ from covmis_build.models.prompt import (
     prompt,
     read_answers,
 )
+from covmis_build.options import is_machine
 from covmis_build.text.sheets import text_of
 
 if TYPE_CHECKING:
@@ -179,7 +180,10 @@ def labels_of(study: Study) -> pd.DataFrame | None:
     from covmis_build.annotation.answers import present
 
     files = sorted(study.places.rounds.glob("[0-9][0-9][0-9]/labels.parquet"))
-    return pd.concat([present(storage.read_table(path, "labels")) for path in files]) if files else None
+    if not files:
+        return None
+    given = pd.concat([present(storage.read_table(path, "labels")) for path in files])
+    return given[[not is_machine(who) for who in given["annotator"]]]
 
 
 def _frozen(study: Study) -> pd.DataFrame:

@@ -162,7 +162,7 @@ class Recall:
         study = self.study
         study.need_current(run=run, progress=progress)
         options = study.settings.annotation
-        if len(options.annotators) < 2:
+        if len(options.people) < 2:
             raise InputError(
                 "every yes of a recall round is read by a second person, and [annotation] annotators has one",
                 remedy="Name another",
@@ -196,7 +196,7 @@ class Recall:
             home = RoundKind.RECALL.folder(study.places.rounds)
             storage.write_table(home / number / PAIRS, frame.pairs, "frame")
             folder = record.create(
-                home, frozen, replace(options, per_item=1), relevance_scheme(study.settings.labels), GUIDELINE,
+                home, frozen, replace(options, annotators=options.people, per_item=1), relevance_scheme(study.settings.labels), GUIDELINE,
                 now=record.moment(), settings=settings_of_tables(study.places, study.settings),
                 also={"frame": asdict(frame.facts)},
             )  # fmt: skip

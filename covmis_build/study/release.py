@@ -24,6 +24,7 @@ from covmis_build.corpus.release import left_out, make_corpus
 from covmis_build.corpus.release_facts import Coefficient, FlowStep, ReleaseFacts, RoundFacts, StageFacts
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
+from covmis_build.options import is_machine
 from covmis_build.sampling.history import combined_probabilities
 from covmis_build.stats.intervals import agreement_interval
 from covmis_build.study.beside import beside_corpus
@@ -164,7 +165,8 @@ def _facts(
     """What card and methods say besides the corpus' own rows: the settings are those that governed the data."""
     settings, differences = settings_of_rounds(study.settings, rounds)
     labels = [round_.labels() for round_ in rounds if not round_.pilot]
-    people = {code for rows in labels for code in rows.loc[rows["phase"] == "independent", "annotator"]}
+    annotators = {code for rows in labels for code in rows.loc[rows["phase"] == "independent", "annotator"]}
+    people = {code for code in annotators if not is_machine(code)}
     summary = study.places.rounds / "summary.json"
     return ReleaseFacts(
         title=study.settings.title,
@@ -188,7 +190,8 @@ def _facts(
         audit=release_facts.audit_counts(gold, frozen),
         platforms=release_facts.platform_counts(corpus),
         period=release_facts.period(corpus),
-        annotators=len(people) or len(settings.annotation.annotators),
+        annotators=len(people) or len(settings.annotation.people),
+        machines=tuple(sorted(annotators - people)),
         data_statement=_file_of(study, options.data_statement, "data_statement"),
         licence_text=_licence_text(study, options.licence),
         stages=_stages(study),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import SHEETS, Channel, Pulled
 from covmis_build.errors import InputError
+from covmis_build.options import is_machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,9 +69,13 @@ class Round:
     @property
     def annotators(self) -> list[str]:
         """All annotators of this round: the present ones, and those it was opened with."""
-        return list(
-            dict.fromkeys([*self.study.settings.annotation.annotators, *self.folder.about["annotators"]])
-        )
+        return list(dict.fromkeys([*self._roster, *self.folder.about["annotators"]]))
+
+    @property
+    def _roster(self) -> tuple[str, ...]:
+        """Who labels it now; a machine was admitted for stances, and needs no training."""
+        options = self.study.settings.annotation
+        return options.annotators if self.folder.kind == record.RoundKind.STANCE else options.people
 
     def work(self) -> dict[str, list[str]]:
         """Who labels what: for each annotator their items, in their own order."""
@@ -79,7 +84,7 @@ class Round:
         settings = self.study.settings
         options = settings.annotation
         return assignment(
-            self.items, self.labels, options.annotators, self.folder.per_item, seed=settings.seed,
+            self.items, self.labels, self._roster, self.folder.per_item, seed=settings.seed,
             order=options.order_of_items, workload=options.workload, twice=self.folder.twice,
         )  # fmt: skip
 
@@ -87,37 +92,63 @@ class Round:
         """Send the round to its annotators; what is there stays, what is missing is added."""
         from covmis_build.annotation import push
         from covmis_build.annotation.guideline import read_guideline
+        from covmis_build.annotation.machines import predictions_path
         from covmis_build.annotation.relevance import GUIDELINE
         from covmis_build.study import label_studio
+        from covmis_build.study.admit import check_admitted
 
         with self.study.locked_rounds("covmis round push"):
             record.refuse_sealed(self.folder)
+            check_admitted(self.study)
             way, guideline, folder = self._channel(channel), GUIDELINE, self.folder
             if not folder.asks_relevance:
                 guideline = read_guideline(self.study.places.guideline)
                 folder = record.raise_per_item(folder, self.study.settings.annotation.per_item)
             folder = record.keep_guideline(folder, guideline, now=record.moment())
-            work = Round(self.study, folder).work()
+            every = Round(self.study, folder).work()
+            work = {code: items for code, items in every.items() if not is_machine(code)}
+            files = {
+                code: self.study.places.relative(predictions_path(folder, code))
+                for code, items in every.items()
+                if is_machine(code) and items
+            }
             if way == Channel.LABEL_STUDIO:
                 projects = label_studio.push_round(self.study, folder, work, guideline)
-                return push.Sent(folder.number, way, work, projects=tuple(projects))
+                return push.Sent(folder.number, way, every, projects=tuple(projects), machines=files)
             if way in SHEETS:
                 written = push.push_sheets(folder, work, way)
             else:
                 title = self.study.settings.title
                 written = push.push_pages(folder, work, title=title, guideline=guideline)
             return push.Sent(
-                folder.number, way, work, written=tuple(map(self.study.places.relative, written))
-            )
+                folder.number, way, every, written=tuple(map(self.study.places.relative, written)), machines=files
+            )  # fmt: skip
 
     def pull(self, files: Iterable[Path | str] = ()) -> Pulled:
         """Bring labels back, from every channel that this round uses, or from these files; each is checked."""
+        from covmis_build.annotation.machines import predictions_path, pull_machine
         from covmis_build.annotation.pull import pull_files
         from covmis_build.study import label_studio
+        from covmis_build.study.admit import check_admitted
 
         named = [Path(path) for path in files]
         with self.study.locked_rounds("covmis round pull"):
-            pulled = pull_files(self.folder, self.annotators, named, now=record.moment())
+            now, work = record.moment(), self.work()
+            machines = {
+                predictions_path(self.folder, code): code for code in self.annotators if is_machine(code)
+            }
+            stems = {path.name: path for path in machines}
+            read = [path for path in named or machines if path.name in stems and path.exists()]
+            if read:
+                check_admitted(self.study)
+            people = [code for code in self.annotators if not is_machine(code)]
+            sheets = [path for path in named if path.name not in stems]
+            pulled = Pulled()
+            if sheets or not named:
+                pulled = pull_files(self.folder, people, sheets, now=now, besides=stems)
+            for path in read:
+                code = machines[stems[path.name]]
+                pulled.add(pull_machine(self.folder, code, set(work.get(code, ())), path, now=now))
             if label_studio.used_by(self.folder) and not named:
                 pulled.add(label_studio.pull_round(self.study, self.folder))
             record.note_told(self.folder, pulled)
@@ -227,8 +258,9 @@ class Round:
     def _channel(self, channel: str) -> Channel:
         """The channel that was asked for, or the study's."""
         way = channel or self.study.settings.annotation.channel
-        if way not in list(Channel):
-            raise InputError(f"--channel cannot be '{way}'", remedy=f"Allowed: {', '.join(sorted(Channel))}")
+        ways = sorted(set(Channel) - {Channel.MODEL})
+        if way not in ways:
+            raise InputError(f"--channel cannot be '{way}'", remedy=f"Allowed: {', '.join(ways)}")
         return Channel(way)
 
     def _repr_html_(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.frozen_items import frozen_items
-from covmis_build.annotation.gold import gold_of
+from covmis_build.annotation.gold import gold_of, said_by_people
 from covmis_build.building.purge import read_list
 from covmis_build.corpus.release import make_corpus
 from covmis_build.errors import InputError, UnknownName, nearest
@@ -52,7 +52,9 @@ def score(study: Study, systems: Any, *, over: str = Over.ITEMS, **options: Any)
         del own["clusters"]
         design = design_of_gold(study, labelled)
         return score_over_posts(labelled, systems, design=design, **{**own, **options})
-    return score_systems(labelled, systems, **{**own, **options})
+    said = said_by_people(round_folder.all_rounds(study.places.rounds))
+    people = {item: labels for item, labels in said.items() if labels} or None
+    return score_systems(labelled, systems, **{**own, "people": people, **options})
 
 
 def check_over(over: str) -> Over:

@@ -33,6 +33,17 @@ def fit(tiny, frame=TOYS, *, labels=LABELS, dev=None, start=None, state=None, **
     return train_encoder(frame, options(tiny, **changes), labels=labels, dev=dev, start=start, state=state)
 
 
+def without_dropout(tiny, folder):
+    """The tiny model, so that batches can be added up in two ways."""
+    import shutil
+
+    shutil.copytree(tiny, folder)
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    (folder / "config.json").write_text(json.dumps(config))
+    return str(folder)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("claim_first", [False, True])
 def test_a_learnable_set_is_learned(tiny, one_thread, kind, claim_first):
@@ -89,10 +100,15 @@ def test_a_stopped_training_ends_like_one_that_was_not(tiny, one_thread, tmp_pat
     assert np.array_equal(after.model.probabilities(TOYS), whole.model.probabilities(TOYS))
     with pytest.raises(InputError, match="other data or settings"):
         fit(tiny, epochs=5, state=tmp_path)
-    for damage in (b"", b"PK", (tmp_path / "training.pt").read_bytes()[:5000]):
-        (tmp_path / "training.pt").write_bytes(damage)
-        with pytest.raises(InputError, match="cannot be read as the state of a training"):
-            fit(tiny, epochs=4, state=tmp_path)
+    (last,) = tmp_path.glob("checkpoint-*")
+    for name in ("optimizer.pt", "model.safetensors", "course.json"):
+        whole_file = (last / name).read_bytes()
+        for damage in (b"", b"PK", whole_file[:100]):
+            (last / name).write_bytes(damage)
+            with pytest.raises(InputError, match="cannot be read as the state of a training"):
+                fit(tiny, epochs=4, state=tmp_path)
+        (last / name).write_bytes(whole_file)
+    assert fit(tiny, epochs=4, state=tmp_path).losses == whole.losses
 
 
 @pytest.mark.parametrize("killed", [2, 5, 7])
@@ -129,7 +145,7 @@ def test_killed_in_the_middle_of_an_epoch_it_ends_like_one_that_was_not(tiny, on
     assert np.array_equal(after.model.probabilities(TOYS), whole.model.probabilities(TOYS))
 
 
-def test_one_step_is_what_the_equations_say(tiny, one_thread):
+def test_one_step_is_what_the_equations_say(tiny, one_thread, tmp_path):
     """AdamW by hand on the head: first step of size lr·sign(g), after the decay; warm-up makes the first rate 0."""
     import torch
 
@@ -137,11 +153,9 @@ def test_one_step_is_what_the_equations_say(tiny, one_thread):
     from covmis_build.models.training import train_encoder, weighted_loss
 
     rows = TOYS.iloc[[0, 1, 3]]  # two favor, one against
-    chosen = options(tiny, epochs=1, batch=8, warm_up=0.0, kind="sentence-bert", learning_rate=1e-3)
+    plain = without_dropout(tiny, tmp_path / "plain")
+    chosen = options(plain, epochs=1, batch=8, warm_up=0.0, kind="sentence-bert", learning_rate=1e-3)
     model = fresh(chosen, LABELS)
-    for one in model.encoder.modules():  # no dropout, so that the step can be repeated
-        if isinstance(one, torch.nn.Dropout):
-            one.p = 0.0
     before = model.head.weight.detach().clone()
     scores = model.scores([(text, "masks are bad") for text in rows["text"]])
     weights = torch.tensor([1.0, 2.0, 1.0])
@@ -154,10 +168,8 @@ def test_one_step_is_what_the_equations_say(tiny, one_thread):
     assert loss.item() == pytest.approx(by_hand.item(), rel=1e-6)
     loss.backward()
     slope = model.head.weight.grad.clone()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
-    optimizer.step()
     expected = before * (1 - 1e-3 * 0.01) - 1e-3 * slope / (slope.abs() + 1e-8)
-    assert torch.allclose(model.head.weight, expected, atol=1e-7)
+    assert torch.allclose(train_encoder(rows, chosen, labels=LABELS).model.head.weight, expected, atol=2e-7)
     unmoved = train_encoder(rows, options(tiny, epochs=1, warm_up=1.0), labels=LABELS).model
     assert torch.equal(unmoved.head.weight, fresh(options(tiny), LABELS).head.weight)
 
@@ -207,6 +219,75 @@ def test_pooling_leaves_padding_out(tiny):
     alone = model.probabilities(TOYS.iloc[:1])
     beside = model.probabilities(pd.concat([TOYS.iloc[:1], TOYS.assign(text="masks " * 20).iloc[:1]]))
     assert beside[0] == pytest.approx(alone[0], abs=1e-6)
+
+
+def test_two_batches_added_up_are_one_of_twice_the_size(tiny, one_thread, tmp_path):
+    plain = without_dropout(tiny, tmp_path / "plain")
+    how = {"class_weights": False, "epochs": 2}
+    rows = TOYS.iloc[:12]
+    whole, added = (
+        fit(plain, rows, batch=batch, accumulate=6 // batch, **how).model.probabilities(rows)
+        for batch in (6, 3)
+    )
+    assert np.allclose(whole, added, atol=1e-5)
+    assert not np.allclose(whole, fit(plain, rows, batch=3, **how).model.probabilities(rows), atol=1e-4)
+
+
+def test_lora_changes_the_encoder_and_leaves_an_ordinary_model(tiny, one_thread, tmp_path):
+    pytest.importorskip("peft", reason="peft is not installed: make services")
+    from covmis_build.models.checkpoints import load_encoder, save_encoder
+    from covmis_build.models.encoders import fresh
+
+    trained = fit(tiny, epochs=16, lora=4, learning_rate=2e-2)
+    assert trained.losses[-1] < trained.losses[0] / 2
+    before, after = fresh(options(tiny), LABELS).encoder.state_dict(), trained.model.encoder.state_dict()
+    assert before.keys() == after.keys()
+    changed = {name for name in before if not np.allclose(before[name], after[name])}
+    assert changed
+    assert all("query" in name or "key" in name or "value" in name or "dense" in name for name in changed)
+    assert np.array_equal(
+        fit(tiny, epochs=16, lora=4, learning_rate=2e-2).model.probabilities(TOYS),
+        trained.model.probabilities(TOYS),
+    )
+    save_encoder(trained.model, tmp_path)
+    assert np.array_equal(load_encoder(tmp_path).probabilities(TOYS), trained.model.probabilities(TOYS))
+
+
+def test_mixed_precision_trains_and_leaves_float32(tiny, one_thread):
+    import torch
+
+    mixed, whole = (fit(tiny, epochs=1, precision=precision) for precision in ("bf16", "float32"))
+    assert mixed.losses != whole.losses
+    assert mixed.losses == pytest.approx(whole.losses, rel=0.05)
+    assert {
+        tensor.dtype for tensor in mixed.model.encoder.state_dict().values() if tensor.is_floating_point()
+    } == {torch.float32}
+
+
+def test_sentence_bert_is_that_of_sentence_transformers(tiny):
+    """The same weights in its SoftmaxLoss give the same loss: its classifier of (u, v, |u - v|) over means of tokens."""
+    st = pytest.importorskip(
+        "sentence_transformers", reason="sentence-transformers is not installed: make services"
+    )
+    import torch
+    from sentence_transformers.sentence_transformer.losses import SoftmaxLoss
+
+    from covmis_build.models.encoders import fresh
+    from covmis_build.models.training import weighted_loss
+
+    model = fresh(options(tiny, kind="sentence-bert"), LABELS)
+    model.encoder.eval()
+    theirs = st.SentenceTransformer(tiny, device="cpu")  # adds the mean over tokens
+    loss = SoftmaxLoss(theirs, theirs.get_embedding_dimension(), len(LABELS), loss_fct=torch.nn.CrossEntropyLoss(
+        weight=torch.tensor([1.0, 2.0, 4.0])))  # fmt: skip
+    loss.classifier.load_state_dict(model.head.state_dict())
+    theirs.eval()
+    pairs = list(zip(TOYS["text"], TOYS["target"], strict=True))
+    gold = torch.tensor([LABELS.index(label) for label in TOYS["label"]])
+    with torch.no_grad():
+        sides = [theirs.preprocess([pair[side] for pair in pairs]) for side in (0, 1)]
+        ours = weighted_loss(model.scores(pairs), gold, torch.tensor([1.0, 2.0, 4.0]))
+        assert loss(sides, gold).item() == pytest.approx(ours.item(), rel=1e-5)
 
 
 @pytest.mark.parametrize("marks", [False, True])

@@ -104,8 +104,55 @@ def test_a_changed_file_of_vectors_is_noticed(tmp_path):
     model = train_linear(TOYS, options_of("vectors", {"vectors": str(file)}))
     assert model.predict(NEW)[0] == "against"
     file.write_text("indeed 1 0\nnonsense 1 0\n")
-    with pytest.raises(InputError, match="not the file that the model was trained with"):
+    with pytest.raises(InputError, match="is not what the model was trained with"):
         model.predict(NEW)
+
+
+@pytest.fixture
+def static(tmp_path):
+    """A model of model2vec, as it writes one."""
+    model2vec = pytest.importorskip("model2vec", reason="model2vec is not installed: make services")
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = ["[UNK]", "indeed", "nonsense", "perhaps", "rubbish", "masks"]
+    tokenizer = Tokenizer(models.WordLevel({word: at for at, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    vectors = np.array(
+        [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 0.1], [0.1, 0.1, 0.1]], dtype=np.float32
+    )
+    model2vec.StaticModel(vectors, tokenizer).save_pretrained(tmp_path / "static")
+    return tmp_path / "static"
+
+
+def test_a_folder_of_model2vec_is_vectors_too(static, tmp_path):
+    model = train_linear(TOYS, options_of("vectors", {"vectors": str(static)}))
+    assert model.predict(NEW) == ["against", "favor", "neither"]
+    assert model.predict(pd.DataFrame({"text": ["rubbish"], "target": [""]})) == ["against"]
+    save(model, tmp_path / "kept")
+    again = load(tmp_path / "kept")
+    assert np.array_equal(again.probabilities(NEW), model.probabilities(NEW))
+    (static / "model.safetensors").write_bytes(b"x")
+    with pytest.raises(InputError, match="is not what the model was trained with"):
+        again.predict(NEW)
+    with pytest.raises(InputError, match="cannot be read as a model of model2vec"):
+        train_linear(TOYS, options_of("vectors", {"vectors": str(static)}))
+
+
+def test_static_embeddings_need_no_torch(static, tmp_path):
+    """Training and prediction, in a process of their own."""
+    import subprocess
+    import sys
+
+    TOYS.to_csv(tmp_path / "toys.csv", index=False)
+    script = (
+        "import sys, covmis_build as covmis; "
+        f"t = covmis.train('toys.csv', 'vectors', settings={{'vectors': {str(static)!r}}}); "
+        "print(t.predict('toys.csv')['prediction'][0]); sys.exit('torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.split(), done.returncode) == ([TOYS["label"][0]], 0), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,92 @@
+"""Machines among a round's annotators, each admitted by the alternative annotator test: their labels, and people's beside them.
+
+A machine's predictions stand in `sheets/model-NAME.csv` (item_id, prediction), as `covmis model ask` and `covmis model
+prompt --answers` write them. It labels what the round gives it and no more; no label is gold by it (see `gold`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.annotation import round_folder as record
+from covmis_build.annotation.answers import Answer, Channel, Problem, Pulled, Status, checked
+from covmis_build.annotation.channels.sheets import read_rows
+from covmis_build.annotation.frozen_items import rows_of
+from covmis_build.errors import InputError
+from covmis_build.options import file_stem, is_machine
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from covmis_build.annotation.round_folder import RoundFolder
+
+SAID = ("prediction", "label")
+"""The column with the machine's labels: the first of these that is there."""
+
+
+def predictions_path(round_: RoundFolder, code: str) -> Path:
+    """Where a round looks for a machine's predictions."""
+    return round_.sheets / f"{file_stem(code)}.csv"
+
+
+def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Path, *, now: str) -> Pulled:
+    """Record what a machine says of the items that the round gives it; predictions of others are not looked at."""
+    record.refuse_sealed(round_)
+    rows = read_rows(path, ("item_id",))
+    column = next((name for name in SAID if rows and name in rows[0]), "")
+    if not column:
+        raise InputError("has no column prediction", file=path, remedy="It needs item_id and prediction")
+    shown = {str(row["item_id"]): str(row["shown"]) for row in rows_of(round_.items())}
+    saved = min(record.moment(path.stat().st_mtime), now)
+    answers: dict[str, Answer] = {}
+    pulled = Pulled()
+    for row in rows:
+        item = row["item_id"].strip()
+        if item not in work or not row[column].strip():
+            continue
+        answer = checked(
+            Answer(item, code, row[column].strip(), Channel.MODEL, given_at=saved, shown=shown[item]), round_.scheme
+        )  # fmt: skip
+        where = f"{path.name}, row {row['row']}"
+        if answer.status == Status.INVALID:
+            pulled.problems.append(Problem(where, answer.reason, "Predict a label of [labels] values"))
+        if item in answers:
+            raise InputError(f"predicts {item} twice", file=path, row=int(row["row"]), remedy="Keep one row")
+        answers[item] = answer
+    pulled.answers = len(answers)
+    record.count(pulled, round_, list(answers.values()), now=now)
+    return pulled
+
+
+def beside_people(given: pd.DataFrame, values: Sequence[str]) -> list[dict[str, Any]]:
+    """Each machine with each person: posts that both have labelled, how many alike, and Cohen's κ.
+
+    `given` has item, annotator and label.
+    """
+    import numpy as np
+
+    from covmis_build.stats.coefficients import cohen_kappa
+
+    said = {
+        str(who): dict(zip(rows["item"], rows["label"], strict=True))
+        for who, rows in given.groupby("annotator")
+    }
+    at = {label: number for number, label in enumerate(values)}
+    rows = []
+    for machine in filter(is_machine, said):
+        for person in (who for who in said if not is_machine(who)):
+            both = sorted(said[machine].keys() & said[person].keys())
+            table = np.zeros((len(values), len(values)))
+            for item in both:
+                table[at[said[machine][item]], at[said[person][item]]] += 1
+            kappa = float(cohen_kappa(table)) if both else float("nan")
+            rows.append(
+                {
+                    "machine": machine, "labels": len(said[machine]), "person": person, "posts": len(both),
+                    "same": int(np.trace(table)), "kappa": None if np.isnan(kappa) else kappa,
+                }
+            )  # fmt: skip
+    return rows
