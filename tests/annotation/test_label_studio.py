@@ -24,7 +24,7 @@ from tests.annotation.conftest import CONNECTIONS, Person
 from tests.annotation.small import LABELS, covmis, study
 from tests.services import label_studio as service
 
-pytestmark = [pytest.mark.needs("label_studio"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.needs("label_studio", "label_studio_sdk"), pytest.mark.timeout(240)]
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ class Flaky(httpx.HTTPTransport):
 
 def flaky(ls, breaks) -> LabelStudio:
     made = connected_to(ls)
-    made._client = httpx.Client(base_url=made.url, transport=Flaky(breaks), timeout=30)
+    made._http = httpx.Client(transport=Flaky(breaks), timeout=30)
     return made
 
 
@@ -369,7 +369,7 @@ def test_texts_are_never_left_in_exports(folder, ls, pushed):
 
 def test_errors_are_one_line_whatever_the_server_answers(ls):
     with pytest.raises(ServiceError) as caught:
-        connected_to(ls).get("/api/no-such-thing")
+        connected_to(ls).settings(999_999_999)
     assert len(str(caught.value)) < 200
     stranger = LabelStudio(ls.address(), "f" * 40)
     CONNECTIONS.append(stranger)
@@ -377,6 +377,31 @@ def test_errors_are_one_line_whatever_the_server_answers(ls):
         stranger.users()
     token = ls.users()["admin"]["token"]
     assert token not in repr(connected_to(ls))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # about how the makers read the short one
+def test_a_personal_access_token_is_traded_for_a_short_one(ls):
+    admin = Person(ls, "admin").client
+    switched = {"api_tokens_enabled": True, "legacy_api_tokens_enabled": True, "api_token_ttl_days": 30}
+    admin.post("/api/jwt/settings", json=switched).raise_for_status()
+    made = admin.post("/api/token/", json={})
+    made.raise_for_status()
+    token = made.json()["token"]
+    assert token.count(".") == 2
+    connection = LabelStudio(ls.address(), token)
+    CONNECTIONS.append(connection)
+    assert "admin" in {mail.partition("@")[0] for mail in connection.users().values()}
+    assert token not in repr(connection)
+    stranger = LabelStudio(ls.address(), token[:-4] + "AAAA")
+    CONNECTIONS.append(stranger)
+    with pytest.raises(ServiceError, match="refuses the token"):
+        stranger.users()
+
+
+def test_what_would_be_seen_of_others_is_switched_off(ls, pushed):
+    settings = Person(ls, "admin").client.get(f"/api/projects/{project_of(pushed, 'a1')}/").json()
+    assert (settings["show_collab_predictions"], settings["maximum_annotations"]) == (False, 1)
+    assert settings["enable_empty_annotation"] is False
 
 
 def test_the_users_file_is_the_owners_alone(ls):

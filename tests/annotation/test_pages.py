@@ -188,7 +188,7 @@ def test_hostile_text_is_text_in_every_report(folder, browser):
     browser.prefer("light")
 
 
-@pytest.mark.needs("label_studio")
+@pytest.mark.needs("label_studio", "label_studio_sdk")
 def test_label_studios_page_is_worked_with_the_keyboard(folder, browser, ls):
     pushed = covmis(folder, "round", "push", "--channel", "label-studio")
     project = pushed["projects"][0]["project"]
