@@ -122,7 +122,8 @@ def test_each_project_holds_one_persons_work_and_nothing_that_gives_away(ls, pus
     numbers = {row["project"] for row in pushed["projects"]}
     assert len(numbers) == 2
     tasks = Person(ls, "a1").tasks(project_of(pushed, "a1"))
-    assert {name for task in tasks.values() for name in task["data"]} == {"uid", "claim", "post", "context"}
+    fields = {"uid", "claim", "post", "context", "beside"}
+    assert {name for task in tasks.values() for name in task["data"]} == fields
     assert not any(task["predictions"] for task in tasks.values())
     told = repr([task["data"] for task in tasks.values()])
     assert "keywords" not in told
@@ -210,6 +211,15 @@ def test_a_changed_task_is_reported_and_its_label_never_used(folder, ls, pushed)
     assert report["round"]["scope"]["labels_of_another_text"] == 1
     covmis(folder, "round", "push")
     assert Person(ls, "a1").tasks(project_of(pushed, "a1"))[task["data"]["uid"]]["data"] == task["data"]
+
+
+def test_a_task_that_was_sent_before_there_was_a_field_counts_as_it_is(folder, ls, pushed):
+    a1, admin = Person(ls, "a1"), Person(ls, "admin")
+    task = next(iter(a1.tasks(project_of(pushed, "a1")).values()))
+    older = {name: text for name, text in task["data"].items() if name != "beside"}
+    admin.client.patch(f"/api/tasks/{task['id']}/", json={"data": older}).raise_for_status()
+    a1.answer(task["id"], "favor")
+    assert covmis(folder, "round", "pull")["added"] == 1
 
 
 def test_a_form_that_somebody_changed_is_put_right(folder, ls, pushed):
