@@ -50,6 +50,8 @@ lock: $(READY)
 
 	@UV_DEFAULT_INDEX="$(INDEX)" $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header \
 	  --group pyproject.toml:docs -c requirements/core.lock --python-version 3.11 --upgrade -o requirements/docs.lock
+	@echo "label-studio-sdk>=2.0.19" | UV_DEFAULT_INDEX="$(INDEX)" $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate \
+	  --no-header -c requirements/core.lock --python-version 3.11 --upgrade - -o requirements/label-studio-sdk.lock
 
 clean:
 	rm -rf build .venv .venvs .pytest_cache .mypy_cache .ruff_cache data/build data/release

@@ -454,7 +454,7 @@ def moments_of(prepare, name: str, count: int) -> list[Moment]:
     return killing.moments(prepare(name).made, count, name)
 
 
-@pytest.mark.needs("clients")
+@pytest.mark.needs("clients", "label_studio_sdk")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_that_is_killed_ends_at_the_next_try(prepare, tmp_path, name):
     for number, moment in enumerate(moments_of(prepare, name, 1)[:1]):
@@ -462,7 +462,7 @@ def test_a_command_that_is_killed_ends_at_the_next_try(prepare, tmp_path, name):
 
 
 @pytest.mark.long
-@pytest.mark.needs("clients")
+@pytest.mark.needs("clients", "label_studio_sdk")
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_kind_of_change_of_a_command_may_be_its_last(prepare, tmp_path, name):

@@ -205,11 +205,11 @@ def assignment(
         for who in chosen:
             work[who].append(item)
     claims = dict(zip(people["item_id"], people["claim_id"], strict=True))
-    return {who: _in_order(items, claims, who, order, seed) for who, items in work.items()}
+    return {who: in_order(items, claims, who, order, seed) for who, items in work.items()}
 
 
-def _in_order(items: list[str], claims: Mapping[str, str], who: str, order: str, seed: int) -> list[str]:
-    """These items in the order in which this person gets them."""
+def in_order(items: list[str], claims: Mapping[str, str], who: str, order: str, seed: int) -> list[str]:
+    """These items in the order in which this person gets them: more items leave the order of the others."""
     mixed = keyed.order(seed, f"order of {who}", items)
     if order == "mixed":
         return mixed

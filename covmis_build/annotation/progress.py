@@ -75,7 +75,7 @@ class Progress:
 def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progress:
     """Where this round stands."""
     people = workers(round_, work)
-    if round_.training:
+    if round_.has_key:
         done = not any(worker.left for worker in people)
         advice = (
             f"`covmis round report --round {round_.number}`"

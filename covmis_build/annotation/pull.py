@@ -49,7 +49,7 @@ def pull_files(
     """
     record.refuse_sealed(round_)
     named = list(files) or [path for path in _sheets(round_) if path.name not in besides]
-    frozen = round_.items()
+    frozen = round_.asked()
     people = set(for_people(frozen)["item_id"])
     pulled = Pulled()
     answers: dict[Path, list[Answer]] = {}
@@ -74,7 +74,7 @@ def pull_files(
     every = [answer for read in answers.values() for answer in read]
     pulled.answers = sum(answer.status != Status.WITHDRAWN for answer in every)
     record.count(pulled, round_, every, now=now)
-    pulled.problems += two_channels(round_.labels())
+    pulled.problems += two_channels(round_.answers())
     return pulled
 
 
@@ -105,12 +105,12 @@ def _read(
     if kind == ".json":
         return read_export(path, annotators, round_.number, frozen, round_.scheme)
     annotator = _whose(path, annotators)
-    current = present(round_.labels())
+    current = present(round_.answers())
     labelled = set(current.loc[(current["annotator"] == annotator) & (current["label"] != ""), "item_id"])
     sheet = read_sheet(path, annotator, frozen, round_.scheme, labelled)
     # a sheet does not know when a cell was filled in: its answers are as old as the file
     saved = min(record.moment(path.stat().st_mtime), now)
-    taken_back = withdrawals(round_.labels(), sheet.blank, annotator, channel_of(path))
+    taken_back = withdrawals(round_.answers(), sheet.blank, annotator, channel_of(path))
     if sheet.sorted_apart and not named:
         raise InputError(
             "its labels stand in alphabetical order, as if that column had been sorted by itself: none is taken",

@@ -71,7 +71,7 @@ class Sent:
 def push_sheets(round_: RoundFolder, work: Mapping[str, Sequence[str]], channel: Channel) -> list[Path]:
     """Write each annotator's sheet; a sheet that is there keeps what was filled in. The files that changed."""
     refuse_sealed(round_)
-    frozen = round_.items()
+    frozen = round_.asked()
     written = []
     for code, wanted in work.items():
         path = round_.sheets / f"{code}.{channel}"
@@ -88,7 +88,7 @@ def push_pages(
 ) -> list[Path]:
     """Write each annotator's offline page. The files that changed."""
     refuse_sealed(round_)
-    frozen = round_.items()
+    frozen = round_.asked()
     written = []
     for code, wanted in work.items():
         path = round_.sheets / f"{code}.html"

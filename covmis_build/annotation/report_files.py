@@ -9,6 +9,7 @@ import pandas as pd
 from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.agreement import Agreement, agreement, read_labels_file
+from covmis_build.annotation.checks import checks_of
 from covmis_build.annotation.guideline import difference
 from covmis_build.annotation.report import Findings, Report, as_csv, as_json, as_latex, findings, verdict
 from covmis_build.annotation.report_page import report_page
@@ -40,6 +41,10 @@ def write_reports(
     A sealed round keeps the report that was sealed.
     """
     own = findings(round_.items(), round_.labels(), round_.scheme, round_.per_item, seed=seed)
+    if round_.checks:
+        checked = checks_of(round_.checks, record.all_rounds(rounds))
+        own.numbers["checks"] = checked.to_dict()
+        own.numbers["notes"] += checked.notes
     guideline = guideline_note(rounds, round_)
     if not round_.sealed:
         remarks = [*([verdict(own.numbers, target)] if target else []), guideline]

@@ -33,6 +33,7 @@ def report_page(findings: Findings, *, title: str, study: str, remarks: Sequence
         *_machines(numbers),
         *_time(numbers),
         *_audit(numbers),
+        *_checks(numbers),
         _disagreements(findings),
     ]
     return page(
@@ -293,6 +294,30 @@ def _audit(numbers: dict[str, Any]) -> list[Section]:
         )
     )
     return [Section("Audit of the automatic labels", prose=told)]
+
+
+def _checks(numbers: dict[str, Any]) -> list[Section]:
+    checks = numbers.get("checks")
+    if not checks:
+        return []
+    names = {
+        "annotator": "Annotator", "label": "Known label", "posts": "Posts", "right": "Right", "share": "Share",
+        "low": "At least", "high": "At most",
+    }  # fmt: skip
+    rows = [row | {"label": row["label"] or "all"} for row in checks["accuracies"]]
+    again = {
+        "annotator": "Annotator", "posts": "Posts labelled again", "same": "The same label", "share": "Share",
+        "low": "At least", "high": "At most", "days": "Median days between",
+    }  # fmt: skip
+    hidden = counted(checks["posts"], "posts")
+    told = (
+        f"{hidden} with a label that several people stand behind were hidden among the others; those whom it was "
+        "known from may be among the annotators. Intervals are Wilson's, over posts. Nothing of this counts for agreement."
+    )
+    sections = [Section("Checks", prose=told, body=_frame(rows, names) if rows else Markup(""))]
+    if checks["repeats"]:
+        sections.append(Section("The same person again", body=_frame(checks["repeats"], again)))
+    return sections
 
 
 def _disagreements(findings: Findings) -> Section:

@@ -38,6 +38,8 @@ class RoundKind(StrEnum):
     STANCE = ""
     TRAINING = "t"
     RECALL = "r"
+    CHECKS = "c"
+    """Posts whose label is known, hidden among the work of a round: c002 goes with 002."""
 
     def folder(self, rounds: Path) -> Path:
         """Where rounds of this kind stand: beside the rounds that count."""
@@ -88,7 +90,9 @@ class RoundFolder:
 
     @property
     def sheets(self) -> Path:
-        """The folder of what goes to people and comes back."""
+        """The folder of what goes to people and comes back; checks go with their round's."""
+        if self.kind == RoundKind.CHECKS:
+            return self.folder.parent.with_name("rounds") / self.number.removeprefix(self.kind) / "sheets"
         return self.folder / "sheets"
 
     @property
@@ -108,9 +112,17 @@ class RoundFolder:
         return RoundKind(self.number[:-3])
 
     @property
-    def training(self) -> bool:
-        """Whether it is for practice on posts whose label is known."""
-        return self.kind == RoundKind.TRAINING
+    def has_key(self) -> bool:
+        """Whether the labels of its posts are known: for practice, or hidden in a round as checks."""
+        return self.kind in {RoundKind.TRAINING, RoundKind.CHECKS}
+
+    @property
+    def checks(self) -> RoundFolder | None:
+        """The posts with a known label that are hidden among this round's, if there are any."""
+        place = RoundKind.CHECKS.folder(self.folder.parent) / f"{RoundKind.CHECKS}{self.number}"
+        if self.kind or not (place / "items.parquet").exists():
+            return None
+        return RoundFolder(place, _read_about(place / "round.json"))
 
     @property
     def asks_relevance(self) -> bool:
@@ -133,6 +145,25 @@ class RoundFolder:
     def labels(self) -> pd.DataFrame:
         """All labels, in the order in which they came."""
         return storage.read_table(self.folder / "labels.parquet", "labels")
+
+    def asked(self) -> pd.DataFrame:
+        """What its annotators are asked: its items, and the checks among them."""
+        import pandas as pd
+
+        checks = self.checks
+        return pd.concat([self.items(), checks.items()], ignore_index=True) if checks else self.items()
+
+    def answers(self) -> pd.DataFrame:
+        """All labels of what its annotators are asked."""
+        import pandas as pd
+
+        parts = [
+            part
+            for part in (self.labels(), self.checks.labels() if self.checks else None)
+            if part is not None
+        ]
+        parts = [part for part in parts if len(part)] or parts[:1]
+        return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
 
     def decisions(self) -> pd.DataFrame:
         """The gold labels that were decided; empty before the first decision."""
@@ -298,6 +329,11 @@ def add_labels(round_: RoundFolder, answers: Iterable[Answer], *, now: str) -> i
 
 def count(pulled: Pulled, round_: RoundFolder, answers: Sequence[Answer], *, now: str) -> None:
     """Append these answers, and count what that added; answers to items that are not open are told."""
+    checks = round_.checks
+    if checks:
+        known = set(checks.items()["item_id"])
+        count(pulled, checks, [answer for answer in answers if answer.item_id in known], now=now)
+        answers = [answer for answer in answers if answer.item_id not in known]
     closed = [answer for answer in answers if not round_.takes(answer.item_id)]
     before = set(round_.labels()["label_id"])
     pulled.added += add_labels(

@@ -15,7 +15,6 @@ from covmis_build.annotation.answers import Phase, Status, usable
 from covmis_build.annotation.frozen_items import FROZEN, rows_of
 from covmis_build.annotation.gold import How
 from covmis_build.annotation.round_folder import read_json
-from covmis_build.errors import InputError
 from covmis_build.text.shown import shown_hash, shown_parts
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ class TrainingReport:
 def training_items(
     frozen: pd.DataFrame, gold: pd.DataFrame, count: int, *, number: str, seed: int, salt: str
 ) -> pd.DataFrame:
-    """Items whose gold is known, as many of each label as there are, up to `count`; frozen anew for this round.
+    """Items whose gold is known, as many of each label as there are, up to `count`; frozen anew; none if none is known.
 
     `frozen` and `gold` are of sealed rounds.
     """
@@ -111,11 +110,6 @@ def training_items(
     ]
     while len(chosen) < count and any(piles):
         chosen += [pile.pop(0) for pile in piles if pile][: count - len(chosen)]
-    if not chosen:
-        raise InputError(
-            "no sealed round has posts whose gold several people stand behind",
-            remedy="Seal a round first: training is on posts whose label is known",
-        )
     rows = []
     for row in rows_of(frozen[frozen["item_id"].isin(chosen)]):
         own = keyed.digest(seed, "salt", salt, number, row["item_id"]).hex()[:32]
@@ -217,7 +211,7 @@ def write_report(round_: RoundFolder, *, study: str) -> TrainingReport:
     files = []
     for who in dict.fromkeys(row.annotator for row in rows):
         storage.write_text(round_.folder / "feedback" / f"{who}.html", feedback(round_, who, study=study))
-        files.append(f"annotation/training/{round_.number}/feedback/{who}.html")
+        files.append(f"annotation/{round_.folder.parent.name}/{round_.number}/feedback/{who}.html")
     mark = read_json(round_.folder / "training.json")["pass_mark"]
     left = len(round_.items()) - min((row.posts for row in rows if not row.label), default=0)
     notes = (f"Somebody has {left} posts to go.",) if left else ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.channels.label_studio import projects, server
-from covmis_build.annotation.channels.label_studio.client import LabelStudio
+from covmis_build.annotation.channels.label_studio.client import LabelStudio, makers_client
 from covmis_build.annotation.channels.label_studio.label_config import study_config
 from covmis_build.annotation.guideline import read_guideline
 from covmis_build.annotation.relevance import GUIDELINE
@@ -27,6 +27,7 @@ TOKEN = "LABEL_STUDIO_API_KEY"  # noqa: S105 - the variable's name
 @contextmanager
 def connected(study: Study) -> Iterator[LabelStudio]:
     """A connection to the study's Label Studio, closed at the end."""
+    makers_client()  # or the word that an extra is missing, before anything is started
     label_studio = _connection(study)
     try:
         yield label_studio

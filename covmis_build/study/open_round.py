@@ -10,6 +10,7 @@ import pandas as pd
 
 from covmis_build import storage, tables
 from covmis_build.annotation import round_folder as record
+from covmis_build.annotation.checks import how_many
 from covmis_build.annotation.frozen_items import freeze, frozen_items
 from covmis_build.annotation.gold import check_seals
 from covmis_build.annotation.guideline import read_guideline
@@ -54,6 +55,8 @@ def open_round(study: Study, claims: int, *, pilot: bool, run: bool) -> Round:
             now=record.moment(), settings=settings_of_tables(study.places, study.settings),
             also=_raised(tables["sample"], frozen, record.all_rounds(study.places.rounds)),
         )  # fmt: skip
+        if options.checks and not pilot:
+            _open_with_key(study, RoundKind.CHECKS, f"c{folder.number}", how_many(frozen, options))
     return Round(study, folder)
 
 
@@ -76,28 +79,45 @@ def _raised(
 def open_training(study: Study, items: int, pass_mark: float | None) -> Round:
     """Freeze posts of sealed rounds, whose gold is known, for everybody to practise on."""
     with study.locked_rounds("covmis round open"):
-        rounds = record.all_rounds(study.places.rounds)
-        check_seals(rounds)
-        sealed = [round_ for round_ in rounds if round_.sealed and not round_.pilot]
         number = record.next_number(study.places.rounds, RoundKind.TRAINING)
-        gold = pd.concat(
-            [tables.empty("gold"), *(round_.decisions() for round_ in sealed)], ignore_index=True
+        folder = _open_with_key(study, RoundKind.TRAINING, number, items, pass_mark)
+    if folder is None:
+        raise InputError(
+            "no sealed round has posts whose gold several people stand behind",
+            remedy="Seal a round first: training is on posts whose label is known",
         )
-        frozen = (
-            pd.concat([round_.items() for round_ in sealed], ignore_index=True)
-            if sealed
-            else frozen_items(study.places.rounds)
-        )
-        chosen = training_items(
-            frozen, gold, items, number=number, seed=study.settings.seed, salt=secrets.token_hex(16)
-        )
-        options = study.settings.annotation
-        people = options.people
-        options = replace(options, annotators=people, per_item=len(people))  # everybody labels every post
-        home = RoundKind.TRAINING.folder(study.places.rounds)
-        write_key(home / number, chosen, gold, record.all_labels(study.places.rounds), pass_mark)
-        folder = record.create(
-            home, chosen, options, study.settings.labels, read_guideline(study.places.guideline),
-            now=record.moment(),
-        )  # fmt: skip
     return Round(study, folder)
+
+
+def _open_with_key(
+    study: Study, kind: RoundKind, number: str, items: int, pass_mark: float | None = None
+) -> RoundFolder | None:
+    """Freeze so many posts whose gold is known from sealed rounds, and the key; nothing where none is known."""
+    rounds = record.all_rounds(study.places.rounds)
+    check_seals(rounds)
+    sealed = [round_ for round_ in rounds if round_.sealed and not round_.pilot]
+    gold = pd.concat([tables.empty("gold"), *(round_.decisions() for round_ in sealed)], ignore_index=True)
+    frozen = (
+        pd.concat([round_.items() for round_ in sealed], ignore_index=True)
+        if sealed
+        else frozen_items(study.places.rounds)
+    )
+    chosen = training_items(
+        frozen, gold, items, number=number, seed=study.settings.seed, salt=secrets.token_hex(16)
+    )
+    if chosen.empty:
+        return None
+    people = study.settings.annotation.people
+    options = replace(
+        study.settings.annotation, annotators=people, per_item=len(people)
+    )  # everybody labels every post
+    home = kind.folder(study.places.rounds)
+    write_key(home / number, chosen, gold, record.all_labels(study.places.rounds), pass_mark)
+    return record.create(
+        home,
+        chosen,
+        options,
+        study.settings.labels,
+        read_guideline(study.places.guideline),
+        now=record.moment(),
+    )

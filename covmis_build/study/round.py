@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import SHEETS, Channel, Pulled
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Round:
         """The gold labels: those that were sealed, or what the labels say so far."""
         from covmis_build.annotation.gold import decide_round
 
-        known = self.sealed or self.folder.training  # of a training round: the key
+        known = self.sealed or self.folder.has_key  # of a training round: the key
         return self.folder.decisions() if known else decide_round(self.folder)
 
     @property
@@ -91,12 +91,14 @@ class Round:
     def push(self, channel: str = "") -> Sent:
         """Send the round to its annotators; what is there stays, what is missing is added."""
         from covmis_build.annotation import push
+        from covmis_build.annotation.checks import hidden_in
         from covmis_build.annotation.guideline import read_guideline
         from covmis_build.annotation.machines import predictions_path
         from covmis_build.annotation.relevance import GUIDELINE
         from covmis_build.study import label_studio
         from covmis_build.study.admit import check_admitted
 
+        self._refuse_checks()
         with self.study.locked_rounds("covmis round push"):
             record.refuse_sealed(self.folder)
             check_admitted(self.study)
@@ -104,24 +106,34 @@ class Round:
             if not folder.asks_relevance:
                 guideline = read_guideline(self.study.places.guideline)
                 folder = record.raise_per_item(folder, self.study.settings.annotation.per_item)
+            if folder.checks:
+                record.keep_guideline(folder.checks, guideline, now=record.moment())
             folder = record.keep_guideline(folder, guideline, now=record.moment())
             every = Round(self.study, folder).work()
-            work = {code: items for code, items in every.items() if not is_machine(code)}
             files = {
                 code: self.study.places.relative(predictions_path(folder, code))
                 for code, items in every.items()
                 if is_machine(code) and items
             }
+            options = self.study.settings.annotation
+            work = hidden_in(
+                {code: items for code, items in every.items() if not is_machine(code)},
+                folder,
+                order=options.order_of_items,
+                seed=self.study.settings.seed,
+            )
             if way == Channel.LABEL_STUDIO:
                 projects = label_studio.push_round(self.study, folder, work, guideline)
-                return push.Sent(folder.number, way, every, projects=tuple(projects), machines=files)
+                return push.Sent(
+                    folder.number, way, {**every, **work}, projects=tuple(projects), machines=files
+                )
             if way in SHEETS:
                 written = push.push_sheets(folder, work, way)
             else:
                 title = self.study.settings.title
                 written = push.push_pages(folder, work, title=title, guideline=guideline)
             return push.Sent(
-                folder.number, way, every, written=tuple(map(self.study.places.relative, written)), machines=files
+                folder.number, way, {**every, **work}, written=tuple(map(self.study.places.relative, written)), machines=files
             )  # fmt: skip
 
     def pull(self, files: Iterable[Path | str] = ()) -> Pulled:
@@ -131,6 +143,7 @@ class Round:
         from covmis_build.study import label_studio
         from covmis_build.study.admit import check_admitted
 
+        self._refuse_checks()
         named = [Path(path) for path in files]
         with self.study.locked_rounds("covmis round pull"):
             now, work = record.moment(), self.work()
@@ -166,7 +179,7 @@ class Round:
         Of a training round: everybody's accuracy, and a page of feedback for each.
         """
         with self.study.locked_rounds("covmis round report"):
-            if self.folder.training:
+            if self.folder.has_key:
                 from covmis_build.annotation.training import write_report
 
                 return write_report(self.folder, study=self.study.settings.title)
@@ -242,11 +255,16 @@ class Round:
             return Round(self.study, reopen(self.folder, list(items), reason, now=record.moment()))
 
     def _refuse_training(self) -> None:
-        if self.folder.training:
+        if self.folder.has_key:
             raise InputError(
-                f"{self.number} is a training round: its labels count for nothing",
+                f"{self.number} is a round of posts whose label is known: its labels count for nothing",
                 remedy="`covmis round report --round " + self.number + "` says how often people are right",
             )
+
+    def _refuse_checks(self) -> None:
+        if self.folder.kind == record.RoundKind.CHECKS:
+            own = self.number.removeprefix(record.RoundKind.CHECKS)
+            raise InputError(f"{self.number} goes with round {own}", remedy=f"Name that: --round {own}")
 
     def _refuse_relevance(self, instead: str) -> None:
         if self.folder.asks_relevance:
@@ -272,15 +290,17 @@ class Round:
         """What was frozen, in words."""
         about = self.to_dict()
         kind = (
-            " (training)" if self.folder.training
-            else " (recall)" if self.folder.asks_relevance
+            f" ({self.folder.kind.name.lower()})" if self.folder.kind
             else " (pilot)" if self.pilot
             else ""
         )  # fmt: skip
-        return (
+        told = (
             f"Round {self.number}{kind}: {about['claims']} claims, {about['items']} posts, "
             f"{about['for_people']} of them for people, {about['automatic']} labelled by rule."
         )
+        if about["checks"]:
+            told += f" Hidden among them, for everybody: {counted(about['checks'], 'posts')} whose label is known."
+        return told
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round open --json` prints it."""
@@ -291,5 +311,6 @@ class Round:
         return {
             "round": self.number, "pilot": self.pilot, "claims": frozen["claim_id"].nunique(), "items": len(frozen),
             "for_people": people, "automatic": len(frozen) - people,
+            "checks": len(self.folder.checks.items()) if self.folder.checks else 0,
             "folder": self.study.places.relative(self.folder.folder),
         }  # fmt: skip

@@ -29,6 +29,7 @@ NOT_OF_THE_DATA = {
     "annotation": {
         "annotators",
         "channel",
+        "checks",
         "label_studio_url",
         "claims_per_round",
         "order_of_items",

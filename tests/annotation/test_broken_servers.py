@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import shutil
+import sys
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.annotation.small import covmis, study
 from tests.servers.label_studio import LabelStudio
 from tests.servers.loopback import says
 
+pytestmark = pytest.mark.needs("label_studio_sdk")
 TOKEN = "planted-token-7f3kQ9zX"
 PAGE = b"<!doctype html><html><title>Sign in</title>" + b"<p>login</p>" * 500
 HTML = {"content_type": "text/html"}
@@ -105,6 +107,16 @@ def test_whatever_answers_is_one_line_and_nothing_is_lost(folder, fake, command,
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+def test_without_its_client_the_extra_is_named(folder, monkeypatch, command):
+    monkeypatch.setitem(sys.modules, "label_studio_sdk.client", None)
+    told = refused(folder, *COMMANDS[command], code=2)
+    assert (
+        told
+        == """Label Studio needs the extra 'label-studio'. Install it: pip install "covmis[label-studio]\""""
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_server_that_is_down_is_one_line(folder, fake, command):
     fake.close()
     assert "does not answer (ConnectError); is it running?" in refused(folder, *COMMANDS[command])
@@ -121,6 +133,23 @@ def test_making_a_project_that_never_succeeds_ends(folder, fake):
 
     fake.answer = answer
     assert "does not answer (status 500)" in refused(folder, "round", "push")
+
+
+def test_an_import_that_succeeds_and_says_that_it_failed_is_read_before_it_is_repeated(folder, fake):
+    """The makers' client repeats what fails with 408, 409, 429, 5xx of its own accord: 30 tasks were once 90."""
+    fake.remove(2)
+    right, imports = fake.answer, []
+
+    def answer(request):
+        answered = right(request)
+        if not request.path.endswith("/import"):
+            return answered
+        imports.append(request)
+        return says(503, retry_after="0")(request, None)
+
+    fake.answer = answer
+    covmis(folder, "round", "push")
+    assert (len(imports), len(fake.tasks[2])) == (1, 11)
 
 
 def test_a_deleted_project_costs_nobody_elses_labels(folder, fake):

@@ -24,7 +24,7 @@ from tests.annotation.conftest import CONNECTIONS, Person
 from tests.annotation.small import LABELS, covmis, study
 from tests.services import label_studio as service
 
-pytestmark = [pytest.mark.needs("label_studio"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.needs("label_studio", "label_studio_sdk"), pytest.mark.timeout(240)]
 
 
 @pytest.fixture
@@ -122,7 +122,8 @@ def test_each_project_holds_one_persons_work_and_nothing_that_gives_away(ls, pus
     numbers = {row["project"] for row in pushed["projects"]}
     assert len(numbers) == 2
     tasks = Person(ls, "a1").tasks(project_of(pushed, "a1"))
-    assert {name for task in tasks.values() for name in task["data"]} == {"uid", "claim", "post", "context"}
+    fields = {"uid", "claim", "post", "context", "beside"}
+    assert {name for task in tasks.values() for name in task["data"]} == fields
     assert not any(task["predictions"] for task in tasks.values())
     told = repr([task["data"] for task in tasks.values()])
     assert "keywords" not in told
@@ -212,6 +213,15 @@ def test_a_changed_task_is_reported_and_its_label_never_used(folder, ls, pushed)
     assert Person(ls, "a1").tasks(project_of(pushed, "a1"))[task["data"]["uid"]]["data"] == task["data"]
 
 
+def test_a_task_that_was_sent_before_there_was_a_field_counts_as_it_is(folder, ls, pushed):
+    a1, admin = Person(ls, "a1"), Person(ls, "admin")
+    task = next(iter(a1.tasks(project_of(pushed, "a1")).values()))
+    older = {name: text for name, text in task["data"].items() if name != "beside"}
+    admin.client.patch(f"/api/tasks/{task['id']}/", json={"data": older}).raise_for_status()
+    a1.answer(task["id"], "favor")
+    assert covmis(folder, "round", "pull")["added"] == 1
+
+
 def test_a_form_that_somebody_changed_is_put_right(folder, ls, pushed):
     admin, number = Person(ls, "admin"), project_of(pushed, "a1")
     before = admin.client.get(f"/api/projects/{number}/").json()["label_config"]
@@ -238,7 +248,7 @@ class Flaky(httpx.HTTPTransport):
 
 def flaky(ls, breaks) -> LabelStudio:
     made = connected_to(ls)
-    made._client = httpx.Client(base_url=made.url, transport=Flaky(breaks), timeout=30)
+    made._http = httpx.Client(transport=Flaky(breaks), timeout=30)
     return made
 
 
@@ -369,7 +379,7 @@ def test_texts_are_never_left_in_exports(folder, ls, pushed):
 
 def test_errors_are_one_line_whatever_the_server_answers(ls):
     with pytest.raises(ServiceError) as caught:
-        connected_to(ls).get("/api/no-such-thing")
+        connected_to(ls).settings(999_999_999)
     assert len(str(caught.value)) < 200
     stranger = LabelStudio(ls.address(), "f" * 40)
     CONNECTIONS.append(stranger)
@@ -377,6 +387,31 @@ def test_errors_are_one_line_whatever_the_server_answers(ls):
         stranger.users()
     token = ls.users()["admin"]["token"]
     assert token not in repr(connected_to(ls))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # about how the makers read the short one
+def test_a_personal_access_token_is_traded_for_a_short_one(ls):
+    admin = Person(ls, "admin").client
+    switched = {"api_tokens_enabled": True, "legacy_api_tokens_enabled": True, "api_token_ttl_days": 30}
+    admin.post("/api/jwt/settings", json=switched).raise_for_status()
+    made = admin.post("/api/token/", json={})
+    made.raise_for_status()
+    token = made.json()["token"]
+    assert token.count(".") == 2
+    connection = LabelStudio(ls.address(), token)
+    CONNECTIONS.append(connection)
+    assert "admin" in {mail.partition("@")[0] for mail in connection.users().values()}
+    assert token not in repr(connection)
+    stranger = LabelStudio(ls.address(), token[:-4] + "AAAA")
+    CONNECTIONS.append(stranger)
+    with pytest.raises(ServiceError, match="refuses the token"):
+        stranger.users()
+
+
+def test_what_would_be_seen_of_others_is_switched_off(ls, pushed):
+    settings = Person(ls, "admin").client.get(f"/api/projects/{project_of(pushed, 'a1')}/").json()
+    assert (settings["show_collab_predictions"], settings["maximum_annotations"]) == (False, 1)
+    assert settings["enable_empty_annotation"] is False
 
 
 def test_the_users_file_is_the_owners_alone(ls):

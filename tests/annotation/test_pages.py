@@ -188,7 +188,7 @@ def test_hostile_text_is_text_in_every_report(folder, browser):
     browser.prefer("light")
 
 
-@pytest.mark.needs("label_studio")
+@pytest.mark.needs("label_studio", "label_studio_sdk")
 def test_label_studios_page_is_worked_with_the_keyboard(folder, browser, ls):
     pushed = covmis(folder, "round", "push", "--channel", "label-studio")
     project = pushed["projects"][0]["project"]
@@ -210,6 +210,11 @@ def test_label_studios_page_is_worked_with_the_keyboard(folder, browser, ls):
         browser.wait(f"return document.body.innerText.toLowerCase().includes('{name}')")
     assert browser.run("return document.title") != "hacked"
     look(browser, "label-studio")
+    browser.press("Escape")  # closes the guideline
+    seen = "return [...document.querySelectorAll(arguments[0])].filter(e => e.offsetParent).length"
+    assert browser.run(seen, ".lsf-tabs-panel, .lsf-sidepanels__wrapper") == 0, "no panels of regions"
+    assert browser.run(seen, ".covmis-link u") == 1, "an address is seen"
+    assert browser.run(seen, ".covmis-beside a, .covmis-post a") == 0, "and cannot be clicked"
     person = Person(ls, "a1")
     deadline = time.monotonic() + 60
     while not any(task["annotations"] for task in person.tasks(project).values()):

@@ -19,7 +19,9 @@ from tests.fuzz.targets import TARGETS
 IN_ALL = int(os.environ.get("COVMIS_FUZZ", "1000"))
 MOST_MEMORY = 1 << 20
 """Kilobytes that a process may need at most, with all that it has loaded."""
-NEEDS_CLIENTS = [name for name in TARGETS if name.split(",")[0] in {"x", "bluesky", "mastodon"}]
+NEEDS_CLIENTS = [
+    name for name in TARGETS if name.split(",")[0] in {"x", "bluesky", "mastodon", "label studio"}
+]
 
 
 def tried(name, tmp_path):
@@ -40,9 +42,9 @@ def test_damage_is_one_line(tmp_path, name):
 
 
 @pytest.mark.timeout(0 if IN_ALL > 1000 else 300)
-@pytest.mark.needs("clients")
+@pytest.mark.needs("clients", "label_studio_sdk")
 @pytest.mark.parametrize("name", NEEDS_CLIENTS)
-def test_damaged_answers_end_a_crawl_in_a_sentence(tmp_path, name):
+def test_damaged_answers_end_in_a_sentence(tmp_path, name):
     tried(name, tmp_path)
 
 

@@ -1,28 +1,35 @@
-"""Label Studio over its REST interface: one project per annotator, blind by construction.
+"""Label Studio through its makers' client (label-studio-sdk): one project per annotator, blind by construction.
 
 Nothing is ever sent twice: what is there is read first, only what is missing is sent, and after a broken connection
-it is read again before anything is repeated. Annotations are read with their tasks, never exported: exports leave
-copies of the texts on the server.
+it is read again before anything is repeated. The client's own retries are off: an import that failed half-way, and
+that it repeated, turned 30 tasks into 90. Annotations are read with their tasks, never exported: exports leave copies
+of the texts on the server.
+
+The client believes whatever answers it; so every answer is checked here against the types that rounds use. The
+connection that it is given is made here, because a local server is reached without a proxy, and a login page to which
+one is redirected is no answer.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt  # noqa: TC003 - msgspec reads the types
 import hashlib
-import json
 import os
 import time
+import warnings
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from covmis_build.errors import CheckFailed, ServiceError
+from covmis_build.errors import CheckFailed, MissingExtra, ServiceError
 from covmis_build.text.characters import whole_in_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     import httpx
 
@@ -46,10 +53,6 @@ class _Project(msgspec.Struct):
 class _Projects(msgspec.Struct):
     results: list[_Project]
     next: Any = None
-
-
-class _Token(msgspec.Struct):
-    access: str
 
 
 class Value(msgspec.Struct):
@@ -95,6 +98,8 @@ TITLE = 50
 """Label Studio takes no longer titles."""
 BATCH = 200
 PAGE = 500
+ONCE = {"max_retries": 0, "timeout_in_seconds": 600}
+"""How the client sends whatever it sends: whether anything is sent again is decided here."""
 PATIENCE = 120.0
 """How long a server may be away (a restart takes a few seconds) before we give up."""
 
@@ -106,12 +111,13 @@ class LabelStudio:
     url: str
     token: str = field(repr=False)
     patience: float = field(default_factory=lambda: PATIENCE)
-    _client: httpx.Client | None = field(default=None, repr=False)
-    _short: tuple[str, float] = field(default=("", 0.0), repr=False)
+    _http: httpx.Client | None = field(default=None, repr=False)
+    _sdk: Any = field(default=None, repr=False)
 
     def users(self) -> dict[int, str]:
         """The users' e-mail addresses by their number."""
-        return {user.id: user.email for user in self._as(list[_User], self.get("/api/users/"))}
+        rows = self._as(list[_User], self._again(lambda: self._client().users.list(request_options=ONCE)))
+        return {user.id: user.email for user in rows}
 
     def project(
         self, title: str, key: str, settings: Mapping[str, Any], remembered: int | None = None
@@ -125,11 +131,12 @@ class LabelStudio:
         number = self.find_project(key)
         if number is not None:
             return number, False
-        body = {"title": title[:TITLE].strip(), "description": key, **settings}
         until = time.monotonic() + self.patience
         while number is None:
             try:
-                number = self._as(_Number, self._send("POST", "/api/projects/", json=body)).id
+                number = self._as(_Number, self._send(lambda: self._client().projects.create(
+                    title=title[:TITLE].strip(), description=key, **settings, request_options=ONCE
+                ))).id  # fmt: skip
             except _Interrupted as error:
                 time.sleep(0.3)
                 number = self.find_project(key)
@@ -141,10 +148,7 @@ class LabelStudio:
         """The project with this key in its description; two of them are an error."""
         page, numbers, seen = 1, list[int](), set[int]()
         while True:
-            answer = self.get(
-                "/api/projects/", params={"page": page, "page_size": 100, "include": "id,title,description"}
-            )
-            whole = self._as(_Projects, answer)
+            whole = self._as(_Projects, self._again(partial(self._projects, page)))
             fresh = [project for project in whole.results if project.id not in seen]
             numbers += [project.id for project in fresh if project.description == key]
             seen |= {project.id for project in fresh}
@@ -157,6 +161,13 @@ class LabelStudio:
                 return min(numbers, default=None)
             page += 1
 
+    def _projects(self, page: int) -> Any:
+        """A page of the list of projects."""
+        listed = self._client().projects.list(
+            page=page, page_size=100, include="id,title,description", request_options=ONCE
+        )
+        return listed.response
+
     def has_project(self, project: int) -> bool:
         """Whether this project is still there."""
         try:
@@ -167,28 +178,36 @@ class LabelStudio:
 
     def settings(self, project: int) -> dict[str, Any]:
         """A project's settings."""
-        return self._as(dict[str, Any], self.get(f"/api/projects/{project}/"))
+        return self._as(dict[str, Any], self._again(partial(self._settings, project)))
+
+    def _settings(self, project: int) -> Any:
+        # Not `projects.get`, which writes what it has read out again, with a warning for each type that it is not.
+        return self._client().projects.with_raw_response.get(project, request_options=ONCE).data
 
     def change(self, project: int, settings: Mapping[str, Any]) -> None:
         """Change a project's settings."""
-        self._again("PATCH", f"/api/projects/{project}/", json=dict(settings))
+        self._again(lambda: self._client().projects.update(project, **settings, request_options=ONCE))
 
     def tasks(self, project: int, *, answers: bool = False) -> Iterator[Task]:
         """A project's tasks, with everybody's annotations if wanted."""
-        wanted = {"fields": "all"} if answers else {"include": "id,data"}
-        size = 100 if answers else PAGE
         seen, page = set[int](), 1
         while True:
-            answer = self.get(
-                "/api/tasks/", params={"project": project, "page": page, "page_size": size, **wanted}
-            )
-            whole = self._as(_Tasks, answer)
+            whole = self._as(_Tasks, self._again(partial(self._tasks, project, page, answers=answers)))
             fresh = [task for task in whole.tasks if task.id not in seen]
             yield from fresh
             seen |= {task.id for task in fresh}
             page += 1
             if not fresh or len(seen) >= whole.total:
                 return
+
+    def _tasks(self, project: int, page: int, *, answers: bool) -> Any:
+        """A page of a project's tasks."""
+        fields: Literal["all", "task_only"] = "all" if answers else "task_only"
+        listed = self._client().tasks.list(
+            project=project, page=page, page_size=100 if answers else PAGE, fields=fields,
+            include=None if answers else "id,data", request_options=ONCE,
+        )  # fmt: skip
+        return listed.response
 
     def by_uid(self, project: int) -> dict[str, list[Task]]:
         """A project's tasks by the item that each shows."""
@@ -221,16 +240,16 @@ class LabelStudio:
                     f"Label Studio at {self.url} takes no tasks; try `covmis round push` again"
                 )
             try:
-                self._send(
-                    "POST",
-                    f"/api/projects/{project}/import",
-                    json=[{"data": dict(row)} for row in left[:BATCH]],
-                )
+                self._send(partial(self._import, project, left[:BATCH]))
             except _Interrupted:
                 time.sleep(0.3)
         self._remove_copies(project)
         self._refresh(project, rows)
         return len(missing)
+
+    def _import(self, project: int, rows: Sequence[Mapping[str, Any]]) -> None:
+        tasks = [{"data": dict(row)} for row in rows]
+        self._client().projects.import_tasks(project, request=tasks, request_options=ONCE)
 
     def _remove_copies(self, project: int) -> None:
         copies = [task.id for tasks in self.by_uid(project).values() for task in tasks[1:]]
@@ -249,63 +268,62 @@ class LabelStudio:
         for row in rows:
             for task in have.get(row["uid"], []):
                 if task.data != dict(row):
-                    self._again("PATCH", f"/api/tasks/{task.id}/", json={"data": dict(row)})
+                    self._again(partial(self._change_task, task.id, dict(row)))
+
+    def _change_task(self, task: int, data: dict[str, Any]) -> None:
+        self._client().tasks.update(str(task), data=data, request_options=ONCE)
 
     def remove_task(self, task: int) -> None:
         """Remove a task and everything that hangs on it."""
-        self._again("DELETE", f"/api/tasks/{task}/", gone_is_fine=True)
+        with contextlib.suppress(Gone):
+            self._again(lambda: self._client().tasks.delete(str(task), request_options=ONCE))
 
-    def get(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
-        """Read; a server that is away for a moment is waited for."""
-        return self._again("GET", path, params=params)
-
-    def _again(self, method: str, path: str, *, gone_is_fine: bool = False, **more: Any) -> Any:
+    def _again(self, ask: Callable[[], Any]) -> Any:
         """Send what may be sent twice without harm, until it arrives or patience ends."""
         until, pause = time.monotonic() + self.patience, 0.1
         while True:
             try:
-                return self._send(method, path, gone_is_fine=gone_is_fine, **more)
+                return self._send(ask)
             except _Interrupted as error:
                 if time.monotonic() > until:
                     raise self._silent(error) from None
                 time.sleep(pause)
                 pause = min(pause * 2, 2.0)
 
-    def _send(self, method: str, path: str, *, gone_is_fine: bool = False, **more: Any) -> Any:
+    def _send(self, ask: Callable[[], Any]) -> Any:
         """Send once; `_Interrupted` if nobody knows whether it arrived, ServiceError if it was refused."""
         import httpx
 
+        refused = makers_client().core.api_error.ApiError
         try:
-            answer = self._http().request(method, path, headers=self._head(), **more)
+            return ask()
         except httpx.HTTPError as error:
             raise _Interrupted(type(error).__name__) from None
-        if answer.status_code >= 500 or answer.status_code == 429:
-            raise _Interrupted(f"status {answer.status_code}")
-        if answer.status_code == 404 and gone_is_fine:
-            return None
-        if answer.status_code in {401, 403}:
-            raise ServiceError(f"Label Studio at {self.url} refuses the token (status {answer.status_code})")
-        if answer.status_code == 404:
-            raise Gone(f"Label Studio at {self.url} has no {path} (any more): {_reason(answer)}")
-        if answer.status_code >= 400:
-            raise ServiceError(f"Label Studio refuses {method} {path}: {_reason(answer)}")
-        return self._json(answer) if answer.content else None
+        except refused as error:
+            raise self._refusal(int(error.status_code or 0), error) from None
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            # The client has looked for something in an answer that is not Label Studio's.
+            raise self._stranger(f"an answer of another shape: {type(error).__name__}") from None
 
-    def _json(self, answer: httpx.Response) -> Any:
-        """What the server says; a login page, or a page of something else that answers there, is no answer."""
-        try:
-            if answer.status_code < 300:
-                return whole_in_json(json.loads(answer.text))
-        except (ValueError, RecursionError):
-            pass
-        raise self._stranger(
-            f"status {answer.status_code}, {answer.headers.get('content-type', 'no type')[:40]}"
-        )
+    def _refusal(self, status: int, error: Any) -> Exception:
+        """What a status other than success means; a login page, or something else that answers, is no answer."""
+        if status >= 500 or status == 429:
+            return _Interrupted(f"status {status}")
+        if status in {401, 403}:
+            return ServiceError(f"Label Studio at {self.url} refuses the token (status {status})")
+        if status == 404:
+            return Gone(
+                f"Label Studio at {self.url} has no such thing (any more): {_reason(status, error.body)}"
+            )
+        if status >= 400:
+            return ServiceError(f"Label Studio at {self.url} refuses it: {_reason(status, error.body)}")
+        kind = (error.headers or {}).get("content-type", "no type")[:40]
+        return self._stranger(f"status {status}, {kind}")
 
     def _as(self, kind: type[T], answer: Any) -> T:
         """An answer as this type, if it is one of Label Studio's."""
         try:
-            return msgspec.convert(answer, kind)
+            return msgspec.convert(whole_in_json(_plain(answer)), kind)
         except (ValueError, OverflowError, RecursionError) as error:
             raise self._stranger(f"an answer of another shape: {error}"[:120]) from None
 
@@ -319,35 +337,24 @@ class LabelStudio:
             f"Label Studio at {self.url} does not answer ({error}); is it running? `covmis label-studio status`"
         )
 
-    def _http(self) -> httpx.Client:
+    def _client(self) -> Any:
+        """The makers' client, over our own connection; it trades a personal access token (a JWT) for a short one."""
         import httpx
 
-        if self._client is None:
+        if self._http is None:
             local = self.url.startswith(("http://127.0.0.1", "http://localhost"))
-            self._client = httpx.Client(base_url=self.url, timeout=600, trust_env=not local)
-        return self._client
-
-    def _head(self) -> dict[str, str]:
-        """A personal access token (a JWT) is traded for a short one; any other token is sent as it is."""
-        if self.token.count(".") != 2:
-            return {"Authorization": f"Token {self.token}"}
-        now = time.monotonic()
-        if now > self._short[1]:
-            answer = self._http().post("/api/token/refresh", json={"refresh": self.token})
-            if answer.status_code >= 500:
-                raise _Interrupted(f"status {answer.status_code}")
-            if answer.status_code >= 400:
-                raise ServiceError(
-                    f"Label Studio at {self.url} refuses the token (status {answer.status_code})"
-                )
-            self._short = (self._as(_Token, self._json(answer)).access, now + 120)
-        return {"Authorization": f"Bearer {self._short[0]}"}
+            self._http = httpx.Client(timeout=600, trust_env=not local)
+        if self._sdk is None:
+            self._sdk = makers_client().client.LabelStudio(
+                base_url=f"{self.url}/", api_key=self.token, httpx_client=self._http
+            )
+        return self._sdk
 
     def close(self) -> None:
         """Close the connection."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        if self._http is not None:
+            self._http.close()
+            self._http = self._sdk = None
 
 
 class Gone(ServiceError):
@@ -358,14 +365,33 @@ class _Interrupted(Exception):
     """Nobody knows whether it arrived."""
 
 
-def _reason(answer: httpx.Response) -> str:
-    """What the server says is wrong, in one line: its error pages are whole web pages."""
+def makers_client() -> Any:
+    """The makers' client, which takes about a second to import."""
     try:
-        body = answer.json()
-    except (ValueError, RecursionError):
-        return f"status {answer.status_code}"
-    detail = body.get("validation_errors") or body.get("detail") if isinstance(body, dict) else body
-    return f"status {answer.status_code}, {str(detail)[:200]}"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # about how its own types are written
+            import label_studio_sdk.client
+            import label_studio_sdk.core.api_error
+    except ImportError:
+        raise MissingExtra.of("label-studio", "Label Studio") from None
+    return label_studio_sdk
+
+
+def _plain(answer: Any) -> Any:
+    """What the client read, as it came: its own types say what it hoped for, not what is there."""
+    if isinstance(answer, list):
+        return [_plain(part) for part in answer]
+    if isinstance(answer, dict):
+        return {name: _plain(part) for name, part in answer.items()}
+    told = getattr(answer, "model_fields_set", None)
+    return answer if told is None else {name: _plain(part) for name, part in answer if name in told}
+
+
+def _reason(status: int, body: Any) -> str:
+    """What the server says is wrong, in one line: its error pages are whole web pages."""
+    if not isinstance(body, dict):
+        return f"status {status}"
+    return f"status {status}, {str(body.get('validation_errors') or body.get('detail'))[:200]}"
 
 
 def project_title(study: str, number: str, who: str) -> str:

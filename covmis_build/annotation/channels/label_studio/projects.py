@@ -40,7 +40,7 @@ def push_round(
 ) -> list[dict[str, Any]]:
     """Make or complete everybody's project; one row each."""
     record.refuse_sealed(round_)
-    frozen = round_.items()
+    frozen = round_.asked()
     rows = []
     for code, wanted in work.items():
         row = tasks.send_project(
@@ -62,18 +62,18 @@ def push_round(
 
 def _answered(round_: RoundFolder, code: str) -> set[str]:
     """The items to which this person's answer is in the record."""
-    current = present(round_.labels())
+    current = present(round_.answers())
     mine = current[(current["annotator"] == code) & (current["phase"] == Phase.INDEPENDENT)]
     return set(mine.loc[mine["status"].isin([Status.GIVEN, Status.SKIPPED]), "item_id"])
 
 
 def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
     """Bring back everybody's answers, and what the discussion and the third person have decided."""
-    frozen, pulled = round_.items(), Pulled()
+    frozen, pulled = round_.asked(), Pulled()
     for name, about in known_projects(round_).items():
         try:
             answers, problems = tasks.bring_back(
-                server, int(about["project"]), about["who"], frozen, round_.scheme, round_.labels(),
+                server, int(about["project"]), about["who"], frozen, round_.scheme, round_.answers(),
                 phase=Phase(about["phase"]), anybody=name == DISCUSSION,
             )  # fmt: skip
         except Gone:
@@ -82,7 +82,7 @@ def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
         pulled.answers += sum(answer.status != Status.WITHDRAWN for answer in answers)
         pulled.problems += problems
         record.count(pulled, round_, answers, now=now)
-    pulled.problems += two_channels(round_.labels())
+    pulled.problems += two_channels(round_.answers())
     return pulled
 
 

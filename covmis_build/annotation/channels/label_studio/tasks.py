@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.adjudication import UNDECIDED
@@ -19,6 +20,7 @@ from covmis_build.annotation.channels.label_studio.client import project_key, pr
 from covmis_build.annotation.channels.sheets import fixed_cells
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.guideline import as_html
+from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -37,8 +39,31 @@ def task_data(row: dict[str, Any], more: Mapping[str, str] | None = None) -> dic
         "claim": cells["claim"],
         "post": cells["post"],
         "context": cells["context"],
+        "beside": beside(shown_parts(row)[2:]),
         **(more or {}),
     }
+
+
+LOOKS = {"Link": "link", "Quoted post": "quoted", "In reply to": "answered"}
+
+
+def beside(parts: Sequence[tuple[str, str]]) -> str:
+    r"""What stands beside a post, as one would see it; addresses are seen, and cannot be clicked by accident.
+
+    >>> beside([("Date", "2020-03-01"), ("Link", "A <b>page</b>\nhttps://example.org")])
+    '<div class="covmis-part"><b>Date</b>2020-03-01</div><div class="covmis-part covmis-link"><b>Link</b><i>A &lt;b&gt;page&lt;/b&gt;</i><u>https://example.org</u></div>'
+    """
+    told = []
+    for heading, text in parts:
+        look = f" covmis-{LOOKS[heading]}" if heading in LOOKS else ""
+        words = "".join(map(_line, text.split("\n"))) if heading == "Link" else escape(text)
+        told.append(f'<div class="covmis-part{look}"><b>{escape(heading)}</b>{words}</div>')
+    return "".join(told) or " "
+
+
+def _line(text: str) -> str:
+    tag = "u" if text.startswith(("http://", "https://")) else "i"
+    return f"<{tag}>{escape(text)}</{tag}>"
 
 
 def send_project(  # noqa: PLR0913 - a project is all of these
@@ -201,6 +226,8 @@ def _answer(annotation: Annotation, uid: str, who: str, shown: str, *, open_: bo
 def shown_now(data: Mapping[str, Any], frozen: dict[str, Any]) -> str:
     """The hash of what the task shows: the frozen one, unless somebody changed the task."""
     ours = task_data(frozen)
+    if "beside" not in data:  # a task that was sent before it had one
+        del ours["beside"]
     now = {name: data.get(name) for name in ours}
     if now == ours:
         return str(frozen["shown"])
