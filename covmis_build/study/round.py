@@ -139,7 +139,11 @@ class Round:
                 from covmis_build.annotation.training import write_report
 
                 return write_report(self.folder, study=self.study.settings.title)
-            self._refuse_relevance("covmis recall report")
+            if self.folder.asks_relevance:
+                raise InputError(
+                    f"{self.number} is a recall round: it asks whether posts take up their claim, and has no stance",
+                    remedy="`covmis recall report` says what it tells",
+                )
             return self._report()
 
     def _report(self) -> Report:
@@ -195,12 +199,12 @@ class Round:
         from covmis_build.annotation.seal import seal_round
 
         self._refuse_training()
-        self._refuse_relevance("covmis recall report")
         with self.study.locked_rounds("covmis round seal"):
             if not self.sealed:
-                self._report()
+                if not self.folder.asks_relevance:
+                    self._report()
                 write_decisions(self.folder)
-            rounds = record.all_rounds(self.study.places.rounds)
+            rounds = record.rounds_of_kind(self.study.places.rounds, self.folder.kind)
             return seal_round(rounds, self.folder, undecided=undecided_items(self.folder))
 
     def reopen(self, items: Iterable[str], reason: str) -> Round:
@@ -215,13 +219,6 @@ class Round:
             raise InputError(
                 f"{self.number} is a training round: its labels count for nothing",
                 remedy="`covmis round report --round " + self.number + "` says how often people are right",
-            )
-
-    def _refuse_relevance(self, instead: str) -> None:
-        if self.folder.asks_relevance:
-            raise InputError(
-                f"{self.number} is a recall round: it asks whether posts take up their claim, and has no stance",
-                remedy=f"`{instead}` says what it tells",
             )
 
     def _channel(self, channel: str) -> Channel:
