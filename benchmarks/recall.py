@@ -5,7 +5,8 @@
 927 claims with 1,198 tweets that fact-checkers linked to them, among 10,000 political posts. Queries are proposals of
 `covmis queries suggest`; the guess is fitted to 600 labelled posts that they found. Equal probabilities stand beside the
 guided ones: the peer is the elusion test, a simple random sample of what was not found. What was found is known here, so
-that figures compare with the reference's.
+that figures compare with the reference's. `--reference FOLDER` takes the queries of another program, whose suggest.py and
+textindex.py are there, too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import csv
 import lzma
 import os
 import random
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,6 +87,7 @@ def main() -> None:
     arguments.add_argument("--folder", type=Path, default=Path("/tmp/covmis-recall"))
     arguments.add_argument("--runs", type=int, default=1000)
     arguments.add_argument("--noise", type=int, default=10_000)
+    arguments.add_argument("--reference", type=Path)
     given = arguments.parse_args()
     given.folder.mkdir(exist_ok=True, parents=True)
     posts, claims, gold = read(given.noise)
@@ -120,6 +123,11 @@ def main() -> None:
             }
             for width in ("narrow", "wide")
         }
+    if given.reference:
+        found_by = {
+            f"{width}, the reference's queries": found_by_reference(given.reference, posts, claims, width)
+            for width in ("narrow", "wide")
+        } | found_by
     table = ranking.posts.assign(
         pair=list(zip(ranking.posts["claim_id"], ranking.posts["post_id"], strict=True))
     )
@@ -155,6 +163,25 @@ def main() -> None:
                             + "".join(f" {key} {value:+.3f}" for key, value in told.items()),
                             flush=True,
                         )
+
+
+def found_by_reference(
+    folder: Path, posts: dict[str, str], claims: dict[str, str], width: str
+) -> set[tuple[str, str]]:
+    """The pairs that another program's queries find."""
+    sys.path.insert(0, str(folder))
+    from suggest import search
+    from suggest import suggest as theirs
+    from textindex import Index as TheirIndex
+
+    ids, index = list(posts), TheirIndex(list(posts.values()))
+    proposals = {claim: theirs(text, index, sizes=(3, 12, 50)) for claim, text in claims.items()}
+    return {
+        (claim, ids[row])
+        for claim, by_width in proposals.items()
+        if by_width
+        for row in search(by_width[width][0], index)
+    }
 
 
 def stratum(ranked: pd.DataFrame, pairs: list, matched: set, gold: set) -> None:

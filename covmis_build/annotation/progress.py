@@ -86,7 +86,7 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
     differ = adjudication.disagreements(round_.items(), round_.labels(), round_.per_item)
     undecided = undecided_items(round_)
     advice = (
-        _advice_on_relevance(round_.number, people, sorted(set(differ) & set(undecided)))
+        _advice_on_relevance(round_, people, differ, undecided)
         if round_.asks_relevance
         else _advice(round_, people, differ, undecided)
     )
@@ -118,13 +118,17 @@ def workers(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> list[Work
     return people
 
 
-def _advice_on_relevance(number: str, people: Sequence[Worker], disagreements: Sequence[str]) -> str:
-    here = f"--round {number}"
-    if any(worker.left for worker in people):
+def _advice_on_relevance(
+    round_: RoundFolder, people: Sequence[Worker], disagreements: Sequence[str], undecided: Sequence[str]
+) -> str:
+    here = f"--round {round_.number}"
+    if not round_.sealed and any(worker.left for worker in people):
         return f"`covmis round push {here}` (again after each pull: every yes goes to a second person), `covmis round pull {here}`"
-    if disagreements:
+    if set(disagreements) & set(undecided):
         return f"`covmis round adjudicate {here}`, then `covmis recall report`"
-    return "`covmis recall report`"
+    if undecided or round_.sealed:
+        return "`covmis recall report`"
+    return f"`covmis recall report`, then `covmis round seal {here}`"
 
 
 def _advice(

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from covmis_build.annotation.answers import Phase, Status, usable
 from covmis_build.options import Labels
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 YES, NO = "yes", "no"
 
@@ -19,8 +25,27 @@ Judge each post by what is shown. Most may be a no: that is expected. Every yes 
 """
 
 
-def relevance_scheme(stances: Labels) -> Labels:
+def relevance_scheme(own: Labels) -> Labels:
     """Yes and no; the study's labels below yes, for whoever can tell the stance as well."""
     return Labels(
-        values=(YES, NO), order=(), poles=(), keys=("1", "2"), sub_labels={YES: stances.values}, automatic={}
+        values=(YES, NO),
+        order=(),
+        poles=(),
+        keys=("1", "2"),
+        sub_labels={YES: own.values},
+        automatic={},  # noqa: PD011 - a setting of ours
     )
+
+
+def stances(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, str]:
+    """The stance of each item that people called a yes and told one of.
+
+    The third person's word goes first, then the discussion's, then what all said on their own; nothing where they differ.
+    """
+    given = usable(labels, frozen)
+    given = given[(given["status"] == Status.GIVEN) & (given["label"] == YES) & (given["sub_label"] != "")]
+    told: dict[str, str] = {}
+    for phase in (Phase.INDEPENDENT, Phase.DISCUSSION, Phase.ADJUDICATION):
+        said = given[given["phase"] == phase].groupby("item_id")["sub_label"].agg(set)
+        told |= {str(item): next(iter(names)) if len(names) == 1 else "" for item, names in said.items()}
+    return {item: name for item, name in told.items() if name}

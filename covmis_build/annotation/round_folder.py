@@ -4,6 +4,7 @@ items.parquet     the frozen items                        round.json        when
 labels.parquet    every label, only ever appended         sheets/           what goes to people and comes back
 decisions.parquet the gold labels, and how they came      report.*          agreement
 guideline.md      the guideline, as last sent out         seal.json         the seal
+frame.parquet     of a recall round: every pair that it could have drawn, with its chance
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.answers import Answer
     from covmis_build.options import Annotation
+
+
+FRAME = "frame.parquet"
 
 
 class RoundKind(StrEnum):
@@ -168,6 +172,10 @@ class RoundFolder:
     def decisions(self) -> pd.DataFrame:
         """The gold labels that were decided; empty before the first decision."""
         return storage.read_table(self.folder / "decisions.parquet", "gold")
+
+    def frame(self) -> pd.DataFrame:
+        """Of a recall round: every pair that it could have drawn, with its chance, so that later labels add up."""
+        return storage.read_table(self.folder / FRAME, "frame")
 
     def seal(self) -> dict[str, Any] | None:
         """The seal, if there is one."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build import storage
 from covmis_build.annotation.frozen_items import rows_of
-from covmis_build.annotation.round_folder import read_json, write_about
+from covmis_build.annotation.round_folder import FRAME, read_json, write_about
 from covmis_build.errors import CheckFailed, InputError
 from covmis_build.text.shown import shown_hash, shown_parts
 
@@ -34,9 +34,10 @@ LABEL = (
     "guideline", "shown", "given_at", "channel", "supersedes",
 )  # fmt: skip
 DECISION = ("item_id", "label", "how", "round")
+PAIR = ("item_id", "found", "kinds", "rank", "guess", "p_sample")
 SEALED_FILES = ("decisions.parquet", "report.json", "guideline.md", "seal.json")
 """What is kept of a seal when its round is reopened; no post's text; the seal comes last."""
-SEALED = ("items", "labels", "decisions", "agreement", "guideline")
+SEALED = ("items", "labels", "decisions", "agreement", "guideline", "frame")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,8 @@ class Contents(NamedTuple):
     decisions: pd.DataFrame
     report: bytes
     guideline: bytes
+    frame: str = ""
+    """A hash of what a recall round was drawn from; other rounds have none."""
 
 
 def seal(
@@ -121,7 +124,7 @@ def seal(
 
     `replaces` is the seal that it had before it was reopened.
     """
-    frozen, labels, decisions, report, guideline = contents
+    frozen, labels, decisions, report, guideline, frame = contents
     salts = dict(zip(frozen["item_id"], frozen["salt"], strict=True))
     content = {
         "version": 1,
@@ -139,6 +142,8 @@ def seal(
         "counts": {"items": len(frozen), "labels": len(labels), "decisions": len(decisions)},
         "previous": previous,
     }
+    if frame:
+        content["frame"] = frame
     if replaces:
         content["replaces"] = replaces
     return content | {"seal": own_hash(content)}
@@ -163,7 +168,7 @@ def verify(
     if sealed is None:
         return Verified(number, False, (), len(gone))
     now = seal(contents, previous="", number=number)
-    changed = [name for name in SEALED if now[name] != sealed.get(name)]
+    changed = [name for name in SEALED if now.get(name) != sealed.get(name)]
     if sealed.get("previous") not in previous:
         changed.append("the seal before it")
     if sealed.get("replaces", "") != replaces:
@@ -271,7 +276,7 @@ def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]
         decisions = storage.read_table(place / "decisions.parquet", "gold")
         report, guideline = (_bytes(place / name) for name in ("report.json", "guideline.md"))
         check = verify(
-            sealed, Contents(round_.items(), labels, decisions, report, guideline),
+            sealed, Contents(round_.items(), labels, decisions, report, guideline, _frame_hash(round_)),
             previous=previous, replaces=replaces, number=round_.number,
         )  # fmt: skip
         changed += [f"{what} (under the seal {sealed['seal'][:12]})" for what in check.changed]
@@ -281,7 +286,16 @@ def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]
 
 def _contents(round_: RoundFolder) -> Contents:
     report, guideline = (_bytes(round_.folder / name) for name in ("report.json", "guideline.md"))
-    return Contents(round_.items(), round_.labels(), round_.decisions(), report, guideline)
+    return Contents(
+        round_.items(), round_.labels(), round_.decisions(), report, guideline, _frame_hash(round_)
+    )
+
+
+def _frame_hash(round_: RoundFolder) -> str:
+    """Of what a recall round was drawn from: its pairs with their chances, and what is said of them."""
+    if not (round_.folder / FRAME).exists():
+        return ""
+    return _digest([round_.about.get("frame"), _rows_hash(round_.frame(), PAIR)])
 
 
 def _bytes(path: Path) -> bytes:

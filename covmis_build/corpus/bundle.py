@@ -30,7 +30,7 @@ MANIFEST = "manifest.json"
 TABLES = ("claims", "queries", "hits", "items", "dropped", "sample")
 """Of data/build: ids, numbers and the claims' own words, never a post's."""
 PLAIN = ("study.toml", "queries/claims.csv", "annotation/guideline.md", "annotation/label_config.xml")
-ROUND_FILES = ("round.json", "guideline.md", "decisions.parquet", "report.json", "seal.json")
+ROUND_FILES = ("round.json", "guideline.md", "decisions.parquet", "report.json", "seal.json", "frame.parquet")
 LARGEST, MOST_FILES, RATIO, ROOM = 1 << 30, 100_000, 1000, 1 << 20
 """Of a bundle: bytes that it unpacks to, its files, and how many times its packed size one of them may unpack to, if it is larger than ROOM."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -55,7 +55,7 @@ def make_bundle(
 ) -> bytes:  # fmt: skip
     """The bundle of the study in this folder, as the bytes of a zip file.
 
-    `frozen` has each round's items by the round's number. Rows of purged posts are left out of the tables; rounds keep
+    `frozen` has each round's items by its place in the folder. Rows of purged posts are left out of the tables; rounds keep
     their ids, so that seals still verify.
     """
     files: dict[str, bytes] = {}
@@ -66,8 +66,7 @@ def make_bundle(
         path = folder / "data" / "build" / f"{table}.parquet"
         if path.exists():
             files[f"data/build/{table}.parquet"] = _without(path, purged)
-    for number, items in sorted(frozen.items()):
-        place = f"annotation/rounds/{number}"
+    for place, items in sorted(frozen.items()):
         for name in ROUND_FILES:
             _take(files, folder, f"{place}/{name}")
         for path in sorted((folder / place / "sealed").glob("*/*")):
@@ -78,8 +77,8 @@ def make_bundle(
                 without_remarks(storage.read_table(labels, "labels")), "labels"
             )
         files[f"{place}/items.parquet"] = _like(folder / place / "items.parquet", without_texts(items))
-    for path in sorted((folder / "annotation" / "rounds").glob("guidelines/*.md")):
-        _take(files, folder, path.relative_to(folder).as_posix())
+        for path in sorted((folder / place).parent.glob("guidelines/*.md")):
+            _take(files, folder, path.relative_to(folder).as_posix())
     _take(files, folder, "annotation/rounds/summary.json")
     files["data/release/corpus.parquet"] = _parquet(corpus.assign(text=None), "corpus")
     manifest = {

@@ -2,7 +2,8 @@
 
 The unit is a pair of a claim and a post. The found ones are known by number, and a sample of them says how many take up
 their claim; the missed ones are estimated from a guided Poisson sample of the pairs that no query found. The gamma
-interval holds also where few or none of those were drawn, where a normal one has no width. It is conservative.
+interval holds also where few or none of those were drawn, where a normal one has no width. It is conservative, so its
+mid-P form is used.
 """
 
 from __future__ import annotations
@@ -71,19 +72,22 @@ def recall(
         found_total(found, pairs_found, level=level),
         missed_total(missed, weight, level=level),
     )
-    value = share_found(found_at.value, missed_at.value)
-    if math.isnan(value):
-        ends = 0.0, 1.0
-    elif found_at.value:
-        low, high = ratio_interval(missed_at, found_at)
-        ends = 1 / (1 + high), 1 / (1 + max(low, 0.0))
-    else:
-        ends = 0.0, share_found(found_at.high, missed_at.low)
     unanswered = int(np.isnan(found.relevant).sum() + np.isnan(missed.relevant).sum())
     relevant = int(np.nansum(missed.relevant))
     return RecallFigures(
-        Figure(value, *ends), found_at, missed_at, len(missed.relevant), relevant, unanswered
+        part_of_both(found_at, missed_at), found_at, missed_at, len(missed.relevant), relevant, unanswered
     )
+
+
+def part_of_both(part: Figure, rest: Figure) -> Figure:
+    """The share of one of two independent totals in both together; nan of nothing."""
+    value = share_found(part.value, rest.value)
+    if math.isnan(value):
+        return Figure(value, 0.0, 1.0)
+    if not part.value:
+        return Figure(value, 0.0, share_found(part.high, rest.low))
+    low, high = ratio_interval(rest, part)
+    return Figure(value, 1 / (1 + high), 1 / (1 + max(low, 0.0)))
 
 
 def share_found(found: float, missed: float) -> float:
@@ -103,18 +107,67 @@ def missed_total(drawn: Drawn, unseen: float, *, level: float = 0.95) -> Figure:
     """How many relevant pairs no query found: Horvitz and Thompson's total, Fay and Feuer's interval."""
     answered = ~np.isnan(drawn.relevant)
     scale = len(answered) / answered.sum() if answered.any() else 1.0
-    value = float(np.sum(drawn.relevant[answered] / drawn.probability[answered])) * scale
+    total = weighted_total(drawn, unseen, level=level)
+    return total._replace(value=total.value * scale)
+
+
+def weighted_total(drawn: Drawn, unseen: float, *, level: float = 0.95) -> Figure:
+    """The total of what is known; what nobody has said widens it on the side where it would."""
+    value = float(np.nansum(drawn.relevant / drawn.probability))
     worst, best = np.nan_to_num(drawn.relevant, nan=1.0), np.nan_to_num(drawn.relevant, nan=0.0)
     return Figure(
-        value, _missed_ends(best, drawn, unseen, level)[0], _missed_ends(worst, drawn, unseen, level)[1]
+        value, _gamma_ends(best, drawn, unseen, level)[0], _gamma_ends(worst, drawn, unseen, level)[1]
     )
 
 
-def _missed_ends(relevant: Floats, drawn: Drawn, unseen: float, level: float) -> tuple[float, float]:
+def _gamma_ends(relevant: Floats, drawn: Drawn, unseen: float, level: float) -> tuple[float, float]:
     sure = drawn.probability >= 1
     certain = float(relevant[sure].sum())
-    low, high = gamma_interval(1 / drawn.probability[~sure & (relevant > 0)], unseen, level=level)
+    low, high = gamma_interval(1 / drawn.probability[~sure & (relevant > 0)], unseen, level=level, mid_p=True)
     return certain + low, certain + high
+
+
+def both_totals(one: Figure, other: Figure) -> Figure:
+    """The sum of two independent totals: how far each reaches, as right triangles."""
+    value = one.value + other.value
+    low = math.hypot(one.value - one.low, other.value - other.low)
+    high = math.hypot(one.high - one.value, other.high - other.value)
+    return Figure(value, max(value - low, 0.0), value + high)
+
+
+class StanceFigures(NamedTuple):
+    """Of the relevant pairs of a frame, found or not: the share with a label, their number, and how many were drawn."""
+
+    share: Figure
+    total: Figure
+    drawn: int
+
+
+def stance(
+    found: tuple[Drawn, Floats], missed: tuple[Drawn, Floats], of: Floats, among: Floats, *, level: float = 0.95
+) -> StanceFigures:  # fmt: skip
+    """The share of the relevant pairs that have a label: `of` and `among` say it of the drawn pairs, found ones first.
+
+    `of`: 1 if a pair is relevant and has the label, 0 if not, nan if nobody knows; `among`: the same of all other labels.
+    Each of `found` and `missed` are the drawn pairs and the chances of all. Under Poisson sampling the totals of both
+    labels are independent; so their intervals join as those of found and missed do.
+    """
+    cut = len(found[0].relevant)
+
+    def total(which: Floats) -> Figure:
+        parts = [
+            weighted_total(Drawn(values, drawn.probability), unseen_weight(chances), level=level)
+            for values, (drawn, chances) in ((which[:cut], found), (which[cut:], missed))
+        ]
+        return both_totals(*parts)
+
+    ours, others = total(of), total(among)
+    share = part_of_both(ours, others)
+    relevant = np.concatenate(
+        [found[0].relevant / found[0].probability, missed[0].relevant / missed[0].probability]
+    )
+    known = share.value * float(np.nansum(relevant)) if not math.isnan(share.value) else 0.0
+    return StanceFigures(share, ours._replace(value=known), int(np.nansum(of)))
 
 
 def found_total(drawn: Drawn, pairs: int, *, level: float = 0.95) -> Figure:
@@ -170,7 +223,7 @@ def expected(found: float, guess: Floats, chances: Floats, *, level: float = 0.9
     at_chance = (chances > 0) & (chances < 1)
     certain = float(guess[chances >= 1].sum())
     square = float(np.sum(guess[at_chance] / chances[at_chance]))
-    low, high = gamma_from_moments(missed - certain, square, unseen_weight(chances), level=level)
+    low, high = gamma_from_moments(missed - certain, square, unseen_weight(chances), level=level, mid_p=True)
     ends = (share_found(found, certain + high), share_found(found, certain + low))
     return float(np.sum(guess * chances)), Figure(share_found(found, missed), *ends)
 

@@ -16,15 +16,19 @@ from covmis_build.estimation.recall import (
     of_a_kind,
     recall,
     room_beyond,
+    stance,
 )
 from covmis_build.options import KINDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 COLUMNS = [
     "scope", "name", "recall", "low", "high", "found", "missed", "missed_low", "missed_high", "labels", "relevant",
 ]  # fmt: skip
+STANCES = ["label", "share", "low", "high", "total", "total_low", "total_high", "drawn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +70,16 @@ class RecallReport:
     rounds: tuple[str, ...]
     overruled: int
     """Pairs that the first person called a yes and that ended as a no."""
+    stances: pd.DataFrame
+    """STANCES: the share of each label among the relevant posts of the frame; empty where nobody told a stance."""
+    without_stance: int
+    """Relevant pairs that were drawn and that nobody told the stance of."""
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
         """The sentences, and recall over all, by kind and by claim."""
         shown = ["scope", "name", "recall", "low", "high", "missed", "labels", "relevant"]
-        return [*self.sentences, self.figures[shown]]
+        return [*self.sentences, self.figures[shown], *([self.stances] if len(self.stances) else [])]
 
     @property
     def sentences(self) -> list[str]:
@@ -101,6 +109,16 @@ class RecallReport:
                 f"spread evenly over them, had found nothing, {self._room:,.0f} relevant ones could be there."
             ),
         ]
+        if len(self.stances):
+            shares = (
+                f"{row['label']} {_percent(row['share'])} ({_percent(row['low'])} to {_percent(row['high'])})"
+                for row in self.stances.to_dict("records")
+            )
+            told.append(f"Of the relevant posts, found by a query or not: {', '.join(shares)}.")
+            if self.without_stance:
+                told.append(
+                    f"{self.without_stance:,} of the drawn ones have no stance; the intervals allow for any."
+                )
         if self.unanswered:
             told.append(
                 f"{self.unanswered:,} of the drawn pairs have no final label yet; the interval allows for either answer."
@@ -122,6 +140,7 @@ class RecallReport:
         return {
             "rounds": list(self.rounds), "level": self.level, "frame": {**asdict(self.facts), "in_words": self.facts.in_words},
             "figures": self.figures, "unanswered": self.unanswered, "overruled": self.overruled,
+            "stances": self.stances, "without_stance": self.without_stance,
             "beyond": {"pairs": self.facts.beyond, "room": self._room}, "sentences": self.sentences,
         }  # fmt: skip
 
@@ -130,9 +149,13 @@ class RecallReport:
 
 
 def report_of(
-    facts: FrameFacts, pairs: pd.DataFrame, *, rounds: tuple[str, ...], overruled: int, level: float = 0.95
-) -> RecallReport:
-    """The report of a frame (table `frame`) whose drawn pairs have `drawn` and `relevant` (1, 0, nan: no answer yet)."""
+    facts: FrameFacts, pairs: pd.DataFrame, labels: Sequence[str], *, rounds: tuple[str, ...], overruled: int,
+    level: float = 0.95,
+) -> RecallReport:  # fmt: skip
+    """The report of a frame (table `frame`).
+
+    Its drawn pairs have `drawn`, `relevant` (1, 0, nan: no answer yet) and `stance` (one of `labels`, or nothing).
+    """
     whole = _figures(pairs, level)
     found = pairs[pairs["found"] & pairs["drawn"]]
     rows = [_row("all", "", whole.recall, whole)]
@@ -146,7 +169,26 @@ def report_of(
             own = _figures(pairs[pairs["claim_id"] == claim], level)
             rows.append(_row("claim", str(claim), own.recall, own))
     figures = pd.DataFrame(rows, columns=COLUMNS)
-    return RecallReport(facts, figures, whole.unanswered, level, rounds, overruled)
+    told = _stances(pairs, labels, level)
+    untold = int((pairs["drawn"] & (pairs["relevant"] > 0) & ~pairs["stance"].isin(labels)).sum())
+    return RecallReport(facts, figures, whole.unanswered, level, rounds, overruled, told, untold)
+
+
+def _stances(pairs: pd.DataFrame, labels: Sequence[str], level: float) -> pd.DataFrame:
+    """The share of each label among the relevant pairs of the frame, whatever found them."""
+    parts = [pairs[pairs["found"]], pairs[~pairs["found"]]]
+    sides = [(_drawn(part[part["drawn"]]), part["p_sample"].to_numpy(dtype=np.float64)) for part in parts]
+    drawn = pd.concat([part[part["drawn"]] for part in parts])
+    relevant, told = drawn["relevant"].to_numpy(dtype=np.float64), drawn["stance"].isin(labels).to_numpy()
+    rows = []
+    if (told & (relevant > 0)).any():
+        known = np.where((relevant > 0) & ~told, np.nan, relevant)
+        for label in labels:
+            of = np.where(known > 0, (drawn["stance"] == label).to_numpy(dtype=np.float64), known)
+            others = np.where(known > 0, 1 - of, known)
+            figures = stance(sides[0], sides[1], of, others, level=level)
+            rows.append((label, *figures.share, *figures.total, figures.drawn))
+    return pd.DataFrame(rows, columns=STANCES)
 
 
 def _figures(pairs: pd.DataFrame, level: float) -> RecallFigures:

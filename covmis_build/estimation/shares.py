@@ -2,13 +2,14 @@
 
 Two estimands (DESIGN 6). `messages`: distinct messages, each counted once, weight 1/(p_claim·p_sample). `posts`:
 messages times the size of their group of near-copies, assuming that copies share their message's stance. Both speak
-of the cleaned posts that the queries found, and neither is public opinion.
+of the cleaned posts that the queries found. A third, where there was a recall draw: `frame`, all posts of its frame that
+take up the claim, found or not, before cleaning. None is public opinion.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from covmis_build.estimation.calibration import Calibrated
+    from covmis_build.estimation.recall_report import RecallReport
     from covmis_build.options import Sampling
 
     Floats = NDArray[np.float64]
@@ -62,6 +64,18 @@ class Estimates:
     warnings: tuple[str, ...] = ()
     claims: Mapping[str, str] = field(default_factory=dict)
     """The claims' texts, for a page."""
+
+    def with_frame(self, report: RecallReport) -> Estimates:
+        """With the third estimand: the labels of all that takes up the claims, found by a query or not."""
+        stances = report.stances
+        if stances.empty:
+            return self
+        rows = stances.rename(columns={"drawn": "n"}).assign(
+            estimand=str(Estimand.FRAME), scope=str(Scope.POOL), name="", over="posts", flagged=False,
+            population=stances["total"].sum(), unweighted=stances["drawn"] / stances["drawn"].sum(),
+        )  # fmt: skip
+        shares = pd.concat([self.shares, rows.reindex(columns=COLUMNS)], ignore_index=True)
+        return replace(self, shares=shares, sentences=(*self.sentences, *report.sentences))
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each estimand, scope and label."""
@@ -121,7 +135,7 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     audit = audits.audit_of(corpus, automatic or {}, design.weights)
     parts = [(scope, _names(corpus, scope)) for scope in by]
     rows: list[dict[str, Any]] = []
-    for estimand in Estimand:
+    for estimand in (Estimand.MESSAGES, Estimand.POSTS):
         source = _Source(corpus, known, predicted, design, estimand, answers, calibrated=calibrated)
         for label in labels:
             y, groups = audit.corrected(label, source.sizes)

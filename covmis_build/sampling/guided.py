@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-EVEN = 0.3
+EVEN = 0.4
 """The part of the labels that is spread evenly."""
-
+POWER = 0.75
+"""Of the guess. Neyman's is 0.5, if the guess is right; 0.75 with a greater even part was better wherever it was tried."""
 
 STEEPEST = 40
 """Twentieths of the greatest power of the rank."""
@@ -44,13 +45,13 @@ def capped(size: ArrayLike, expected: float) -> Floats:
         sure |= over
 
 
-def guided(guess: ArrayLike, labels: float, *, even: float = EVEN) -> Floats:
+def guided(guess: ArrayLike, labels: float, *, even: float = EVEN, power: float = POWER) -> Floats:
     """Probabilities by a guess, up to a factor, of how likely each unit is one that is looked for; they add up to `labels`.
 
-    The best size of a rare thing is the square root of its likelihood (Neyman), here (1 - even) of it, mixed with an
-    even part that keeps every weight below units / (even * labels).
+    The size is a power of the likelihood, (1 - even) of it, mixed with an even part that keeps every weight below
+    units / (even * labels).
     """
-    size = np.sqrt(np.maximum(np.asarray(guess, dtype=np.float64), 0.0))
+    size = np.maximum(np.asarray(guess, dtype=np.float64), 0.0) ** power
     if not len(size):
         return size
     flat = 1.0 / len(size)

@@ -8,34 +8,64 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
 
-def gamma_interval(weights: ArrayLike, unseen: float, *, level: float = 0.95) -> tuple[float, float]:
+def gamma_interval(
+    weights: ArrayLike, unseen: float, *, level: float = 0.95, mid_p: bool = False
+) -> tuple[float, float]:
     """The interval of a total, from the weights of those that chance has drawn (Fay and Feuer 1997).
 
     `unseen` is the weight of one that was not drawn: the mean one (Tiwari, Clegg and Zou 2006), or the largest, to be
     on the safe side. With equal weights it is the exact Poisson interval; with nothing drawn, the weighted rule of three.
+    `mid_p` is the shorter form of Fay and Kim (2017): half of what was seen counts for either end.
 
     >>> low, high = gamma_interval([], 1.0)
     >>> low, round(high, 3)
     (0.0, 3.689)
+    >>> low, high = gamma_interval([], 1.0, mid_p=True)
+    >>> low, round(high, 3)
+    (0.0, 2.996)
     """
     drawn = np.asarray(weights, dtype=np.float64)
-    return gamma_from_moments(float(drawn.sum()), float(np.sum(drawn**2)), unseen, level=level)
+    return gamma_from_moments(float(drawn.sum()), float(np.sum(drawn**2)), unseen, level=level, mid_p=mid_p)
 
 
 def gamma_from_moments(
-    total: float, square: float, unseen: float, *, level: float = 0.95
+    total: float, square: float, unseen: float, *, level: float = 0.95, mid_p: bool = False
 ) -> tuple[float, float]:
     """The same from the sum of the weights and of their squares: what a plan expects of them."""
-    from scipy.special import chdtri
+    from scipy.special import chdtri, gammainc
 
     tail = (1 - level) / 2
-    low = square / (2 * total) * chdtri(2 * total**2 / square, 1 - tail) if total else 0.0
-    total, square = total + unseen, square + unseen**2
-    high = square / (2 * total) * chdtri(2 * total**2 / square, tail) if total else 0.0
-    return float(low), float(high)
+    with_unseen = total + unseen, square + unseen**2
+
+    def quantile(moments: tuple[float, float], below: float) -> float:
+        mean, spread = moments
+        return float(spread / (2 * mean) * chdtri(2 * mean**2 / spread, 1 - below)) if mean else 0.0
+
+    low, high = quantile((total, square), tail), quantile(with_unseen, 1 - tail)
+    if not mid_p:
+        return low, high
+
+    def below(x: float) -> float:
+        """The share of both distributions together, the one with the unseen and the one without, that is below x."""
+        both = [gammainc(m**2 / v, x * m / v) if m else 1.0 for m, v in ((total, square), with_unseen)]
+        return float(sum(both)) / 2
+
+    return _crossing(below, tail, low, high), _crossing(below, 1 - tail, low, high)
+
+
+def _crossing(rising: Callable[[float], float], wanted: float, low: float, high: float) -> float:
+    """Where a rising function passes a value, by halving: the same on every machine; `low` where it is above all along."""
+    if rising(low) >= wanted:
+        return low
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rising(middle) < wanted else (low, middle)
+    return high
 
 
 def ratio_interval(

@@ -21,6 +21,7 @@ from covmis_build.estimation.shares import Estimates, estimates
 from covmis_build.evaluation.formats import read_table
 from covmis_build.options import Labels, Sampling
 from covmis_build.study.beside import pool_of
+from covmis_build.study.recall import report_of_rounds
 from covmis_build.study.release import with_all_draws
 from covmis_build.study.round_settings import settings_of_rounds
 
@@ -86,6 +87,9 @@ def estimate(
         predicted=None if predictions is None else predictions.shares, answers=_answers(rounds),
         calibrated=calibrated,
     )  # fmt: skip
+    if recall_rounds := round_folder.rounds_of_kind(study.places.rounds, round_folder.RoundKind.RECALL):
+        report = report_of_rounds(recall_rounds, study.gold(), settings.labels, level=level)
+        figures = figures.with_frame(report)
     warnings = [
         f"{difference}; the estimates are for the settings that the rounds were drawn with"
         for difference in differences

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation.frozen_items import write_items
-from covmis_build.annotation.round_folder import all_rounds
+from covmis_build.annotation.round_folder import every_round
 from covmis_build.corpus.bundle import restore_texts, unpack
 from covmis_build.engine import silent
 from covmis_build.study.hydrate import posts_of
@@ -55,7 +55,7 @@ def rebuild(
         storage.write_bytes(study.places.purge_csv, storage.csv_bytes(["id"], rows))
     archives = [path for path in (archives or study.places.archives) if path.exists()]
     count, without_text = 0, 0
-    for round_ in all_rounds(study.places.rounds):
+    for round_ in every_round(study.places.rounds):
         items = round_.items()
         if archives:
             posts = posts_of(items, archives, progress, study.places.purge_csv)

@@ -18,8 +18,8 @@ from covmis_build import keyed, storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Phase, Status, present
 from covmis_build.annotation.frozen_items import freeze
-from covmis_build.annotation.gold import decide_round
-from covmis_build.annotation.relevance import GUIDELINE, YES, relevance_scheme
+from covmis_build.annotation.gold import gold_of
+from covmis_build.annotation.relevance import GUIDELINE, YES, relevance_scheme, stances
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.building.nearest import nearest, search_index
 from covmis_build.engine import open_engine, silent
@@ -34,16 +34,15 @@ from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.engine import Progress
+    from covmis_build.options import Labels
     from covmis_build.study.study import Study
 
 DEPTH, LABELS = 50, 400
-PAIRS = "frame.parquet"
-"""Every pair of the frame with its chance, beside the round's items: so that later labels add up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ class _Frame:
         """With the greatest chance that any of these draws gave: numbers are permanent, so that is the one of them all."""
         chances = self.pairs["p_sample"].to_numpy(dtype=np.float64)
         for folder in rounds:
-            earlier = storage.read_table(folder.folder / PAIRS, "frame").set_index("item_id")["p_sample"]
+            earlier = folder.frame().set_index("item_id")["p_sample"]
             chances = np.maximum(chances, earlier.reindex(self.pairs["item_id"]).to_numpy(dtype=np.float64))
         return replace(self, pairs=self.pairs.assign(p_sample=chances))
 
@@ -176,7 +175,7 @@ class Recall:
             if (
                 rounds
             ):  # an earlier guess stands: chances that followed from its own labels would not be chances
-                guess = storage.read_table(rounds[0].folder / PAIRS, "frame").set_index("item_id")["guess"]
+                guess = rounds[0].frame().set_index("item_id")["guess"]
                 frame = replace(
                     frame, pairs=frame.pairs.assign(guess=guess.reindex(frame.pairs["item_id"]).to_numpy())
                 )
@@ -194,7 +193,7 @@ class Recall:
             number = record.next_number(study.places.rounds, RoundKind.RECALL)
             frozen = self._frozen(chosen, posts, number)
             home = RoundKind.RECALL.folder(study.places.rounds)
-            storage.write_table(home / number / PAIRS, frame.pairs, "frame")
+            storage.write_table(home / number / record.FRAME, frame.pairs, "frame")
             folder = record.create(
                 home, frozen, replace(options, annotators=options.people, per_item=1), relevance_scheme(study.settings.labels), GUIDELINE,
                 now=record.moment(), settings=settings_of_tables(study.places, study.settings),
@@ -209,21 +208,7 @@ class Recall:
             raise InputError(
                 "no recall round has been drawn yet", remedy="Draw one with `covmis recall draw`"
             )
-        facts = _facts(rounds[-1])
-        rounds = _same_family(rounds, facts.family)
-        pairs = storage.read_table(rounds[-1].folder / PAIRS, "frame")
-        drawn = {item for folder in rounds for item in folder.items()["item_id"]}
-        decisions = pd.concat([decide_round(folder) for folder in rounds], ignore_index=True)
-        answers = dict(zip(decisions["item_id"], (decisions["label"] == YES).astype(float), strict=True))
-        pairs = pairs.assign(
-            drawn=pairs["item_id"].isin(drawn),
-            relevant=[answers.get(item, math.nan) for item in pairs["item_id"]],
-        )
-        overruled = sum(
-            len(_said_yes(folder) & {i for i, yes in answers.items() if not yes}) for folder in rounds
-        )
-        numbers = tuple(folder.number for folder in rounds)
-        return report_of(facts, pairs, rounds=numbers, overruled=overruled, level=level)
+        return report_of_rounds(rounds, self.study.gold(), self.study.settings.labels, level=level)
 
     def _rounds(self) -> list[RoundFolder]:
         return record.rounds_of_kind(self.study.places.rounds, RoundKind.RECALL)
@@ -260,9 +245,8 @@ class Recall:
         """What is known of items so far: a stance takes up the claim, and so does a yes."""
         gold, poles = self.study.gold(), set(self.study.settings.labels.poles)
         known = dict(zip(gold["item_id"], gold["label"].isin(poles), strict=True)) if poles else {}
-        for folder in self._rounds():
-            decisions = decide_round(folder)
-            known |= dict(zip(decisions["item_id"], decisions["label"] == YES, strict=True))
+        answers = gold_of(self._rounds())
+        known |= dict(zip(answers["item_id"], answers["label"] == YES, strict=True))
         return {str(item): bool(yes) for item, yes in known.items()}
 
     def _expected(self, frame: _Frame) -> dict[str, float]:
@@ -325,6 +309,43 @@ class Recall:
         )  # fmt: skip
 
 
+def report_of_rounds(
+    rounds: Sequence[RoundFolder], gold: pd.DataFrame, labels: Labels, *, level: float = 0.95
+) -> RecallReport:
+    """What the last of these recall rounds says, with those from the same frame; sealed ones as they were sealed.
+
+    A relevant post without a stance of its own has that of `gold`, where it is in a round that asks for stances.
+    """
+    answers = gold_of(rounds)
+    facts = _facts(rounds[-1])
+    rounds = _same_family(rounds, facts.family)
+    pairs = rounds[-1].frame()
+    drawn = {item for folder in rounds for item in folder.items()["item_id"]}
+    relevant = dict(zip(answers["item_id"], (answers["label"] == YES).astype(float), strict=True))
+    stance_of = dict(zip(gold["item_id"], gold["label"], strict=True))
+    for folder in rounds:
+        stance_of |= stances(folder.items(), folder.labels())
+    pairs = pairs.assign(
+        drawn=pairs["item_id"].isin(drawn),
+        relevant=[relevant.get(item, math.nan) for item in pairs["item_id"]],
+        stance=[stance_of.get(item, "") for item in pairs["item_id"]],
+    )
+    overruled = sum(
+        len(_said_yes(folder) & {i for i, yes in relevant.items() if not yes}) for folder in rounds
+    )
+    numbers = tuple(folder.number for folder in rounds)
+    return report_of(facts, pairs, labels.values, rounds=numbers, overruled=overruled, level=level)
+
+
+def recall_sentences(rounds: Sequence[RoundFolder], gold: pd.DataFrame, labels: Labels) -> list[str]:
+    """What a card says of a study's recall rounds: their report, and their seals; nothing of none."""
+    if not rounds:
+        return []
+    seals = [f"{folder.number} {seal['seal']}" for folder in rounds if (seal := folder.seal())]
+    told = [f"The recall rounds are sealed: {', '.join(seals)}."] if len(seals) == len(rounds) else []
+    return [*report_of_rounds(rounds, gold, labels).sentences, *told]
+
+
 def _found_labels(labels: int, labels_found: int | None) -> int:
     return labels // 4 if labels_found is None else labels_found
 
@@ -355,7 +376,7 @@ def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
     Those that were drawn keep their id, as frozen items do: their labels hang on it.
     """
     count = 0
-    for path in sorted(RoundKind.RECALL.folder(rounds).glob(f"*/{PAIRS}")):
+    for path in sorted(RoundKind.RECALL.folder(rounds).glob(f"*/{record.FRAME}")):
         pairs, frozen = storage.read_table(path, "frame"), path.with_name("items.parquet")
         drawn = set(storage.read_column(frozen, "item_id")) if frozen.exists() else set()
         gone = pairs["post_id"].isin(post_ids) & ~pairs["item_id"].isin(drawn)
@@ -379,7 +400,7 @@ def _facts(folder: RoundFolder) -> FrameFacts:
         ) from None
 
 
-def _same_family(rounds: list[RoundFolder], family: str) -> list[RoundFolder]:
+def _same_family(rounds: Sequence[RoundFolder], family: str) -> list[RoundFolder]:
     return [folder for folder in rounds if _facts(folder).family == family]
 
 

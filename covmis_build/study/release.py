@@ -28,6 +28,7 @@ from covmis_build.options import is_machine
 from covmis_build.sampling.history import combined_probabilities
 from covmis_build.stats.intervals import agreement_interval
 from covmis_build.study.beside import beside_corpus
+from covmis_build.study.recall import recall_sentences
 from covmis_build.study.round_settings import placeless, settings_of_rounds, strata_of_rounds
 
 if TYPE_CHECKING:
@@ -195,10 +196,12 @@ def _facts(
         data_statement=_file_of(study, options.data_statement, "data_statement"),
         licence_text=_licence_text(study, options.licence),
         stages=_stages(study),
-        recall=study.recall().report().sentences
-        if round_folder.rounds_of_kind(study.places.rounds, round_folder.RoundKind.RECALL)
-        else (),
+        recall=recall_sentences(_recall_rounds(study.places.rounds), gold, settings.labels),
     )
+
+
+def _recall_rounds(rounds: Path) -> list[RoundFolder]:
+    return round_folder.rounds_of_kind(rounds, round_folder.RoundKind.RECALL)
 
 
 def _stages(study: Study) -> list[StageFacts]:
@@ -263,7 +266,8 @@ def _write_bundle(
     study: Study, rounds: Sequence[RoundFolder], corpus: pd.DataFrame, purged: frozenset[str]
 ) -> Path:
     """Add the study's bundle to its release, with the versions of what made its tables."""
-    frozen = {round_.number: round_.items() for round_ in rounds}
+    asked = [*rounds, *_recall_rounds(study.places.rounds)]
+    frozen = {round_.folder.relative_to(study.places.folder).as_posix(): round_.items() for round_ in asked}
     versions = {"covmis": __version__, "python": platform.python_version()}
     versions |= {name: version(name) for name in MADE_WITH}
     data = bundles.make_bundle(study.places.folder, frozen, corpus, purged=purged, versions=versions)

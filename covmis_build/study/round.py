@@ -183,7 +183,11 @@ class Round:
                 from covmis_build.annotation.training import write_report
 
                 return write_report(self.folder, study=self.study.settings.title)
-            self._refuse_relevance("covmis recall report")
+            if self.folder.asks_relevance:
+                raise InputError(
+                    f"{self.number} is a recall round: it asks whether posts take up their claim, and has no stance",
+                    remedy="`covmis recall report` says what it tells",
+                )
             return self._report()
 
     def _report(self) -> Report:
@@ -239,12 +243,12 @@ class Round:
         from covmis_build.annotation.seal import seal_round
 
         self._refuse_training()
-        self._refuse_relevance("covmis recall report")
         with self.study.locked_rounds("covmis round seal"):
             if not self.sealed:
-                self._report()
+                if not self.folder.asks_relevance:
+                    self._report()
                 write_decisions(self.folder)
-            rounds = record.all_rounds(self.study.places.rounds)
+            rounds = record.rounds_of_kind(self.study.places.rounds, self.folder.kind)
             return seal_round(rounds, self.folder, undecided=undecided_items(self.folder))
 
     def reopen(self, items: Iterable[str], reason: str) -> Round:
@@ -265,13 +269,6 @@ class Round:
         if self.folder.kind == record.RoundKind.CHECKS:
             own = self.number.removeprefix(record.RoundKind.CHECKS)
             raise InputError(f"{self.number} goes with round {own}", remedy=f"Name that: --round {own}")
-
-    def _refuse_relevance(self, instead: str) -> None:
-        if self.folder.asks_relevance:
-            raise InputError(
-                f"{self.number} is a recall round: it asks whether posts take up their claim, and has no stance",
-                remedy=f"`{instead}` says what it tells",
-            )
 
     def _channel(self, channel: str) -> Channel:
         """The channel that was asked for, or the study's."""

@@ -308,11 +308,12 @@ class Study:
         return open_round(self, claims, pilot=pilot, run=run)
 
     def verify_rounds(self) -> list[Verified]:
-        """Compare every round with its seal, and each seal with the one before."""
-        from covmis_build.annotation.round_folder import all_rounds
+        """Compare every round with its seal, and each seal with the one before; recall rounds are a chain of their own."""
+        from covmis_build.annotation.round_folder import RoundKind, rounds_of_kind
         from covmis_build.annotation.seal import verify_chain
 
-        return verify_chain(all_rounds(self.places.rounds))
+        kinds = (RoundKind.STANCE, RoundKind.RECALL)
+        return [check for kind in kinds for check in verify_chain(rounds_of_kind(self.places.rounds, kind))]
 
     def check_guideline(self) -> GuidelineCheck:
         """What changed in the guideline since each label was given, and which may need another look."""

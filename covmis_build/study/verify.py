@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from covmis_build import tables
 from covmis_build.annotation.frozen_items import frozen_items
 from covmis_build.annotation.gold import gold_of
-from covmis_build.annotation.round_folder import all_rounds
+from covmis_build.annotation.round_folder import RoundKind, all_rounds, rounds_of_kind
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.corpus.bundle import read_bundle, unpack
 from covmis_build.corpus.convert import read_corpus
@@ -31,6 +31,7 @@ from covmis_build.options import RANKED, Release
 from covmis_build.sampling import draw
 from covmis_build.settings import read_settings
 from covmis_build.study.beside import weights_of
+from covmis_build.study.recall import recall_sentences
 from covmis_build.study.release import with_all_draws
 from covmis_build.study.round_settings import settings_of_rounds
 
@@ -86,7 +87,8 @@ def check_rounds(bundle: Path, release: Path | None) -> list[Check]:
         folder = Path(scratch)
         manifest = unpack(bundle, folder)
         rounds = all_rounds(folder / "annotation" / "rounds")
-        checks = check_seals(rounds)
+        recall = rounds_of_kind(folder / "annotation" / "rounds", RoundKind.RECALL)
+        checks = [*check_seals(rounds), *check_seals(recall)]
         if not all(check.passed for check in checks):
             return checks
         frozen = with_all_draws(frozen_items(folder / "annotation" / "rounds"), rounds)
@@ -102,6 +104,11 @@ def check_rounds(bundle: Path, release: Path | None) -> list[Check]:
             corpora["the corpus"] = read_corpus(release / "corpus.parquet").assign(text=None)
             if (release / FACTS).is_file():
                 checks.append(_settings(release / FACTS, settings))
+                told = recall_sentences(recall, gold_of(rounds), settings.labels)
+                same = told == list(from_json((release / FACTS).read_bytes()).recall)
+                checks += (
+                    [Check("what the card says of recall is what its rounds say", same)] if recall else []
+                )
                 checks += check_beside(release, corpora["the corpus"], frozen, built, today, settings)
     for name, corpus in corpora.items():
         differ = [str(column) for column in expected if not expected[column].equals(corpus[column])]

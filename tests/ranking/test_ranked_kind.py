@@ -13,10 +13,11 @@ import covmis_build as covmis
 from covmis_build import storage
 from covmis_build.building.stages import ranked_chances
 from covmis_build.errors import InputError
+from covmis_build.study.rebuild import rebuild
 from covmis_build.study.release import with_all_draws
 from covmis_build.study.round_settings import placeless
 from covmis_build.study.study import open_study
-from tests.ranking.test_recall_of_a_study import study_in
+from tests.ranking.test_recall_of_a_study import fill, study_in
 
 
 def with_setting(study, ranked):
@@ -103,6 +104,7 @@ def test_the_whole_way(made):
 
 
 def check_what_is_published(study, about):
+    by_query = set(study.hits.loc[study.hits["kind"] != "ranked", "post_id"])
     estimates = study.estimate(by="kind").shares
     kinds = estimates[(estimates["scope"] == "kind") & (estimates["estimand"] == "messages")]
     assert set(kinds["name"]) == {"keywords", "ranked"}
@@ -114,13 +116,31 @@ def check_what_is_published(study, about):
     assert ranked_against["population"] == pytest.approx(sum(1 / pool["p_claim"]))
     assert ranked_against["low"] <= truth <= ranked_against["high"]
 
-    study.recall().draw(labels=30, labels_found=20)
+    round_ = study.recall().draw(labels=30, labels_found=20)
+    while fill(round_, about, stance=lambda post: "favor" if post in by_query else "against"):
+        pass
+    round_.seal()
+    thirds = study.estimate().shares.set_index("estimand").loc["frame"].set_index("label")
+    assert thirds["share"].sum() == pytest.approx(1)
+    pairs = round_.folder.frame()
+    takes_up = [about[post] == claim for claim, post in zip(pairs["claim_id"], pairs["post_id"], strict=True)]
+    truth = pairs.loc[takes_up, "found"].mean()
+    assert thirds["low"]["favor"] <= truth <= thirds["high"]["favor"]
+    assert thirds["total_low"]["favor"] <= pairs.loc[takes_up, "found"].sum() <= thirds["total_high"]["favor"]
     folder = study.release(bundle=True)
     assert set(storage.read_column(folder / "corpus.parquet", "kind")) == {"keywords", "ranked"}
     card = (folder / "card.md").read_text()
     assert "among the 90 nearest of a claim" in card
     assert "50 nearest of each claim (BM25)" in card
-    assert [str(check) for check in covmis.verify(folder) if not check.passed] == []
+    assert "found by a query or not: favor" in card
+    checks = covmis.verify(folder)
+    assert [str(check) for check in checks if not check.passed] == []
+    told = " ".join(str(check) for check in checks)
+    assert "round r001 is as it was sealed" in told
+    assert "what the card says of recall is what its rounds say" in told
+    again = rebuild(folder / "bundle.zip", study.places.folder.parent / "again", study.places.archives)
+    assert again.without_text == 0
+    assert open_study(again.study).recall().report().sentences == study.recall().report().sentences
 
 
 def test_a_post_that_a_query_finds_stands_for_its_copies(made):

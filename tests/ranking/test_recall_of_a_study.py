@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import covmis_build as covmis
 from covmis_build import storage
 from covmis_build.cli import app
-from covmis_build.errors import InputError
+from covmis_build.errors import BrokenSeal, CheckFailed, InputError
 from covmis_build.study.study import open_study
 
 CLAIMS = {"c1": "Garlic cures the coronavirus", "c2": "5G masts spread the disease"}
@@ -59,8 +59,8 @@ def made(tmp_path):
     return study_in(tmp_path / "study")
 
 
-def fill(round_, about, wrong=()):
-    """Everybody answers what they have not yet, rightly but for the posts in `wrong`."""
+def fill(round_, about, wrong=(), stance=lambda _: ""):
+    """Everybody answers what they have not yet, rightly but for the posts in `wrong`; a yes with a stance."""
     round_.push(channel="csv")
     filled = 0
     for path in sorted(round_.folder.sheets.glob("*.csv")):
@@ -70,7 +70,7 @@ def fill(round_, about, wrong=()):
             if not row["label"]:
                 filled += 1
                 yes = about[post] == claim or (post in wrong and path.stem.startswith(wrong[post]))
-                row["label"] = "yes" if yes else "no"
+                row["label"], row["sub_label"] = ("yes", stance(post)) if yes else ("no", "")
         storage.write_bytes(path, storage.csv_bytes(list(rows[0]), [list(row.values()) for row in rows]))
     round_.pull()
     return filled
@@ -128,7 +128,7 @@ def test_the_whole_way(made):
         assert sum(about[post] == claim for post in relevant["post_id"]) >= 10
 
     before = round_.status()
-    assert before.next == "`covmis recall report`"
+    assert before.next == "`covmis recall report`, then `covmis round seal --round r001`"
 
     # more labels of the same frame add to the earlier ones, and keep their people's work
     again = study.recall().draw(labels=120, labels_found=50, depth=100)
@@ -199,9 +199,10 @@ def test_stance_rounds_do_not_know_of_it(made):
     fill(round_, about)
     assert study.rounds == []
     assert study.gold().empty
-    for verb in (round_.report, round_.seal):
-        with pytest.raises(InputError, match="covmis recall report"):
-            verb()
+    with pytest.raises(InputError, match="covmis recall report"):
+        round_.report()
+    with pytest.raises(CheckFailed, match="have no final label"):
+        round_.seal()
     assert study.round("r1").number == "r001"
     post = round_.items["post_id"].iloc[0]
     study.purge(posts=[post])
@@ -223,3 +224,64 @@ def test_from_the_command_line(made):
     told = json.loads(run(app, ["recall", "report", "--json", *where], catch_exceptions=False).stdout)
     assert told["unanswered"] == json.loads(drawn.stdout)["items"]
     assert told["figures"][0]["recall"] is None or told["figures"][0]["low"] == 0
+
+
+def test_sealed_it_stays_as_it_is(made):
+    study, about = made
+    round_ = study.recall().draw(labels=60, labels_found=40, depth=100)
+    while fill(round_, about):
+        pass
+    before = study.recall().report()
+    seal = round_.seal()
+    assert round_.seal() == seal
+    assert (seal.round, seal.previous, seal.counts["decisions"]) == ("r001", "", len(round_.items))
+    assert study.recall().report().to_dict()["sentences"] == before.sentences
+    assert [str(check.sentence) for check in study.verify_rounds()] == ["Round r001: stands"]
+    with pytest.raises(InputError, match="sealed"):
+        round_.push(channel="csv")
+
+    more = study.recall().draw(labels=100, labels_found=40, depth=100)
+    while fill(more, about):
+        pass
+    assert more.seal().previous == seal.seal
+    assert study.recall().report().rounds == ("r001", "r002")
+
+    # a chance that somebody changes afterwards is seen, and nothing is reported
+    path = round_.folder.folder / "frame.parquet"
+    pairs = storage.read_table(path, "frame")
+    storage.write_table(path, pairs.assign(p_sample=pairs["p_sample"] / 2), "frame")
+    assert "frame" in study.verify_rounds()[0].changed
+    with pytest.raises(BrokenSeal, match="frame"):
+        study.recall().report()
+    storage.write_table(path, pairs, "frame")
+
+    item = str(round_.items["item_id"].iloc[0])
+    again = round_.reopen([item], "misread")
+    assert not again.sealed
+    assert study.round("r1").seal().previous == ""
+    assert all(check.stands for check in study.verify_rounds())
+
+
+def test_stances_of_found_and_missed_posts(made):
+    """Everybody favours what queries find and is against what they miss; the third estimand has both."""
+    study, about = made
+    round_ = study.recall().draw(labels=200, labels_found=60, depth=120)
+    by_query = set(study.hits["post_id"])
+    unknown = set(round_.items["post_id"].iloc[:3])
+    while fill(
+        round_,
+        about,
+        stance=lambda post: "" if post in unknown else "favor" if post in by_query else "against",
+    ):
+        pass
+    report = study.recall().report()
+    pairs = round_.folder.frame()
+    found, missed = truth(study, about, pairs)
+    shares = report.stances.set_index("label")
+    assert shares["low"]["against"] <= missed / (found + missed) <= shares["high"]["against"]
+    assert shares["low"]["favor"] <= found / (found + missed) <= shares["high"]["favor"]
+    assert shares["share"].sum() == pytest.approx(1)
+    assert shares["share"]["neither"] == 0
+    assert shares["high"]["neither"] > 0
+    assert 0 < report.without_stance <= 3
+    assert "found by a query or not: favor" in " ".join(report.sentences)
