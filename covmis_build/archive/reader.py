@@ -199,25 +199,26 @@ class _Waiting:
         known = self.of(block.file, form)
         posts, places, at = known.posts, known.places, block.offset
         decode, glances = formats.GLANCING[form].decoder.decode, formats.GLANCING[form].glances
-        before, skipped = len(posts), list[int]()
-        for content in bytes(block.data).removesuffix(b"\n").split(b"\n"):
+        before, skipped, unlike = len(posts), list[int](), 0
+        for content in (lines := block.contents()):
             try:
                 glances(decode(content), posts)
             except formats.UNREADABLE:
                 del posts[before:]
+                unlike += 1
                 for line in _lines([streams.Block(block.file, at, content)], forget, form=form):
                     self.add(line)
             else:
-                known.lines += 1
                 if (count := len(posts) - before) == 1:
                     places.append(at)
                 elif count:
                     places.extend([at] * count)
                 else:
                     skipped.append(at)
-                self.count += count
             before = len(posts)
             at += len(content) + 1
+        known.lines += len(lines) - unlike
+        self.count = sum(len(one.posts) for one in self.by_form.values())
         if skipped:
             known.told.append(Read(block.file, skipped[0], form, [], skipped={OTHER: len(skipped)}))
         return form

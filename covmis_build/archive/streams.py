@@ -94,9 +94,16 @@ class Block(NamedTuple):
             yield self.file, self.offset, bytes(self.data), self.problem
             return
         offset = self.offset
-        for content in bytes(self.data).removesuffix(b"\n").split(b"\n"):
+        for content in self.contents():
             yield self.file, offset, content, ""
             offset += len(content) + 1
+
+    def contents(self) -> list[bytes]:
+        """All lines at once."""
+        lines = bytes(self.data).split(b"\n")
+        if len(lines) > 1 and not lines[-1]:
+            lines.pop()
+        return lines
 
 
 def jobs(files: Sequence[tuple[Path, str]]) -> list[Job]:

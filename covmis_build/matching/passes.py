@@ -7,6 +7,7 @@ lines again that the first could not know to matter: other copies of posts that 
 from __future__ import annotations
 
 import gc
+from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from covmis_build import tables
 from covmis_build.archive import columns, formats, streams
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.intake import Outcome
@@ -25,7 +27,7 @@ from covmis_build.matching.prefilter import Prefilter
 from covmis_build.matching.rows import Copy, Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from covmis_build.archive.formats.post import AnyPost, Post
@@ -127,41 +129,44 @@ class _Gone(NamedTuple):
     hits: Sequence[Hit]
 
 
-class _Others(NamedTuple):
-    """The posts of a file that are no hits and where they stand; and its reposts."""
+class _Others:
+    """The posts of a file that are no hits and where they stand; and its reposts.
 
-    places: list[int]
-    ids: list[str]
-    reposters: list[str]
-    reposted: list[str]
-
-
-class _Elsewhere:
-    """The posts that are no hits, by file."""
+    They become columns block by block: as objects they would be most of what the first pass keeps.
+    """
 
     def __init__(self) -> None:
-        self.by_file: dict[str, _Others] = {}
+        self.places, self.ids = list[pa.Array](), list[pa.Array]()
+        self.reposters, self.reposted = list[str](), list[str]()
 
     def add(self, glanced: Glanced, kept: AbstractSet[int]) -> None:
-        others = self.by_file.setdefault(glanced.file, _Others([], [], [], []))
-        if kept:
-            left = [number for number in range(len(glanced.posts)) if number not in kept]
-            others.places.extend(glanced.places[number] for number in left)
-            others.ids.extend(glanced.posts[number].post_id for number in left)
-        else:
-            others.places.extend(glanced.places)
-            others.ids.extend(post.post_id for post in glanced.posts)
+        ids, places = [post.post_id for post in glanced.posts], list(glanced.places)
+        for number in sorted(kept, reverse=True):
+            del ids[number], places[number]
+        self.ids.append(tables.column(ids, tables.STRING))
+        self.places.append(pa.array(np.array(places, np.int64)))
         reposts = [post for post in glanced.posts if post.repost_of]
-        others.reposters.extend(post.post_id for post in reposts)
-        others.reposted.extend(post.repost_of for post in reposts)
+        self.reposters += [post.post_id for post in reposts]
+        self.reposted += [post.repost_of for post in reposts]
 
-    def table(self, job: int) -> pa.Table:
-        count, files = len(self.by_file), self.by_file.values()
-        named: dict[str, Sequence[Any]] = {
-            name: [getattr(one, name) for one in files] for name in _Others._fields
-        }
-        named |= {"what": ["elsewhere"] * count, "job": [job] * count, "file": list(self.by_file)}
-        return rows.table(rows.FOUND, count, named)
+
+def _elsewhere(others: Mapping[str, _Others], job: int) -> pa.Table:
+    """The posts that are no hits, a row for each file."""
+    files, count = others.values(), len(others)
+    named: dict[str, Any] = {
+        "what": ["elsewhere"] * count, "job": [job] * count, "file": list(others),
+        "reposters": [one.reposters for one in files], "reposted": [one.reposted for one in files],
+        "places": _lists([one.places for one in files], tables.COUNT),
+        "ids": _lists([one.ids for one in files], tables.STRING),
+    }  # fmt: skip
+    return rows.table(rows.FOUND, count, named)
+
+
+def _lists(parts: Sequence[Sequence[pa.Array]], kind: pa.DataType) -> pa.ListArray:
+    """Many arrays in each row as one list."""
+    ends = np.cumsum([0, *(sum(map(len, arrays)) for arrays in parts)], dtype=np.int32)
+    values = pa.chunked_array([array for arrays in parts for array in arrays], kind).combine_chunks()
+    return pa.ListArray.from_arrays(pa.array(ends), values)
 
 
 def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING, how: How = How()) -> pa.Table:  # noqa: B008 - empty
@@ -171,7 +176,7 @@ def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING, how: How 
     parts = []
     for number, job, part in _work(block):
         copies, gone, problems = list[Copy](), list[_Gone](), list[_Problem]()
-        intake, elsewhere = Intake(), _Elsewhere()
+        intake, elsewhere = Intake(), defaultdict[str, _Others](_Others)
         for glanced in glance(job, forget, how, part):
             intake.see(glanced)
             problems += [
@@ -183,25 +188,21 @@ def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING, how: How 
                     intake.add(glanced, Outcome.NOTED, copy.place, EMPTIED, example=copy.post.post_id)
             copies += kept.values()
             gone += without.values()
-            elsewhere.add(glanced, kept.keys() | without.keys())
+            elsewhere[glanced.file].add(glanced, kept.keys() | without.keys())
         counts = list(intake.counts.values())
         parts += [
             rows.copies(rows.FOUND, copies),
             rows.records(rows.FOUND, "gone", gone, _Gone._fields),
             rows.records(rows.FOUND, "unreadable", problems, _Problem._fields),
             rows.records(rows.FOUND, "intake", counts, Count._fields),
-            elsewhere.table(number),
+            _elsewhere(elsewhere, number),
         ]
     return pa.concat_tables(parts) if parts else rows.FOUND.empty_table()
 
 
 def _kept(glanced: Glanced, asked: Queries) -> Iterator[tuple[int, Copy]]:
     """The posts that are hits, by their number: what matched, and what was claimed by a query that collected, or a list."""
-    standing = {
-        number: hits
-        for number, post in enumerate(glanced.posts)
-        if post.claimed and (hits := list(_standing(post, asked.expressions)))
-    }
+    standing = dict(_standing(glanced.posts, asked.expressions))
     linked = dict(asked.candidates(glanced.posts))
     for number in sorted(linked.keys() | standing.keys()):
         seen = glanced.posts[number]
@@ -215,23 +216,31 @@ def _kept(glanced: Glanced, asked: Queries) -> Iterator[tuple[int, Copy]]:
             yield number, Copy(post, glanced.file, glanced.places[number], glanced.form, hits)
 
 
-def _standing(post: AnyPost, expressions: dict[str, str]) -> Iterator[Hit]:
-    """What claims are worth without a match; nothing if the query that made one has changed since."""
-    for claim in post.claimed:
-        if not claim.query_id:
-            yield Hit(claim.claim_id, "", claim.kind, "not_applicable")
-        elif expressions.get(claim.query_id) == claim.expression:
-            yield Hit(claim.claim_id, claim.query_id, claim.kind, "no")
+def _standing(posts: Sequence[AnyPost], expressions: dict[str, str]) -> Iterator[tuple[int, list[Hit]]]:
+    """What claims are worth without a match, by number; nothing if the query that made one has changed since."""
+    last, hits = None, list[Hit]()
+    for number, claims in [(number, post.claimed) for number, post in enumerate(posts) if post.claimed]:
+        if claims is not last:  # the posts of a page share theirs
+            last, hits = claims, []
+            for claim in claims:
+                if not claim.query_id:
+                    hits.append(Hit(claim.claim_id, "", claim.kind, "not_applicable"))
+                elif expressions.get(claim.query_id) == claim.expression:
+                    hits.append(Hit(claim.claim_id, claim.query_id, claim.kind, "no"))
+        if hits:
+            yield number, hits
 
 
 def _without_content(glanced: Glanced, expressions: dict[str, str]) -> Iterator[tuple[int, _Gone]]:
     """Outcomes, and posts of which only the id is known; the reposted post's own row brings its text."""
-    blank = [number for number, seen in enumerate(glanced.posts) if not seen.text or seen.text.isspace()]
-    for number in blank:
+    for number in [
+        number for number, seen in enumerate(glanced.posts) if not seen.text or seen.text.isspace()
+    ]:
         post = glanced.whole(glanced.posts[number])
         if not (_whole(post) or post.repost_of):
             why = "no text" if post.availability == "available" else post.availability
-            yield number, _Gone(post.post_id, post.retrieved_at, why, list(_standing(post, expressions)))
+            hits = [hit for _, standing in _standing([post], expressions) for hit in standing]
+            yield number, _Gone(post.post_id, post.retrieved_at, why, hits)
 
 
 def gather(block: pa.Table, *, forget: Forget = NOTHING, how: How = How()) -> pa.Table:  # noqa: B008 - empty

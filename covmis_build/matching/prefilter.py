@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,23 +53,24 @@ class Prefilter:
     def _scanned(self, posts: Sequence[AnyPost]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
         if self.sought is None:
             self.sought = self.matcher.sought()
-        texts = [post.text for post in posts]
-        whose, links, linking = list(range(len(posts))), list[str](), list[int]()
+        texts, titles = [post.text for post in posts], list[str]()
+        links, linking, titling = list[str](), list[int](), list[int]()
         for number, post in enumerate(posts):
-            if post.urls:
-                links += post.urls
-                linking += [number] * len(post.urls)
+            if urls := post.urls:
+                links += urls
+                linking += [number] * len(urls)
             for address, title, _ in post.cards:
-                if address not in post.urls:
+                if address not in urls:
                     links.append(address)
                     linking.append(number)
-                texts.append(title)
-                whose.append(number)
+                titles.append(title)
+                titling.append(number)
+        whose = np.concatenate([np.arange(len(posts)), np.array(titling, np.int64)])
         flags: np.ndarray[tuple[int], np.dtype[np.uint8]] = self.sought.look(
-            utf8(texts), utf8(links), np.array(whose, np.int64), np.array(linking, np.int64), len(posts)
+            utf8(texts + titles), utf8(links), whose, np.array(linking, np.int64), len(posts)
         )
         if named := self.matcher.posts.keys():
-            for number, post in enumerate(posts):
-                if post.post_id in named or post.quote_of in named or post.repost_of in named:
-                    flags[number] |= 2
+            ids = [(post.post_id, post.quote_of, post.repost_of) for post in posts]
+            if not named.isdisjoint(chain.from_iterable(ids)):
+                flags[[number for number, its in enumerate(ids) if not named.isdisjoint(its)]] |= 2
         return flags

@@ -85,13 +85,16 @@ class Copy(NamedTuple):
     hits: Sequence[Hit] = ()
 
 
-def table(schema: pa.Schema, count: int, columns: Mapping[str, Sequence[Any]]) -> pa.Table:
+def table(schema: pa.Schema, count: int, columns: Mapping[str, Sequence[Any] | pa.Array]) -> pa.Table:
     """Rows with these columns; in the others there is nothing."""
-    arrays = [
-        tables.column(columns[one.name], one.type) if one.name in columns else pa.nulls(count, one.type)
-        for one in schema
-    ]
-    return pa.Table.from_arrays(arrays, schema=schema)
+
+    def array(name: str, kind: pa.DataType) -> pa.Array:
+        values = columns.get(name)
+        if values is None:
+            return pa.nulls(count, kind)
+        return values if isinstance(values, pa.Array) else tables.column(values, kind)
+
+    return pa.Table.from_arrays([array(one.name, one.type) for one in schema], schema=schema)
 
 
 def records(schema: pa.Schema, what: str, rows: Sequence[Any], names: Sequence[str]) -> pa.Table:

@@ -11,7 +11,7 @@ from covmis_build.archive.formats.post import NONE, Glance, Post, Stamp, unescap
 from covmis_build.archive.ids import x_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from covmis_build.archive.formats.post import AnyPost
@@ -131,18 +131,18 @@ def recognises(row: dict[str, Any]) -> bool:
 
 def glances(row: _Line, posts_seen: list[AnyPost]) -> None:
     """All posts of a page: those asked for, those they refer to, and the outcomes of those that are missing."""
-    if row.data is None and row.errors is None and row.meta is None and row.includes is None:
+    before, includes = len(posts_seen), row.includes
+    if row.data is None and row.errors is None and row.meta is None and includes is None:
         if not row.id or row.text is None or row.id_str is not None:
             raise ValueError("a post without id or text")
         main: list[Tweet] = [row]
     else:
         main = row.data if isinstance(row.data, list) else [row.data] if row.data else []
-    before, includes = len(posts_seen), row.includes
     others = [*(includes.tweets or ()), *(includes.posts or ())] if includes else []
-    media = {medium.media_key: medium for medium in includes.media or ()} if includes else {}
-    known = {str(tweet.id): tweet for tweet in (*others, *main)}
+    media = {medium.media_key: medium for medium in includes.media or ()} if includes else NO_MEDIA
+    known = {str(tweet.id): tweet for tweet in (*others, *main)} if others or len(main) > 1 else {}
     seen: set[str] = set()
-    for tweet in (*main, *known.values()) if len(known) > 1 else main:
+    for tweet in (*main, *known.values()) if others else main:
         _glance(tweet, known, media, seen, posts_seen)
     if row.errors:
         posts_seen += _missing(row.errors, seen)
@@ -158,8 +158,8 @@ def _glance(
     posts_seen: list[AnyPost],
 ) -> None:
     """A post and, in flat files, the posts given whole inside it."""
-    post_id = f"x:{tweet.id}"
-    if not tweet.id or tweet.text is None or post_id in seen:
+    post_id, text = f"x:{tweet.id}", tweet.text
+    if text is None or not tweet.id or post_id in seen:
         return
     seen.add(post_id)
     shown, whole, quote_of, repost_of = tweet, _ALONE, "", ""
@@ -171,26 +171,38 @@ def _glance(
         if original is not None:
             repost_of, shown = x_id(original.id), original if original.text is not None else tweet
         quote_of = x_id(quoted.id) if quoted else ""
-    urls = cards = NONE
-    if shown.entities is not None or shown.note_tweet is not None or shown.note_post is not None:
-        links = _links(shown)
-        urls = [address for url in links for address in (url.expanded_url, url.unwound_url) if address]
-        cards = [_card(url) for url in links if url.title]
-        urls = list(dict.fromkeys(urls)) if len(urls) > 1 else urls
-        cards = list(dict.fromkeys(cards)) if len(cards) > 1 else cards
-    more = (tweet, shown, whole, media)
-    posts_seen.append(Glance(post_id, _text(shown), urls, cards, quote_of, repost_of, more))
-    for reference in whole.values():
+        text = shown.text or ""
+    urls, cards, entities = NONE, NONE, shown.entities
+    if shown.note_tweet is not None or shown.note_post is not None:
+        text = (shown.note_tweet or shown.note_post or _Note()).text or text
+        urls, cards = _addresses(_links(shown))
+    elif entities is not None and (links := entities.urls):
+        only = links[0]
+        if len(links) == 1 and not only.unwound_url and not only.title:
+            urls = [only.expanded_url] if only.expanded_url else NONE
+        else:
+            urls, cards = _addresses(links)
+    text = unescaped(text) if "&" in text else text
+    posts_seen.append(Glance(post_id, text, urls, cards, quote_of, repost_of, (tweet, shown, whole, media)))
+    for reference in whole.values() if whole else ():
         _glance(reference, known, media, seen, posts_seen)
 
 
 _ALONE: dict[str | None, Tweet] = {}
+NO_MEDIA: dict[str | None, _Medium] = {}
 
 
 def _links(shown: Tweet) -> list[_Url]:
     note = shown.note_tweet or shown.note_post
     parts = (note.entities if note else None, shown.entities)
     return [url for part in parts if part for url in part.urls or ()]
+
+
+def _addresses(links: Sequence[_Url]) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """What is linked to, and the titles of pages."""
+    urls = [address for url in links for address in (url.expanded_url, url.unwound_url) if address]
+    cards = [_card(url) for url in links if url.title]
+    return list(dict.fromkeys(urls)), list(dict.fromkeys(cards))
 
 
 def _card(url: _Url) -> tuple[str, str, str]:
