@@ -32,8 +32,8 @@ def relevance_scheme(own: Labels) -> Labels:
         order=(),
         poles=(),
         keys=("1", "2"),
-        sub_labels={YES: own.values},
-        automatic={},  # noqa: PD011 - a setting of ours
+        sub_labels={YES: own.values},  # noqa: PD011 - a setting of ours
+        automatic={},
     )
 
 
