@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # A busy machine takes longer than usual; that is no error of the code (nothing here depends on the load).
-hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)  # a busy machine is no fault
 hypothesis.settings.load_profile("unhurried")
 ROOT = Path(__file__).parents[1]
 DATA = os.environ.get("COVMIS_DATA_HOME") or (ROOT.parent / "shared" / "data")

@@ -91,20 +91,24 @@ def test_a_broken_table_says_what_to_do(tmp_path):
     )
 
 
-def _hold_and_die(lock, ready):
+def _linger(ready):
+    ready.put(os.getpid())
+    time.sleep(60)
+
+
+def _hold(lock, ready):
     with storage.locked(lock, "covmis run"):
-        child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
-        child.start()
-        ready.put(child.pid)
-        os.kill(os.getpid(), signal.SIGKILL)
+        multiprocessing.get_context("fork").Process(target=_linger, args=(ready,)).start()
+        time.sleep(60)
 
 
 def test_a_killed_holder_lets_go_even_if_a_process_of_its_lives_on(tmp_path):
     context = multiprocessing.get_context("fork")
     ready = context.SimpleQueue()
-    holder = context.Process(target=_hold_and_die, args=(tmp_path / ".lock", ready))
+    holder = context.Process(target=_hold, args=(tmp_path / ".lock", ready))
     holder.start()
     orphan = ready.get()
+    holder.kill()
     holder.join()
     try:
         with storage.locked(tmp_path / ".lock", "covmis run"):
