@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from covmis_build.corpus import limits
 from covmis_build.corpus.citation import bibtex
+from covmis_build.corpus.datasheet import data_statement, datasheet
 from covmis_build.corpus.diagram import flow_diagram
 from covmis_build.corpus.licences import licence_of
 from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, listed, share_interval
@@ -72,6 +73,14 @@ def sections(facts: ReleaseFacts, numbers: Statistics) -> list[Section]:
         _licence(facts),
         _rehydration(facts),
         Section("How to cite", "", code=bibtex(facts)),
+        Section(
+            "Data statement and datasheet",
+            "What these two ask of every corpus, as far as the study knows.",
+            tables=[
+                ("Data statement (Bender and Friedman 2018)", data_statement(facts), {}),
+                ("Datasheet (Gebru et al. 2021)", datasheet(facts, numbers), {}),
+            ],
+        ),
         *statement_sections(facts.data_statement),
         *_not_stated(facts),
     ]

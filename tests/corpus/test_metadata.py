@@ -30,14 +30,14 @@ def test_croissants_own_checker_accepts_the_metadata(stated) -> None:
         "corpus", "annotations", "soft_labels", "splits", "replicate_weights", "covmis_stance", "misinformation",
     ]  # fmt: skip
     rows = [len(pd.read_csv(folder / f"{table['name']}.csv")) for table in tables]
-    assert checkers.mlcroissant(folder)[-7:] == rows
+    assert checkers.croissant_records(folder)[-7:] == rows
     assert rows[0] == len(corpus)
 
 
 @pytest.mark.needs("croissant")
 def test_a_release_that_states_nothing_is_croissant_too(released) -> None:
     folder, _ = released
-    checkers.mlcroissant(folder)
+    checkers.croissant_told(folder)
     described = json.loads((folder / "croissant.json").read_text())
     assert not {"creator", "version"} & set(described), "nobody stated them"
 

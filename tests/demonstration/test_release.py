@@ -56,7 +56,7 @@ def test_croissant_and_hugging_face(release, tmp_path) -> None:
         table["name"] for table in tables
     }
     rows = [len(pd.read_csv(release / f"{table['name']}.csv", encoding="utf-8-sig")) for table in tables]
-    assert checkers.mlcroissant(release)[-len(rows) :] == rows
+    assert checkers.croissant_records(release)[-len(rows) :] == rows
     lines = checkers.hugging_face(release, tmp_path, annotated=True)
     assert any(
         line.split()[:1] == [str(rows[0])] and "ClassLabel favor against neither" in line for line in lines
