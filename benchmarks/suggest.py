@@ -5,6 +5,8 @@
                                                       et al. 2020, which are not shipped)
     python benchmarks/suggest.py checkthat NOISE.txt  CheckThat! 2020, its tweets among those of NOISE.txt, one a line
 
+    python benchmarks/suggest.py languages            the labelled sets of tests/languages among posts of XLM-T and Weibo
+
 The lists come from COVMIS_DATA_HOME. A proposal covers a claim's hand-made queries if every way of satisfying every one
 of them satisfies it. BM25 is SQLite's over the claim's words, and gives each claim as many posts as the proposal found.
 """
@@ -12,9 +14,12 @@ of them satisfies it. BM25 is SQLite's over the claim's words, and gives each cl
 from __future__ import annotations
 
 import csv
+import gzip
 import os
 import sys
 import time
+import tomllib
+from collections import Counter, defaultdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -114,6 +119,32 @@ def checkthat(noise: Path) -> None:
                 )
 
 
+def languages() -> None:
+    """Posts about the claims of the eight labelled sets, found among others and brought in besides."""
+    with gzip.open(HOME / "posts/xlmt_umsab_8lang.tsv.gz", "rt", encoding="utf-8") as file:
+        texts = [line.rstrip("\n").split("\t", 2)[2] for line in file]
+    with (HOME / "mu_temporality/weibo2776_924_964.csv").open(encoding="utf-8") as weibo:
+        texts += [row["text"] for row in csv.DictReader(weibo)]
+    others, about = len(texts), {}
+    for path in sorted((Path(__file__).parents[1] / "tests/languages").glob("*.toml")):
+        for entry in tomllib.loads(path.read_text("utf-8"))["claims"]:
+            about[path.stem, entry["text"]] = range(len(texts) + 1, len(texts) + 1 + len(entry["about"]))
+            texts += entry["about"] + entry["near"]
+    print(f"{others:,} posts beside those of the sets")
+    with TemporaryDirectory() as folder, _indexed(Path(folder), texts) as index:
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for (language, claim), wanted in about.items():
+            proposals = suggest(claim, index, language=language, samples=0).proposals
+            counts[language]["of"] += len(wanted)
+            for width in ("narrow", "middle", "wide"):
+                if row := proposal_of(proposals, width):
+                    rows = set(index.rows(parse(row.expression).node).tolist())
+                    counts[language][f"{width} found"] += len(rows & set(wanted))
+                    counts[language][f"{width} besides"] += len(rows - set(wanted))
+        for language, found in counts.items():
+            print(f"languages {language} {dict(found)}")
+
+
 def _bm25(index: Index, claim: str, most: int) -> set[int]:
     words = {word for word in tokens(claim) if word not in STOP_WORDS["en"]}
     asked = " OR ".join(f'body : "{_ascii(word)}"' for word in sorted(words))
@@ -128,4 +159,7 @@ def _indexed(folder: Path, texts: list[str]) -> Index:
 
 
 if __name__ == "__main__":
-    {"covmis": covmis, "checkthat": checkthat}[sys.argv[1]](Path(sys.argv[2]))
+    if sys.argv[1] == "languages":
+        languages()
+    else:
+        {"covmis": covmis, "checkthat": checkthat}[sys.argv[1]](Path(sys.argv[2]))

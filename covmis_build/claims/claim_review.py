@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.claims.claim import claim
+from covmis_build.claims.verdicts import is_misinformation
 from covmis_build.errors import InputError
 from covmis_build.text.urls import canonical_url
 
@@ -56,6 +57,7 @@ def merged(reviews: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
             row[name] = list(known.values())
         row["language"] = row["language"] or review["language"]
         row["verdict"] = row.get("verdict") or review["verdict"]
+        row["misinformation"] = is_misinformation(row["verdict"])
         days = [day for day in (row["first_seen"], review["first_seen"]) if day]
         row["first_seen"] = min(days, default="")
     return list(claims.values())

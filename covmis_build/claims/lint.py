@@ -38,6 +38,9 @@ DIFFERENT = 2
 SEVERAL = 6
 """Claims from which a list is long enough to be summed up."""
 
+COMMON = 1_000
+"""Claims that share a word, from which it says nothing about two of them being the same story."""
+
 WITHOUT = "without "
 """A proposal to take off an address; it follows."""
 
@@ -227,7 +230,8 @@ def _alike(words: list[set[str]]) -> Iterator[tuple[int, int]]:
     for at, mine in enumerate(words):
         rare = sorted(mine, key=lambda word: (len(where[word]), word))
         for word in rare[: max(1, int(len(rare) * (1 - SAME)) + 1)]:
-            seen.update((min(at, other), max(at, other)) for other in where[word] if other != at)
+            if len(where[word]) <= COMMON:
+                seen.update((min(at, other), max(at, other)) for other in where[word] if other != at)
     for first, second in sorted(seen):
         if _likeness(words[first], words[second]) >= SAME:
             yield first, second

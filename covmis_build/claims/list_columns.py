@@ -20,22 +20,23 @@ if TYPE_CHECKING:
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "claim_id": (
-        "claimid", "id", "vclaimid", "factcheckid", "misconceptionid", "mid", "claimnumber", "uid", "uuid", "编号",
+        "claimid", "id", "vclaimid", "factcheckid", "misconceptionid", "mid", "claimnumber", "sentenceid", "uid", "uuid", "编号",
     ),
     "text": (
-        "claimtext", "claimreviewed", "vclaim", "claim", "statement", "normalizedclaim", "misconception", "fact", "text", "mis",
+        "claimtext", "claimreviewed", "claimreviewclaimreviewed", "vclaim", "claim", "statement", "normalizedclaim", "misconception", "fact", "text", "mis",
         "sentence", "rumor", "rumour", "canonicalsentence", "behauptung", "aussage", "afirmación", "afirmacion", "declaración",
         "affirmation", "afirmação", "afirmacao", "alegação", "ادعاء", "الادعاء", "दावा", "谣言", "声明",
     ),
     "titles": ("titles", "title", "headline", "newstitle", "articletitle", "reviewtitle"),
     "news_urls": ("newsurls", "newsurl", "claimurl", "sourceurl", "articleurl", "appearance"),
-    "fact_check_urls": ("factcheckurls", "factcheckurl", "reviewurl", "factcheck", "checkurl", "debunkurl"),
+    "fact_check_urls": ("factcheckurls", "factcheckurl", "reviewurl", "claimreviewurl", "factcheck", "checkurl", "debunkurl"),
     "url": ("url", "link", "href", "permalink"),
     "language": ("language", "lang", "claimlanguage", "sprache", "idioma", "langue"),
     "keywords": ("keywords", "query", "queries"),
-    "first_seen": ("firstseen", "claimdate", "date", "published", "publishdate", "publisheddate", "datepublished", "reviewdate"),
+    "first_seen": ("firstseen", "claimdate", "date", "published", "publishdate", "publisheddate", "datepublished", "reviewdate", "statementdate",
+                   "creativeworkdatepublished", "claimreviewdatepublished"),
     "verdict": (
-        "verdict", "veracity", "rating", "label", "truthrating", "ruling", "textualrating", "alternatename", "truth", "category",
+        "verdict", "veracity", "rating", "label", "truthrating", "ruling", "textualrating", "alternatename", "ratingalternatename", "ratingnormalised", "ratingnormalized", "truth", "category",
         "urteil", "veredicto",
     ),
     "posts": ("tweetids", "tweetid", "postids", "postid"),
@@ -68,6 +69,7 @@ SHAPES = (
           {"claim_id": "id", "text": "title", "titles": "title", "news_urls": "news_url", "posts": "tweet_ids"}),
     Shape("checkthat", frozenset({"vclaim"}), {"text": "vclaim", "titles": "title"}),
     Shape("checkthat", frozenset({"normalized claim"}), {"text": "normalized claim"}),
+    Shape("checkthat", frozenset({"sentence_id"}), {"claim_id": "sentence_id", "verdict": ""}),  # worth a check or not
     Shape("politifact", frozenset({"claim", "veracity", "url"}), {"text": "claim", "verdict": "veracity"}),
     Shape("snopes", frozenset({"fact", "title"}), {"text": "fact", "titles": "title"}),
 )  # fmt: skip
@@ -115,7 +117,7 @@ def map_columns(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -
     _settle_url(columns, sheet)
     if "claim_id" not in columns and (index := _index_column(sheet)) is not None:
         columns["claim_id"] = index
-    left_over = [name for name in sheet.header if name not in columns.values()]
+    left_over = [name for name in sheet.header if name and name not in columns.values()]
     return Mapped(shape.name, columns, left_over)
 
 
@@ -152,7 +154,8 @@ def _settle_text(columns: dict[str, str], sheet: Sheet, path: Path) -> None:
         columns["text"] = columns["titles"]
     if "text" not in columns:
         looked_at = ", ".join(
-            f"{name or 'a column without a name'} (as '{_example(sheet, name)}')" for name in sheet.header
+            f"{name or 'a column without a name'} (as '{_example(sheet, name)}')"
+            for name in dict.fromkeys(sheet.header)
         )
         raise InputError(
             f"no column holds the claims' sentences; there are {looked_at}"[:400],

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from covmis_build.errors import InputError
+from covmis_build.errors import counted as so_many
 from covmis_build.queries.units import Unit, units_of
 from covmis_build.text.nodes import Node, Or, Term, at_least, conjunction_count, joined
 from covmis_build.text.tokens import tokens
@@ -221,5 +222,5 @@ def _reason(known: list[Unit], quorums: Sequence[Quorum], posts: int | None) -> 
         asked = [" ".join(known[at].words) for at in quorum.asks(known)]
         how = f"{quorum.least} of" if quorum.least < len(asked) else "all of" if quorum.least > 1 else "has"
         said.append(f"{how} {', '.join(asked)}")
-    counted = f"{posts:,} posts: " if posts is not None else "no archive yet, rarity from the claim list: "
-    return counted + "; or ".join(said)
+    finds = so_many(posts, "posts") if posts is not None else "no archive yet, rarity from the claim list"
+    return f"{finds}: {'; or '.join(said)}"

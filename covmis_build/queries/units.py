@@ -232,10 +232,11 @@ def _ways(piece: _Piece, index: Index, code: str) -> tuple[Term, ...]:
 def forms_of(word: str, index: Index, code: str) -> list[str]:
     """A word and the archive's most frequent words of its stem; a form shares four letters and is little longer."""
     stem = _stemmer(code)
-    prefixes = PREFIXES.get(code, ("",))
-    if stem is None or not _is_word(word) or len(word) < (4 if code not in PREFIXES else 3):
+    together = code in PREFIXES and not word.isascii()
+    prefixes = PREFIXES[code] if together else ("",)
+    if stem is None or not _is_word(word) or len(word) < (3 if together else 4):
         return [word]
-    bare = _ARTICLE.sub("", word) if code in PREFIXES else word
+    bare = _ARTICLE.sub("", word) if together else word
     root = stem(bare)
     beginning = bare[: max(3, min(4, len(root)))]
     known: dict[str, int] = {}
@@ -245,7 +246,7 @@ def forms_of(word: str, index: Index, code: str) -> list[str]:
             if form != word and _is_word(form) and stem(rest) == root and (rest == bare or _akin(bare, rest)):
                 known[form] = posts
     others = sorted(known, key=lambda form: (-known[form], form))
-    if code in PREFIXES:  # twice as many; and those that everybody writes, whatever this archive has
+    if together:  # twice as many; and those that everybody writes, whatever this archive has
         others = others[: 2 * FORMS - 1]
         regular = (prefix + bare for prefix in prefixes)
         return [word, *others, *(form for form in regular if form not in {word, *others})][

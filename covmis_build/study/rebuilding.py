@@ -192,11 +192,9 @@ def _totals(study: Study, files: Path, published: dict[tuple[str, str], str]) ->
     for kind in KINDS:
         here = [pair for pair, drawn_as in drawn.items() if drawn_as == kind]
         same = sum(published.get(pair) == kind for pair in here)
-        other = sum(pair in published for pair in here) - same
-        why = (
-            f"{same:,} drawn again, {other:,} published as another kind, {len(here) - same - other:,} others"
-        )
-        figures.append((f"kind {kind}", sum(one == kind for one in published.values()), len(here), why))
+        otherwise = sum(pair in published for pair in here) - same
+        why = f"{same:,} drawn again, {otherwise:,} published as another kind, {len(here) - same - otherwise:,} others"
+        figures.append((f"kind {kind}", Counter(published.values())[kind], len(here), why))
     by_rule, audited = (int((gold["how"] == how).sum()) for how in (AUTOMATIC, AUDITED))
     why = f"those that link to a fact-check; {audited:,} more of them were shown to people"
     figures.append(("labelled by rule", sum(row[rule] == "True" for row in rows), by_rule, why))
@@ -206,8 +204,8 @@ def _totals(study: Study, files: Path, published: dict[tuple[str, str], str]) ->
     for name in names:
         labelled = [item for item, given in labels.items() if given == name]
         same = sum(known.get(item) == name for item in labelled)
-        other = sum(item in known for item in labelled) - same
-        why = f"{same:,} as published, {other:,} published otherwise, {len(labelled) - same - other:,} of others"
+        otherwise = sum(item in known for item in labelled) - same
+        why = f"{same:,} as published, {otherwise:,} published otherwise, {len(labelled) - same - otherwise:,} of others"
         figures.append((f"label {name}", Counter(known.values())[name], len(labelled), why))
     figures.append(("kappa", KAPPA, _kappa(study), "of this study's annotators"))
     return pd.DataFrame(figures, columns=["figure", "published", "here", "why"], dtype=object)

@@ -15,7 +15,7 @@ import zlib
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from covmis_build.errors import BrokenIds, InputError, MissingExtra, doubted, nearest
+from covmis_build.errors import BrokenIds, InputError, MissingExtra, counted, doubted, nearest
 from covmis_build.text.characters import whole_in_json
 
 if TYPE_CHECKING:
@@ -82,7 +82,11 @@ def _utf8(data: bytes, path: Path) -> str:
 
 def read_rows(path: Path, *, strict: bool = False) -> tuple[list[str], list[dict[str, str]]]:
     """The header and the rows of a CSV (or tab- or semicolon-separated) file; missing cells are empty."""
-    text = text_of(path, strict=strict)
+    return _rows_of(_lines_of(text_of(path, strict=strict), path), path)
+
+
+def _lines_of(text: str, path: Path) -> list[list[str]]:
+    """The cells of each line."""
     if not text.strip():
         raise InputError("is empty", file=path, remedy="A header and at least one row are expected")
     first = text.lstrip().splitlines()[0]
@@ -91,17 +95,21 @@ def read_rows(path: Path, *, strict: bool = False) -> tuple[list[str], list[dict
         separator, text = said[1], text[said.end() :]
     csv.field_size_limit(1 << 27)
     try:
-        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
     except csv.Error as error:
         raise InputError(f"is not readable as CSV: {error}", file=path) from error
-    header = [cell.strip() for cell in lines[0]]
+
+
+def _rows_of(lines: list[list[str]], path: Path, above: int = 0) -> tuple[list[str], list[dict[str, str]]]:
+    """The header and the rows; `above` lines stand before the header."""
+    header = [cell.strip() for cell in lines[above]]
     for name in header:
         if name and header.count(name) > 1:
             raise InputError(
-                f"has two columns called '{name}'", file=path, row=1, remedy="Rename or remove one"
+                f"has two columns called '{name}'", file=path, row=above + 1, remedy="Rename or remove one"
             )
     rows = []
-    for number, cells in enumerate(lines[1:], start=2):
+    for number, cells in enumerate(lines[above + 1 :], start=above + 2):
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) > len(header):
@@ -179,11 +187,40 @@ def read_sheet(path: Path, *, header: Sequence[str] = ()) -> Sheet:
     if header:
         return _without_quotes(text, path, header)
     try:
-        return Sheet(*read_rows(path))
+        lines = _lines_of(text, path)
+        above = _above_header(lines)
+        return Sheet(*_rows_of(lines, path, above), _left_out(lines[:above]))
     except InputError:
-        if "\t" not in text.lstrip().splitlines()[0]:
+        if "\t" not in (text.strip().splitlines() or [""])[0]:
             raise
         return _without_quotes(text, path)
+
+
+TITLES = 3
+"""Lines that may stand above a header: a title, groups of columns, nothing."""
+
+
+def _above_header(lines: Sequence[Sequence[Any]]) -> int:
+    """How many of the first lines are no header yet: they have empty cells, and a full line of short names follows."""
+    filled = [[str(cell).strip() for cell in line if cell not in {None, ""}] for line in lines[: TITLES + 1]]
+    for at in range(1, len(filled)):
+        names = filled[at]
+        full = len(names) > max(1, *map(len, filled[:at])) and len(names) == len(lines[at])
+        short = all(len(name) <= 40 and len(name.split()) <= 4 and not name.isnumeric() for name in names)
+        if full and short and len(set(names)) == len(names) and not _is_index(filled[0], lines[0]):
+            return at
+    return 0
+
+
+def _is_index(filled: list[str], line: Sequence[Any]) -> bool:
+    """Whether a line is a header but for its first cell: pandas gives its index no name."""
+    return len(filled) > 1 and len(filled) == len(line) - 1 and line[0] in {None, ""}
+
+
+def _left_out(lines: Sequence[Sequence[Any]]) -> str:
+    """What is said of lines above a header."""
+    said = next((str(cell) for line in lines for cell in line if cell not in {None, ""}), "")
+    return f"{counted(len(lines), 'lines')} above the header left out, with '{said[:40]}'" if lines else ""
 
 
 JSON_SUFFIXES = {".json", ".jsonl", ".jsonld", ".ndjson"}
@@ -275,14 +312,61 @@ def _read_xlsx(path: Path) -> Sheet:
         with path.open("rb") as file:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             lines = [list(line) for line in book.worksheets[0].iter_rows(values_only=True)]
+            formulas = _formulas_without_value(openpyxl.load_workbook(file, read_only=True), lines)
+        merged_down = _filled_down(path, book.worksheets[0]._worksheet_path, lines)  # noqa: SLF001 - it has no word for it
+    notes = []
+    if merged_down:
+        notes.append(f"{counted(merged_down, 'merged cells')} read as if each of its rows had the value")
+    if formulas:
+        notes.append(
+            f"{counted(formulas, 'formulas')} without a stored value, left empty: open the file and save it"
+        )
     lines = [line for line in lines if any(value not in {None, ""} for value in line)]
     if not lines:
         raise InputError("is empty", file=path)
-    header = [_cell(value).strip() for value in lines[0]]
+    above = _above_header(
+        [line[: max(at + 1 for at, value in enumerate(line) if value not in {None, ""})] for line in lines]
+    )
+    notes += [_left_out(lines[:above])] if above else []
+    header = [_cell(value).strip() for value in lines[above]]
     while header and not header[-1]:
         header.pop()
-    rows = [dict(zip(header, map(_xlsx_cell, line), strict=False)) for line in lines[1:]]
-    return Sheet(header, [{name: row.get(name, "") for name in header} for row in rows])
+    rows = [dict(zip(header, map(_xlsx_cell, line), strict=False)) for line in lines[above + 1 :]]
+    return Sheet(header, [{name: row.get(name, "") for name in header} for row in rows], "; ".join(notes))
+
+
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})"')
+MOST_FILLED = 1_000_000
+"""Cells of merged ranges that are filled; a workbook that says more is no list."""
+
+
+def _filled_down(path: Path, sheet: str, lines: list[list[Any]]) -> int:
+    """Give each row of a merged cell its value, as a person sees it; how many such cells reach over several rows."""
+    from openpyxl.utils import range_boundaries
+
+    with zipfile.ZipFile(path) as archive, archive.open(sheet) as part:
+        areas, before = dict[bytes, None](), b""
+        while chunk := part.read(1 << 20):  # a workbook may be large; an area's tag is short
+            areas.update((match[1], None) for match in _MERGED.finditer(before + chunk))
+            before = chunk[-200:]
+    merged = [range_boundaries(area.decode()) for area in areas]
+    down = [(left, top, bottom) for left, top, _, bottom in merged if bottom > top]
+    if sum(bottom - top for _, top, bottom in down) > MOST_FILLED:
+        raise InputError("has more merged cells than any list", remedy="Save it as CSV")
+    for left, top, bottom in down:
+        for line in lines[top:bottom]:
+            if left <= len(line) and top <= len(lines):
+                line[left - 1] = lines[top - 1][left - 1]
+    return len(down)
+
+
+def _formulas_without_value(book: Any, lines: list[list[Any]]) -> int:
+    """Formulas that whoever wrote the file never calculated."""
+    return sum(
+        isinstance(cell, str) and cell.startswith("=") and lines[at][column] is None
+        for at, line in enumerate(book.worksheets[0].iter_rows(values_only=True))
+        for column, cell in enumerate(line)
+    )
 
 
 def _xlsx_cell(value: Any) -> str:

@@ -189,3 +189,72 @@ def test_days_that_contradict_one_another_are_none():
     assert days_of(["13/01/2020", "01/13/2020"]) == ["", ""]
     assert days_of(["31.12.2019"]) == ["2019-12-31"]
     assert days_of(["2020-13-01", "March 40, 2020", "11-Apr-20"]) == ["", "", "2020-04-11"]
+
+
+def workbook(path, rows, merged=()):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for area in merged:
+        book.active.merge_cells(area)
+    book.save(path)
+    return path
+
+
+def test_titles_above_a_header_are_left_out_and_told(tmp_path):
+    said = r"1 line above the header left out, with 'Our claims'"
+    table = written(tmp_path, "a.csv", "Our claims,,\nid,claim,rating\n7,Garlic cures the flu,False\n")
+    rows = [["Our claims", None, None], ["id", "claim", "rating"], [7, "Garlic cures the flu", "False"]]
+    for path in (table, workbook(tmp_path / "a.xlsx", rows, ["A1:C1"])):
+        understood = read_list(path)
+        assert said in understood.notes
+        assert understood.claims[["claim_id", "text", "misinformation"]].to_numpy().tolist() == [
+            ["7", "Garlic cures the flu", "yes"]
+        ]
+    index = written(tmp_path, "b.csv", ",claim\n0,Garlic cures\n1,Tea makes it rain\n")
+    assert read_list(index).claims["claim_id"].tolist() == ["0", "1"]
+    short = written(tmp_path, "c.csv", "id,claim,note\n1,Garlic cures the flu,\nx,Tea makes rain,no\n")
+    assert len(read_list(short).claims) == 2
+
+
+def test_merged_cells_and_formulas_of_a_workbook(tmp_path):
+    rows = [
+        ["id", "claim", "rating"],
+        [1, "Garlic cures the flu", "False"],
+        [2, "Tea makes it rain", None],
+        [3, "=A1", None],
+    ]
+    understood = read_list(workbook(tmp_path / "a.xlsx", rows, ["C2:C3"]))
+    assert understood.claims["verdict"].tolist() == ["False", "False"]
+    assert "1 merged cell read as if each of its rows had the value" in understood.notes[0]
+    assert "1 formula without a stored value, left empty" in understood.notes[0]
+    assert "1 row without a text left out" in understood.notes
+
+
+def test_a_workbook_that_merges_everything_is_refused(tmp_path):
+    rows = [["id", "claim"], [1, "Garlic cures the flu"]]
+    areas = [f"{column}3:{column}1048576" for column in "CD"]
+    with pytest.raises(InputError, match="more merged cells than any list"):
+        read_list(workbook(tmp_path / "a.xlsx", rows, areas))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.json", "a.jsonl"])
+def test_an_empty_list_is_one_line(tmp_path, name):
+    with pytest.raises(InputError, match="is empty"):
+        read_list(written(tmp_path, name, ""))
+
+
+def test_verdicts_of_fact_checks_have_their_meaning_too(tmp_path):
+    review = {"@type": "ClaimReview", "url": "https://check.org/1", "claimReviewed": "Garlic cures the flu.", "reviewRating": {"alternateName": "Pants on Fire!"}}  # fmt: skip
+    answer = {"claims": [{"text": "Garlic cures the flu.", "claimReview": [{"url": "https://check.org/1", "textualRating": "False"}]}]}  # fmt: skip
+    for document in (review, answer):
+        claims = read_list(written(tmp_path, "a.json", json.dumps(document))).claims
+        assert claims["misinformation"].tolist() == ["yes"]
+
+
+def test_sentences_worth_a_check_have_no_verdict(tmp_path):
+    path = written(tmp_path, "task1.tsv", "sentence_id\tsentence\tlabel\ns1\tGarlic cures the flu\tYes\n")
+    understood = read_list(path)
+    assert (understood.form, understood.claims["claim_id"].tolist()) == ("checkthat", ["s1"])
+    assert understood.left_over == ["label"]

@@ -7,7 +7,7 @@ import itertools
 import pytest
 from hypothesis import assume, given, settings
 
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 from covmis_build.queries.index import Index, build
 from covmis_build.queries.suggest import MOST_CONJUNCTIONS, conjunction_count, suggest, thresholds
 from covmis_build.queries.units import forms_of, units_of
@@ -47,7 +47,7 @@ def test_proposals_are_nested_and_count_what_they_say(index):
         assert len(matching) <= max(size, len(before) or size) or row.width == "narrow"
         before = matching
         assert str(parse(row.expression)) == row.expression
-        assert row.reason.startswith(f"{row.posts:,} posts: ")
+        assert row.reason.startswith(f"{counted(row.posts, 'posts')}: ")
         assert all(post.post_id for post in row.samples)
     assert any(" of (" in row.expression for row in made.proposals)
 
@@ -88,6 +88,7 @@ def test_units_stay_whole(index, tmp_path):
         ("pt", "vacinas", ["a vacina", "vacinas"], {"vacinas", "vacina"}),
         ("ar", "اللقاحات", ["ثلاثة لقاحات", "باللقاحات"], {"اللقاحات", "لقاحات", "واللقاحات", "باللقاحات"}),
         ("ar", "عقم", ["سبب العقم"], {"عقم", "العقم", "والعقم", "بالعقم"}),
+        ("ar", "script", ["scripts"], {"script"}),
         ("hi", "किसान", ["किसानों को", "किसान"], {"किसान", "किसानों"}),
         ("zh", "x", ["x"], {"x"}),
     ],
