@@ -48,11 +48,12 @@ def minilm() -> str:
     return str(Path(next(iter(spec.submodule_search_locations))) / "model")
 
 
-def linear(name: str, parts: dict, task: dict) -> list[str]:
+def linear(name: str, parts: dict, task: dict, vectors: str) -> list[str]:
     if name == "majority":
         return train_linear(parts["train"], name, labels=task["labels"]).predict(parts["test"])
     chosen, _ = choose_linear(
-        parts["train"], parts["dev"], [options_of(name, {"C": c}) for c in (0.1, 1, 10, 100)], measure=task["choose"],
+        parts["train"], parts["dev"], [options_of(name, {"C": c, **({"vectors": vectors} if name == "vectors" else {})})
+                                       for c in (0.1, 1, 10, 100)], measure=task["choose"],
         labels=task["labels"], poles=task.get("poles", ()),
     )  # fmt: skip
     return train_linear(parts["train"], chosen, labels=task["labels"]).predict(parts["test"])
@@ -61,7 +62,7 @@ def linear(name: str, parts: dict, task: dict) -> list[str]:
 def encoder(kind: str, parts: dict, task: dict, seed: int, runs: Path, asked: argparse.Namespace) -> dict:
     """One run: its predictions, from its folder if it is done, else trained from where it stands."""
     from covmis_build.models.encoders import Encoder
-    from covmis_build.models.training import train_encoder
+    from covmis_build.models.training import forget, train_encoder
 
     options = Encoder(
         path=minilm(), kind=kind, tokens=asked.tokens, epochs=asked.epochs or task["epochs"], learning_rate=asked.learning_rate,
@@ -82,7 +83,7 @@ def encoder(kind: str, parts: dict, task: dict, seed: int, runs: Path, asked: ar
             "seconds": time.monotonic() - began[0], "cpu": time.process_time() - began[1],
         }  # fmt: skip
         storage.write_text(file, json.dumps(made))
-        (folder / "training.pt").unlink(missing_ok=True)
+        forget(folder)
     return json.loads(file.read_text())
 
 
@@ -90,6 +91,7 @@ def main() -> None:
     given = argparse.ArgumentParser()
     given.add_argument("--encoders", action="store_true")
     given.add_argument("--only", default="")
+    given.add_argument("--vectors", default="", help="A folder of model2vec: linear models on it, too.")
     given.add_argument("--runs", type=Path, default=Path("runs"))
     given.add_argument("--seeds", type=int, default=1)
     given.add_argument(
@@ -115,10 +117,11 @@ def compare(name: str, task: dict, frame, asked: argparse.Namespace) -> None:
         + "|---" * (len(task["measures"]) + 1)
         + "|"
     )
-    for model in task["linear"] + (["sentence-bert", "cross-encoder"] if asked.encoders else []):
-        if model in task["linear"]:
+    own = [*task["linear"], *(["vectors"] if asked.vectors else [])]
+    for model in own + (["sentence-bert", "cross-encoder"] if asked.encoders else []):
+        if model in own:
             began = time.process_time()
-            runs, seconds = [linear(model, parts, task)], time.process_time() - began
+            runs, seconds = [linear(model, parts, task, asked.vectors)], time.process_time() - began
         else:
             made = [
                 encoder(model, parts, task, seed, asked.runs, asked) for seed in range(1, asked.seeds + 1)
