@@ -1,6 +1,6 @@
 """How hard are two public corpora? Majority, linear models, and a small sentence model fine-tuned on the CPU.
 
-    COVMIS_DATA_HOME=DIR python benchmarks/models.py [--encoders] [--runs DIR] [--seeds N] [--only NAME]
+    COVMIS_DATA_HOME=DIR python benchmarks/models.py [--encoders] [--static] [--runs DIR] [--seeds N] [--only NAME]
 
 RumourEval-2017 A (train to test) and SemEval-2016 task 6 A. For linear models, C is chosen on dev; encoders stop early
 on it; the test part is looked at once. Every run is kept below --runs, epoch by epoch: stopped, the same command goes on.
@@ -48,6 +48,34 @@ def minilm() -> str:
     return str(Path(next(iter(spec.submodule_search_locations))) / "model")
 
 
+def static(folder: Path) -> str:
+    """A model of model2vec from MiniLM, in the way of its `distill`.
+
+    Each token's vector when it stands alone, 256 principal components, weighted by a/(a + p) with a = 1e-4 and p by
+    Zipf's law over the tokens' places.
+    """
+    if not (folder / "config.json").is_file():
+        import numpy as np
+        import torch
+        from model2vec import StaticModel
+        from sklearn.decomposition import PCA
+        from tokenizers import Tokenizer
+        from transformers import AutoModel
+
+        tokenizer = Tokenizer.from_file(str(Path(minilm()) / "tokenizer.json"))
+        tokenizer.no_padding()
+        model, size, vectors = AutoModel.from_pretrained(minilm()).eval(), tokenizer.get_vocab_size(), []
+        with torch.inference_mode():
+            for first in range(0, size, 512):
+                ids = torch.tensor([[101, token, 102] for token in range(first, min(first + 512, size))])
+                vectors.append(model(input_ids=ids).last_hidden_state.mean(dim=1).numpy())
+        chances = 1 / np.arange(2, size + 2)
+        weights = 1e-4 / (1e-4 + chances / chances.sum())
+        reduced = PCA(256, random_state=0).fit_transform(np.vstack(vectors)) * weights[:, None]
+        StaticModel(reduced.astype(np.float32), tokenizer, normalize=True).save_pretrained(folder)
+    return str(folder)
+
+
 def linear(name: str, parts: dict, task: dict, vectors: str) -> list[str]:
     if name == "majority":
         return train_linear(parts["train"], name, labels=task["labels"]).predict(parts["test"])
@@ -91,7 +119,7 @@ def main() -> None:
     given = argparse.ArgumentParser()
     given.add_argument("--encoders", action="store_true")
     given.add_argument("--only", default="")
-    given.add_argument("--vectors", default="", help="A folder of model2vec: linear models on it, too.")
+    given.add_argument("--static", action="store_true", help="Linear models on MiniLM's static vectors, too.")
     given.add_argument("--runs", type=Path, default=Path("runs"))
     given.add_argument("--seeds", type=int, default=1)
     given.add_argument(
@@ -117,11 +145,12 @@ def compare(name: str, task: dict, frame, asked: argparse.Namespace) -> None:
         + "|---" * (len(task["measures"]) + 1)
         + "|"
     )
-    own = [*task["linear"], *(["vectors"] if asked.vectors else [])]
+    own = [*task["linear"], *(["vectors"] if asked.static else [])]
+    vectors = static(asked.runs / "static") if asked.static else ""
     for model in own + (["sentence-bert", "cross-encoder"] if asked.encoders else []):
         if model in own:
             began = time.process_time()
-            runs, seconds = [linear(model, parts, task, asked.vectors)], time.process_time() - began
+            runs, seconds = [linear(model, parts, task, vectors)], time.process_time() - began
         else:
             made = [
                 encoder(model, parts, task, seed, asked.runs, asked) for seed in range(1, asked.seeds + 1)
