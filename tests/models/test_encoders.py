@@ -265,6 +265,15 @@ def test_mixed_precision_trains_and_leaves_float32(tiny, one_thread):
     } == {torch.float32}
 
 
+def test_half_precision_needs_a_gpu(tiny):
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU: fp16 trains on it")
+    with pytest.raises(InputError, match="fp16 needs a GPU"):
+        fit(tiny, precision="fp16")
+
+
 def test_sentence_bert_is_that_of_sentence_transformers(tiny):
     """The same weights in its SoftmaxLoss give the same loss: its classifier of (u, v, |u - v|) over means of tokens."""
     st = pytest.importorskip(
