@@ -1,6 +1,6 @@
 """How hard are two public corpora? Majority, linear models, and a small sentence model fine-tuned on the CPU.
 
-    COVMIS_DATA_HOME=DIR python benchmarks/models.py [--encoders] [--runs DIR] [--seeds N] [--only NAME]
+    COVMIS_DATA_HOME=DIR python benchmarks/models.py [--encoders] [--static] [--runs DIR] [--seeds N] [--only NAME]
 
 RumourEval-2017 A (train to test) and SemEval-2016 task 6 A. For linear models, C is chosen on dev; encoders stop early
 on it; the test part is looked at once. Every run is kept below --runs, epoch by epoch: stopped, the same command goes on.
@@ -48,11 +48,40 @@ def minilm() -> str:
     return str(Path(next(iter(spec.submodule_search_locations))) / "model")
 
 
-def linear(name: str, parts: dict, task: dict) -> list[str]:
+def static(folder: Path) -> str:
+    """A model of model2vec from MiniLM, in the way of its `distill`.
+
+    Each token's vector when it stands alone, 256 principal components, weighted by a/(a + p) with a = 1e-4 and p by
+    Zipf's law over the tokens' places.
+    """
+    if not (folder / "config.json").is_file():
+        import numpy as np
+        import torch
+        from model2vec import StaticModel
+        from sklearn.decomposition import PCA
+        from tokenizers import Tokenizer
+        from transformers import AutoModel
+
+        tokenizer = Tokenizer.from_file(str(Path(minilm()) / "tokenizer.json"))
+        tokenizer.no_padding()
+        model, size, vectors = AutoModel.from_pretrained(minilm()).eval(), tokenizer.get_vocab_size(), []
+        with torch.inference_mode():
+            for first in range(0, size, 512):
+                ids = torch.tensor([[101, token, 102] for token in range(first, min(first + 512, size))])
+                vectors.append(model(input_ids=ids).last_hidden_state.mean(dim=1).numpy())
+        chances = 1 / np.arange(2, size + 2)
+        weights = 1e-4 / (1e-4 + chances / chances.sum())
+        reduced = PCA(256, random_state=0).fit_transform(np.vstack(vectors)) * weights[:, None]
+        StaticModel(reduced.astype(np.float32), tokenizer, normalize=True).save_pretrained(folder)
+    return str(folder)
+
+
+def linear(name: str, parts: dict, task: dict, vectors: str) -> list[str]:
     if name == "majority":
         return train_linear(parts["train"], name, labels=task["labels"]).predict(parts["test"])
     chosen, _ = choose_linear(
-        parts["train"], parts["dev"], [options_of(name, {"C": c}) for c in (0.1, 1, 10, 100)], measure=task["choose"],
+        parts["train"], parts["dev"], [options_of(name, {"C": c, **({"vectors": vectors} if name == "vectors" else {})})
+                                       for c in (0.1, 1, 10, 100)], measure=task["choose"],
         labels=task["labels"], poles=task.get("poles", ()),
     )  # fmt: skip
     return train_linear(parts["train"], chosen, labels=task["labels"]).predict(parts["test"])
@@ -61,7 +90,7 @@ def linear(name: str, parts: dict, task: dict) -> list[str]:
 def encoder(kind: str, parts: dict, task: dict, seed: int, runs: Path, asked: argparse.Namespace) -> dict:
     """One run: its predictions, from its folder if it is done, else trained from where it stands."""
     from covmis_build.models.encoders import Encoder
-    from covmis_build.models.training import train_encoder
+    from covmis_build.models.training import forget, train_encoder
 
     options = Encoder(
         path=minilm(), kind=kind, tokens=asked.tokens, epochs=asked.epochs or task["epochs"], learning_rate=asked.learning_rate,
@@ -82,7 +111,7 @@ def encoder(kind: str, parts: dict, task: dict, seed: int, runs: Path, asked: ar
             "seconds": time.monotonic() - began[0], "cpu": time.process_time() - began[1],
         }  # fmt: skip
         storage.write_text(file, json.dumps(made))
-        (folder / "training.pt").unlink(missing_ok=True)
+        forget(folder)
     return json.loads(file.read_text())
 
 
@@ -90,6 +119,7 @@ def main() -> None:
     given = argparse.ArgumentParser()
     given.add_argument("--encoders", action="store_true")
     given.add_argument("--only", default="")
+    given.add_argument("--static", action="store_true", help="Linear models on MiniLM's static vectors, too.")
     given.add_argument("--runs", type=Path, default=Path("runs"))
     given.add_argument("--seeds", type=int, default=1)
     given.add_argument(
@@ -115,10 +145,12 @@ def compare(name: str, task: dict, frame, asked: argparse.Namespace) -> None:
         + "|---" * (len(task["measures"]) + 1)
         + "|"
     )
-    for model in task["linear"] + (["sentence-bert", "cross-encoder"] if asked.encoders else []):
-        if model in task["linear"]:
+    own = [*task["linear"], *(["vectors"] if asked.static else [])]
+    vectors = static(asked.runs / "static") if asked.static else ""
+    for model in own + (["sentence-bert", "cross-encoder"] if asked.encoders else []):
+        if model in own:
             began = time.process_time()
-            runs, seconds = [linear(model, parts, task)], time.process_time() - began
+            runs, seconds = [linear(model, parts, task, vectors)], time.process_time() - began
         else:
             made = [
                 encoder(model, parts, task, seed, asked.runs, asked) for seed in range(1, asked.seeds + 1)

@@ -112,6 +112,8 @@ def _check(frame: pd.DataFrame, dev: pd.DataFrame | None, options: Encoder, labe
             texts_of(part, options)
     if options.patience and dev is None:
         raise InputError("early stopping needs a dev part", remedy="Name one, or set patience to 0")
+    if options.precision == "fp16" and not extra().cuda.is_available():
+        raise InputError("fp16 needs a GPU", remedy="Use --set precision=bf16, or float32")
 
 
 def weighted_loss(scores: Any, gold: Any, weights: Any) -> Any:

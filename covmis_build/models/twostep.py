@@ -49,7 +49,7 @@ class BertScore:
     threshold: float = THRESHOLD
     tokens: int = 128
     marks: bool = False
-    """Whether a token may be matched with [CLS] and [SEP], as in the package bert_score; by up to .034 F apart."""
+    """Whether a token may be matched with [CLS] and [SEP], as in the package bert_score; by up to .036 F apart."""
     second: Encoder | None = None
     """The Sentence-BERT of the second step; none: BERTScore alone."""
 

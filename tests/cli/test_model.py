@@ -182,7 +182,7 @@ def test_prompts_from_a_file(posts, tmp_path):
         (["--set", "class_weights=big"], "no class weights"),
         (["--set", "C=-1"], "above 0"),
         (["--model", "bowl"], "Did you mean 'bow'"),
-        (["--model", "vectors"], "needs a file of word vectors"),
+        (["--model", "vectors"], "needs word vectors"),
         (["--dev", "posts.csv", "--choose", "0"], "list of numbers"),
     ],
 )

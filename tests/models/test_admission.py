@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from covmis_build.errors import InputError
-from covmis_build.models.admission import Comparison, admit, decide
+from covmis_build.models.admission import Comparison, _p_of_claims, admit, decide
 
 FIGURES = json.loads((Path(__file__).parents[1] / "vectors" / "alt_test.json").read_text())
 LABELS = np.array(["favor", "against", "neither"])
@@ -70,6 +70,42 @@ def test_pass_rates_of_the_guide(error, rates):
         for at, epsilon in enumerate((0.1, 0.15, 0.2)):
             passed[at] += decide({name: one.p(epsilon) for name, one in comparisons.items()}).passed
     assert passed / runs == pytest.approx(np.array(rates), abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("error", "by_items", "by_claims"),
+    [
+        (0.2, (0.93, 1.00, 1.00), (0.72, 0.97, 1.00)), (0.3, (0.47, 0.90, 0.99), (0.21, 0.68, 0.96)),
+        (0.4, (0.07, 0.44, 0.89), (0.02, 0.19, 0.63)), (0.5, (0.00, 0.08, 0.46), (0.00, 0.02, 0.21)),
+    ],
+)  # fmt: skip
+def test_pass_rates_of_the_guide_with_errors_by_claim(error, by_items, by_claims):
+    """Everybody's error on a claim is drawn anew, from a beta distribution with an intraclass correlation of .1."""
+    chance, runs, passed = np.random.default_rng(11), 120, np.zeros((2, 3))
+    ids = [f"{at // 24}|{at}" for at in range(288)]
+    claims = {item: item.partition("|")[0] for item in ids}
+
+    def labels(mean):
+        return drawn(chance, truth, np.repeat(chance.beta(9 * mean, 9 * (1 - mean), 12), 24))
+
+    for _ in range(runs):
+        truth = chance.choice(3, 288, p=SHARES)
+        people, machine = [labels(0.2) for _ in range(3)], labels(error)
+        comparisons = compared(people, machine)
+        differences = {
+            str(at): dict(zip(ids, _d(people[:at] + people[at + 1 :], own, machine), strict=True))
+            for at, own in enumerate(people)
+        }
+        for at, epsilon in enumerate((0.1, 0.15, 0.2)):
+            passed[0, at] += decide({name: one.p(epsilon) for name, one in comparisons.items()}).passed
+            of_claims = {name: _p_of_claims(d, claims, epsilon) for name, d in differences.items()}
+            passed[1, at] += decide(of_claims).passed
+    assert passed / runs == pytest.approx(np.array([by_items, by_claims]), abs=0.13)
+
+
+def _d(others, own, machine):
+    near, of_machine = (sum((other == said).astype(int) for other in others) for said in (own, machine))
+    return ((near >= of_machine).astype(int) - (of_machine >= near).astype(int)).tolist()
 
 
 def test_where_errors_come_claim_by_claim_the_test_by_claims_is_less_sure():

@@ -184,4 +184,4 @@ def test_a_cell_without_rows_to_learn_from_needs_data_before(asked, trained):
     with pytest.raises(InputError, match="zero_shot leaves nothing to learn from"):
         asked("table", "--models", "cross-encoder", "--schemes", "zero_shot")
     assert not trained
-    assert module.VERSION == 2
+    assert module.VERSION == 3

