@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -208,14 +209,30 @@ def reopen(
 
 
 @app.command()
-def verify(folder: StudyOption = None, as_json: JsonOption = False) -> None:
+def verify(
+    label_studio: Annotated[
+        bool,
+        Option("--label-studio", help="Say, too, how many labels on Label Studio differ from the record."),
+    ] = False,
+    folder: StudyOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Check every seal against what is in the folders, and each seal against the one before.
 
     Example: covmis round verify
     """
-    checks = open_study(folder).verify_rounds()
+    study = open_study(folder)
+    checks = study.verify_rounds()
     told = [check.sentence for check in checks] or ["There is no round yet."]
-    tell({"rounds": [check.to_dict() for check in checks]}, told, as_json=as_json)
+    server = None
+    if label_studio:
+        server = study.compare_rounds()
+        told += [compared.sentence for compared in server] or ["No round has been on Label Studio."]
+    result = {
+        "rounds": [check.to_dict() for check in checks],
+        "label_studio": None if server is None else [asdict(compared) for compared in server],
+    }
+    tell(result, told, as_json=as_json)
     broken = [check.round for check in checks if check.sealed and not check.stands]
     if broken:
         raise CheckFailed(f"sealed rounds that changed: {', '.join(broken)}")

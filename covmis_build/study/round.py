@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.answers import SHEETS, Channel, Pulled
+from covmis_build.annotation.answers import SHEETS, Channel, Problem, Pulled
 from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -127,12 +127,23 @@ class Round:
 
         self._refuse_checks()
         named = [Path(path) for path in files]
+        if self.sealed and not named and label_studio.used_by(self.folder):
+            return self._compared()
         with self.study.locked_rounds("covmis round pull"):
             pulled = pull_files(self.folder, self.annotators, named, now=record.moment())
             if label_studio.used_by(self.folder) and not named:
                 pulled.add(label_studio.pull_round(self.study, self.folder))
             record.note_told(self.folder, pulled)
         return pulled
+
+    def _compared(self) -> Pulled:
+        """Of a sealed round: whether Label Studio still says what was sealed. Nothing is taken."""
+        from covmis_build.study import label_studio
+
+        (compared,) = label_studio.compare_rounds(self.study, [self.folder])
+        remedy = "It is sealed: nothing is taken. `covmis round reopen` opens posts, with a reason"
+        problems = [Problem("sealed", compared.sentence, remedy)] if compared.differ else []
+        return Pulled(answers=compared.labels, problems=problems)
 
     def status(self) -> Progress:
         """Who has labelled how much, what is open, and what to do next."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.channels.label_studio.projects import Compared
     from covmis_build.annotation.guideline import GuidelineCheck
     from covmis_build.annotation.seal import Verified
     from covmis_build.archive.intake import Intake
@@ -315,6 +316,13 @@ class Study:
         from covmis_build.annotation.seal import verify_chain
 
         return verify_chain(all_rounds(self.places.rounds))
+
+    def compare_rounds(self) -> list[Compared]:
+        """How the rounds' labels on Label Studio compare with those in the record; it has to be running."""
+        from covmis_build.annotation.round_folder import every_round
+        from covmis_build.study.label_studio import compare_rounds
+
+        return compare_rounds(self, every_round(self.places.rounds))
 
     def check_guideline(self) -> GuidelineCheck:
         """What changed in the guideline since each label was given, and which may need another look."""
