@@ -38,6 +38,10 @@ def open_(
     pass_mark: Annotated[
         float | None, Option(min=0, max=1, help="With --training: the share of right answers that will do.")
     ] = None,
+    gold: Annotated[
+        Path | None,
+        Option(help="With --training: a sheet of posts and their labels (item_id, label, reason)."),
+    ] = None,
     run: Annotated[bool, Option("--run", help="Bring stale tables up to date first.")] = False,
     folder: StudyOption = None,
     as_json: JsonOption = False,
@@ -50,7 +54,7 @@ def open_(
     Example: covmis round open
     """
     round_ = open_study(folder).open_round(
-        claims, pilot=pilot, training=training, run=run, items=items, pass_mark=pass_mark
+        claims, pilot=pilot, training=training, run=run, items=items, pass_mark=pass_mark, gold=gold
     )
     which = f" --round {round_.number}" if training else ""
     frozen = f"Frozen in {round_.to_dict()['folder']}/. Next: `covmis round push{which}`."

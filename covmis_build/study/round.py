@@ -235,7 +235,7 @@ class Round:
     def _refuse_training(self) -> None:
         if self.folder.has_key:
             raise InputError(
-                f"{self.number} is a round of posts whose label is known: its labels count for nothing",
+                f"{self.number} is a {self.folder.kind.name.lower()} round: its labels count for nothing",
                 remedy="`covmis round report --round " + self.number + "` says how often people are right",
             )
 

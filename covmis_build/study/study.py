@@ -297,17 +297,17 @@ class Study:
 
     def open_round(
         self, claims: int = 0, *, pilot: bool = False, training: bool = False, run: bool = False, items: int = 20,
-        pass_mark: float | None = None,
+        pass_mark: float | None = None, gold: str | Path | None = None,
     ) -> Round:  # fmt: skip
         """Freeze the next claims' sampled posts as a round; `claims`: how many (0: as the settings say).
 
-        A training round is of `items` posts whose gold is known from sealed rounds; `pass_mark` is the share of right
-        answers that will do.
+        A training round is of `items` posts whose gold is known from sealed rounds, or from the sheet `gold` (item_id,
+        label, reason); `pass_mark` is the share of right answers that will do.
         """
         from covmis_build.study.open_round import open_round, open_training
 
         if training:
-            return open_training(self, items, pass_mark)
+            return open_training(self, items, pass_mark, Path(gold) if gold else None)
         return open_round(self, claims, pilot=pilot, run=run)
 
     def verify_rounds(self) -> list[Verified]:
