@@ -161,13 +161,9 @@ class RoundFolder:
         """All labels of what its annotators are asked."""
         import pandas as pd
 
-        parts = [
-            part
-            for part in (self.labels(), self.checks.labels() if self.checks else None)
-            if part is not None
-        ]
-        parts = [part for part in parts if len(part)] or parts[:1]
-        return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+        checks = self.checks
+        parts = [labels for labels in (self.labels(), *([checks.labels()] if checks else [])) if len(labels)]
+        return pd.concat(parts, ignore_index=True) if parts else self.labels()
 
     def decisions(self) -> pd.DataFrame:
         """The gold labels that were decided; empty before the first decision."""

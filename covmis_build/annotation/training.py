@@ -120,21 +120,27 @@ def training_items(
     return pd.DataFrame(rows, columns=FROZEN.names)
 
 
+def written_reasons(labels: pd.DataFrame) -> dict[str, str]:
+    """Why an item has its label, in the words of those who decided."""
+    decided = labels[labels["phase"].isin([Phase.DISCUSSION, Phase.ADJUDICATION])]
+    return {row["item_id"]: row["reason"] for row in rows_of(decided) if row["reason"]}
+
+
 def write_key(
-    folder: Path, frozen: pd.DataFrame, gold: pd.DataFrame, labels: pd.DataFrame, pass_mark: float | None
+    folder: Path,
+    frozen: pd.DataFrame,
+    gold: pd.DataFrame,
+    reasons: Mapping[str, str],
+    pass_mark: float | None,
 ) -> None:
-    """Write the known labels, and why, in the words of those who decided; the pass mark, if one is set.
+    """Write the known labels, and why; the pass mark, if one is set.
 
     Before the items are written, which make the folder a round: there is none without its key, whenever a kill comes.
     """
     items = set(frozen["item_id"])
     key = gold[gold["item_id"].isin(items)].assign(round=folder.name)
     storage.write_table(folder / "decisions.parquet", key, "gold")
-    decided = labels[
-        labels["item_id"].isin(items) & labels["phase"].isin([Phase.DISCUSSION, Phase.ADJUDICATION])
-    ]
-    reasons = {row["item_id"]: row["reason"] for row in rows_of(decided) if row["reason"]}
-    told = {"pass_mark": pass_mark, "reasons": reasons}
+    told = {"pass_mark": pass_mark, "reasons": {item: why for item, why in reasons.items() if item in items}}
     storage.write_text(folder / "training.json", json.dumps(told, ensure_ascii=False, indent=1) + "\n")
 
 

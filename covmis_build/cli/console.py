@@ -153,9 +153,19 @@ def progress() -> Iterator[Progress]:
 
 def _bar() -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("left:"), TimeRemainingColumn(elapsed_when_finished=False),
+    )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         known: dict[str, Any] = {}
 
@@ -169,15 +179,21 @@ def _bar() -> Iterator[Progress]:
 
 def _lines() -> Progress:
     began = time.monotonic()
-    last = {"at": began}
+    last, first = {"at": began}, dict[str, tuple[float, int]]()
 
     def report(step: str, done: int, total: int) -> None:
         now = time.monotonic()
+        start, had = first.setdefault(step, (now, done))
         if (
             now - last["at"] >= 2 or "this once" in step
         ):  # what takes long without a word in between is told before
             last["at"] = now
             count = f": {done:,}" + (f" of {total:,}" if total else "") if done or total else ""
-            print(f"{step}{count} (after {now - began:.0f} s)", file=sys.stderr, flush=True)
+            left = (
+                f", about {(total - done) * (now - start) / (done - had):.0f} s left"
+                if had < done < total
+                else ""
+            )
+            print(f"{step}{count} (after {now - began:.0f} s{left})", file=sys.stderr, flush=True)
 
     return report

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Option, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, say, tell
+from covmis_build.cli.console import JsonOption, StudyOption, progress, say, tell
 
 app = Typer(no_args_is_help=True, help="A local Label Studio: start, stop, look.")
 
@@ -31,7 +31,9 @@ def up(
     home = open_study(study)
     mine = server.local_server()
     notice = (lambda _: None) if as_json else say
-    url = server.up(mine, [*home.settings.annotation.people, adjudicator], port=port, say=notice)
+    people = [*home.settings.annotation.people, adjudicator]
+    with progress() as bars:
+        url = server.up(mine, people, port=port, say=notice, progress=bars)
     words = [
         f"Label Studio answers at {url}.",
         f"Give each annotator their own address and password from {mine.users_file}, and nobody the others'.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,10 @@ def open_(
     pass_mark: Annotated[
         float | None, Option(min=0, max=1, help="With --training: the share of right answers that will do.")
     ] = None,
+    gold: Annotated[
+        Path | None,
+        Option(help="With --training: a sheet of posts and their labels (item_id, label, reason)."),
+    ] = None,
     run: Annotated[bool, Option("--run", help="Bring stale tables up to date first.")] = False,
     folder: StudyOption = None,
     as_json: JsonOption = False,
@@ -44,7 +49,7 @@ def open_(
     Example: covmis round open
     """
     round_ = open_study(folder).open_round(
-        claims, pilot=pilot, training=training, run=run, items=items, pass_mark=pass_mark
+        claims, pilot=pilot, training=training, run=run, items=items, pass_mark=pass_mark, gold=gold
     )
     which = f" --round {round_.number}" if training else ""
     frozen = f"Frozen in {round_.to_dict()['folder']}/. Next: `covmis round push{which}`."
@@ -205,14 +210,30 @@ def reopen(
 
 
 @app.command()
-def verify(folder: StudyOption = None, as_json: JsonOption = False) -> None:
+def verify(
+    label_studio: Annotated[
+        bool,
+        Option("--label-studio", help="Say, too, how many labels on Label Studio differ from the record."),
+    ] = False,
+    folder: StudyOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Check every seal against what is in the folders, and each seal against the one before.
 
     Example: covmis round verify
     """
-    checks = open_study(folder).verify_rounds()
+    study = open_study(folder)
+    checks = study.verify_rounds()
     told = [check.sentence for check in checks] or ["There is no round yet."]
-    tell({"rounds": [check.to_dict() for check in checks]}, told, as_json=as_json)
+    server = None
+    if label_studio:
+        server = study.compare_rounds()
+        told += [compared.sentence for compared in server] or ["No round has been on Label Studio."]
+    result = {
+        "rounds": [check.to_dict() for check in checks],
+        "label_studio": None if server is None else [asdict(compared) for compared in server],
+    }
+    tell(result, told, as_json=as_json)
     broken = [check.round for check in checks if check.sealed and not check.stands]
     if broken:
         raise CheckFailed(f"sealed rounds that changed: {', '.join(broken)}")

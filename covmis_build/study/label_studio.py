@@ -15,7 +15,7 @@ from covmis_build.annotation.relevance import GUIDELINE
 from covmis_build.errors import InputError, ServiceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from covmis_build.annotation.answers import Pulled
     from covmis_build.annotation.round_folder import RoundFolder
@@ -89,6 +89,15 @@ def pull_round(study: Study, round_: RoundFolder) -> Pulled:
     """Bring back what is on Label Studio."""
     with connected(study) as label_studio:
         return projects.pull_round(label_studio, round_, now=record.moment())
+
+
+def compare_rounds(study: Study, rounds: Iterable[RoundFolder]) -> list[projects.Compared]:
+    """How these rounds' labels on Label Studio compare with the record; rounds that never went there are left out."""
+    there = [round_ for round_ in rounds if used_by(round_)]
+    if not there:
+        return []
+    with connected(study) as label_studio:
+        return [projects.compare_round(label_studio, round_) for round_ in there]
 
 
 def adjudicate_round(study: Study, round_: RoundFolder, adjudicator: str, *, discuss: bool) -> Pulled:

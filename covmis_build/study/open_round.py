@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
 from covmis_build import storage, tables
 from covmis_build.annotation import round_folder as record
+from covmis_build.annotation.answers import known_label
+from covmis_build.annotation.channels.sheets import read_rows
 from covmis_build.annotation.checks import how_many
 from covmis_build.annotation.frozen_items import freeze, frozen_items
-from covmis_build.annotation.gold import check_seals
+from covmis_build.annotation.gold import How, check_seals
 from covmis_build.annotation.guideline import read_guideline
 from covmis_build.annotation.round_folder import RoundKind
-from covmis_build.annotation.training import training_items, write_key
+from covmis_build.annotation.training import training_items, write_key, written_reasons
 from covmis_build.errors import InputError
 from covmis_build.options import RANKED
 from covmis_build.study.admit import check_admitted
@@ -23,6 +25,9 @@ from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.study.study import Study
 
@@ -56,7 +61,13 @@ def open_round(study: Study, claims: int, *, pilot: bool, run: bool) -> Round:
             also=_raised(tables["sample"], frozen, record.all_rounds(study.places.rounds)),
         )  # fmt: skip
         if options.checks and not pilot:
-            _open_with_key(study, RoundKind.CHECKS, f"c{folder.number}", how_many(frozen, options))
+            _open_with_key(
+                study,
+                RoundKind.CHECKS,
+                f"c{folder.number}",
+                how_many(frozen, options),
+                _known_from_seals(study),
+            )
     return Round(study, folder)
 
 
@@ -76,23 +87,54 @@ def _raised(
     return {"raised": raised} if raised else {}
 
 
-def open_training(study: Study, items: int, pass_mark: float | None) -> Round:
-    """Freeze posts of sealed rounds, whose gold is known, for everybody to practise on."""
+class Known(NamedTuple):
+    """Posts whose label is known: frozen as they stand somewhere, the labels, and why."""
+
+    frozen: pd.DataFrame
+    gold: pd.DataFrame
+    reasons: Mapping[str, str]
+
+
+def open_training(study: Study, items: int, pass_mark: float | None, sheet: Path | None = None) -> Round:
+    """Freeze posts whose gold is known, from sealed rounds or a sheet, for everybody to practise on."""
     with study.locked_rounds("covmis round open"):
         number = record.next_number(study.places.rounds, RoundKind.TRAINING)
-        folder = _open_with_key(study, RoundKind.TRAINING, number, items, pass_mark)
+        known = _known_from_sheet(study, sheet) if sheet else _known_from_seals(study)
+        folder = _open_with_key(study, RoundKind.TRAINING, number, items, known, pass_mark)
     if folder is None:
         raise InputError(
             "no sealed round has posts whose gold several people stand behind",
-            remedy="Seal a round first: training is on posts whose label is known",
+            remedy="Seal a round first: training is on posts whose label is known; or name a sheet of them with --gold",
         )
     return Round(study, folder)
 
 
 def _open_with_key(
-    study: Study, kind: RoundKind, number: str, items: int, pass_mark: float | None = None
+    study: Study, kind: RoundKind, number: str, items: int, known: Known, pass_mark: float | None = None
 ) -> RoundFolder | None:
-    """Freeze so many posts whose gold is known from sealed rounds, and the key; nothing where none is known."""
+    """Freeze so many posts whose gold is known, and the key; nothing where none is known."""
+    chosen = training_items(
+        known.frozen, known.gold, items, number=number, seed=study.settings.seed, salt=secrets.token_hex(16)
+    )
+    if chosen.empty:
+        return None
+    people = study.settings.annotation.people
+    options = replace(
+        study.settings.annotation, annotators=people, per_item=len(people)
+    )  # everybody labels each
+    home = kind.folder(study.places.rounds)
+    write_key(home / number, chosen, known.gold, known.reasons, pass_mark)
+    return record.create(
+        home,
+        chosen,
+        options,
+        study.settings.labels,
+        read_guideline(study.places.guideline),
+        now=record.moment(),
+    )
+
+
+def _known_from_seals(study: Study) -> Known:
     rounds = record.all_rounds(study.places.rounds)
     check_seals(rounds)
     sealed = [round_ for round_ in rounds if round_.sealed and not round_.pilot]
@@ -102,22 +144,55 @@ def _open_with_key(
         if sealed
         else frozen_items(study.places.rounds)
     )
-    chosen = training_items(
-        frozen, gold, items, number=number, seed=study.settings.seed, salt=secrets.token_hex(16)
+    return Known(frozen, gold, written_reasons(record.all_labels(study.places.rounds)))
+
+
+def _known_from_sheet(study: Study, sheet: Path) -> Known:
+    """The posts of a sheet with the columns item_id and label, and reason if there is one."""
+    rows = read_rows(sheet, ("item_id", "label"))
+    labels: dict[str, str] = {}
+    for row in rows:
+        label = known_label(row["label"], study.settings.labels)
+        if label not in study.settings.labels.values:  # noqa: PD011 - not pandas'
+            allowed = ", ".join(study.settings.labels.values)
+            raise InputError(
+                f"'{row['label']}' is no label", file=sheet, row=int(row["row"]), remedy=f"Use {allowed}"
+            )
+        if labels.setdefault(row["item_id"].strip(), label) != label:
+            raise InputError(
+                f"a second label for {row['item_id']}", file=sheet, row=int(row["row"]), remedy="Keep one"
+            )
+    frozen = _anywhere(study, set(labels))
+    there = set(frozen["item_id"])
+    for row in rows:
+        if row["item_id"].strip() not in there:
+            raise InputError(
+                f"the item {row['item_id']} is in no round and not among the cleaned posts", file=sheet,
+                row=int(row["row"]), remedy="Name items as claim|post, as the reports do",
+            )  # fmt: skip
+    gold = pd.DataFrame(
+        [(item, label, How.ADJUDICATED, "") for item, label in labels.items()],
+        columns=["item_id", "label", "how", "round"],
     )
-    if chosen.empty:
-        return None
-    people = study.settings.annotation.people
-    options = replace(
-        study.settings.annotation, annotators=people, per_item=len(people)
-    )  # everybody labels every post
-    home = kind.folder(study.places.rounds)
-    write_key(home / number, chosen, gold, record.all_labels(study.places.rounds), pass_mark)
-    return record.create(
-        home,
-        chosen,
-        options,
-        study.settings.labels,
-        read_guideline(study.places.guideline),
-        now=record.moment(),
+    reasons = {row["item_id"].strip(): reason for row in rows if (reason := row.get("reason", "").strip())}
+    return Known(frozen, gold, reasons)
+
+
+def _anywhere(study: Study, wanted: set[str]) -> pd.DataFrame:
+    """These items as a round has frozen them, else as they stand among the cleaned posts."""
+    opened = frozen_items(study.places.rounds)
+    opened = opened[opened["item_id"].isin(wanted)]
+    items = storage.read_table(study.places.table("items"), "items")
+    items = items[items["item_id"].isin(wanted - set(opened["item_id"]))]
+    if items.empty:
+        return opened
+    claims = storage.read_table(study.places.table("claims"), "claims")
+    drawn = items[["item_id", "claim_id", "post_id", "kind"]].assign(
+        p_sample=1.0, draw="", design="", automatic_label="", audited=False
     )
+    cleaned = freeze(
+        drawn, items, claims, storage.read_table(study.places.table("posts"), "posts"), [],
+        replace(study.settings.annotation, claims_per_round=len(claims)), study.settings.labels,
+        seed=study.settings.seed, number="",
+    )  # fmt: skip
+    return pd.concat([opened, cleaned], ignore_index=True) if len(opened) else cleaned

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.answers import SHEETS, Channel, Pulled
+from covmis_build.annotation.answers import SHEETS, Channel, Problem, Pulled
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
 
@@ -145,6 +145,8 @@ class Round:
 
         self._refuse_checks()
         named = [Path(path) for path in files]
+        if self.sealed and not named and label_studio.used_by(self.folder):
+            return self._compared()
         with self.study.locked_rounds("covmis round pull"):
             now, work = record.moment(), self.work()
             machines = {
@@ -166,6 +168,15 @@ class Round:
                 pulled.add(label_studio.pull_round(self.study, self.folder))
             record.note_told(self.folder, pulled)
         return pulled
+
+    def _compared(self) -> Pulled:
+        """Of a sealed round: whether Label Studio still says what was sealed. Nothing is taken."""
+        from covmis_build.study import label_studio
+
+        (compared,) = label_studio.compare_rounds(self.study, [self.folder])
+        remedy = "It is sealed: nothing is taken. `covmis round reopen` opens posts, with a reason"
+        problems = [Problem("sealed", compared.sentence, remedy)] if compared.differ else []
+        return Pulled(answers=compared.labels, problems=problems)
 
     def status(self) -> Progress:
         """Who has labelled how much, what is open, and what to do next."""
@@ -261,7 +272,7 @@ class Round:
     def _refuse_training(self) -> None:
         if self.folder.has_key:
             raise InputError(
-                f"{self.number} is a round of posts whose label is known: its labels count for nothing",
+                f"{self.number} is a {self.folder.kind.name.lower()} round: its labels count for nothing",
                 remedy="`covmis round report --round " + self.number + "` says how often people are right",
             )
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.channels.label_studio.projects import Compared
     from covmis_build.annotation.guideline import GuidelineCheck
     from covmis_build.annotation.seal import Verified
     from covmis_build.archive.intake import Intake
@@ -294,17 +295,17 @@ class Study:
 
     def open_round(
         self, claims: int = 0, *, pilot: bool = False, training: bool = False, run: bool = False, items: int = 20,
-        pass_mark: float | None = None,
+        pass_mark: float | None = None, gold: str | Path | None = None,
     ) -> Round:  # fmt: skip
         """Freeze the next claims' sampled posts as a round; `claims`: how many (0: as the settings say).
 
-        A training round is of `items` posts whose gold is known from sealed rounds; `pass_mark` is the share of right
-        answers that will do.
+        A training round is of `items` posts whose gold is known from sealed rounds, or from the sheet `gold` (item_id,
+        label, reason); `pass_mark` is the share of right answers that will do.
         """
         from covmis_build.study.open_round import open_round, open_training
 
         if training:
-            return open_training(self, items, pass_mark)
+            return open_training(self, items, pass_mark, Path(gold) if gold else None)
         return open_round(self, claims, pilot=pilot, run=run)
 
     def verify_rounds(self) -> list[Verified]:
@@ -314,6 +315,13 @@ class Study:
 
         kinds = (RoundKind.STANCE, RoundKind.RECALL)
         return [check for kind in kinds for check in verify_chain(rounds_of_kind(self.places.rounds, kind))]
+
+    def compare_rounds(self) -> list[Compared]:
+        """How the rounds' labels on Label Studio compare with those in the record; it has to be running."""
+        from covmis_build.annotation.round_folder import every_round
+        from covmis_build.study.label_studio import compare_rounds
+
+        return compare_rounds(self, every_round(self.places.rounds))
 
     def check_guideline(self) -> GuidelineCheck:
         """What changed in the guideline since each label was given, and which may need another look."""

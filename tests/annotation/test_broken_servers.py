@@ -203,6 +203,43 @@ def test_an_annotation_that_was_removed_is_taken_back_and_the_post_is_open_again
     assert covmis(folder, "round", "status")["annotators"][0]["left"] == 0
 
 
+def answer_all(fake, folder):
+    fake.label(2, "a2", "favor")
+    covmis(folder, "round", "pull")
+
+
+def change(task, label, at):
+    task["annotations"][0]["updated_at"] = at
+    task["annotations"][0]["result"][0]["value"]["choices"] = [label]
+
+
+def test_a_server_restored_from_an_older_copy_is_told_and_the_record_counts(folder, fake):
+    change(fake.tasks[1][0], "against", "2026-11-01T12:00:00Z")
+    pulled = covmis(folder, "round", "pull", fails=1)
+    assert pulled["added"] == 0
+    assert "1 labels there differ from the record and are older" in pulled["problems"][0]
+    assert covmis(folder, "round", "pull", fails=1)["told_before"] == 1
+
+
+def test_after_the_seal_pull_and_verify_say_how_many_labels_differ_there(folder, fake):
+    answer_all(fake, folder)
+    covmis(folder, "round", "seal")
+    assert covmis(folder, "round", "pull")["added"] == 0
+    told = covmis(folder, "round", "verify", "--label-studio")["label_studio"]
+    assert told == [{"round": "001", "labels": 22, "differ": []}]
+    item = fake.tasks[1][0]["data"]["uid"]
+    change(fake.tasks[1][0], "against", "2099-01-01T12:00:00Z")
+    fake.tasks[2][1]["annotations"] = []
+    before = content(folder)
+    pulled = covmis(folder, "round", "pull", fails=1)
+    assert "2 labels on Label Studio differ from the record's 22" in pulled["problems"][0]
+    told = covmis(folder, "round", "verify", "--label-studio")
+    assert told["rounds"][0]["stands"]
+    assert sorted(told["label_studio"][0]["differ"]) == sorted([item, fake.tasks[2][1]["data"]["uid"]])
+    assert covmis(folder, "round", "verify")["label_studio"] is None
+    assert content(folder) == before, "nothing is taken"
+
+
 def test_a_purge_reaches_the_projects_that_are_left(folder, fake):
     fake.remove(1)
     (one,) = {task["data"]["uid"].partition("|")[2] for task in fake.tasks[2][:1]}

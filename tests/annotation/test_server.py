@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
 
 import pytest
@@ -50,3 +51,40 @@ def test_an_environment_that_cannot_be_made_is_one_line(home, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(ServiceError, match=r"^Label Studio cannot be installed: venv failed$"):
         server.up(home, ["a1"], say=lambda _: None)
+
+
+def test_the_first_start_says_how_far_it_is(tmp_path, monkeypatch):
+    fetching = tmp_path / "fetching"
+    fetching.write_text(
+        "#!/bin/sh\n"
+        'mkdir -p "$4/bin" && cp "$0" "$4/bin/python"\n'  # `-m venv --clear FOLDER`, and then `-m pip install`
+        'echo "Collecting one"; echo "Collecting two"; echo "Installing collected packages: one, two"\n'
+    )
+    fetching.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(fetching))
+    lock = tmp_path / "lock"
+    lock.write_text("one==1 --hash=a\ntwo==2 --hash=b\n")
+    monkeypatch.setattr(server, "lock_file", lambda: lock)
+    told = []
+    one = server.Server(tmp_path / "home")
+    server._install(one, print, lambda *step: told.append(step))
+    fetched = [step for step in told if step[0].startswith("Fetching")]
+    assert fetched[-1] == ("Fetching Label Studio's packages", 2, 2)
+    assert told[-1] == ("Installing Label Studio's packages", 2, 2)
+
+    one.data.mkdir(parents=True)
+    assert server._migrated(one) == 0
+    database = sqlite3.connect(one.data / "label_studio.sqlite3")
+    with database:
+        database.execute("CREATE TABLE django_migrations (name)")
+        database.executemany("INSERT INTO django_migrations VALUES (?)", [("a",), ("b",)])
+    database.close()
+    assert server._migrated(one) == 2
+    counted = []
+    (one.environment / "bin" / "python").write_text("#!/bin/sh\ncat; sleep 1.2")
+    server._run(one, [], text="x" * 100_000, meanwhile=lambda: counted.append(server._migrated(one)))
+    assert counted == [2, 2]
+    (one.environment / "bin" / "python").write_text("#!/bin/sh\necho why; exit 1")
+    with pytest.raises(ServiceError, match=r"setup\.log"):
+        server._run(one, [])
+    assert (one.home / "setup.log").read_text() == "why\n"

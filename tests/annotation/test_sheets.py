@@ -16,7 +16,7 @@ from covmis_build.annotation.channels.sheets import read_sheet, sheet
 from covmis_build.annotation.frozen_items import freeze
 from covmis_build.errors import InputError
 from covmis_build.options import Annotation, Labels
-from tests.annotation.small import rows_of, sampled, write_rows
+from tests.annotation.small import covmis, label_both, rows_of, sampled, study, write_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,3 +161,24 @@ def test_the_record_only_grows_and_the_same_pull_adds_nothing(first, second):
     assert not present(two).duplicated(["item_id", "annotator", "phase"]).any()
     said = {(row.item_id, row.annotator): row.label for row in present(two).itertuples()}
     assert set(said) == {(a.item_id, a.annotator) for a in [*first, *second]}
+
+
+def test_two_people_in_one_file_are_refused_in_words_of_the_sheet(tmp_path):
+    study(tmp_path)
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    label_both(tmp_path)
+    sheets = tmp_path / "annotation" / "rounds" / "001" / "sheets"
+    second = (sheets / "a2.csv").read_bytes().removeprefix(b"\xef\xbb\xbf")
+    (sheets / "a2.csv").unlink()
+    whole = (sheets / "a1.csv").read_bytes()
+    for below, what in (
+        (second, "row 13 is a first row again"),
+        (second.split(b"\r\n", 1)[1], "11 posts stand in it twice"),
+    ):
+        (sheets / "a1.csv").write_bytes(whole + below)
+        told = covmis(tmp_path, "round", "pull", fails=2)["error"]
+        assert "a1.csv" in told
+        assert f"holds two people's rows: {what}" in told
+    (sheets / "a1.csv").write_bytes(whole)
+    assert covmis(tmp_path, "round", "pull")["added"] == 11

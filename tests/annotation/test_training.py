@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
+from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.gold import gold_of
 from covmis_build.study.study import open_study
@@ -89,3 +90,40 @@ def test_a_purge_reaches_training_rounds(folder):
 def test_without_a_sealed_round_there_is_nothing_to_train_on(tmp_path):
     study(tmp_path)
     assert "Seal a round first" in covmis(tmp_path, "round", "open", "--training", fails=2)["error"]
+
+
+def test_training_from_a_sheet_of_posts_whose_label_is_known(tmp_path):
+    study(tmp_path)
+    covmis(tmp_path, "round", "open")
+    items = storage.read_table(tmp_path / "data/build/items.parquet", "items")["item_id"].tolist()
+    wanted = [
+        items[1],
+        items[2],
+        items[-1],
+        items[-2],
+    ]  # of the opened round, and of claims that none has opened
+    sheet = tmp_path / "key.csv"
+    rows = [
+        {"item_id": item, "label": label, "reason": f"because {label}"}
+        for item, label in zip(wanted, "1231", strict=True)
+    ]
+    write_rows(sheet, rows)
+    opened = covmis(tmp_path, "round", "open", "--training", "--gold", str(sheet))
+    assert (opened["round"], opened["for_people"]) == ("t001", 4)
+    covmis(tmp_path, "round", "push", "--round", "t1")
+    for who in ("a1", "a2"):
+        fill(tmp_path / "annotation/training/t001/sheets" / f"{who}.csv", lambda row: "favor")
+    covmis(tmp_path, "round", "pull", "--round", "t1")
+    told = covmis(tmp_path, "round", "report", "--round", "t1")["accuracies"]
+    assert [(row["right"], row["posts"]) for row in told if not row["label"]] == [(2, 4), (2, 4)]
+    page = (tmp_path / "annotation/training/t001/feedback/a1.html").read_text("utf-8")
+    assert "because 2" in page
+    assert "because 3" in page
+    for column, cell, says in (
+        ("label", "maybe", "'maybe' is no label"),
+        ("item_id", "c0|x:1", "is in no round"),
+        ("item_id", wanted[1], "a second label for"),
+    ):
+        write_rows(sheet, [rows[0] | {column: cell}, *rows[1:]])
+        assert says in covmis(tmp_path, "round", "open", "--training", "--gold", str(sheet), fails=2)["error"]
+    assert covmis(tmp_path, "round", "open")["round"] == "002"

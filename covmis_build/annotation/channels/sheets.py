@@ -178,6 +178,7 @@ def read_sheet(
     answers: dict[str, Answer] = {}
     problems: list[Problem] = []
     blank: list[str] = []
+    _of_one_person(rows, path)
     for row in rows:
         where, item = f"{path.name}, row {row['row']}", row["item_id"].strip()
         if row[STRAY]:
@@ -201,6 +202,21 @@ def read_sheet(
                             shown=answer.shown)  # fmt: skip
         answers[item] = answer
     return Sheet(list(answers.values()), problems, blank if answers else [], _sorted_apart(rows, scheme))
+
+
+def _of_one_person(rows: Sequence[dict[str, str]], path: Path) -> None:
+    """Refuse a file into which somebody has put two people's rows: nobody can tell whose is whose."""
+    times = Counter(row["item_id"].strip() for row in rows if row["label"].strip())
+    again = sum(count > 1 for item, count in times.items() if item)
+    header_again = next((row["row"] for row in rows if row["item_id"].strip() == "item_id"), "")
+    if header_again or (again >= 3 and 2 * again >= len(times)):
+        what = (
+            f"row {header_again} is a first row again" if header_again else f"{again} posts stand in it twice"
+        )
+        raise InputError(
+            f"holds two people's rows: {what}", file=path,
+            remedy="Put each person's rows into a file of their own, named by their code",
+        )  # fmt: skip
 
 
 def _sorted_apart(rows: Sequence[dict[str, str]], scheme: Labels) -> bool:

@@ -6,13 +6,15 @@ projects are found again by their descriptions.
 
 from __future__ import annotations
 
+import contextlib
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation import adjudication
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.answers import Phase, Problem, Pulled, Status, present
+from covmis_build.annotation.answers import Answer, Channel, Phase, Problem, Pulled, Status, present
 from covmis_build.annotation.channels.label_studio import tasks
 from covmis_build.annotation.channels.label_studio.client import Gone
 from covmis_build.annotation.channels.label_studio.label_config import label_config
@@ -69,21 +71,100 @@ def _answered(round_: RoundFolder, code: str) -> set[str]:
 
 def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
     """Bring back everybody's answers, and what the discussion and the third person have decided."""
-    frozen, pulled = round_.asked(), Pulled()
+    pulled, every = Pulled(), list[Answer]()
     for name, about in known_projects(round_).items():
         try:
-            answers, problems = tasks.bring_back(
-                server, int(about["project"]), about["who"], frozen, round_.scheme, round_.answers(),
-                phase=Phase(about["phase"]), anybody=name == DISCUSSION,
-            )  # fmt: skip
+            answers, problems = _read(server, round_, name, about)
         except Gone:
             pulled.problems.append(_deleted(name, about))
             continue
         pulled.answers += sum(answer.status != Status.WITHDRAWN for answer in answers)
         pulled.problems += problems
         record.count(pulled, round_, answers, now=now)
+        every += answers
+    pulled.problems += _older(round_, every)
     pulled.problems += two_channels(round_.answers())
     return pulled
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How a round's labels on Label Studio compare with those in the record."""
+
+    round: str
+    labels: int
+    differ: tuple[str, ...]
+    """The items whose label there is another one, is missing, or is not in the record."""
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words."""
+        if not self.differ:
+            return f"Round {self.round}: Label Studio has the same {self.labels} labels"
+        return (
+            f"Round {self.round}: {len(self.differ)} labels on Label Studio differ from the record's {self.labels} "
+            f"({self.differ[0]}{', …' if len(self.differ) > 1 else ''})"
+        )
+
+
+def compare_round(server: LabelStudio, round_: RoundFolder) -> Compared:
+    """Compare what is on Label Studio with what came from there and is in the record; nothing is recorded."""
+    there: list[Answer] = []
+    for name, about in known_projects(round_).items():
+        with contextlib.suppress(Gone):
+            there += _read(server, round_, name, about)[0]
+    labels = _recorded(round_)
+    theirs = {_place(answer): (answer.label, answer.status) for answer in there if answer.status in _SAID}
+    kept = {place for place, row in labels.items() if row["channel"] == Channel.LABEL_STUDIO}
+    differ = [
+        place[0]
+        for place in sorted({*kept, *theirs})
+        if place not in labels or theirs.get(place) != (labels[place]["label"], labels[place]["status"])
+    ]
+    return Compared(round_.number, len(kept), tuple(differ))
+
+
+_SAID = {Status.GIVEN, Status.SKIPPED}
+
+
+def _place(answer: Answer) -> tuple[str, str, str]:
+    return (answer.item_id, answer.phase, answer.annotator)
+
+
+def _recorded(round_: RoundFolder) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """The present labels by item, phase and person."""
+    return {
+        (row["item_id"], row["phase"], row["annotator"]): row
+        for row in rows_of(present(round_.answers()))
+        if row["status"] in _SAID
+    }
+
+
+def _read(
+    server: LabelStudio, round_: RoundFolder, name: str, about: Mapping[str, Any]
+) -> tuple[list[Answer], list[Problem]]:
+    return tasks.bring_back(
+        server, int(about["project"]), about["who"], round_.asked(), round_.scheme, round_.answers(),
+        phase=Phase(about["phase"]), anybody=name == DISCUSSION,
+    )  # fmt: skip
+
+
+def _older(round_: RoundFolder, answers: Sequence[Answer]) -> list[Problem]:
+    """Answers that are older than the record's and say something else: a server that was restored from a copy."""
+    labels = _recorded(round_)
+    differ = [
+        answer.item_id
+        for answer in answers
+        if answer.status in _SAID and round_.takes(answer.item_id) and (row := labels.get(_place(answer)))
+        and row["channel"] == Channel.LABEL_STUDIO and (row["label"], row["status"]) != (answer.label, answer.status)
+    ]  # fmt: skip
+    if not differ:
+        return []
+    what = (
+        f"{len(differ)} labels there differ from the record and are older ({differ[0]}{', …' if differ[1:] else ''}); "
+        "the record's count"
+    )
+    return [Problem("Label Studio", what, "Was the server restored from a copy?")]
 
 
 def adjudicate_round(

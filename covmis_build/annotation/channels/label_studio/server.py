@@ -12,6 +12,7 @@ import os
 import secrets
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -20,10 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.engine import silent
 from covmis_build.errors import InputError, ServiceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from covmis_build.engine import Progress
 
 ADMIN = "admin"
 HOST = "127.0.0.1"
@@ -130,19 +134,23 @@ def local_server() -> Server:
     return Server(Path(chosen) if chosen else Path(base) / "covmis" / "label-studio")
 
 
-def up(server: Server, codes: Iterable[str], *, port: int = 0, say: Callable[[str], None]) -> str:
+def up(
+    server: Server, codes: Iterable[str], *, port: int = 0, say: Callable[[str], None],
+    progress: Progress = silent,
+) -> str:  # fmt: skip
     """Start the server, setting it up on the first time; its address. A running one only gets missing users."""
     server.home.mkdir(parents=True, exist_ok=True)
     server.home.chmod(0o700)
-    _install(server, say)
+    _install(server, say, progress)
     running = server.address()
     known = server.users()
     new = [code for code in (ADMIN, *codes) if code not in known]
     if new:
         known |= {code: _user(code) for code in new}
         _write_private(server.users_file, known)
-    _initialise(server, known[ADMIN], say)
+    _initialise(server, known[ADMIN], say, progress)
     if new:
+        progress("Adding users to Label Studio", 0, len(new))
         _run(server, ["-c", USERS], text=json.dumps([known[code] for code in known if code != ADMIN]))
     return running or _start(server, port, say)
 
@@ -174,30 +182,30 @@ def _user(code: str) -> dict[str, str]:
     }
 
 
-def _install(server: Server, say: Callable[[str], None]) -> None:
+def _install(server: Server, say: Callable[[str], None], progress: Progress) -> None:
     """Make the server's environment from the lock, once."""
     if (server.environment / "bin" / "label-studio").exists():
         return
     say("Setting up Label Studio in an environment of its own (once; about 1 GB and some minutes) …")
     own = str(server.environment / "bin" / "python")
-    for words in (
-        [sys.executable, "-m", "venv", "--clear", str(server.environment)],
-        [
-            own,
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--disable-pip-version-check",
-            "--require-hashes",
-            "-r",
-            str(lock_file()),
-        ],
-    ):
-        done = subprocess.run(words, check=False, capture_output=True, text=True)  # noqa: S603 - our own interpreters
-        if done.returncode:
-            last = ((done.stderr + done.stdout).strip().splitlines() or [f"{words[2]} failed"])[-1]
-            raise ServiceError(f"Label Studio cannot be installed: {last}")
+    packages = lock_file().read_text("utf-8").count("==")
+    pip = [own, "-m", "pip", "install", "--disable-pip-version-check", "--no-color", "--progress-bar", "off",
+           "--require-hashes", "-r", str(lock_file())]  # fmt: skip
+    for words in ([sys.executable, "-m", "venv", "--clear", str(server.environment)], pip):
+        told, fetched = [f"{words[2]} failed"], 0
+        with subprocess.Popen(  # noqa: S603 - our own interpreters
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as running:
+            for line in running.stdout or ():
+                told.append(line.strip() or told[-1])
+                fetched += line.startswith("Collecting ")
+                installing = line.startswith("Installing ")
+                step = (
+                    "Installing Label Studio's packages" if installing else "Fetching Label Studio's packages"
+                )
+                progress(step, packages if installing else min(fetched, packages), packages)
+        if running.returncode:
+            raise ServiceError(f"Label Studio cannot be installed: {told[-1]}")
 
 
 def lock_file() -> Path:
@@ -212,7 +220,13 @@ def lock_file() -> Path:
     raise InputError("the lock of Label Studio's environment is missing", remedy="Install covmis again")
 
 
-def _initialise(server: Server, admin: Mapping[str, str], say: Callable[[str], None]) -> None:
+MIGRATIONS = 396
+"""How many steps the database of the locked version is made in."""
+
+
+def _initialise(
+    server: Server, admin: Mapping[str, str], say: Callable[[str], None], progress: Progress
+) -> None:
     """Make the database and its first user, once; killed in the middle, the next start does it again."""
     done = server.home / "initialised"
     if done.exists():
@@ -221,6 +235,7 @@ def _initialise(server: Server, admin: Mapping[str, str], say: Callable[[str], N
     _run(
         server,
         ["-m", "label_studio.server", "init", "-b", "-q", "--enable-legacy-api-token"],
+        meanwhile=lambda: progress("Making Label Studio's database", _migrated(server), MIGRATIONS),
         LABEL_STUDIO_USERNAME=admin["email"],
         LABEL_STUDIO_PASSWORD=admin["password"],
         LABEL_STUDIO_USER_TOKEN=admin["token"],
@@ -228,16 +243,44 @@ def _initialise(server: Server, admin: Mapping[str, str], say: Callable[[str], N
     storage.write_text(done, "")
 
 
-def _run(server: Server, words: list[str], text: str = "", **more: str) -> None:
+def _migrated(server: Server) -> int:
+    """How many of its steps the database has behind it; it says nothing itself while it is made."""
+    path = server.data / "label_studio.sqlite3"
+    with contextlib.suppress(sqlite3.Error):
+        database = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.1)
+        with contextlib.closing(database):
+            (count,) = database.execute("SELECT count(*) FROM django_migrations").fetchone()
+            return min(int(count), MIGRATIONS)
+    return 0
+
+
+def _run(
+    server: Server,
+    words: list[str],
+    text: str = "",
+    meanwhile: Callable[[], None] = lambda: None,
+    **more: str,
+) -> None:
     """Run the server's own Python; its output goes to the log, secrets travel by environment or standard input."""
     server.data.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(  # noqa: S603 - the environment's own interpreter
-        [str(server.environment / "bin" / "python"), *words],
-        check=False, input=text, env=_surroundings(server, more), cwd=server.home,
-        capture_output=True, text=True,
-    )  # fmt: skip
-    if done.returncode:
-        _write_private_text(server.home / "setup.log", done.stdout + done.stderr)
+    with subprocess.Popen(  # noqa: S603 - the environment's own interpreter
+        [str(server.environment / "bin" / "python"), *words], env=_surroundings(server, more), cwd=server.home,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    ) as running:  # fmt: skip
+        given: str | None = text
+        try:
+            while True:
+                try:
+                    told, _ = running.communicate(given, timeout=0.5)
+                    break
+                except subprocess.TimeoutExpired:
+                    given = None  # it has been handed over
+                    meanwhile()
+        except BaseException:
+            running.kill()
+            raise
+    if running.returncode:
+        _write_private_text(server.home / "setup.log", told)
         raise ServiceError(f"Label Studio cannot be set up; what it said is in {server.home / 'setup.log'}")
 
 
