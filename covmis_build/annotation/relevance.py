@@ -28,7 +28,12 @@ Judge each post by what is shown. Most may be a no: that is expected. Every yes 
 def relevance_scheme(own: Labels) -> Labels:
     """Yes and no; the study's labels below yes, for whoever can tell the stance as well."""
     return Labels(
-        values=(YES, NO), order=(), poles=(), keys=("1", "2"), sub_labels={YES: own.values}, automatic={}  # noqa: PD011 - a setting of ours
+        values=(YES, NO),
+        order=(),
+        poles=(),
+        keys=("1", "2"),
+        sub_labels={YES: own.values},  # noqa: PD011 - a setting of ours
+        automatic={},
     )
 
 
