@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from covmis_build.estimation.recall_report import RecallReport
 
-SURE, PERHAPS = "missed, at least", "perhaps also missed"
+SURE, PERHAPS = "surely missed", "perhaps missed"
 QUERIES = {
     "claim": "Claim", "width": "Width", "expression": "Query", "posts": "Posts", "finds": "Finds",
     "held_out": "Made without it", "of_missed": "Of missed",
@@ -102,12 +102,12 @@ def _to_scale(report: RecallReport) -> str:
     others = [max(whole["found"] - count, 0.0) for count in found]
     series = {
         "found": found,
-        "found by other kinds": others,
+        "by other kinds": others,
         SURE: [whole["missed_low"]] * len(rows),
         PERHAPS: [whole["missed_high"] - whole["missed_low"]] * len(rows),
     }
     if not any(others):
-        del series["found by other kinds"]
+        del series["by other kinds"]
     alt = (
         f"Relevant posts: about {_count(whole['found'])} found, {_count(whole['missed_low'])} to "
         f"{_count(whole['missed_high'])} missed"
