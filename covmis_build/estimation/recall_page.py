@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from covmis_build.estimation.recall_report import RecallReport
 
-SURE, PERHAPS = "surely missed", "perhaps missed"
+LIKELY, PERHAPS = "likely missed", "perhaps missed"
 QUERIES = {
     "claim": "Claim", "width": "Width", "expression": "Query", "posts": "Posts", "finds": "Finds",
     "held_out": "Made without it", "of_missed": "Of missed",
@@ -49,7 +49,7 @@ def recall_page(
             "What is found and what is missed",
             prose="One bar for all queries and one for each kind, on one scale. A post that two kinds find counts for both. "
             + " ".join(report.sentences[1:]),
-            figures=[_to_scale(report)] if not math.isnan(whole["recall"]) else [],
+            figures=[_to_scale(report), _shares(report)] if not math.isnan(whole["recall"]) else [],
             body=table_html(_figures(report), headings=2),
         ),
         Section(
@@ -103,7 +103,7 @@ def _to_scale(report: RecallReport) -> str:
     series = {
         "found": found,
         "by other kinds": others,
-        SURE: [whole["missed_low"]] * len(rows),
+        LIKELY: [whole["missed_low"]] * len(rows),
         PERHAPS: [whole["missed_high"] - whole["missed_low"]] * len(rows),
     }
     if not any(others):
@@ -113,6 +113,19 @@ def _to_scale(report: RecallReport) -> str:
         f"{_count(whole['missed_high'])} missed"
     )
     return figures.stacked(names, series, alt=alt, unit="relevant posts in the frame")
+
+
+def _shares(report: RecallReport) -> str:
+    """Recall over all queries and by kind, with intervals."""
+    rows = report.figures[report.figures["scope"].isin(["all", "kind"])].to_dict("records")
+    points = [
+        (str(row["name"]).replace("_", " ") or "all queries", row["recall"], row["low"], row["high"])
+        for row in rows
+    ]
+    alt = f"The share of all relevant posts that queries find, with {report.level:.0%} intervals"
+    return figures.forest(
+        points, alt=alt, unit="share of all relevant posts that is found", limits=(0.0, 1.0)
+    )
 
 
 def _figures(report: RecallReport) -> pd.DataFrame:
