@@ -98,10 +98,10 @@ def _to_scale(report: RecallReport) -> str:
     whole = rows[0]
     together = whole["found"] + whole["missed"]
     names = ["all queries", *(str(row["name"]).replace("_", " ") for row in rows[1:])]
-    found = [whole["found"], *(row["recall"] * together for row in rows[1:])]
-    others = [max(whole["found"] - count, 0.0) for count in found]
+    by_kind = [whole["found"], *(row["recall"] * together for row in rows[1:])]
+    others = [max(whole["found"] - count, 0.0) for count in by_kind]
     series = {
-        "found": found,
+        "found": by_kind,
         "by other kinds": others,
         LIKELY: [whole["missed_low"]] * len(rows),
         PERHAPS: [whole["missed_high"] - whole["missed_low"]] * len(rows),

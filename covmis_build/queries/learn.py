@@ -137,13 +137,14 @@ class _Table:
         if not telling:
             return ()
         whole, mine = posts_by_units(telling), self._of_mine(telling)
-        found: tuple[float, int, tuple[Quorum, ...]] = (0.0, 0, ())
+        most_found = 0.0
+        best: tuple[Quorum, ...] = ()
         for quorums in thresholds(telling):
             count = int(_hits(whole, quorums).sum())
             worth = float(self.weights[known & _hits(mine, quorums)].sum())
-            if 0 < count <= most and worth > found[0]:
-                found = worth, count, quorums
-        return found[2]
+            if 0 < count <= most and worth > most_found:
+                most_found, best = worth, quorums
+        return best
 
     def finds_without(self, at: int, most: int) -> bool:
         """Whether a query made of the other posts finds this one."""

@@ -156,9 +156,9 @@ def relevant_posts(study: Study, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
     items = frozen[yes].sort_values(["item_id", "p_sample"]).drop_duplicates("item_id", keep="last")
     hits = storage.read_columns(study.places.table("hits"), ["claim_id", "post_id", "kind"])
     hits = hits[hits["kind"] != RANKED]
-    found = set(hits["claim_id"] + "|" + hits["post_id"])
+    by_query = set(hits["claim_id"] + "|" + hits["post_id"])
     return items[["claim_id", "claim", "post_id", "text"]].assign(
-        weight=1 / items["p_sample"].to_numpy(float), missed=(~items["item_id"].isin(found)).to_numpy()
+        weight=1 / items["p_sample"].to_numpy(float), missed=(~items["item_id"].isin(by_query)).to_numpy()
     )
 
 
@@ -179,7 +179,7 @@ def write_recall_page(study: Study, report: RecallReport, missed: MissedPosts) -
     if corpus.exists():
         steps.append(("in the corpus", len(storage.read_column(corpus, "item_id"))))
     examples = [
-        (missed.claims[claim], post.text)
+        (missed.claims[claim], f"{post.post_id}: {post.text}")  # the id: by it a purge finds the page
         for claim, learned in missed.learned.items()
         for post in sorted(learned.posts, key=lambda post: (-post.weight, post.post_id))[:EXAMPLES]
     ]

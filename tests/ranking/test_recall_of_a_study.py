@@ -261,6 +261,17 @@ def test_sealed_it_stays_as_it_is(made):
     assert study.round("r1").seal().previous == ""
     assert all(check.stands for check in study.verify_rounds())
 
+    # a purge takes texts, and seals and figures stand
+    told = study.recall().report().sentences
+    missed = study.recall().missed()
+    study.recall().write_page(study.recall().report(), missed)
+    shown = [max(learned.posts, key=lambda post: post.weight).post_id for learned in missed.learned.values()]
+    study.purge(posts=shown)
+    assert not (study.places.build / "recall.html").exists()
+    assert sum(check.purged for check in study.verify_rounds()) == 2
+    assert all(check.stands for check in study.verify_rounds())
+    assert study.recall().report().sentences == told
+
 
 def test_stances_of_found_and_missed_posts(made):
     """Everybody favours what queries find and is against what they miss; the third estimand has both."""
