@@ -144,6 +144,7 @@ def main() -> None:
             guess = guide.guess(ranked)
             pairs = list(zip(ranked["claim_id"], ranked["post_id"], strict=True))
             stratum(ranked, pairs, matched, gold)
+            stances(ranked, pairs, matched, gold, given.runs)
             for depth in (50, 200):
                 inside = (ranked["rank"] <= depth).to_numpy() & np.array(
                     [pair not in matched for pair in pairs]
@@ -203,6 +204,28 @@ def stratum(ranked: pd.DataFrame, pairs: list, matched: set, gold: set) -> None:
                     f"{expected} posts: {p[near['gold'].to_numpy()].sum() / every:.0%} of the missed (weight {1 / p.min():.0f})"
                 )
             print(f"  ranked, first {depth}, weights up to {most}: {'; '.join(told)}", flush=True)
+
+
+def stances(ranked: pd.DataFrame, pairs: list, matched: set, gold: set, runs: int) -> None:
+    """Weighted shares where missed posts say something else than found ones: 80% of the found favour, 20% of the missed."""
+    unmatched = ranked.assign(gold=[pair in gold for pair in pairs])[[pair not in matched for pair in pairs]]
+    near = unmatched[unmatched["rank"] <= 50]
+    p = np.concatenate([by_rank(rows["rank"], 5, 100) for _, rows in near.groupby("claim_id", sort=False)])
+    own, rng = p[near["gold"].to_numpy()], np.random.default_rng(3)
+    found = rng.random(len(matched & gold)) < 0.8
+    missed = rng.random(len(own)) < 0.2
+    truth = (found.sum() + missed.sum()) / (len(found) + len(missed))
+    values = []
+    for _ in range(runs):
+        drawn = rng.random(len(own)) < own
+        weights = 1 / own[drawn]
+        values.append((found.sum() + weights[missed[drawn]].sum()) / (len(found) + weights.sum()))
+    error = np.std(values) / np.sqrt(runs)
+    print(
+        f"  ranked, first 50, 5 posts, weights up to 100: favor {np.mean(values):.4f} (Monte-Carlo error {error:.4f}), truth "
+        f"{truth:.4f}, found alone {found.mean():.4f}",
+        flush=True,
+    )
 
 
 def widths(proposals: list, width: str) -> str:

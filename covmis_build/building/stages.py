@@ -191,6 +191,9 @@ def ranked_chances(places: Places, settings: Settings, items: pd.DataFrame) -> d
     nearest, ranked = settings.retrieval.nearest, items[items["kind"] == RANKED]
     if ranked.empty:
         return {}
+    hits = storage.read_columns(places.table("hits"), ["post_id", "kind"])
+    # frozen ones that a query finds since are candidates no more: chances depend on nobody who was drawn
+    ranked = ranked[~ranked["post_id"].isin(hits.loc[hits["kind"] != RANKED, "post_id"])]
     known = storage.read_columns(places.table("candidates"), ["claim_id", "post_id", "rank"])
     ranked = ranked.merge(known, on=["claim_id", "post_id"]) if nearest else ranked.iloc[:0]
     chances: dict[str, float] = {}
@@ -240,11 +243,11 @@ STAGES = (
         ("posts", "hits", "candidates", "provenance", "unreadable", "intake", "retrieve.dropped"), _retrieve_files, _make_retrieve,
     ),
     Stage(
-        "clean", 4, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
+        "clean", 5, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
         _clean_files, _make_clean,
     ),
     Stage(
-        "sample", 1, ("claims", "clean"), ("sampling", "labels.automatic", "annotation.audit"), ("sample", "dropped"),
+        "sample", 2, ("claims", "clean"), ("sampling", "labels.automatic", "annotation.audit"), ("sample", "dropped"),
         frozen_files, _make_sample,
     ),
 )  # fmt: skip

@@ -25,8 +25,11 @@ from covmis_build.cleaning import language, minimum, near_duplicates, one_claim,
 from covmis_build.cleaning.step import rows
 from covmis_build.engine import silent
 from covmis_build.errors import CheckFailed
+from covmis_build.options import RANKED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from covmis_build.engine import Engine, Progress, Table
     from covmis_build.options import Cleaning
 
@@ -69,6 +72,10 @@ OTHERS = (
 KEPT = f"""
 SELECT c.*, o.claims FROM counted AS c LEFT JOIN ({OTHERS}) AS o ON o.post_id = c.post_id
 WHERE c.step = '' AND c.frozen = 0 ORDER BY c.claim_id, c.post_id"""
+
+FROZEN = """
+SELECT f.*, CASE WHEN c.step_if_not_frozen = '' THEN c.kinds END AS found_by
+FROM frozen AS f LEFT JOIN counted AS c ON c.claim_id = f.claim_id AND c.post_id = f.post_id ORDER BY item_id"""
 
 OVERRULED = """
 SELECT claim_id, post_id, n_claims, first_claim, detected_language, least_length, group_id, kept, similarity,
@@ -166,6 +173,9 @@ def _items(
 ) -> Table:
     kept = engine.sql(KEPT, counted=counted, pairs=pairs)
     items = engine.map(partial(new_items, seed=seed, drawn=options.one_claim_per_post), kept, ITEMS)
+    frozen = engine.map(
+        partial(as_found, seed=seed), engine.sql(FROZEN, frozen=frozen, counted=counted), ITEMS
+    )
     return engine.sql(
         "SELECT * FROM (SELECT * FROM made UNION ALL SELECT * FROM frozen) AS u ORDER BY item_id",
         made=items,
@@ -182,11 +192,27 @@ def new_items(block: pa.Table, *, seed: int, drawn: bool) -> pa.Table:
     names = ("claim_id", "post_id", "kinds", "claims", "n_claims", "group_id", "group_size")
     for claim, post, kinds, claims, n_claims, group, size in rows(block, *names):
         item = f"{claim}|{post}"
-        at = int(keyed.uniform(seed, "stratum", item) * len(kinds)) if len(kinds) > 1 else 0
         others = [other for other in claims or () if other != claim]
         p_claim = 1 / n_claims if drawn else 1.0
-        items.append((item, claim, post, kinds[at], kinds, others, group, size, p_claim))
+        items.append((item, claim, post, _stratum(item, kinds, seed), kinds, others, group, size, p_claim))
     return _table(items, ITEMS)
+
+
+def _stratum(item: str, kinds: Sequence[str], seed: int) -> str:
+    at = int(keyed.uniform(seed, "stratum", item) * len(kinds)) if len(kinds) > 1 else 0
+    return kinds[at]
+
+
+def as_found(block: pa.Table, *, seed: int) -> pa.Table:
+    """Frozen items; a ranked one that a query finds today and no step drops is in that query's stratum.
+
+    Its neighbours that were not drawn are there, too: a chance that depended on who was drawn would be none.
+    """
+    frozen = block.select(ITEMS.names).to_pylist()
+    for item, kinds in zip(frozen, block.column("found_by").to_pylist(), strict=True):
+        if item["kind"] == RANKED and kinds and RANKED not in kinds:
+            item |= {"kind": _stratum(item["item_id"], kinds, seed), "kinds": kinds}
+    return pa.Table.from_pylist(frozen, schema=ITEMS)
 
 
 def _dropped(engine: Engine, counted: Table, options: Cleaning) -> Table:

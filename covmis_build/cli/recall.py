@@ -68,6 +68,12 @@ def draw(options: Drawing, folder: StudyOption = None, as_json: JsonOption = Fal
 @app.command()
 def report(
     level: LevelOption = 0.95,
+    queries: Annotated[
+        bool, Option("--queries", help="Also what missed posts share, and queries that would find them.")
+    ] = False,
+    html: Annotated[
+        bool, Option("--html", help="Also as a page, with missed posts beside their claims.")
+    ] = False,
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -75,7 +81,19 @@ def report(
 
     The lower end comes first, and the frame is named: beyond it nothing is known but how much there could be.
 
-    Example: covmis recall report
+    Example: covmis recall report --queries
     """
-    report = open_study(folder).recall().report(level=level)
-    tell(report.to_dict(), report.summary, as_json=as_json)
+    study = open_study(folder)
+    recall = study.recall()
+    report = recall.report(level=level)
+    told, shown = report.to_dict(), report.summary
+    if queries or html:
+        with progress() as bar:
+            missed = recall.missed(progress=bar)
+        told |= {"missed": missed.to_dict()}
+        shown = [*shown, "", *missed.sentences] if queries else shown
+    if html:
+        page = study.places.relative(recall.write_page(report, missed))
+        told |= {"page": page}
+        shown = [*shown, f"Wrote {page}."]
+    tell(told, shown, as_json=as_json)

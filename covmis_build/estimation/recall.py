@@ -127,11 +127,11 @@ def _gamma_ends(relevant: Floats, drawn: Drawn, unseen: float, level: float) -> 
     return certain + low, certain + high
 
 
-def both_totals(one: Figure, other: Figure) -> Figure:
+def both_totals(first: Figure, second: Figure) -> Figure:
     """The sum of two independent totals: how far each reaches, as right triangles."""
-    value = one.value + other.value
-    low = math.hypot(one.value - one.low, other.value - other.low)
-    high = math.hypot(one.high - one.value, other.high - other.value)
+    value = first.value + second.value
+    low = math.hypot(first.value - first.low, second.value - second.low)
+    high = math.hypot(first.high - first.value, second.high - second.value)
     return Figure(value, max(value - low, 0.0), value + high)
 
 

@@ -97,7 +97,7 @@ class RecallReport:
             (
                 f"The queries find at least {_percent(whole['low'])} of the relevant posts among {facts.in_words}; "
                 f"the estimate is {_percent(whole['recall'])} ({self.level:.0%} interval {_percent(whole['low'])} to "
-                f"{_percent(whole['high'])}; {whole['labels']:,} labels of posts that no query finds, {whole['relevant']:,} of "
+                f"{_percent(whole['high'])}; {whole['labels']:,.0f} labels of posts that no query finds, {whole['relevant']:,.0f} of "
                 "them relevant)."
             ),
             (

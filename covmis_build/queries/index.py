@@ -125,6 +125,19 @@ class Index:
         row = self.connection.execute("SELECT post_id FROM posts WHERE number = ?", (number,)).fetchone()
         return str(row[0])
 
+    def numbers(self, post_ids: Iterable[str]) -> Rows:
+        """The numbers of these posts, in their order; 0 of one that the archive does not have."""
+        query = "SELECT number FROM posts WHERE post_id = ?"
+        rows = (self.connection.execute(query, (post_id,)).fetchone() for post_id in post_ids)
+        return np.array([row[0] if row else 0 for row in rows], dtype=np.int64)
+
+    def addresses(self, post_ids: Iterable[str]) -> Iterator[set[str]]:
+        """The pages that each of these posts links to."""
+        query = "SELECT text, urls FROM posts WHERE post_id = ?"
+        for post_id in post_ids:
+            text, urls = self.connection.execute(query, (post_id,)).fetchone() or ("", "")
+            yield {canonical_url(one) for one in (*urls.split("\n"), *addresses(text)) if one} - {""}
+
     def posts(self, post_ids: Iterable[str]) -> Iterator[SamplePost]:
         """These posts, as far as the archive has them."""
         query = "SELECT post_id, created_at, text FROM posts WHERE post_id = ?"

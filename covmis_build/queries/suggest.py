@@ -128,7 +128,7 @@ def suggest(
     known = _asked_for(units)
     proposals: dict[str, Proposal] = {}
     for width, quorums in zip(WIDTHS, _profiles(known, read, counted=counted), strict=True):
-        node = _bounded(known, quorums) if known else _of_unknown(text, units)
+        node = bounded(known, quorums) if known else _of_unknown(text, units)
         if node is None:
             break
         posts = len(index.rows(node)) if counted else None
@@ -155,7 +155,7 @@ def _profiles(known: list[Unit], read: Sequence[int], *, counted: bool) -> list[
     if not counted:
         fixed = ((3, 5), (2, 4), (2, 6))
         return [(Quorum(min(least, len(known)), min(of, len(known))),) for least, of in fixed]
-    has_unit = _posts_by_units(known)
+    has_unit = posts_by_units(known)
     found = [(quorums, count) for quorums in thresholds(known) if (count := _count(has_unit, quorums))]
     return [
         max((entry for entry in found if entry[1] <= size), key=lambda entry: entry[1], default=found[0])[0]
@@ -179,7 +179,7 @@ def thresholds(known: list[Unit]) -> Iterator[tuple[Quorum, ...]]:
             yield before
 
 
-def _posts_by_units(known: list[Unit]) -> NDArray[np.int8]:
+def posts_by_units(known: list[Unit]) -> NDArray[np.int8]:
     """For each post with any unit, how many of the first 1, 2, … units it has."""
     posts = np.unique(np.concatenate([unit.rows for unit in known]))
     has_unit = np.zeros((len(posts), len(known)), np.int8)
@@ -192,7 +192,7 @@ def _count(has_unit: NDArray[np.int8], quorums: Sequence[Quorum]) -> int:
     return int(np.logical_or.reduce([has_unit[:, of - 1] >= least for least, of in quorums]).sum())
 
 
-def _bounded(known: list[Unit], quorums: Sequence[Quorum]) -> Node:
+def bounded(known: list[Unit], quorums: Sequence[Quorum]) -> Node:
     """The query of these quorums; forms of words are left out, the rarest first, while it stands for too many searches."""
     ways = [list(unit.ways) for unit in known]
     while True:

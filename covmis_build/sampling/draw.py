@@ -73,8 +73,8 @@ def sample(
     chosen: list[history.Chosen] = []
     expected: list[dict[str, Any]] = []
     for claim, every in claims.items():
-        before, before_ranked = _apart(earlier.get(claim, {}))
-        rows, ranked = _apart(every)
+        before, before_ranked = _apart(earlier.get(claim, {}), every)
+        rows, ranked = _apart(every, every)
         if ranked or before_ranked:
             own = {item: (chances or {})[item] for item in ranked}
             number = history.next_draw(earlier.get(claim, {}))
@@ -104,9 +104,9 @@ def sample(
     )
 
 
-def _apart(rows: history.Past) -> tuple[history.Past, history.Past]:
-    """Items that queries found, and those that only a ranking has."""
-    ranked = {item: row for item, row in rows.items() if row["kind"] == RANKED}
+def _apart(rows: history.Past, now: history.Past) -> tuple[history.Past, history.Past]:
+    """Items that queries find, and those that only a ranking has, as today's items say: a query may find them since."""
+    ranked = {item: row for item, row in rows.items() if now.get(item, row)["kind"] == RANKED}
     return {item: row for item, row in rows.items() if item not in ranked}, ranked
 
 

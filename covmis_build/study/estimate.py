@@ -19,7 +19,7 @@ from covmis_build.estimation.predictions import Predictions, cross_fitted, predi
 from covmis_build.estimation.scopes import check_scopes
 from covmis_build.estimation.shares import Estimates, estimates
 from covmis_build.evaluation.formats import read_table
-from covmis_build.options import Labels, Sampling
+from covmis_build.options import RANKED, Labels, Sampling
 from covmis_build.study.beside import pool_of
 from covmis_build.study.recall import report_of_rounds
 from covmis_build.study.release import with_all_draws
@@ -78,6 +78,12 @@ def estimate(
         drawn = {name: known[name].to_numpy() for name in ("design", "automatic_label", "p_sample")}
         labelled = labelled.assign(**drawn)
     pool = pool_of(study)
+    if pool is not None:  # a post that a query finds since it was drawn by its rank is in that query's part
+        now = dict(zip(pool["item_id"], pool["kind"], strict=True))
+        kinds = zip(labelled["item_id"], labelled["kind"], strict=True)
+        labelled = labelled.assign(
+            kind=[now.get(item, kind) if kind == RANKED else kind for item, kind in kinds]
+        )
     predictions = None
     if assisted_by is not None:
         predictions = _predictions(study, assisted_by, pool, labelled, elsewhere=elsewhere)

@@ -27,6 +27,7 @@ from covmis_build.errors import InputError
 from covmis_build.estimation.recall import Figure, expected
 from covmis_build.estimation.recall_report import FrameFacts, RecallReport, report_of
 from covmis_build.options import RANKED
+from covmis_build.queries.suggest import READ
 from covmis_build.ranking.guide import Guide, fit
 from covmis_build.sampling.guided import guided, spread
 from covmis_build.sampling.history import COLUMNS
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.engine import Progress
     from covmis_build.options import Labels
+    from covmis_build.study.missed_posts import MissedPosts
     from covmis_build.study.study import Study
 
 DEPTH, LABELS = 50, 400
@@ -203,12 +205,29 @@ class Recall:
 
     def report(self, *, level: float = 0.95) -> RecallReport:
         """What the last draw's labels say, with those of earlier draws from the same frame."""
+        return report_of_rounds(
+            self._drawn_rounds(), self.study.gold(), self.study.settings.labels, level=level
+        )
+
+    def missed(self, *, read: Sequence[int] = READ, progress: Progress = silent) -> MissedPosts:
+        """What the posts that people called relevant and no query finds share, and queries that would find them."""
+        from covmis_build.study.missed_posts import missed_posts
+
+        return missed_posts(self.study, self._drawn_rounds(), read=read, progress=progress)
+
+    def write_page(self, report: RecallReport, missed: MissedPosts) -> Path:
+        """Write both as a page, data/build/recall.html, with texts of missed posts; its path."""
+        from covmis_build.study.missed_posts import write_recall_page
+
+        return write_recall_page(self.study, report, missed)
+
+    def _drawn_rounds(self) -> list[RoundFolder]:
         rounds = self._rounds()
         if not rounds:
             raise InputError(
                 "no recall round has been drawn yet", remedy="Draw one with `covmis recall draw`"
             )
-        return report_of_rounds(rounds, self.study.gold(), self.study.settings.labels, level=level)
+        return rounds
 
     def _rounds(self) -> list[RoundFolder]:
         return record.rounds_of_kind(self.study.places.rounds, RoundKind.RECALL)

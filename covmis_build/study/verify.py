@@ -154,11 +154,11 @@ def check_sample(
     if manifest.purged or settings.sampling.strata_by or not {"items", "sample"} <= set(built):
         why = "posts were purged" if manifest.purged else "strata, or no tables of the build"
         return [*checks, Check(what, passed=True, detail=f"not compared: {why}")]
-    ranked = int((built["sample"]["kind"] == RANKED).sum())
     # a ranked post's chance comes from its rank, which no bundle tells; others are drawn as if there were none
-    told, items, counted = (
-        frame[frame["kind"] != RANKED] for frame in (built["sample"], built["items"], counted)
-    )
+    told, items = built["sample"], built["items"]
+    by_rank = set(items.loc[items["kind"] == RANKED, "item_id"])
+    by_rank |= set(counted.loc[counted["kind"] == RANKED, "item_id"]) - set(items["item_id"])
+    told, items, counted = (frame[~frame["item_id"].isin(by_rank)] for frame in (told, items, counted))
     told = told.set_index("item_id").sort_index()
     again = draw.sample(items, counted, settings.sampling, settings.labels, seed=seed, audit=audit)
     drawn = again.sample.set_index("item_id").sort_index()
@@ -166,6 +166,7 @@ def check_sample(
     same = drawn.index.equals(told.index) and all(
         drawn[name].fillna("").tolist() == told[name].fillna("").tolist() for name in columns
     )
+    ranked = len(built["sample"]) - len(told)
     left_out = f"; {ranked:,} ranked ones not compared" if ranked else ""
     return [*checks, Check(what, same, f"{len(told):,} items{left_out}")]
 

@@ -177,3 +177,59 @@ def test_a_model_s_folder_is_nobody_s_business():
     ranked = {"by": "bm25+model", "model": "/home/somebody/models/MiniLM"}
     assert placeless(ranked) == {"by": "bm25+model", "model": "MiniLM"}
     assert placeless({}) == {}
+
+
+def test_label_learn_add_a_query_estimate_again(made):
+    """The loop of a study that learns from what it missed: every chance that a post ever had is kept."""
+    study, about = made
+    study = with_setting(study, '{ by = "bm25", depth = 90, expected = 6, weights_up_to = 40 }')
+    study.run()
+    label(study.open_round(), about)
+    first = study.rounds[0].items.set_index("item_id")
+    ranked = first.index[first["kind"] == "ranked"]
+    asked = study.recall().draw(labels=60, labels_found=30, depth=90)
+    while fill(asked, about):
+        pass
+    before, frame = study.recall().report(), asked.folder.frame()
+    learned = study.recall().missed()
+    queries = learned.queries.drop_duplicates("claim_id", keep="last").set_index("claim_id")["expression"]
+    assert set(queries.index) == {"c1", "c2"}
+
+    rows = list(csv.DictReader(io.StringIO(study.places.claims_csv.read_text("utf-8-sig"))))
+    for row in rows:
+        row["keywords"] = f"({row['keywords']}) OR ({queries[row['claim_id']]})"
+    storage.write_bytes(
+        study.places.claims_csv, storage.csv_bytes(list(rows[0]), [list(row.values()) for row in rows])
+    )
+    study.run()
+    items, drawn = study.items.set_index("item_id"), study.sample.set_index("item_id")
+    moved = [item for item in ranked if item in items.index and items.loc[item, "kind"] == "keywords"]
+    assert moved
+    # who was drawn stays drawn, with the greater of the chances of both draws
+    assert set(first.index) <= set(drawn.index)
+    found = items.loc[items["kind"] == "keywords", "claim_id"].value_counts()
+    for item in moved:  # 24 of those that queries find, whoever of them was drawn before
+        assert drawn.loc[item, "p_sample"] == max(
+            first.loc[item, "p_sample"], 24 / found[first.loc[item, "claim_id"]]
+        )
+    for item in first.index:
+        assert drawn.loc[item, "p_sample"] >= first.loc[item, "p_sample"]
+
+    # the old recall round keeps its frame; the next one has numbers of its own, and finds more found
+    assert asked.folder.frame().equals(frame)
+    again = study.recall().draw(labels=60, labels_found=30, depth=90)
+    while fill(again, about):
+        pass
+    after = study.recall().report()
+    assert after.rounds == ("r002",)
+    assert after.figures.iloc[0]["recall"] > before.figures.iloc[0]["recall"]
+
+    label(study.open_round(), about)
+    study.estimate(by="kind")
+    asked.seal()
+    again.seal()
+    folder = study.release(bundle=True)
+    assert [str(check) for check in covmis.verify(folder) if not check.passed] == []
+    corpus = storage.read_columns(folder / "corpus.parquet", ["item_id", "p_sample"]).set_index("item_id")
+    for item in moved:
+        assert corpus.loc[item, "p_sample"] == drawn.loc[item, "p_sample"]

@@ -261,6 +261,17 @@ def test_sealed_it_stays_as_it_is(made):
     assert study.round("r1").seal().previous == ""
     assert all(check.stands for check in study.verify_rounds())
 
+    # a purge takes texts, and seals and figures stand
+    told = study.recall().report().sentences
+    missed = study.recall().missed()
+    study.recall().write_page(study.recall().report(), missed)
+    shown = [max(learned.posts, key=lambda post: post.weight).post_id for learned in missed.learned.values()]
+    study.purge(posts=shown)
+    assert not (study.places.build / "recall.html").exists()
+    assert sum(check.purged for check in study.verify_rounds()) == 2
+    assert all(check.stands for check in study.verify_rounds())
+    assert study.recall().report().sentences == told
+
 
 def test_stances_of_found_and_missed_posts(made):
     """Everybody favours what queries find and is against what they miss; the third estimand has both."""
@@ -285,3 +296,42 @@ def test_stances_of_found_and_missed_posts(made):
     assert shares["high"]["neither"] > 0
     assert 0 < report.without_stance <= 3
     assert "found by a query or not: favor" in " ".join(report.sentences)
+
+
+def test_what_missed_posts_share_and_the_page(made):
+    study, about = made
+    run = CliRunner().invoke
+    where = ["--study", str(study.places.folder)]
+    nothing = study.recall().draw(labels=20, labels_found=20, depth=20)
+    assert "nothing can be learned" in study.recall().missed().sentences[0]
+    while fill(nothing, about):
+        pass
+    round_ = study.recall().draw(labels=60, labels_found=40, depth=100)
+    while fill(round_, about, stance=lambda _: "favor"):
+        pass
+    missed = study.recall().missed()
+    for row in missed.queries.to_dict("records"):
+        finds = {
+            post.post_id
+            for query in study.try_queries(row["expression"], samples=500).queries
+            for post in query.samples
+        }
+        assert len(finds) == row["posts"]
+        assert {about[post] for post in finds} == {row["claim_id"]}
+    assert set(missed.shared.loc[missed.shared["claim_id"] == "c1", "words"]) >= {"heals", "doubt"}
+    assert (
+        sum(count for _, count, _ in missed.languages)
+        == missed.queries.drop_duplicates("claim_id")["of_missed"].sum()
+    )
+
+    told = json.loads(
+        run(app, ["recall", "report", "--html", "--json", *where], catch_exceptions=False).stdout
+    )
+    assert told["page"] == "data/build/recall.html"
+    assert told["missed"]["queries"][0]["held_out"] <= told["missed"]["queries"][0]["finds"]
+    html = (study.places.folder / told["page"]).read_text()
+    assert "They say garlic heals coronavirus" in html
+    assert "perhaps missed" in html
+    assert "found by a query or not: favor 100%" in html
+    printed = run(app, ["recall", "report", "--queries", *where], catch_exceptions=False).stdout
+    assert "made of the others alone it finds" in " ".join(printed.split())

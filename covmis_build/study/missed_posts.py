@@ -1,0 +1,200 @@
+"""What the posts that queries miss say: their words, addresses and languages, and queries that would find them.
+
+Learned from every post that people called relevant and that no query finds today, whatever recall round showed it. A query
+made of them praises itself: whether it helps, the next recall draw says, whose numbers are its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from covmis_build import storage
+from covmis_build.annotation.gold import gold_of
+from covmis_build.annotation.relevance import YES
+from covmis_build.building.nearest import search_index
+from covmis_build.engine import silent
+from covmis_build.estimation.recall_page import recall_page
+from covmis_build.options import RANKED
+from covmis_build.queries.learn import Learned, MissedPost, learn
+from covmis_build.queries.suggest import READ
+from covmis_build.text.language import detect_languages
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.engine import Progress
+    from covmis_build.estimation.recall_report import RecallReport
+    from covmis_build.study.study import Study
+
+FEW = 2
+"""Posts that have to link to an address before it is one that they share."""
+EXAMPLES = 3
+"""Missed posts that a page shows of a claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissedPosts:
+    """What is missed, claim by claim (those with most of it first), and over all claims."""
+
+    claims: Mapping[str, str]
+    learned: Mapping[str, Learned]
+    addresses: tuple[tuple[str, int], ...]
+    """Pages that several missed posts link to, and how many do."""
+    languages: tuple[tuple[str, int, int], ...]
+    """Languages as detected: missed and found relevant posts that were drawn."""
+
+    @property
+    def queries(self) -> pd.DataFrame:
+        """A row a claim and width: a query that would find what was missed."""
+        rows = [
+            (claim, query.width, query.expression, query.posts, query.missed, query.held_out, len(learned.posts))
+            for claim, learned in self.learned.items()
+            for query in learned.queries
+        ]  # fmt: skip
+        columns = ["claim_id", "width", "expression", "posts", "finds", "held_out", "of_missed"]
+        return pd.DataFrame(rows, columns=columns)
+
+    @property
+    def shared(self) -> pd.DataFrame:
+        """A row a claim and word: how many of the claim's labelled missed posts, and of the archive's, have it."""
+        rows = [
+            (claim, unit.unit, unit.missed, len(learned.posts), unit.posts)
+            for claim, learned in self.learned.items()
+            for unit in learned.shared
+        ]
+        return pd.DataFrame(rows, columns=["claim_id", "words", "missed", "of_missed", "posts"])
+
+    @property
+    def sentences(self) -> list[str]:
+        """For each claim its words and its queries; what links and languages tell."""
+        if not self.learned:
+            return [
+                "No post was labelled relevant that today's queries miss: nothing can be learned from them."
+            ]
+        lines = []
+        for claim, learned in self.learned.items():
+            words = ", ".join(f"{unit.unit} ({unit.missed})" for unit in learned.shared)
+            lines.append(
+                f"{claim}: {len(learned.posts)} missed posts were labelled; they share {words or 'no word'}."
+            )
+            lines += [
+                f"    {query.width}: {query.expression}\n"
+                f"        {query.posts:,} posts, {query.missed} of these {len(learned.posts)}; made of the others alone it "
+                f"finds {query.held_out}"
+                for query in learned.queries
+            ]
+        advice = "Put what you like into keywords of queries/claims.csv, `covmis run`, and draw again: "
+        return [*lines, *self.told, f"{advice}the labels that a query was made of cannot judge it."]
+
+    @property
+    def told(self) -> list[str]:
+        """What links and languages tell."""
+        lines = []
+        if self.addresses:
+            lines.append(f"They link to {', '.join(f'{page} ({count})' for page, count in self.addresses)}.")
+        if len(self.languages) > 1:
+            counts = (f"{name or 'unknown'} {missed} ({found})" for name, missed, found in self.languages)
+            lines.append(f"Languages of the relevant posts missed (found): {', '.join(counts)}.")
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `covmis recall report --queries --json` prints it."""
+        return {
+            "queries": self.queries, "shared": self.shared,
+            "addresses": [{"address": page, "missed": count} for page, count in self.addresses],
+            "languages": [{"language": name, "missed": missed, "found": found} for name, missed, found in self.languages],
+        }  # fmt: skip
+
+
+def missed_posts(
+    study: Study, rounds: Sequence[RoundFolder], *, read: Sequence[int] = READ, progress: Progress = silent
+) -> MissedPosts:
+    """Learn from the posts of these recall rounds that people called relevant."""
+    relevant = relevant_posts(study, rounds)
+    missed = relevant[relevant["missed"]]
+    claims = study.claims
+    texts = dict(zip(claims["claim_id"], claims["text"], strict=True))
+    language_of = dict(zip(claims["claim_id"], claims["language"].fillna(""), strict=True))
+    learned: dict[str, Learned] = {}
+    with search_index(study.places, study.settings, progress) as index:
+        groups = sorted(missed.groupby("claim_id"), key=lambda group: (-len(group[1]), group[0]))
+        for at, (name, rows) in enumerate(groups):
+            progress("looking at what was missed", at, len(groups))
+            claim = str(name)
+            if claim in texts:
+                columns = rows[["post_id", "text", "weight"]]
+                posts = [MissedPost(*row) for row in columns.itertuples(index=False)]
+                language = language_of[claim] or "en"
+                learned[claim] = learn(texts[claim], posts, index, language=language, read=read)
+        linked = Counter(page for pages in index.addresses(missed["post_id"]) for page in pages)
+    languages: dict[str, list[int]] = {}
+    for language, is_missed in zip(
+        detect_languages(relevant["text"].tolist()), relevant["missed"], strict=True
+    ):
+        languages.setdefault(language, [0, 0])[0 if is_missed else 1] += 1
+    most_missed = sorted(languages.items(), key=lambda entry: (-entry[1][0], -entry[1][1], entry[0]))
+    return MissedPosts(
+        {claim: texts[claim] for claim in learned}, learned,
+        tuple((page, count) for page, count in linked.most_common(10) if count >= FEW),
+        tuple((language, missed, found) for language, (missed, found) in most_missed),
+    )  # fmt: skip
+
+
+def relevant_posts(study: Study, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
+    """The items of these rounds that people called relevant: claim_id, post_id, text, weight (1/p), missed (today)."""
+    answers = gold_of(rounds)
+    frozen = pd.concat([folder.items() for folder in rounds], ignore_index=True)
+    yes = frozen["item_id"].isin(set(answers.loc[answers["label"] == YES, "item_id"])) & (
+        frozen["text"] != ""
+    )
+    items = frozen[yes].sort_values(["item_id", "p_sample"]).drop_duplicates("item_id", keep="last")
+    hits = storage.read_columns(study.places.table("hits"), ["claim_id", "post_id", "kind"])
+    hits = hits[hits["kind"] != RANKED]
+    by_query = set(hits["claim_id"] + "|" + hits["post_id"])
+    return items[["claim_id", "claim", "post_id", "text"]].assign(
+        weight=1 / items["p_sample"].to_numpy(float), missed=(~items["item_id"].isin(by_query)).to_numpy()
+    )
+
+
+def write_recall_page(study: Study, report: RecallReport, missed: MissedPosts) -> Path:
+    """Write recall, examples of what is missed, and queries for it as a page, data/build/recall.html; its path."""
+    places, whole = study.places, report.figures.iloc[0]
+    steps = [
+        ("near, or found by a query", report.facts.pairs_found + report.facts.pairs_missed),
+        ("found by a query", report.facts.pairs_found),
+        ("relevant, found or not", whole["found"] + whole["missed"]),
+        ("relevant and found", whole["found"]),
+        ("missed", whole["missed"]),
+    ]
+    for name, table in (("left after cleaning", "items"), ("drawn", "sample")):
+        if places.table(table).exists():
+            steps.append((name, len(storage.read_column(places.table(table), "item_id"))))
+    corpus = places.release / "corpus.parquet"
+    if corpus.exists():
+        steps.append(("in the corpus", len(storage.read_column(corpus, "item_id"))))
+    examples = [
+        (missed.claims[claim], f"{post.post_id}: {post.text}")  # the id: by it a purge finds the page
+        for claim, learned in missed.learned.items()
+        for post in sorted(learned.posts, key=lambda post: (-post.weight, post.post_id))[:EXAMPLES]
+    ]
+    path = places.build / "recall.html"
+    html = recall_page(
+        study.settings.title, report, [(name, float(count)) for name, count in steps if count == count],  # noqa: PLR0124
+        examples=pd.DataFrame(examples, columns=["claim", "post"]), shared=_with_texts(missed.shared, missed),
+        queries=_with_texts(missed.queries, missed), told=missed.told,
+    )  # fmt: skip
+    storage.write_text(path, html)
+    return path
+
+
+def _with_texts(rows: pd.DataFrame, missed: MissedPosts) -> pd.DataFrame:
+    """The claims' texts in place of their ids."""
+    return rows.assign(claim_id=rows["claim_id"].map(dict(missed.claims))).rename(
+        columns={"claim_id": "claim"}
+    )
