@@ -350,27 +350,25 @@ def _rows(opened: Opened, name: str, forget: Forget) -> Iterator[Read]:
     table, form, tool = opened.table, opened.understood.form, opened.tool
     reading = columns.Reading(table, opened.understood)
     plain = None if tool or forget or not reading.plain_columns else reading.plain
-    run = Read(name, 0, form, [], places=[])
+    posts, places = list[Any](), list[int]()
     try:
         for number, cells in table.rows():
-            post = plain(cells) if plain and cells is not None else None
-            if post is None or len(run.posts) == ENOUGH:
-                yield from _some(run)
-                run = Read(name, number, form, [], places=[])
-            if post is None:
+            if plain and cells is not None and (post := plain(cells)) is not None:
+                posts.append(post)
+                places.append(number)
+                if len(posts) < ENOUGH:
+                    continue
+            if posts:
+                yield Read(name, places[0], form, posts, places=places)
+            if not places or places[-1] != number:
                 yield _row(Read(name, number, form, []), cells, tool or reading, table.header, forget)
-            else:
-                run.posts.append(post)
-                run.places.append(number)
+            posts, places = [], []
     except Exception:
-        yield from _some(run)
+        if posts:
+            yield Read(name, places[0], form, posts, places=places)
         raise
-    yield from _some(run)
-
-
-def _some(run: Read) -> Iterator[Read]:
-    if run.posts:
-        yield run._replace(place=run.places[0])
+    if posts:
+        yield Read(name, places[0], form, posts, places=places)
 
 
 def _row(
