@@ -14,9 +14,8 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from covmis_build.archive import dates, ids
 from covmis_build.archive.formats.post import NONE, Claimed, Glance, Post, unescaped
@@ -26,7 +25,7 @@ from covmis_build.storage import restored
 from covmis_build.text.sheets import check_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
     from datetime import datetime
     from pathlib import Path
@@ -273,81 +272,106 @@ class NotAPost(ValueError):
 TOO_MANY_CELLS = "more cells than the header has, or no row"
 
 
-class _Row(NamedTuple):
-    """What a row's post is made of, beside what its glance has."""
+class Reading:
+    """How the rows of a file become posts."""
 
-    understood: Understood
-    cells: Sequence[str]
-    language: Sequence[int]
-    when: datetime | None
-    availability: str
+    def __init__(self, table: TableFile, understood: Understood) -> None:
+        self.understood, self.rule = understood, understood.rule
+        self.at = {
+            what: [table.header.index(name) for name in names] for what, names in understood.taken.items()
+        }
+        self.kinds = [table.header.index(name) for name in ("kind", "source") if name in table.header]
+        single = [self.at.get(what, []) for what in ("id", "text", "created_at")]
+        self.plain_columns = (
+            [place for (place,) in single]
+            if all(len(places) == 1 for places in single) and understood.platform == "x" and not (
+                "claim" in self.at or len(self.at.get("urls", ())) > 1 or self.rule.escapes or self.rule.repost
+            ) else []
+        )  # fmt: skip
+        self.links = self.at["urls"][0] if "urls" in self.at else -1
+        self.readable: set[str] = set()
 
+    def plain(self, cells: Sequence[str]) -> Glance | None:
+        """What `glance` gives of a row of which nothing has to be said, as nearly all are; None for others."""
+        id_at, text_at, time_at = self.plain_columns
+        native, text, moment = cells[id_at], cells[text_at], cells[time_at]
+        if not (native.isdecimal() and native.isascii() and len(native) <= LONGEST_X):
+            return None
+        if text[:1] in _NOT_PLAIN or text.isspace():
+            return None
+        if moment not in self.readable:
+            if not _is_time(self.moment(moment)):
+                return None
+            if len(self.readable) < MOST_TIMES:
+                self.readable.add(moment)
+        linked = cells[self.links] if self.links >= 0 else ""
+        urls = NONE
+        if linked:
+            separator = self.rule.urls_separator
+            alone = not separator and _ADDRESS.fullmatch(linked)
+            urls = [linked] if alone else addresses(bare_cell(linked), separator)
+        return Glance(f"x:{native}", text, urls, NONE, "", "", (self, cells))
 
-def glances(table: TableFile, understood: Understood) -> Iterator[tuple[int, AnyPost | str, list[str]]]:
-    """Row numbers with their posts, or with what is wrong with them; and the cells."""
-    at = {what: [table.header.index(name) for name in names] for what, names in understood.taken.items()}
-    kinds = [table.header.index(name) for name in ("kind", "source") if name in table.header]
-    read = partial(_glance, at=at, understood=understood, kinds=kinds)
-    for number, cells in table.rows():
-        if cells is None:
-            yield number, TOO_MANY_CELLS, []
-            continue
-        try:
-            yield number, read(cells), cells
-        except NotAPost as problem:
-            yield number, str(problem), cells
-
-
-def _glance(
-    cells: Sequence[str], at: Mapping[str, Sequence[int]], understood: Understood, kinds: Sequence[int]
-) -> Glance:
-    rule = understood.rule
-    texts = [restored(cells[place]) for place in at.get("text", ())]
-    text = texts[0] if len(texts) == 1 and texts[0].strip() else "\n\n".join(filter(str.strip, texts))
-    if rule.escapes:
-        text = {"x": unescaped, "html": html.unescape}.get(rule.escapes, str)(text)
-    moment = _joined(cells, at["created_at"]) if "created_at" in at else ""
-    linked = _joined(cells, at["urls"]) if "urls" in at else ""
-    if "id" in at:
-        native = _joined(cells, at["id"])
-        if (
-            understood.platform == "x"
-            and native.isdecimal()
-            and native.isascii()
-            and len(native) <= LONGEST_X
-        ):
-            post_id = f"x:{native}"
+    def glance(self, cells: Sequence[str]) -> Glance:
+        """The post of a row; what is none raises NotAPost."""
+        rule, at, understood = self.rule, self.at, self.understood
+        texts = [restored(cells[place]) for place in at.get("text", ())]
+        text = texts[0] if len(texts) == 1 and texts[0].strip() else "\n\n".join(filter(str.strip, texts))
+        if rule.escapes:
+            text = {"x": unescaped, "html": html.unescape}.get(rule.escapes, str)(text)
+        linked = _joined(cells, at["urls"]) if "urls" in at else ""
+        if "id" in at:
+            native = _joined(cells, at["id"])
+            bare_x = understood.platform == "x" and native.isdecimal() and native.isascii()
+            known = bare_x and len(native) <= LONGEST_X
+            post_id = f"x:{native}" if known else ids.post_id(native, understood.platform)
+            if not post_id:
+                raise NotAPost(f"not a post id: {native[:60]}" if native else "no id")
         else:
-            post_id = ids.post_id(native, understood.platform)
-        if not post_id:
-            raise NotAPost(f"not a post id: {native[:60]}" if native else "no id")
-    else:
-        parts = (text, moment, _joined(cells, at.get("author", ())), linked)
-        digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
-        post_id = f"{understood.platform}:row:{digest}"
-    claim = _joined(cells, at["claim"]) if "claim" in at else ""
-    repost = bool(rule.repost) and _joined(cells, at["repost"]) == rule.repost.get("is", "")
-    old = text.startswith("RT @") and post_id.startswith("x:") and OLD_REPOST.match(text)
-    availability = ID_ONLY if not text and (claim or "text" not in at) else "available"
-    row = _Row(understood, cells, at.get("language", ()), understood.times.moment(moment), availability)
-    urls = addresses(linked, rule.urls_separator) if linked else NONE
-    glance = Glance(post_id, text, urls, NONE, "", "?" if repost or old else "", row)
-    if claim:
-        kind = next((cells[place] for place in kinds if cells[place] in KINDS), "title")
-        glance.claimed = (Claimed(claim, kind=kind),)
-    return glance
+            parts = (text, self.time_cell(cells), _joined(cells, at.get("author", ())), linked)
+            digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
+            post_id = f"{understood.platform}:row:{digest}"
+        claim = _joined(cells, at["claim"]) if "claim" in at else ""
+        repost = bool(rule.repost) and _joined(cells, at["repost"]) == rule.repost.get("is", "")
+        old = text.startswith("RT @") and post_id.startswith("x:") and OLD_REPOST.match(text)
+        urls = addresses(linked, rule.urls_separator) if linked else NONE
+        glance = Glance(post_id, text, urls, NONE, "", "?" if repost or old else "", (self, cells))
+        if claim:
+            kind = next((cells[place] for place in self.kinds if cells[place] in KINDS), "title")
+            glance.claimed = (Claimed(claim, kind=kind),)
+        return glance
+
+    def time_cell(self, cells: Sequence[str]) -> str:
+        """What a row says of its time."""
+        return _joined(cells, self.at["created_at"]) if "created_at" in self.at else ""
+
+    def moment(self, cell: str) -> datetime | None:
+        """The time that such a cell says, if it can be read."""
+        return self.understood.times.moment(bare_cell(cell))
+
+    def availability(self, glance: Glance) -> str:
+        """Whether a row has nothing but the id of a post."""
+        without = not glance.text and (glance.claimed or "text" not in self.at)
+        return ID_ONLY if without else "available"
 
 
-LONGEST_X = 20
+LONGEST_X, MOST_TIMES = 20, 100_000
+_NOT_PLAIN = frozenset({"", "'", "R"})
+"""How texts begin that may be empty, protected from spreadsheets, or `RT @name:`."""
+_ADDRESS = re.compile(r'https?://[^\s|,;"]+')
 
 
 def timeless(post: AnyPost) -> bool:
     """Whether an available post has no time that can be read."""
     if isinstance(post, Post):
         return post.availability == "available" and not post.created_at
-    row: _Row = post.more
-    known = row.when is not None and (1 < row.when.year < LAST_YEAR or dates.utc(row.when))
-    return row.availability == "available" and not known
+    reading, cells = post.more
+    available = reading.availability(post) == "available"
+    return available and not _is_time(reading.understood.times.moment(reading.time_cell(cells)))
+
+
+def _is_time(when: datetime | None) -> bool:
+    return when is not None and (1 < when.year < LAST_YEAR or bool(dates.utc(when)))
 
 
 LAST_YEAR = 9999
@@ -358,17 +382,18 @@ def whole(seen: AnyPost) -> Post:
     """The post of a row that was glanced at."""
     if isinstance(seen, Post):
         return seen
-    row: _Row = seen.more
+    reading, cells = seen.more
+    when = reading.understood.times.moment(reading.time_cell(cells))
     return Post(
         seen.post_id,
         seen.post_id.partition(":")[2],
         ids.platform_of(seen.post_id),
         seen.text,
-        dates.utc(row.when) if row.when else "",
-        _joined(row.cells, row.language),
+        dates.utc(when) if when else "",
+        _joined(cells, reading.at.get("language", ())),
         seen.urls,
         repost_of=seen.repost_of,
-        availability=row.availability,
+        availability=reading.availability(seen),
         claimed=seen.claimed,
     )
 

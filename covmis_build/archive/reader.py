@@ -35,6 +35,7 @@ class Read(NamedTuple):
     """The posts of a line or row, where it stands, and what is wrong with it if it has none.
 
     `skipped` counts what is no post, by what it is; `note` is what has to be said about a file, or about a post.
+    Where places are given, each post is a row of its own.
     """
 
     file: str
@@ -44,6 +45,7 @@ class Read(NamedTuple):
     problem: str = ""
     skipped: Mapping[str, int] = {}
     note: str = ""
+    places: list[int] = []  # noqa: RUF012 - nobody changes it
 
 
 @dataclass(slots=True)
@@ -182,10 +184,10 @@ class _Waiting:
         """The posts of a line that was read, and what has to be said about it."""
         known = self.of(line.file, line.form)
         known.posts += line.posts
-        known.places += [line.place] * len(line.posts)
+        known.places += line.places or [line.place] * len(line.posts)
         if line.problem or line.skipped or line.note:
             known.told.append(line)
-        known.lines += bool(line.posts or not line.note)
+        known.lines += len(line.places) or bool(line.posts or not line.note)
         self.count += len(line.posts)
 
     def add_lines(self, block: streams.Block, form: str, forget: Forget) -> str:
@@ -226,7 +228,11 @@ class _Waiting:
 
 def _whole_rows(rows: Iterable[Read]) -> Iterator[Read]:
     for row in rows:
-        yield row._replace(posts=list(map(columns.whole, row.posts)))
+        if row.places:
+            for place, post in zip(row.places, row.posts, strict=True):
+                yield row._replace(place=place, posts=[columns.whole(post)], places=[])
+        else:
+            yield row._replace(posts=list(map(columns.whole, row.posts)))
 
 
 def _with_times_of_ids(reads: Iterable[Read]) -> Iterator[Read]:
@@ -320,51 +326,73 @@ def file_of(job: streams.Job) -> str:
 def _table(job: streams.Job, forget: Forget, how: How) -> Iterator[Read]:
     name = file_of(job)
     try:
-        table, understood, tool = open_job(job, how)
+        opened = open_job(job, how)
     except BrokenIds:
         raise
     except InputError as error:
         yield Read(name, 0, "table", [], str(error))
         return
+    understood = opened.understood
     if understood.questions:
         yield Read(name, 0, understood.form, [], understood.questions[0])
         return
     for note in understood.notes:
         yield Read(name, 0, understood.form, [], note=note)
-    rows = _of_rows(table, tool) if tool else columns.glances(table, understood)
     try:
-        for number, post, cells in _doubted(rows, name):
-            if isinstance(post, str):
-                yield Read(name, number, understood.form, [], post)
-                continue
-            timeless = columns.timeless(post)
-            if forget and _named(post, cells, forget):
-                post = _gone(post)  # noqa: PLW2901 - nothing else of it may be used
-            note = "; ".join(
-                filter(
-                    None, (NO_TIME if timeless else "", _emptied([post] if isinstance(post, Post) else []))
-                )
-            )
-            yield Read(name, number, understood.form, [post], note=note)
+        with doubted(name):
+            yield from _rows(opened, name, forget)
     except InputError as error:
         yield Read(name, 0, understood.form, [], " ".join(error.problem.split()))
 
 
-def _doubted(rows: Iterable[T], name: str) -> Iterator[T]:
-    """The rows, up to where the file is damaged; the reason is an InputError."""
-    with doubted(name):
-        yield from rows
+def _rows(opened: Opened, name: str, forget: Forget) -> Iterator[Read]:
+    """The rows of a table, one after the other; of which nothing has to be said, many together."""
+    table, form, tool = opened.table, opened.understood.form, opened.tool
+    reading = columns.Reading(table, opened.understood)
+    plain = None if tool or forget or not reading.plain_columns else reading.plain
+    posts, places = list[Any](), list[int]()
+    try:
+        for number, cells in table.rows():
+            if plain and cells is not None and (post := plain(cells)) is not None:
+                posts.append(post)
+                places.append(number)
+                if len(posts) < ENOUGH:
+                    continue
+            if posts:
+                yield Read(name, places[0], form, posts, places=places)
+            if not places or places[-1] != number:
+                yield _row(Read(name, number, form, []), cells, tool or reading, table.header, forget)
+            posts, places = [], []
+    except Exception:
+        if posts:
+            yield Read(name, places[0], form, posts, places=places)
+        raise
+    if posts:
+        yield Read(name, places[0], form, posts, places=places)
 
 
-def _of_rows(table: TableFile, tool: formats.TableTool) -> Iterator[tuple[int, AnyPost | str, list[str]]]:
-    for number, cells in table.rows():
-        if cells is None:
-            yield number, columns.TOO_MANY_CELLS, []
-            continue
-        try:
-            yield number, tool.post(dict(zip(table.header, cells, strict=True))), cells
-        except (ValueError, KeyError) as error:
-            yield number, str(error), cells
+def _row(
+    line: Read,
+    cells: list[str] | None,
+    reading: formats.TableTool | columns.Reading,
+    header: list[str],
+    forget: Forget,
+) -> Read:
+    """What a row is, with all that has to be said about it."""
+    if cells is None:
+        return line._replace(problem=columns.TOO_MANY_CELLS)
+    try:
+        if isinstance(reading, columns.Reading):
+            post: AnyPost = reading.glance(cells)
+        else:
+            post = reading.post(dict(zip(header, cells, strict=True)))
+    except (ValueError, KeyError) as error:
+        return line._replace(problem=str(error))
+    timeless = columns.timeless(post)
+    if forget and _named(post, cells, forget):
+        post = _gone(post)
+    emptied = _emptied([post]) if isinstance(post, Post) else ""
+    return line._replace(posts=[post], note="; ".join(filter(None, (NO_TIME if timeless else "", emptied))))
 
 
 def _named(post: AnyPost, cells: Iterable[str], forget: Forget) -> bool:

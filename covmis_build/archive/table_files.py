@@ -97,11 +97,13 @@ def _csv(opened: Open, head: bytes) -> TableFile:
     bare = len(header) == 1 and _is_id(header[0])
 
     def rows() -> Iterator[Row]:
+        width = len(header)
         for number, cells in enumerate(lines(), start=1):
-            if (number == 1 and not bare) or not any(map(str.strip, cells)):
-                continue
-            short = len(header) - len(cells)
-            yield number, cells if not short else [*cells, *[""] * short] if short > 0 else None
+            if len(cells) == width and "!" <= cells[0] < "\x7f" and number > 1:
+                yield number, cells
+            elif (number > 1 or bare) and any(map(str.strip, cells)):
+                short = width - len(cells)
+                yield number, [*cells, *[""] * short] if short >= 0 else None
 
     names = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
     form = "ids, one a line" if bare else f"CSV with {names[separator]}"
@@ -112,10 +114,14 @@ def _csv(opened: Open, head: bytes) -> TableFile:
 
 def _bounded(source: IO[AnyStr]) -> Iterator[AnyStr]:
     """The lines, none of them too long to be kept."""
-    while line := source.readline(LONGEST_LINE):
-        if len(line) == LONGEST_LINE and line[-1:] not in {"\n", b"\n"}:
+    while block := source.read(CHUNK):
+        if block[-1:] not in {"\n", b"\n"}:
+            block += source.readline(LONGEST_LINE)
+        lines: IO[Any] = io.StringIO(block, newline="") if isinstance(block, str) else io.BytesIO(block)
+        if len(block) >= LONGEST_LINE and max(map(len, lines.readlines())) >= LONGEST_LINE:
             raise InputError(f"a line of more than {LONGEST_LINE >> 20} million characters")
-        yield line
+        lines.seek(0)
+        yield from lines
 
 
 def _encoding(opened: Open, head: bytes) -> str:

@@ -41,7 +41,7 @@ def search_index(places: Places, settings: Settings, progress: Progress = silent
         return open_index(
             places.build / "search.sqlite",
             state(places.archives, forget, how),
-            lambda: plain_posts(places.archives, progress, forget, how),
+            lambda unread: plain_posts(places.archives, progress, forget, how, unread),
         )
 
 

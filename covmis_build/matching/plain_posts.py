@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from covmis_build.archive.reader import How, read
+from covmis_build.archive.reader import How, file_of, read
 from covmis_build.archive.streams import jobs
 from covmis_build.archive.walk import archive_files
 from covmis_build.engine import silent
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 from covmis_build.matching.passes import NOTHING, check_tables
 
 if TYPE_CHECKING:
@@ -35,14 +36,27 @@ def plain_posts(
     progress: Progress = silent,
     forget: Forget = NOTHING,
     how: How = How(),  # noqa: B008 - empty
+    unread: list[str] | None = None,
 ) -> Iterator[tuple[str, str, list[str], list[str], str]]:
-    """Id, text, addresses, titles of link cards and time of every post that has a text and is no repost."""
-    listed = jobs(archive_files(archive))
-    refused = {job for job, *_ in check_tables(listed, how)}
+    """Id, text, addresses, titles of link cards and time of every post that has a text and is no repost.
+
+    What could not be read is told in `unread`, a sentence for each file, once all posts are taken.
+    """
+    listed, problems = jobs(archive_files(archive)), Counter[str]()
+    refused = {job: reason for job, reason, _ in check_tables(listed, how)}
     for at, job in enumerate(listed):
         progress("indexing", at, len(listed))
         for line in read(job, forget=forget, how=how) if job not in refused else ():
+            problems[line.file] += bool(line.problem)
             for post in line.posts:
                 if post.text and not post.repost_of:
                     titles = [title for _, title, _ in post.cards if title]
                     yield post.post_id, post.text, post.urls, titles, post.created_at
+    if unread is not None:
+        unread += [f"{file_of(job)} is not searched: {reason}" for job, reason in refused.items()]
+        unread += [
+            f"{file}: {counted(count, 'lines')} could not be read and {'is' if count == 1 else 'are'} not searched "
+            "(`covmis posts look FILE` says why)"
+            for file, count in sorted(problems.items())
+            if count
+        ]

@@ -22,7 +22,7 @@ from covmis_build.text.tokens import tokens
 from covmis_build.text.urls import addresses, canonical_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 VERSION = 3
@@ -59,6 +59,8 @@ class Index:
     def __init__(self, path: Path) -> None:
         self.connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         self.size = int(self.connection.execute("SELECT count(*) FROM posts").fetchone()[0])
+        self.unread = [str(row[0]) for row in self.connection.execute("SELECT sentence FROM unread")]
+        """What of the archive is not in it because it could not be read."""
         self._known: dict[str, Rows] = {}
         self._held = 0
 
@@ -181,22 +183,23 @@ class Index:
         return {_plain(term): int(count) for term, count in rows}
 
 
-def open_index(path: Path, state: str, posts: Callable[[], Iterable[Indexed]]) -> Index:
+def open_index(path: Path, state: str, posts: Callable[[list[str]], Iterable[Indexed]]) -> Index:
     """The index at this path; `posts` are read and indexed first if it is missing or was made of another `state`.
 
-    `retrieval.plain_posts` gives both for an archive.
+    `matching.plain_posts` gives both for an archive, and tells in the list what it could not read.
     """
     state = f"{VERSION} {state}"
     if not path.exists() or _state(path) != state:
         with storage.replacing(path) as beside:
-            build(beside, posts(), state)
+            unread = list[str]()
+            build(beside, posts(unread), state, unread)
     return Index(path)
 
 
-def build(path: Path, posts: Iterable[Indexed], state: str = "") -> None:
-    """Write an index of these posts."""
+def build(path: Path, posts: Iterable[Indexed], state: str = "", unread: Sequence[str] = ()) -> None:
+    """Write an index of these posts; `unread` is looked at when all are taken."""
     try:
-        _build(path, posts, state)
+        _build(path, posts, state, unread)
     except sqlite3.Error as error:  # a full disk is not told as one elsewhere
         raise InputError(
             f"cannot write the index of the archive: {error}",
@@ -205,12 +208,13 @@ def build(path: Path, posts: Iterable[Indexed], state: str = "") -> None:
         ) from error
 
 
-def _build(path: Path, posts: Iterable[Indexed], state: str) -> None:
+def _build(path: Path, posts: Iterable[Indexed], state: str, unread: Sequence[str]) -> None:
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path)) as to:
         to.executescript("""
             PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
             CREATE TABLE state (text TEXT);
+            CREATE TABLE unread (sentence TEXT);
             CREATE TABLE posts (number INTEGER PRIMARY KEY, post_id TEXT UNIQUE, created_at TEXT, text TEXT,
               urls TEXT, titles TEXT);
             CREATE VIRTUAL TABLE words USING fts5 (body, titles, links, content = '', tokenize = "ascii tokenchars '_'");
@@ -232,6 +236,7 @@ def _build(path: Path, posts: Iterable[Indexed], state: str) -> None:
                 "INSERT INTO words (rowid, body, titles, links) VALUES (?, ?, ?, ?)", map(_coded, reading)
             )
         to.execute("INSERT INTO words (words) VALUES ('optimize')")
+        to.executemany("INSERT INTO unread VALUES (?)", ((sentence,) for sentence in unread))
         to.execute("INSERT INTO state VALUES (?)", (state,))
         to.commit()
 

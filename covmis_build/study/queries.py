@@ -91,7 +91,7 @@ class TriedQuery:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Queries tried on an archive of `posts_in_archive` posts."""
+    """Queries tried on an archive of `posts_in_archive` posts; `warnings` begin with what of it could not be read."""
 
     posts_in_archive: int
     queries: list[TriedQuery]
@@ -181,7 +181,7 @@ def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Pro
             )
             for query_id, kind, expression in rows
         ]
-        return Trial(index.size, tried, _foreign_signs(written))
+        return Trial(index.size, tried, [*index.unread, *_foreign_signs(written)])
 
 
 def suggest_queries(

@@ -171,6 +171,16 @@ def test_show_try_and_suggest(study, claims):
     assert "Garlic cures covid-19" in page
 
 
+def test_what_try_could_not_read_is_on_the_screen(study, claims):
+    ran("claims", "import", claims, "--study", study)
+    with (study / "data/archive/a.jsonl").open("a") as file:
+        file.write("{torn\n")
+    for _ in range(2):
+        code, _, err = covmis("queries", "try", "garlic", "--study", study)
+        assert code == 0
+        assert "archive/a.jsonl: 1 line could not be read and is not searched" in err
+
+
 def test_suggest_before_there_is_an_archive(study, claims):
     ran("claims", "import", claims, "--study", study)
     (study / "data/archive/a.jsonl").unlink()

@@ -21,7 +21,7 @@ from tests.text.test_expression import TEXTS, queries
 
 
 def open_index(path, archive):
-    return made_index(path, state(archive), lambda: plain_posts(archive))
+    return made_index(path, state(archive), lambda unread: plain_posts(archive, unread=unread))
 
 
 def indexed(folder, texts, **more):
@@ -122,6 +122,17 @@ def test_it_is_built_when_the_archive_changes(tmp_path):
         assert (index.size, index.count("garlic"), index.count("much")) == (2, 2, 1)
 
 
+def test_what_could_not_be_read_is_told_again_and_again(tmp_path):
+    path, archive = tmp_path / "search.sqlite", tmp_path / "archive"
+    write(archive / "a.jsonl", [{"id_str": "1", "full_text": "garlic"}, {"nothing": 1}, {"id_str": 5}])
+    (archive / "b.csv").write_text("id,text\n5,garlic\n")
+    for _ in range(2):
+        with open_index(path, [archive]) as index:
+            table, lines = index.unread
+            assert table == "archive/b.csv is not searched: whose ids are these? 5 …: no platform is named"
+            assert lines.startswith("archive/a.jsonl: 2 lines could not be read")
+
+
 def test_an_index_that_is_none_is_made_again(tmp_path):
     path, archive = tmp_path / "search.sqlite", tmp_path / "archive"
     write(archive / "a.jsonl", [{"id_str": "1", "full_text": "garlic"}])
@@ -142,7 +153,7 @@ def test_a_full_disk_is_one_line_and_what_was_there_stays(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         posts = [(f"x:{at}", text, [], [], "") for at, text in enumerate(texts)]
         with pytest.raises(InputError, match="cannot write") as told:
-            made_index(tmp_path / "search.sqlite", "another", lambda: posts)
+            made_index(tmp_path / "search.sqlite", "another", lambda _: posts)
         assert len(str(told.value).splitlines()) == 1
 
     killing.done(full)

@@ -168,6 +168,8 @@ def loose(content: str) -> tuple[str, list[str]]:
     """
     text, links = content, NONE
     if "<" in content:
+        if content.find("<", 3) == len(content) - 4 and content[:3] == "<p>" and "&" not in content:
+            return (content[3:-4], NONE) if content.endswith("</p>") else plain(content)
         text = _TAG.sub("", content.replace("<br", " <br").replace("<p", " <p"))
         if "<" in text or ("&" in content and _CUT_OFF.search(content)):
             return plain(content)

@@ -50,11 +50,13 @@ class Post(msgspec.Struct, gc=False):
 
     def __post_init__(self) -> None:
         """Mend halves of surrogate pairs: the post stays."""
-        for name in TEXTS:
-            text = getattr(self, name)
-            if not text.isascii():
-                setattr(self, name, whole_characters(text))
-        if not all(map(str.isascii, self.urls)):
+        if not (
+            self.text.isascii() and self.post_id.isascii() and self.native_id.isascii()
+            and self.parent_text.isascii() and self.quoted_text.isascii() and self.conversation.isascii()
+        ):  # fmt: skip
+            for name in TEXTS:
+                setattr(self, name, whole_characters(getattr(self, name)))
+        if self.urls and not all(map(str.isascii, self.urls)):
             self.urls = [whole_characters(url) for url in self.urls]
 
     def empty_numbers(self) -> bool:
