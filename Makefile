@@ -8,7 +8,7 @@ READY = .venv/.ready
 # uv does not read pip's settings; hand it the index that pip is set up with, whatever that is.
 INDEX = $$($(PYTHON) -m pip config get global.index-url 2>/dev/null || echo "$$PIP_INDEX_URL")
 
-# make fuzz     tries ten thousand damaged inputs (EACH=100000 for more)
+# make fuzz     tries ten thousand damaged inputs (EACH=100000 for more), then lets Atheris look for SECONDS (600)
 .PHONY: demo docs test test-long fuzz services lint lock clean
 
 demo: $(READY)
@@ -25,6 +25,7 @@ test-long: $(READY)
 
 fuzz: $(READY)
 	@COVMIS_FUZZ=$(or $(EACH),10000) $(BIN)/python -m pytest -q tests/fuzz
+	@$(BIN)/python -m tests.fuzz.guided $(or $(SECONDS),600)
 
 docs: $(READY)
 	@$(BIN)/python -m tests.services docs

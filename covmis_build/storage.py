@@ -164,8 +164,12 @@ def locked(path: Path, what: str) -> Iterator[None]:
     The operating system releases the lock when its holder ends, however it ends; processes that the holder
     started do not keep it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+") as file:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        opened = path.open("a+")
+    except OSError as error:
+        raise unwritten(error, path) from error
+    with opened as file:
         if not _try_lock(file):
             file.seek(0)
             holder = file.read().strip() or "another process"

@@ -58,6 +58,11 @@ TWEETS = re.compile(r"(?:tweets?|note-tweets?)(?:-part\d+)?\.js")
 LINE_NAMES = re.compile(r"\.(?:jsonl?|ndjson)(?:\.\w+)?$", re.IGNORECASE)
 """Names of files whose first line may be torn, and which are no tables even then."""
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ": "xz"}
+_MAGIC |= {
+    bytes([0x50 + number]) + b"\x2a\x4d\x18": "zst" for number in range(16)
+}  # pzstd begins with a frame to skip
+MOST_MEMBERS = 100
+"""Files inside a zip file that are jobs of their own: each of these reads the list of all."""
 
 
 class Job(NamedTuple):
@@ -227,14 +232,31 @@ def _zipped(path: Path, name: str) -> list[Job]:
             listed = []
             for member in members:
                 base = member.filename.rpartition("/")[2]
-                if base.startswith(".") or (base.endswith(".js") and not TWEETS.fullmatch(base)):
+                if _is_no_file_of_posts(base):
                     continue
                 with archive.open(member) as file:
                     head = _unpacked_head(file.read(CHUNK))
                 listed.append(Job(str(path), name, member.filename, kind=kind_of(head, base)))
-            return listed
+            if len(listed) <= MOST_MEMBERS:
+                return listed
+            told = "more than 100 tables: unpack it"
+            alone = [job for job in listed if job.kind == TABLE]
+            together = [Job(str(path), name)] if len(alone) < len(listed) else []
+            return [
+                *together,
+                *(alone if len(alone) <= MOST_MEMBERS else [Job(str(path), name, f"\0{told}")]),
+            ]
     except PACKED as error:
         return [Job(str(path), name, f"\0{error}")]
+
+
+def _is_no_file_of_posts(base: str) -> bool:
+    return base.startswith(".") or (base.endswith(".js") and not TWEETS.fullmatch(base))
+
+
+def _begins_with(path: Path, magic: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(magic)) == magic
 
 
 def lines(job: Job, limits: Limits = Limits()) -> Iterator[Line]:  # noqa: B008 - never changes
@@ -252,6 +274,8 @@ def blocks(job: Job, limits: Limits = Limits()) -> Iterator[Block]:  # noqa: B00
             yield Block(job.name, 0, b"", f"the packed file is damaged: {job.member[1:]}"[:200])
         elif job.member and job.start == job.end == 0:
             yield from _zip_member(job, limits)
+        elif not job.end and _begins_with(path, ZIP):
+            yield from _zip_members(job, limits)
         elif _is_tar(path, packed):
             yield from _tar_lines(job, packed, limits)
         elif packed:
@@ -510,6 +534,21 @@ def _zip_member(job: Job, limits: Limits) -> Iterator[Block]:
         stream = unpacked(inner, kind(inner.peek(6)[:6]))
         size = archive.getinfo(job.member).compress_size
         yield from _stream(bounded(stream, size, limits), f"{job.name}!{job.member}", limits)
+
+
+def _zip_members(job: Job, limits: Limits) -> Iterator[Block]:
+    """The lines of all members that are no tables, where they are many."""
+    with zipfile.ZipFile(job.path) as archive:
+        for member in archive.infolist():
+            base = member.filename.rpartition("/")[2]
+            if member.is_dir() or _is_no_file_of_posts(base):
+                continue
+            with archive.open(member) as file:
+                inner = io.BufferedReader(file, CHUNK)  # type: ignore[type-var]
+                head = inner.peek(CHUNK)
+                if kind_of(_unpacked_head(head), base) == LINES:
+                    stream = bounded(unpacked(inner, kind(head)), member.compress_size, limits)
+                    yield from _stream(stream, f"{job.name}!{member.filename}", limits)
 
 
 def _last(waiting: _Waiting, offset: int, name: str) -> Iterator[Block]:

@@ -7,10 +7,12 @@ study is searched byte by byte. Every step may be repeated. What others made, an
 from __future__ import annotations
 
 import json
+import os
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from covmis_build import storage
@@ -28,7 +30,6 @@ from covmis_build.study import label_studio, recall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from covmis_build.engine import Progress
     from covmis_build.places import Places
@@ -321,8 +322,15 @@ def _outputs(places: Places, traces: Traces) -> int:
 
 def _of_study(places: Places) -> list[Path]:
     """Every file of the study's folder; what git keeps is not searched."""
-    files = (path for path in sorted(places.folder.rglob("*")) if path.is_file())
-    return [path for path in files if ".git" not in path.relative_to(places.folder).parts[:1]]
+    files, seen = [], {places.folder.resolve()}
+    for folder, inside, names in os.walk(places.folder, followlinks=True):
+        here = Path(folder)
+        inside[:] = [name for name in sorted(inside) if name != ".git" or here != places.folder]
+        linked = {name: (here / name).resolve() for name in inside if (here / name).is_symlink()}
+        inside[:] = [name for name in inside if linked.get(name) not in seen]  # a link may lead upwards
+        seen |= set(linked.values())
+        files += [here / name for name in names if (here / name).is_file()]
+    return sorted(files)
 
 
 def _search(done: Purged, places: Places, unfinished: purging.Unfinished) -> None:

@@ -164,7 +164,8 @@ def _in_two_threads(
 
 def compiled() -> bool:
     """Whether an earlier run has left its machine code: the first one on a machine spends some seconds on it."""
-    return any(Path(_tokenise.stats.cache_path).glob("bags._tokenise-*.nbi"))
+    kept = _tokenise.stats.cache_path  # none where others may write: nothing of theirs is loaded
+    return bool(kept) and any(Path(kept).glob("bags._tokenise-*.nbi"))
 
 
 @njit(inline="always")

@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import tarfile
+import zipfile
 
 import pytest
 import zstandard
@@ -174,3 +175,31 @@ def test_brackets_without_end_are_no_post(tmp_path):
     path = tmp_path / "deep.json"
     path.write_bytes(b"[" * 1_000_000)
     assert ["not JSON" in problem for _, _, _, problem in read(path)] == [True]
+
+
+def test_a_zip_file_of_many_files_is_one_job_and_of_many_tables_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "MOST_MEMBERS", 3)
+    path = tmp_path / "many.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(4):
+            archive.writestr(f"{number}.jsonl", f'{{"a": {number}}}\n')
+            archive.writestr(f"{number}.jsonl.gz", gzip.compress(b'{"b": 1}\n', mtime=0))
+    (job,) = streams.jobs([(path, "many.zip")])
+    read = [(file, line) for file, _, line, problem in streams.lines(job) if not problem]
+    assert read[:2] == [("many.zip!0.jsonl", b'{"a": 0}'), ("many.zip!0.jsonl.gz", b'{"b": 1}')]
+    assert len(read) == 8
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(4):
+            archive.writestr(f"{number}.csv", "id,text\n1,a\n")
+    (job,) = streams.jobs([(path, "many.zip")])
+    assert [problem for *_, problem in streams.lines(job)] == [
+        "the packed file is damaged: more than 100 tables: unpack it"
+    ]
+
+
+def test_zst_files_that_begin_with_a_frame_to_skip_are_read(tmp_path):
+    path, skipped = tmp_path / "a.jsonl.zst", b"\x50\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"hello"
+    path.write_bytes(skipped + zstandard.compress(b'{"a": 1}\n') + skipped)
+    assert [line for job in streams.jobs([(path, "a")]) for _, _, line, _ in streams.lines(job)] == [
+        b'{"a": 1}'
+    ]

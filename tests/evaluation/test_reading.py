@@ -12,6 +12,7 @@ import pytest
 from covmis_build.errors import InputError
 from covmis_build.evaluation import formats
 from covmis_build.evaluation.label_files import common_id, read_labels
+from covmis_build.text import sheets
 
 ROWS = [("x:1", "favor"), ("x:2", "against"), ("x:3", "neither")]
 CSV = "item_id,label\n" + "".join(f"{one},{label}\n" for one, label in ROWS)
@@ -128,11 +129,11 @@ def test_packed_files_are_unpacked_up_to_a_limit(tmp_path, monkeypatch) -> None:
     path.write_bytes(gzip.compress(b"id,label\n" + b"".join(b"%d,a\n" % one for one in range(4000))))
     assert len(read_labels(path).table) == 4000
     monkeypatch.setattr(formats, "BLOCK", 1000)
-    monkeypatch.setattr(formats, "LARGEST", 20_000)
+    monkeypatch.setattr(sheets, "LARGEST", 20_000)
     with pytest.raises(InputError, match=r"a\.csv\.gz: unpacks to more than 0 MiB"):
         read_labels(path)
     path.write_bytes(path.read_bytes()[:-20])
-    monkeypatch.setattr(formats, "LARGEST", 1 << 30)
+    monkeypatch.setattr(sheets, "LARGEST", 1 << 30)
     with pytest.raises(InputError, match="cannot be unpacked"):
         read_labels(path)
 

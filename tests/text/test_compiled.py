@@ -3,8 +3,11 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+
+from covmis_build.text import bags
 
 KERNEL = """
 from covmis_build.text.compiled import NullCache
@@ -40,3 +43,8 @@ def test_a_file_of_somebody_elses_is_not(tmp_path):
     stranger.write_bytes(b"code")
     os.chown(stranger, 12345, 12345)
     assert kernel_is_kept_out(tmp_path)
+
+
+def test_without_a_folder_that_is_ours_nothing_was_compiled_before(monkeypatch):
+    monkeypatch.setattr(bags, "_tokenise", SimpleNamespace(stats=SimpleNamespace(cache_path=None)))
+    assert bags.compiled() is False
