@@ -5,6 +5,7 @@ And whatever a kill has left, `covmis purge` finds it: no byte of a forgotten au
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import re
@@ -23,7 +24,7 @@ from covmis_build.annotation.channels.label_studio import client
 from covmis_build.collecting import crawl as crawling
 from covmis_build.collecting.sources import bluesky, x
 from covmis_build.collecting.sources import ids as id_lists
-from covmis_build.errors import UnfinishedPurge
+from covmis_build.errors import CovmisError, UnfinishedPurge
 from covmis_build.study.study import open_study
 from tests import killing
 from tests.annotation.small import fill, label_both
@@ -299,6 +300,12 @@ def servers():
         patch.setenv(x.ADDRESS, on_x.address)
         patch.setenv(bluesky.ADDRESS, on_bluesky.address)
         patch.setattr(client, "PATIENCE", 1.0)
+        connection = client.LabelStudio(label_studio.address, TOKEN)
+        connection.users()  # the makers' client makes its types when they are first used: before files are watched
+        connection.find_project("")
+        with contextlib.suppress(CovmisError):
+            list(connection.tasks(1))
+        connection.close()
         yield {"mastodon": on_mastodon.address, "label studio": label_studio}
 
 
