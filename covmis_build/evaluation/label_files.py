@@ -20,8 +20,8 @@ IDS = ("item_id", "post_id", "native_id", "tweet_id", "id")
 LABELS = ("prediction", "predicted", "label", "gold", "stance", "labels")
 """Columns that are taken for ids and labels, in this order, unless others are named."""
 POINT_ZERO = re.compile(r"\d+\.0")
-BARE = (".txt", ".npy")
-"""Kinds of files whose first row is an item."""
+HEADED = (".csv", ".tsv")
+"""Kinds of files whose first row is a header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,9 @@ class Labelled:
 
     def _row(self, number: int) -> int:
         """The row of the item with this number, as the file's own program counts it."""
-        headed = isinstance(self.file, Path) and self.file.suffix not in BARE
+        headed = (
+            isinstance(self.file, Path) and Path(self.file.name.lower().removesuffix(".gz")).suffix in HEADED
+        )
         return number + headed
 
     def labels(self, id_column: str = "") -> pd.Series[str]:

@@ -102,6 +102,11 @@ def test_which_ids_join(tmp_path) -> None:
         ("bad.json", "{", "is not JSON"),
         ("nested.json", '{"a": {"b": 1}}', "neither"),
         ("again.json", '{"a": "x", "a": "y"}', "the id a occurs more than once"),
+        (
+            "nobody.jsonl",
+            '{"id": null, "label": "a"}\n{"id": 2, "label": "b"}\n',
+            "row 1: has an item without an id",
+        ),
         ("bad.jsonl", '{"id": 1, "label": "a"}\n[]\n', "row 2: is not an object"),
         ("a.xlsx", "x", "unknown kind '.xlsx'"),
         ("a.csv.gz", "plain", "cannot be unpacked"),
