@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from covmis_build.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 KINDS = ("title", "news_url", "fact_check_url", "keywords")
 """The four kinds of query, in the order in which they are printed everywhere."""
@@ -169,6 +172,11 @@ MACHINE = "model:"
 def is_machine(code: str) -> bool:
     """Whether this annotator is no person."""
     return code.startswith(MACHINE)
+
+
+def by_people(labels: pd.DataFrame, annotator: str = "annotator") -> pd.DataFrame:
+    """The labels that no machine gave."""
+    return labels[~labels[annotator].astype(str).str.startswith(MACHINE).astype(bool)]
 
 
 def file_stem(code: str) -> str:

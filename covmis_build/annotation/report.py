@@ -15,7 +15,7 @@ from covmis_build.annotation.agreement import Figure, agreement, coefficient_row
 from covmis_build.annotation.answers import Phase, Status, answered, present, stale, usable
 from covmis_build.annotation.frozen_items import for_people, rows_of
 from covmis_build.annotation.machines import beside_people
-from covmis_build.options import is_machine
+from covmis_build.options import by_people
 from covmis_build.stats.intervals import agreement_interval
 from covmis_build.text.shown import shown_parts
 
@@ -139,7 +139,7 @@ def findings(
     counted = frozen if frozen["pilot"].all() else frozen[~frozen["pilot"].astype(bool)]
     manual = counted[counted["automatic_label"] == ""]
     given = comparison(manual, labels)
-    compared = agreement(people_of(given), labels=scheme.values, order=scheme.order or None, seed=seed)
+    compared = agreement(by_people(given), labels=scheme.values, order=scheme.order or None, seed=seed)
     numbers = compared.to_dict()
     numbers["machines"] = beside_people(given, scheme.values)
     people = for_people(counted)
@@ -173,11 +173,6 @@ def comparison(frozen: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     ]
 
 
-def people_of(given: pd.DataFrame) -> pd.DataFrame:
-    """The labels that people gave: agreement is between people."""
-    return given[[not is_machine(who) for who in given["annotator"]]]
-
-
 def machine_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """What the machines among the annotators are, in words."""
     told = (
@@ -198,7 +193,7 @@ def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, Any] | None:
     audited = frozen[(frozen["automatic_label"] != "") & frozen["audited"].astype(bool)]
     if audited.empty:
         return None
-    given = people_of(comparison(audited, labels))
+    given = by_people(comparison(audited, labels))
     automatic = given["item"].map(dict(zip(audited["item_id"], audited["automatic_label"], strict=True)))
     wrong = (given["label"] != automatic).astype(float)
     by_post = wrong.groupby(given["item"]).mean()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from covmis_build.keyed import uniform
-from covmis_build.options import is_machine
+from covmis_build.options import by_people, is_machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,11 +68,6 @@ def labels_of_people(labels: pd.DataFrame, corpus: pd.DataFrame, *, secret: str)
     rows["annotation_id"] = [f"{item}|{at}" for item, at in zip(rows["item_id"], _count(rows), strict=True)]
     kept: pd.DataFrame = rows[SCHEMA.names]
     return kept
-
-
-def by_people(labels: pd.DataFrame) -> pd.DataFrame:
-    """The labels that no machine gave."""
-    return labels[[not is_machine(str(code)) for code in labels["annotator"]]]
 
 
 def _count(rows: pd.DataFrame) -> list[int]:

@@ -27,6 +27,7 @@ from covmis_build.corpus.resources import (
 )
 from covmis_build.corpus.statistics import statistics
 from covmis_build.errors import CovmisError
+from covmis_build.options import by_people
 from covmis_build.report import figures
 from covmis_build.storage import restored
 
@@ -243,7 +244,7 @@ def _people(folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame) -> list[Che
         | (labels["how"] != labels["item_id"].map(gold["how"])),
         "item_id",
     ]
-    people = people_labels.by_people(labels)
+    people = by_people(labels)
     contradicted = _contradicted(people, gold)
     soft = pd.read_csv(folder / f"{SOFT_LABELS}.csv", encoding="utf-8-sig")
     counted = people_labels.soft_labels(labels, corpus, [name[6:] for name in soft.columns[3:]])

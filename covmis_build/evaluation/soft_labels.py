@@ -19,7 +19,7 @@ from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.formats import read_table
 from covmis_build.evaluation.label_files import IDS, LABELS, as_label, is_empty
 from covmis_build.evaluation.rendering import booktabs, bounded, escape, known, notebook, titled, write
-from covmis_build.options import is_machine
+from covmis_build.options import by_people
 from covmis_build.stats.horvitz_thompson import made_design
 from covmis_build.stats.intervals import claims_interval, measure_interval
 from covmis_build.text import sheets
@@ -331,7 +331,7 @@ def answers_of(
         for column, value in (("phase", "independent"), ("status", "given")):
             table = table[table[column] == value] if {"phase", "status"} <= set(names) else table
         if annotator in names:
-            table = table[[not is_machine(str(who)) for who in table[annotator]]]
+            table = by_people(table, annotator)
         if annotator in names and table.duplicated(["id", annotator]).any():
             twice = table[table.duplicated(["id", annotator])].iloc[0]
             raise InputError(

@@ -21,7 +21,7 @@ from covmis_build.models.prompt import (
     prompt,
     read_answers,
 )
-from covmis_build.options import is_machine
+from covmis_build.options import by_people
 from covmis_build.text.sheets import text_of
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def labels_of(study: Study) -> pd.DataFrame | None:
     if not files:
         return None
     given = pd.concat([present(storage.read_table(path, "labels")) for path in files])
-    return given[[not is_machine(who) for who in given["annotator"]]]
+    return by_people(given)
 
 
 def _frozen(study: Study) -> pd.DataFrame:
