@@ -27,6 +27,7 @@ CORE = (
 )  # fmt: skip
 """What pyproject.toml names."""
 EXTRAS = {
+    "label-studio": (("label_studio_sdk",), "annotate in Label Studio"),
     "x": (("twarc",), "collect posts from X"),
     "bluesky": (("atproto",), "collect posts from Bluesky"),
     "mastodon": (("mastodon",), "collect posts from Mastodon"),

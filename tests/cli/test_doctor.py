@@ -25,6 +25,9 @@ def asked() -> dict:
     return json.loads(done.stdout)
 
 
+MODULES = {"odfpy": "odf", "label-studio-sdk": "label_studio_sdk"}
+
+
 def named(requirement: str) -> str:
     return re.match(r"[\w.-]+", requirement)[0].lower()
 
@@ -34,7 +37,7 @@ def test_the_core_and_the_extras_are_those_of_the_project() -> None:
     extras = {name: rows for name, rows in PROJECT["optional-dependencies"].items() if rows and name != "all"}
     assert set(doctor.EXTRAS) == set(extras)
     for name, rows in extras.items():
-        modules = [{"odfpy": "odf"}.get(named(row), named(row)).removesuffix(".py") for row in rows]
+        modules = [MODULES.get(named(row), named(row)).removesuffix(".py") for row in rows]
         assert sorted(modules) == sorted(doctor.EXTRAS[name][0])
 
 
