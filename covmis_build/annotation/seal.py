@@ -292,10 +292,16 @@ def _contents(round_: RoundFolder) -> Contents:
 
 
 def _frame_hash(round_: RoundFolder) -> str:
-    """Of what a recall round was drawn from: its pairs with their chances, and what is said of them."""
+    """Of what a recall round was drawn from: its pairs with their chances, and what is said of them.
+
+    Pairs that were not drawn stand with their claims alone, since a purge takes their posts out; their chances count.
+    """
     if not (round_.folder / FRAME).exists():
         return ""
-    return _digest([round_.about.get("frame"), _rows_hash(round_.frame(), PAIR)])
+    pairs = round_.frame()
+    drawn = pairs["item_id"].isin(round_.items()["item_id"])
+    named = pairs.assign(item_id=pairs["item_id"].where(drawn, pairs["claim_id"]))
+    return _digest([round_.about.get("frame"), _rows_hash(named, PAIR)])
 
 
 def _bytes(path: Path) -> bytes:

@@ -394,10 +394,11 @@ def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
 
     Those that were drawn keep their id, as frozen items do: their labels hang on it.
     """
-    count = 0
-    for path in sorted(RoundKind.RECALL.folder(rounds).glob(f"*/{record.FRAME}")):
-        pairs, frozen = storage.read_table(path, "frame"), path.with_name("items.parquet")
-        drawn = set(storage.read_column(frozen, "item_id")) if frozen.exists() else set()
+    count, home = 0, RoundKind.RECALL.folder(rounds)
+    # a later round's frame has what an earlier round drew from it
+    drawn = {item for path in home.glob("*/items.parquet") for item in storage.read_column(path, "item_id")}
+    for path in sorted(home.glob(f"*/{record.FRAME}")):
+        pairs = storage.read_table(path, "frame")
         gone = pairs["post_id"].isin(post_ids) & ~pairs["item_id"].isin(drawn)
         if gone.any():
             pairs.loc[gone, "post_id"] = ""
