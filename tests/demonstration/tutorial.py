@@ -16,7 +16,9 @@ from tests.demonstration.stories import ROOT
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 RUN = ("covmis ", "head ", "ls", "sed ")
-PROGRESS = re.compile(r"(?m)^[\w -]+(: \d[^\n]*)? \(?after \d+ s(, about [\d,]+ s left)?\)?\n")  # on slow machines only
+PROGRESS = re.compile(
+    r"(?m)^[\w -]+(: \d[^\n]*)? \(?after \d+ s(, about [\d,]+ s left)?\)?\n"
+)  # on slow machines only
 CHANGING = (
     (re.compile(r"\d+(\.\d+)? (s|ms|MB|KB)\b"), "0 s"),  # how long and how big depends on the machine
     (re.compile(r"\b[0-9a-f]{12,}\b"), "hash"),  # seals hash the round's secret and the time of every label

@@ -24,12 +24,7 @@ def store(*buckets: str) -> Iterator[dict[str, str]]:
     command = [environment.bin / "moto_server", "-H", "127.0.0.1", "-p", str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            for _ in range(600):
-                try:
-                    urllib.request.urlopen(url, timeout=5).close()
-                    break
-                except OSError:
-                    time.sleep(0.1)
+            _answers(url, process)
             for bucket in buckets:
                 urllib.request.urlopen(urllib.request.Request(f"{url}/{bucket}", method="PUT")).close()
             yield {
@@ -38,6 +33,19 @@ def store(*buckets: str) -> Iterator[dict[str, str]]:
             }  # fmt: skip
         finally:
             process.kill()
+
+
+def _answers(url: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until it answers: its first start on a busy machine compiles some thousand files."""
+    for _ in range(3000):
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+            return
+        except OSError:
+            if process.poll() is not None:
+                break
+            time.sleep(0.1)
+    raise RuntimeError(f"the store at {url} does not answer (exit code {process.poll()})")
 
 
 def put(url: str, key: str, content: bytes) -> None:
