@@ -40,11 +40,12 @@ def _answers(url: str, process: subprocess.Popen[bytes]) -> None:
     for _ in range(3000):
         try:
             urllib.request.urlopen(url, timeout=5).close()
-            return
         except OSError:
             if process.poll() is not None:
                 break
             time.sleep(0.1)
+        else:
+            return
     raise RuntimeError(f"the store at {url} does not answer (exit code {process.poll()})")
 
 
