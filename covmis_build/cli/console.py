@@ -177,6 +177,10 @@ def _bar() -> Iterator[Progress]:
         yield report
 
 
+FEW = 10
+"""Of so few steps nobody can tell how long the next one takes."""
+
+
 def _lines() -> Progress:
     began = time.monotonic()
     last, first = {"at": began}, dict[str, tuple[float, int]]()
@@ -189,11 +193,9 @@ def _lines() -> Progress:
         ):  # what takes long without a word in between is told before
             last["at"] = now
             count = f": {done:,}" + (f" of {total:,}" if total else "") if done or total else ""
-            left = (
-                f", about {(total - done) * (now - start) / (done - had):.0f} s left"
-                if had < done < total
-                else ""
-            )
+            left = ""
+            if had < done < total and total > FEW:
+                left = f", about {(total - done) * (now - start) / (done - had):.0f} s left"
             print(f"{step}{count} (after {now - began:.0f} s{left})", file=sys.stderr, flush=True)
 
     return report
