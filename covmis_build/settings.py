@@ -318,10 +318,13 @@ def _check_together(settings: Settings, file: Path | str) -> None:
         raise InputError("[retrieval] since is after until", file=file)
     try:
         size_of(settings.retrieval.longest_line)
+    except InputError as error:
+        raise error.at(file) from None
+    try:
         for named in settings.retrieval.archive:
             place(named)
     except InputError as error:
-        raise error.at(file) from None
+        raise InputError(f"[retrieval] archive: {error.problem}", file=file, remedy=error.remedy) from None
     if not settings.retrieval.archive:
         raise InputError("[retrieval] archive names no folder", file=file, remedy='Default: ["data/archive"]')
     quota = settings.sampling.per_kind * len(KINDS)

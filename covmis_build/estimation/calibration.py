@@ -81,10 +81,10 @@ def _cells(units: dict[str, int]) -> list[list[str]]:
     """
     cells: list[list[str]] = []
     for name in sorted(units, key=units.__getitem__):
-        if not cells or sum(units[one] for one in cells[-1]) >= FEWEST_IN_A_CELL:
+        if not cells or sum(map(units.__getitem__, cells[-1])) >= FEWEST_IN_A_CELL:
             cells.append([])
         cells[-1].append(name)
-    if len(cells) > 1 and sum(units[one] for one in cells[-1]) < FEWEST_IN_A_CELL:
+    if len(cells) > 1 and sum(map(units.__getitem__, cells[-1])) < FEWEST_IN_A_CELL:
         cells[-2] += cells.pop()
     return [list(reversed(cell)) for cell in reversed(cells)]
 
