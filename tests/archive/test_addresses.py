@@ -162,7 +162,7 @@ def torn(readinto):
 
 
 def test_a_wrong_address_names_its_setting_and_shows_no_secret(tmp_path):
-    (tmp_path / "study.toml").write_text('[retrieval]\narchive = ["s3://key:secret@bucket/x"]\n')
+    (tmp_path / "study.toml").write_text('title = "t"\n[retrieval]\narchive = ["s3://key:secret@bucket/x"]\n')
     with pytest.raises(InputError, match=r"study.toml: \[retrieval\] archive: ") as error:
         open_study(tmp_path)
     assert "secret" not in str(error.value)
