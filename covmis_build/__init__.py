@@ -42,10 +42,12 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.soft_labels import score_soft
     from covmis_build.evaluation.split import splits
     from covmis_build.keyed import uniform
+    from covmis_build.models.ablation import ablate
     from covmis_build.models.admission import admit
     from covmis_build.models.asking import ask
     from covmis_build.models.predict import predict
     from covmis_build.models.prompt import prompt
+    from covmis_build.models.table import compare_models
     from covmis_build.models.train import train
     from covmis_build.sampling.frames import sample
     from covmis_build.sampling.inclusion import inclusion_probabilities
@@ -70,11 +72,13 @@ _HOMES = {
     "StaleTables": "errors",
     "UnfinishedPurge": "errors",
     "UnknownName": "errors",
+    "ablate": "models.ablation",
     "admit": "models.admission",
     "agreement": "annotation.agreement",
     "ask": "models.asking",
     "canonical_url": "text.urls",
     "compare": "evaluation.compare",
+    "compare_models": "models.table",
     "doctor": "study.doctor",
     "estimate": "estimation.from_values",
     "inclusion_probabilities": "sampling.inclusion",
@@ -119,11 +123,13 @@ __all__ = [
     "Study",
     "UnfinishedPurge",
     "UnknownName",
+    "ablate",
     "admit",
     "agreement",
     "ask",
     "canonical_url",
     "compare",
+    "compare_models",
     "datasets",
     "doctor",
     "estimate",

@@ -20,6 +20,7 @@ import typer
 from covmis_build import __version__
 from covmis_build.cli import console
 from covmis_build.errors import CovmisError
+from covmis_build.report.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,5 +160,5 @@ def _asked() -> str:
 
 
 def _end(problem: str, code: int) -> NoReturn:
-    print(f"error: {console.printable(' '.join(problem.split()))}", file=sys.stderr)
+    print(f"error: {printable(' '.join(problem.split()))}", file=sys.stderr)
     sys.exit(code)

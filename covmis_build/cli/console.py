@@ -8,8 +8,6 @@ Conventions for every command:
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 import time
 from contextlib import contextmanager
@@ -19,10 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from covmis_build.engine import silent
-from covmis_build.report.summary import Listing
+from covmis_build.report import terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from covmis_build.engine import Progress
     from covmis_build.report.summary import Summary
@@ -41,7 +39,7 @@ def say(*lines: str) -> None:
     """Print for a person, unless asked to be quiet."""
     if loudness >= 0:
         for line in lines:
-            print(printable(line))
+            print(terminal.printable(line))
 
 
 def detail(*lines: str) -> None:
@@ -53,91 +51,15 @@ def detail(*lines: str) -> None:
 def warn(*lines: str) -> None:
     """Print a warning, on the error stream so that results stay clean."""
     for line in lines:
-        print(f"warning: {printable(line)}", file=sys.stderr)
-
-
-def printable(text: str) -> str:
-    r"""Outside text made safe for a terminal: control characters and direction overrides are shown, not obeyed.
-
-    >>> printable("a\x1b[31mb\u202ec")
-    'a\\x1b[31mb\\u202ec'
-    """
-    return "".join(
-        character
-        if character in "\n\t" or (character.isprintable() or character == "\u00a0")
-        else character.encode("unicode_escape").decode()
-        for character in text
-    )
-
-
-def emit_json(result: Mapping[str, Any]) -> None:
-    """Print one JSON object: snake_case keys, null for what is undefined; nothing in it that a terminal obeys."""
-    text = json.dumps(_plain(result), ensure_ascii=False, allow_nan=False)
-    print(
-        "".join(character if character.isprintable() else json.dumps(character)[1:-1] for character in text)
-    )
-
-
-def _plain(value: Any) -> Any:
-    """Numbers, words, lists and objects that JSON knows; NaN and infinities are null."""
-    if hasattr(value, "to_dict") and hasattr(value, "columns"):
-        return [_plain(row) for row in value.to_dict("records")]
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int | bool) else str(value)
-
-
-def grid(rows: Iterable[Sequence[Any]], header: Sequence[str]) -> None:
-    """Print a table with aligned columns: numbers to the right, words to the left."""
-    if loudness < 0:
-        return
-    header = [_cell(name) for name in header]
-    cells = [[_cell(value) for value in row] for row in rows]
-    numeric = [all(_is_number(row[at]) for row in cells) for at in range(len(header))]
-    widths = [max(len(name), *(len(row[at]) for row in cells), 0) for at, name in enumerate(header)]
-    lines = [list(header), *cells]
-    for number, row in enumerate(lines):
-        padded = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        )
-        print("  ".join(padded).rstrip())
-        if number == 0:
-            print("  ".join("-" * width for width in widths))
+        print(f"warning: {terminal.printable(line)}", file=sys.stderr)
 
 
 def tell(result: Mapping[str, Any], summary: Summary, *, as_json: bool) -> None:
     """Print a result: as one JSON object, or in words and tables."""
     if as_json:
-        emit_json(result)
-        return
-    for part in summary:
-        if isinstance(part, str):
-            say(part)
-        elif isinstance(part, Listing):
-            grid(part.rows, part.header)
-        else:
-            grid(part.itertuples(index=False), list(part.columns))
-
-
-def _cell(value: Any) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return printable(str(value)).replace("\n", " ")
-
-
-def _is_number(cell: str) -> bool:
-    return not cell.strip("0123456789.,-+%e ")
+        print(terminal.as_json(result))
+    else:
+        say(*terminal.lines(summary))
 
 
 @contextmanager

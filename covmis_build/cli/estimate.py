@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option
 
 from covmis_build.cli.console import JsonOption, StudyOption, tell, warn
-from covmis_build.errors import InputError
-
-if TYPE_CHECKING:
-    from covmis_build.study.study import Study
+from covmis_build.cli.options import LevelOption
 
 
 def estimate(
@@ -39,10 +36,7 @@ def estimate(
     calibrated: Annotated[
         bool, Option("--calibrated", help="Weights meet the known number of posts of each kind of query.")
     ] = False,
-    level: Annotated[float, Option(min=0.5, max=0.999, help="The level of the intervals.")] = 0.95,
-    predictions: Annotated[
-        str, Option(metavar="FILE", help="Moved: covmis evaluate score --over posts.", hidden=True)
-    ] = "",
+    level: LevelOption = 0.95,
     out: Annotated[
         list[Path] | None, Option("--out", metavar="FILE", help="Write .html, .csv or .json; repeatable.")
     ] = None,
@@ -59,46 +53,12 @@ def estimate(
 
     Example: covmis estimate --by claim,month --out estimates.html
     """
-    from covmis_build.estimation.page import check_formats, write_estimates
-    from covmis_build.study.estimate import estimate, estimate_corpus
+    from covmis_build.study.estimate_corpus import estimate_files
 
-    if predictions:
-        raise InputError(
-            "a system's measures over all posts are `covmis evaluate score --over posts` now",
-            remedy="--assisted-by estimates shares with the help of predictions",
-        )
-    check_formats(out or ())
-    opened = _study_of(study, corpus)
-    if opened is None:
-        assert corpus is not None
-        figures, title = estimate_corpus(corpus, by=by, calibrated=calibrated, level=level), ""
-    else:
-        figures = estimate(
-            opened,
-            by=by,
-            assisted_by=assisted_by,
-            corpus=corpus,
-            elsewhere=trained_elsewhere,
-            calibrated=calibrated,
-            level=level,
-            run=run,
-        )
-        title = opened.settings.title
+    figures = estimate_files(
+        study, corpus, out=out or (), by=by, assisted_by=assisted_by, elsewhere=trained_elsewhere,
+        calibrated=calibrated, level=level, run=run,
+    )  # fmt: skip
     warn(*figures.warnings)
-    for path in out or ():
-        write_estimates(path, figures, title)
     written = [f"Wrote {path}." for path in out or ()]
     tell(figures.to_dict(), [*figures.summary, *written], as_json=as_json)
-
-
-def _study_of(folder: Path | None, corpus: Path | None) -> Study | None:
-    """The study at hand; a corpus that lies outside of every study needs none."""
-    from covmis_build.study.study import open_study
-
-    if folder is not None or corpus is None:
-        return open_study(folder)
-    try:
-        study = open_study(None)
-    except InputError:
-        return None
-    return study if corpus.resolve().is_relative_to(study.places.folder) else None

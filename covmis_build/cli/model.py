@@ -80,6 +80,16 @@ class Comparison:
         Path | None, Option(metavar="DIR", help="Keep finished trainings here, and take them up again.")
     ] = None
 
+    def words(self, schemes: str) -> dict[str, Any]:
+        """What `compare_models` and `ablate` are told alike."""
+        return {
+            "settings": self.settings, "before": self.before or (), "maps": _maps(self.maps), "labels": listed(self.labels),
+            "schemes": listed(schemes), "wanted": listed(self.measures), "order": listed(self.order),
+            "poles": listed(self.poles), "class_weights": weights_of(self.class_weights), "by": self.by,
+            "folds": self.folds, "seeds": self.seeds, "seed": self.seed, "cells": self.cells,
+            "text_alone": text_alone(self.show),
+        }  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Questions:
@@ -136,7 +146,7 @@ def train(
     with progress() as report:
         trained = covmis.train(
             data, model, out=out, settings=settings, labels=listed(labels), dev=dev, choose=numbers(choose, "--choose", float),
-            measure=measure, poles=listed(poles), start=start, before=_before(before, maps), text_alone=text_alone(show), progress=report,
+            measure=measure, poles=listed(poles), start=start, before=before or (), maps=_maps(maps), text_alone=text_alone(show), progress=report,
         )  # fmt: skip
     tell(
         {"model": str(out), **trained.to_dict()},
@@ -190,16 +200,9 @@ def table(
 
     Example: covmis model table posts.csv --models majority,mu --cells cells
     """
-    from covmis_build.models.options import options_of_all
-    from covmis_build.models.training_cell import Setting
-
-    if not listed(models):
-        raise InputError("--models names no model", remedy="For example: --models majority,bow")
-    before = tuple(_before(options.before, options.maps))
-    chosen = {
-        name: Setting(one, before) for name, one in options_of_all(listed(models), options.settings).items()
-    }
-    _compare(data, chosen, options, schemes, as_json=as_json)
+    with progress() as report:
+        compared = covmis.compare_models(data, listed(models), **options.words(schemes), progress=report)
+    _tell(compared, options, as_json=as_json)
 
 
 @app.command()
@@ -219,35 +222,14 @@ def ablate(
 
     Example: covmis model ablate posts.csv --model bow --cells cells
     """
-    from covmis_build.models.ablation import WHOLE, ablations
-    from covmis_build.models.options import options_of
-    from covmis_build.models.training_cell import Setting
-
-    whole = Setting(options_of(model, options.settings), tuple(_before(options.before, options.maps)))
-    chosen = ablations(whole, zero_shot="zero_shot" in listed(schemes))
-    _compare(data, chosen, options, schemes, against=WHOLE, as_json=as_json)
-
-
-def _compare(
-    data: Path, chosen: Any, options: Comparison, schemes: str, against: str = "", *, as_json: bool
-) -> None:
-    """Train and judge all of these, and print the tables."""
-    from covmis_build.models.posts import read_posts
-    from covmis_build.models.table import table
-
     with progress() as report:
-        compared = table(
-            read_posts(data, labelled=True, text_alone=text_alone(options.show)), chosen, labels=listed(options.labels),
-            schemes=listed(schemes), wanted=listed(options.measures), order=listed(options.order),
-            poles=listed(options.poles), class_weights=weights_of(options.class_weights), by=options.by,
-            against=against, folds=options.folds, seeds=options.seeds, seed=options.seed, cells=options.cells,
-            progress=report,
-        )  # fmt: skip
-    tell(
-        compared.to_dict(by_label=options.by_label),
-        compared.summary(by_label=options.by_label),
-        as_json=as_json,
-    )
+        compared = covmis.ablate(data, model, **options.words(schemes), progress=report)
+    _tell(compared, options, as_json=as_json)
+
+
+def _tell(compared: Any, options: Comparison, *, as_json: bool) -> None:
+    told, words = (tell_of(by_label=options.by_label) for tell_of in (compared.to_dict, compared.summary))
+    tell(told, words, as_json=as_json)
 
 
 @app.command()
@@ -374,7 +356,5 @@ def _questions(options: Questions, data: Path | None) -> Any:
     return prompt.Questions.of(study, data, listed(options.labels))
 
 
-def _before(files: list[Path] | None, maps: list[str] | None) -> Any:
-    from covmis_build.models.train import steps_before
-
-    return steps_before(files or [], pairs_of("--map", maps, "OLD=NEW, like entailment=favor"))
+def _maps(maps: list[str] | None) -> dict[str, str]:
+    return pairs_of("--map", maps, "OLD=NEW, like entailment=favor")

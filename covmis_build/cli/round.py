@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option, Typer
 
 from covmis_build.cli.console import JsonOption, StudyOption, say, tell, warn
-from covmis_build.errors import CheckFailed, counted
+from covmis_build.errors import counted
 from covmis_build.study.study import open_study
 
 app = Typer(no_args_is_help=True, help="Annotate: open, push, pull, report, adjudicate, seal.")
@@ -222,18 +221,6 @@ def verify(
 
     Example: covmis round verify
     """
-    study = open_study(folder)
-    checks = study.verify_rounds()
-    told = [check.sentence for check in checks] or ["There is no round yet."]
-    server = None
-    if label_studio:
-        server = study.compare_rounds()
-        told += [compared.sentence for compared in server] or ["No round has been on Label Studio."]
-    result = {
-        "rounds": [check.to_dict() for check in checks],
-        "label_studio": None if server is None else [asdict(compared) for compared in server],
-    }
-    tell(result, told, as_json=as_json)
-    broken = [check.round for check in checks if check.sealed and not check.stands]
-    if broken:
-        raise CheckFailed(f"sealed rounds that changed: {', '.join(broken)}")
+    verified = open_study(folder).verify_rounds(label_studio=label_studio)
+    tell(verified.to_dict(), verified.summary, as_json=as_json)
+    verified.check()

@@ -3,21 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from covmis_build.models.linear import Linear
 from covmis_build.models.nli import Nli
+from covmis_build.models.options import options_of
+from covmis_build.models.posts import read_posts
+from covmis_build.models.table import table
+from covmis_build.models.train import steps_before
 from covmis_build.models.training_cell import Setting
 from covmis_build.models.twostep import BertScore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from covmis_build.models.encoders import Encoder
-    from covmis_build.models.options import Options
+    from covmis_build.models.options import Options, Settings
     from covmis_build.models.sequence import Step
+    from covmis_build.models.table import Compared, Comparing
+    from covmis_build.models.train import Posts
 
 WHOLE = "as it is"
+
+
+def ablate(
+    posts: Posts,
+    model: str = "bow",
+    *,
+    settings: Settings = None,
+    before: Sequence[Posts] = (),
+    maps: Mapping[str, str] | None = None,
+    text_alone: bool = False,
+    **how: Unpack[Comparing],
+) -> Compared:
+    """Train and judge the model as it is, and with each thing changed in turn, tested against it: see `table`."""
+    whole = Setting(options_of(model, settings), tuple(steps_before(before, maps)))
+    how.setdefault("schemes", ["random"])
+    changed = ablations(whole, zero_shot="zero_shot" in how["schemes"])
+    frame = read_posts(posts, labelled=True, text_alone=text_alone)
+    return table(frame, changed, against=WHOLE, **how)
 
 
 def ablations(setting: Options | Setting, *, zero_shot: bool = False) -> dict[str, Setting]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from covmis_build.evaluation.setting import setting as scoring
 from covmis_build.evaluation.split import Scheme, splits
 from covmis_build.models.nli import Nli
 from covmis_build.models.nli import check as check_nli
-from covmis_build.models.posts import label_set
+from covmis_build.models.options import options_of_all
+from covmis_build.models.posts import label_set, read_posts
+from covmis_build.models.train import steps_before
 from covmis_build.models.training_cell import (
     Cell,
     Setting,
@@ -41,8 +43,8 @@ if TYPE_CHECKING:
 
     from covmis_build.engine import Progress
     from covmis_build.evaluation.setting import Setting as Scoring
-    from covmis_build.models.options import Options
-    from covmis_build.models.sequence import Step
+    from covmis_build.models.options import Options, Settings
+    from covmis_build.models.train import Posts
 
 OWN = ("given", "zero_shot")
 """Divisions beside those of `splits`: the column split says it; all rows are judged by what was learned before."""
@@ -123,12 +125,52 @@ def _spread(mean: float, deviation: float) -> str:
     return f"{mean:.4f}" if math.isnan(deviation) else f"{mean:.4f} ± {deviation:.4f}"
 
 
+class Comparing(TypedDict, total=False):
+    """What `table` takes beside posts and models."""
+
+    labels: Sequence[str]
+    schemes: Sequence[str]
+    wanted: Sequence[str]
+    order: Sequence[str]
+    poles: Sequence[str]
+    class_weights: Mapping[str, float] | None
+    by: str
+    folds: int
+    seeds: int
+    seed: int
+    cells: Path | None
+    progress: Progress
+
+
+def compare_models(
+    posts: Posts,
+    models: Sequence[str] = ("majority", "bow"),
+    *,
+    settings: Settings = None,
+    before: Sequence[Posts] = (),
+    maps: Mapping[str, str] | None = None,
+    text_alone: bool = False,
+    **how: Unpack[Comparing],
+) -> Compared:
+    """Compare models by their names; `settings` go to each that knows them, `before` is learned from first: see `table`.
+
+    >>> import pandas as pd
+    >>> posts = pd.DataFrame({"text": ["so true", "a hoax"] * 5, "claim": "masks", "label": ["favor", "against"] * 5})
+    >>> compare_models(posts, ["majority", "bow"], schemes=["random"]).cells[["model", "accuracy"]].round(2).values.tolist()
+    [['majority', 0.5], ['bow', 1.0]]
+    """
+    if not models:
+        raise InputError("models names no model", remedy="For example: majority,bow")
+    steps = tuple(steps_before(before, maps))
+    chosen = {name: Setting(options, steps) for name, options in options_of_all(models, settings).items()}
+    return table(read_posts(posts, labelled=True, text_alone=text_alone), chosen, **how)
+
+
 def table(  # noqa: PLR0913 - every option is named
     frame: pd.DataFrame,
     models: Mapping[str, Options | Setting],
     *,
     labels: Sequence[str] = (),
-    before: Sequence[Step] = (),
     schemes: Sequence[str] = ("random", "chronological", "stratified_chronological"),
     wanted: Sequence[str] = ("accuracy", "macro_f1"),
     order: Sequence[str] = (),
@@ -142,7 +184,7 @@ def table(  # noqa: PLR0913 - every option is named
     cells: Path | None = None,
     progress: Progress = silent,
 ) -> Compared:
-    """Train every model on every division, after the datasets `before`; each measure's mean and standard deviation over runs.
+    """Train every model on every division; each measure's mean and standard deviation over runs.
 
     `random` has a run a fold, in which every item is judged once; the others have a run a seed for transformers, and
     one for linear models and BERTScore alone, which are the same every time. `leave_one_out` trains without each claim or event in turn
@@ -157,10 +199,7 @@ def table(  # noqa: PLR0913 - every option is named
     frame = frame.assign(label=frame["label"].astype(str)).reset_index(drop=True)
     if by and by not in frame.columns:
         raise InputError(f"the table has no column {by}", remedy=nearest(by, map(str, frame.columns)))
-    chosen = {
-        name: model if isinstance(model, Setting) else Setting(model, tuple(before))
-        for name, model in models.items()
-    }
+    chosen = {name: model if isinstance(model, Setting) else Setting(model) for name, model in models.items()}
     planned = list(_cells(frame, chosen, schemes, folds, seeds, seed))
     _check(planned, labels)
     runs: dict[tuple[str, str], dict[str, Run]] = {}

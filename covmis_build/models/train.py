@@ -104,15 +104,16 @@ def train(  # noqa: PLR0913 - every option is named
     measure: str = "macro_f1",
     poles: Sequence[str] = (),
     start: str | Path | None = None,
-    before: Sequence[Step] = (),
+    before: Sequence[Posts] = (),
+    maps: Mapping[str, str] | None = None,
     text_alone: bool = False,
     progress: Progress = silent,
 ) -> Trained:
     """Train a model on a table with `text`, `label` and, for pairs, `target` or `claim`; write it to `out`.
 
     `model` is a name (`bow`, `cross-encoder` …) with `settings`, or options. With `dev`, linear models are trained with
-    each C of `choose`, and the best by `measure` is kept. Transformers learn from the datasets `before` first, or go
-    on from a model in the folder `start`; a training that was stopped goes on in `out`. Of frozen items a model reads all
+    each C of `choose`, and the best by `measure` is kept. Transformers learn from the datasets `before` first (`maps`: what
+    their labels mean here), or go on from a model in the folder `start`; a training that was stopped goes on in `out`. Of frozen items a model reads all
     that annotators were shown, or, `text_alone`, the posts' own words; it is to predict from what it was trained on.
 
     >>> import pandas as pd
@@ -125,7 +126,7 @@ def train(  # noqa: PLR0913 - every option is named
         raise InputError(
             f"{kind} alone has no use for --dev", remedy="Score it: `covmis evaluate score DEV PREDICTIONS`"
         )
-    for option, given in (("--start", start), ("--before", before)):
+    for option, given in (("--start", start), ("--before", before), ("--map", maps)):
         if given and kind not in TRAINED:
             raise InputError(
                 f"{option} is for transformer models", remedy=f"Use --model {' or '.join(TRAINED)}"
@@ -143,7 +144,7 @@ def train(  # noqa: PLR0913 - every option is named
             frame, dev_frame, options, values, card, choose=choose, measure=measure, poles=poles
         )
     else:
-        steps = [*before, Step(Path(name).stem, frame, dev_frame)]
+        steps = [*steps_before(before, maps), Step(Path(name).stem, frame, dev_frame)]
         begin = Path(start) if start is not None else None
         trained = _transformer(steps, options, values, card, start=begin, folder=folder, progress=progress)
     if folder is not None:

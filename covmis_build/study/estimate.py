@@ -19,7 +19,7 @@ from covmis_build.estimation.predictions import Predictions, cross_fitted, predi
 from covmis_build.estimation.scopes import check_scopes
 from covmis_build.estimation.shares import Estimates, estimates
 from covmis_build.evaluation.formats import read_table
-from covmis_build.options import RANKED, Labels, Sampling
+from covmis_build.options import RANKED
 from covmis_build.study.beside import pool_of
 from covmis_build.study.recall import report_of_rounds
 from covmis_build.study.release import with_all_draws
@@ -102,36 +102,6 @@ def estimate(
         if difference.setting.startswith(("[sampling]", "[labels] automatic"))
     ]
     return replace(figures, warnings=(*warnings, *(predictions.warnings if predictions else ())))
-
-
-def estimate_corpus(
-    corpus: Path | str,
-    *,
-    by: str | Sequence[str] | None = None,
-    calibrated: bool = False,
-    level: float = 0.95,
-) -> Estimates:
-    """The same for somebody else's corpus: from its own probabilities, without the pool that it was drawn from."""
-    frame = read_corpus(Path(corpus))
-    return estimates(
-        frame, _labels(frame), Sampling(), automatic=Labels().automatic, by=check_scopes(by), calibrated=calibrated,
-        level=level,
-    )  # fmt: skip
-
-
-def _labels(frame: pd.DataFrame) -> list[str]:
-    """The label scheme of a corpus on its own: the paper's if it fits, else the labels it has."""
-    usual = Labels().values  # noqa: PD011 - a setting of ours
-    present = sorted(set(frame["label"].dropna().astype(str)))
-    if set(present) <= set(usual):
-        return list(usual)
-    for label in present:
-        for near in {*present, *usual}:
-            if label != near and label.casefold() == near.casefold():
-                raise InputError(
-                    f"the label '{label}' of the corpus is '{near}' in another case", remedy="Write one"
-                )
-    return present
 
 
 def _answers(rounds: Sequence[RoundFolder]) -> pd.DataFrame:

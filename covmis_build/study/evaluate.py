@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
-from covmis_build.errors import CheckFailed, CovmisError, InputError
+from covmis_build.errors import CheckFailed, InputError
 from covmis_build.evaluation.gold_and_systems import CLAIMS, PROBABILITIES, read_spec, read_specs
 from covmis_build.evaluation.label_files import common_id, read_labels
 from covmis_build.evaluation.leakage import leakage
@@ -16,7 +16,7 @@ from covmis_build.evaluation.score import score
 from covmis_build.evaluation.soft_labels import score_soft
 from covmis_build.evaluation.split import PARTS, identities, splits, times
 from covmis_build.study.score import Over, check_over, design_of_gold
-from covmis_build.study.study import open_study
+from covmis_build.study.study import study_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ def files_to_score(
     """Read FILE[:COLUMN] of gold and [NAME=]FILE[:COLUMN] of each system, and find the label scheme."""
     _, table = read_spec(gold, id_column)
     runs = read_specs(systems, id_column)
-    study = _study_of(folder, Path(table.file))
+    study = study_of(Path(table.file), folder)
     in_gold = {label for label in table.labels() if label}
     if not labels and study is not None and in_gold <= set((scheme := study.settings.labels).values):
         return FilesToScore(
@@ -134,7 +134,7 @@ def score_soft_files(
     clusters: str, probabilities: str, **how: Any,
 ) -> SoftScores:  # fmt: skip
     """Score systems' shares of the labels against the labels of several people; [NAME=]FILE each."""
-    study = _study_of(folder, Path(people))
+    study = study_of(Path(people), folder)
     scheme = study.settings.labels if study else None
     named = dict(_named_file(spec) for spec in systems)
     values = list(labels) or (list(scheme.values) if scheme else None)
@@ -150,19 +150,6 @@ def _named_file(spec: str) -> tuple[str, Path]:
     if not equals or "/" in name or Path(spec).exists():
         name, rest = "", spec
     return name or Path(rest).name.split(".")[0], Path(rest)
-
-
-def _study_of(folder: Path | None, file: Path) -> Study | None:
-    """The study that is named, or the one in whose folder gold lies; a broken one is no reason to stop."""
-    if folder is not None:
-        return open_study(folder)
-    for place in file.resolve().parents:
-        if (place / "study.toml").is_file():
-            try:
-                return open_study(place)
-            except CovmisError:
-                return None
-    return None
 
 
 MOST_LOOKED_AT = 5

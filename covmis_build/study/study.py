@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from covmis_build import storage
 from covmis_build.engine import silent
-from covmis_build.errors import InputError, StaleTables, UnknownName
+from covmis_build.errors import InputError, StaleTables, UnfinishedPurge, UnknownName
 from covmis_build.places import STUDY_TOML, Places
 from covmis_build.settings import read_settings
 
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from covmis_build.annotation.channels.label_studio.projects import Compared
     from covmis_build.annotation.guideline import GuidelineCheck
-    from covmis_build.annotation.seal import Verified
     from covmis_build.archive.intake import Intake
     from covmis_build.claims.lint import Findings
     from covmis_build.claims.selection import Selection
@@ -48,6 +46,7 @@ if TYPE_CHECKING:
     from covmis_build.study.round import Round
     from covmis_build.study.run import Ran
     from covmis_build.study.status import Status
+    from covmis_build.study.verify_rounds import VerifiedRounds
 
 
 @dataclass(frozen=True)
@@ -308,20 +307,14 @@ class Study:
             return open_training(self, items, pass_mark, Path(gold) if gold else None)
         return open_round(self, claims, pilot=pilot, run=run)
 
-    def verify_rounds(self) -> list[Verified]:
-        """Compare every round with its seal, and each seal with the one before; recall rounds are a chain of their own."""
-        from covmis_build.annotation.round_folder import RoundKind, rounds_of_kind
-        from covmis_build.annotation.seal import verify_chain
+    def verify_rounds(self, *, label_studio: bool = False) -> VerifiedRounds:
+        """Compare every round with its seal, and each seal with the one before; recall rounds are a chain of their own.
 
-        kinds = (RoundKind.STANCE, RoundKind.RECALL)
-        return [check for kind in kinds for check in verify_chain(rounds_of_kind(self.places.rounds, kind))]
+        With `label_studio` (it has to be running), also how many labels there differ from the record.
+        """
+        from covmis_build.study.verify_rounds import verify_rounds
 
-    def compare_rounds(self) -> list[Compared]:
-        """How the rounds' labels on Label Studio compare with those in the record; it has to be running."""
-        from covmis_build.annotation.round_folder import every_round
-        from covmis_build.study.label_studio import compare_rounds
-
-        return compare_rounds(self, every_round(self.places.rounds))
+        return verify_rounds(self, label_studio=label_studio)
 
     def check_guideline(self) -> GuidelineCheck:
         """What changed in the guideline since each label was given, and which may need another look."""
@@ -465,16 +458,32 @@ def open_study(folder: Path | str | None = None, *, half_purged: bool = False) -
     has forgotten.
     """
     start = Path(folder or Path.cwd()).resolve()
+    if folder is not None and not (start / STUDY_TOML).is_file():
+        raise InputError("no study.toml here", file=folder, remedy="Make a study with `covmis new DIR`")
+    home = _nearest(start)
+    if home is None:
+        raise InputError(
+            "no study.toml here or above",
+            remedy="Make a study with `covmis new DIR`, or name one with --study",
+        )
+    return read_study(home, half_purged=half_purged)
+
+
+def study_of(file: Path, folder: Path | None = None) -> Study | None:
+    """The study that is named, or the one in whose folder this file lies; one that cannot be read is no reason to stop."""
     if folder is not None:
-        if not (start / STUDY_TOML).is_file():
-            raise InputError("no study.toml here", file=folder, remedy="Make a study with `covmis new DIR`")
-        return read_study(start, half_purged=half_purged)
-    for place in (start, *start.parents):
-        if (place / STUDY_TOML).is_file():
-            return read_study(place, half_purged=half_purged)
-    raise InputError(
-        "no study.toml here or above", remedy="Make a study with `covmis new DIR`, or name one with --study"
-    )
+        return open_study(folder)
+    home = _nearest(file.resolve())
+    try:
+        return read_study(home) if home else None
+    except UnfinishedPurge:
+        raise
+    except InputError:
+        return None
+
+
+def _nearest(start: Path) -> Path | None:
+    return next((place for place in (start, *start.parents) if (place / STUDY_TOML).is_file()), None)
 
 
 def read_study(folder: Path, *, half_purged: bool = False) -> Study:

@@ -12,8 +12,8 @@ import pytest
 from covmis_build import storage, tables
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.frozen_items import FROZEN
-from covmis_build.cli.console import emit_json
 from covmis_build.options import Annotation, Labels
+from covmis_build.report.terminal import as_json
 from covmis_build.settings import settings_toml
 from tests.cli.test_malformed import covmis, read_study_text, snapshot
 
@@ -224,11 +224,9 @@ def test_a_study_that_is_none(study, folder):
     assert (line[0], line[2].count("error: ")) == (2, 1)
 
 
-def test_json_holds_nothing_that_a_terminal_obeys(capsys):
-    emit_json({"text": EVIL + "\n\x9b\U000e0001"})
-    out = capsys.readouterr().out
-    assert out.endswith("\n")
-    assert out[:-1].isprintable()
+def test_json_holds_nothing_that_a_terminal_obeys():
+    out = as_json({"text": EVIL + "\n\x9b\U000e0001"})
+    assert out.isprintable()
     assert json.loads(out) == {"text": EVIL + "\n\x9b\U000e0001"}
 
 

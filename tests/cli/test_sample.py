@@ -179,11 +179,6 @@ def test_estimate_of_somebody_elses_corpus(study, tmp_path_factory, monkeypatch)
     assert all(row["total_low"] is None for row in other["estimates"]), "N is not known there"
 
 
-def test_a_systems_measures_have_moved(study):
-    with pytest.raises(InputError, match=r"`covmis evaluate score --over posts` now"):
-        run("estimate", "--study", study, "--predictions", "system.csv")
-
-
 def predictions_file(study, **columns):
     items = storage.read_table(study / "data/build/items.parquet", "items")
     file = study / "predictions.csv"

@@ -236,7 +236,7 @@ def test_sealed_it_stays_as_it_is(made):
     assert round_.seal() == seal
     assert (seal.round, seal.previous, seal.counts["decisions"]) == ("r001", "", len(round_.items))
     assert study.recall().report().to_dict()["sentences"] == before.sentences
-    assert [str(check.sentence) for check in study.verify_rounds()] == ["Round r001: stands"]
+    assert [str(check.sentence) for check in study.verify_rounds().rounds] == ["Round r001: stands"]
     with pytest.raises(InputError, match="sealed"):
         round_.push(channel="csv")
 
@@ -250,7 +250,7 @@ def test_sealed_it_stays_as_it_is(made):
     path = round_.folder.folder / "frame.parquet"
     pairs = storage.read_table(path, "frame")
     storage.write_table(path, pairs.assign(p_sample=pairs["p_sample"] / 2), "frame")
-    assert "frame" in study.verify_rounds()[0].changed
+    assert "frame" in study.verify_rounds().rounds.rounds[0].changed
     with pytest.raises(BrokenSeal, match="frame"):
         study.recall().report()
     storage.write_table(path, pairs, "frame")
@@ -259,7 +259,7 @@ def test_sealed_it_stays_as_it_is(made):
     again = round_.reopen([item], "misread")
     assert not again.sealed
     assert study.round("r1").seal().previous == ""
-    assert all(check.stands for check in study.verify_rounds())
+    assert all(check.stands for check in study.verify_rounds().rounds)
 
     # a purge takes texts, and seals and figures stand
     told = study.recall().report().sentences
@@ -268,8 +268,8 @@ def test_sealed_it_stays_as_it_is(made):
     shown = [max(learned.posts, key=lambda post: post.weight).post_id for learned in missed.learned.values()]
     study.purge(posts=shown)
     assert not (study.places.build / "recall.html").exists()
-    assert sum(check.purged for check in study.verify_rounds()) == 2
-    assert all(check.stands for check in study.verify_rounds())
+    assert sum(check.purged for check in study.verify_rounds().rounds) == 2
+    assert all(check.stands for check in study.verify_rounds().rounds)
     assert study.recall().report().sentences == told
 
 

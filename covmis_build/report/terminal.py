@@ -1,0 +1,97 @@
+"""What a result says of itself, in a terminal: lines for people, one JSON object for programs; nothing that it obeys."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.report.summary import Listing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from covmis_build.report.summary import Summary
+
+
+def printable(text: str) -> str:
+    r"""Outside text made safe for a terminal: control characters and direction overrides are shown, not obeyed.
+
+    >>> printable("a\x1b[31mb\u202ec")
+    'a\\x1b[31mb\\u202ec'
+    """
+    return "".join(
+        character
+        if character in "\n\t" or (character.isprintable() or character == "\u00a0")
+        else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def lines(summary: Summary) -> list[str]:
+    """Sentences as they are, and tables with aligned columns: numbers to the right, words to the left.
+
+    >>> lines(["Two posts.", Listing(("post", "hits"), [("x:1", 2), ("x:10", 1500)])])
+    ['Two posts.', 'post   hits', '----  -----', 'x:1       2', 'x:10  1,500']
+    """
+    told: list[str] = []
+    for part in summary:
+        if isinstance(part, str):
+            told.append(part)
+        elif isinstance(part, Listing):
+            told += _grid(part.rows, part.header)
+        else:
+            told += _grid(part.itertuples(index=False), list(part.columns))
+    return told
+
+
+def _grid(rows: Iterable[Sequence[Any]], header: Sequence[str]) -> list[str]:
+    header = [_cell(name) for name in header]
+    cells = [[_cell(value) for value in row] for row in rows]
+    numeric = [all(_is_number(row[at]) for row in cells) for at in range(len(header))]
+    widths = [max(len(name), *(len(row[at]) for row in cells), 0) for at, name in enumerate(header)]
+    aligned = [
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ).rstrip()
+        for row in (header, *cells)
+    ]
+    return [aligned[0], "  ".join("-" * width for width in widths), *aligned[1:]]
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return printable(str(value)).replace("\n", " ")
+
+
+def _is_number(cell: str) -> bool:
+    return not cell.strip("0123456789.,-+%e ")
+
+
+def as_json(result: Mapping[str, Any]) -> str:
+    """One JSON object: snake_case keys, null for what is undefined; nothing in it that a terminal obeys."""
+    text = json.dumps(_plain(result), ensure_ascii=False, allow_nan=False)
+    return "".join(
+        character if character.isprintable() else json.dumps(character)[1:-1] for character in text
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Numbers, words, lists and objects that JSON knows; NaN and infinities are null."""
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        return [_plain(row) for row in value.to_dict("records")]
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

@@ -1,0 +1,87 @@
+"""Estimating from a corpus on disk: a study's own release with the study's knowledge, somebody else's from itself alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from covmis_build.corpus.convert import read_corpus
+from covmis_build.errors import InputError
+from covmis_build.estimation.page import check_formats, write_estimates
+from covmis_build.estimation.scopes import check_scopes
+from covmis_build.estimation.shares import Estimates, estimates
+from covmis_build.options import Labels, Sampling
+from covmis_build.study.estimate import estimate
+from covmis_build.study.study import open_study, study_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+
+def estimate_files(  # noqa: PLR0913 - every option is named
+    folder: Path | None = None,
+    corpus: Path | None = None,
+    *,
+    out: Sequence[Path] = (),
+    assisted_by: Path | None = None,
+    elsewhere: bool = False,
+    run: bool = False,
+    by: str | Sequence[str] | None = None,
+    calibrated: bool = False,
+    level: float = 0.95,
+) -> Estimates:
+    """Estimate from the study in this folder, or from a corpus, and write the figures to the files `out`.
+
+    A corpus that lies outside of every study is estimated from its own probabilities.
+    """
+    check_formats(out)
+    study = open_study(folder) if corpus is None else study_of(corpus, folder)
+    if study is not None:
+        figures = estimate(
+            study,
+            corpus=corpus,
+            assisted_by=assisted_by,
+            elsewhere=elsewhere,
+            run=run,
+            by=by,
+            calibrated=calibrated,
+            level=level,
+        )
+    else:
+        assert corpus is not None
+        figures = estimate_corpus(corpus, by=by, calibrated=calibrated, level=level)
+    for path in out:
+        write_estimates(path, figures, study.settings.title if study else "")
+    return figures
+
+
+def estimate_corpus(
+    corpus: Path | str,
+    *,
+    by: str | Sequence[str] | None = None,
+    calibrated: bool = False,
+    level: float = 0.95,
+) -> Estimates:
+    """The same for somebody else's corpus: from its own probabilities, without the pool that it was drawn from."""
+    frame = read_corpus(Path(corpus))
+    return estimates(
+        frame, _labels(frame), Sampling(), automatic=Labels().automatic, by=check_scopes(by), calibrated=calibrated,
+        level=level,
+    )  # fmt: skip
+
+
+def _labels(frame: pd.DataFrame) -> list[str]:
+    """The label scheme of a corpus on its own: the paper's if it fits, else the labels it has."""
+    usual = Labels().values  # noqa: PD011 - a setting of ours
+    present = sorted(set(frame["label"].dropna().astype(str)))
+    if set(present) <= set(usual):
+        return list(usual)
+    for label in present:
+        for near in {*present, *usual}:
+            if label != near and label.casefold() == near.casefold():
+                raise InputError(
+                    f"the label '{label}' of the corpus is '{near}' in another case", remedy="Write one"
+                )
+    return present
