@@ -7,28 +7,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covmis_build.building import ledger
+from covmis_build.building.ledger import Entry, Event
 from covmis_build.errors import InputError
 
 
 @given(cut=st.integers(1, 200))
 def test_a_torn_last_line_is_forgiven_and_overwritten(tmp_path_factory, cut):
     path = tmp_path_factory.mktemp("ledger") / "ledger.jsonl"
-    ledger.append(path, {"stage": "claims", "key": "1"})
+    ledger.append(path, Entry("claims", Event.DONE, "1"))
     whole = path.read_bytes()
-    ledger.append(path, {"stage": "queries", "key": "2" * 150})
+    ledger.append(path, Entry("queries", Event.DONE, "2" * 150))
     path.write_bytes(path.read_bytes()[: len(whole) + cut])
-    survivors = [entry["stage"] for entry in ledger.read(path)]
+    survivors = [entry.stage for entry in ledger.read(path)]
     assert survivors == ["claims"]
-    ledger.append(path, {"stage": "clean", "key": "3"})
-    assert [entry["stage"] for entry in ledger.read(path)] == ["claims", "clean"]
+    ledger.append(path, Entry("clean", Event.DONE, "3"))
+    assert [entry.stage for entry in ledger.read(path)] == ["claims", "clean"]
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"key": 1}', "null", "\x00"])
+@pytest.mark.parametrize("line", ["{", "[]", '{"key": 1}', "null", "\x00", '{"stage": "clean"}'])
 def test_other_damage_says_how_to_go_on(tmp_path, line):
     path = tmp_path / "ledger.jsonl"
-    path.write_text(
-        json.dumps({"stage": "claims"}) + "\n" + line + "\n" + json.dumps({"stage": "clean"}) + "\n"
-    )
+    whole = json.dumps({"stage": "claims", "event": "done", "key": "1"})
+    path.write_text(f"{whole}\n{line}\n{whole}\n")
     with pytest.raises(InputError, match=r"ledger\.jsonl, row 2: is damaged\. Delete this ledger and run"):
         ledger.read(path)
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from covmis_build import storage
 from covmis_build.errors import InputError
@@ -19,39 +22,76 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+class Event(StrEnum):
+    """What a line of the ledger says of its stage."""
+
+    STARTED = "started"
+    DONE = "done"
+
+
+class TableFacts(msgspec.Struct, frozen=True):
+    """A table as it was made."""
+
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line: a stage that has started, or is done, with all that its tables were made with."""
+
+    stage: str
+    event: Event
+    key: str
+    key_without_rounds: str = ""
+    engine: str = ""
+    seed: int | None = None
+    seconds: float = 0.0
+    tables: dict[str, TableFacts] = {}
+    covmis: str = ""
+    settings: dict[str, Any] = {}
+    at: str = ""
+
+    @property
+    def done(self) -> bool:
+        """Whether the stage's tables stand there since."""
+        return self.event == Event.DONE
+
+    def rows(self) -> dict[str, int]:
+        """How many rows each table has."""
+        return {table: facts.rows for table, facts in self.tables.items()}
+
+
+def read(path: Path) -> list[Entry]:
     """All entries; a torn last line (a kill in mid-write) is forgiven, other damage is an error."""
     if not path.exists():
         return []
-    lines = path.read_bytes().split(b"\n")
-    torn = lines.pop()
     entries = []
-    for number, line in enumerate(lines, 1):
+    whole = path.read_bytes().split(b"\n")[:-1]  # every entry ends with a line end
+    for number, line in enumerate(whole, 1):
         try:
-            entry = json.loads(line)
-            entries.append({"stage": str(entry["stage"]), **entry})
-        except (ValueError, KeyError, TypeError):
+            entries.append(msgspec.json.decode(line, type=Entry))
+        except msgspec.MsgspecError:
             raise InputError(
                 "is damaged",
                 file=path,
                 row=number,
                 remedy="Delete this ledger and run `covmis run`: it rebuilds the tables; rounds and labels stand elsewhere",
             ) from None
-    del torn  # never a whole entry: every entry ends with a line end
     return entries
 
 
-def append(path: Path, entry: dict[str, Any]) -> None:
+def append(path: Path, entry: Entry) -> None:
     """Add one entry, whole and on disk, or nothing."""
-    line = json.dumps({**entry, "at": now()}, ensure_ascii=False, sort_keys=True)
-    storage.append_line(path, line.encode())
+    told = msgspec.to_builtins(msgspec.structs.replace(entry, at=now()))
+    storage.append_line(path, json.dumps(told, ensure_ascii=False, sort_keys=True).encode())
 
 
-def last(entries: Iterable[dict[str, Any]], stage: str) -> dict[str, Any]:
-    """The last entry of a stage, or an empty one."""
-    latest: dict[str, Any] = {}
+def last(entries: Iterable[Entry], stage: str) -> Entry | None:
+    """The last entry of a stage."""
+    latest = None
     for entry in entries:
-        if entry["stage"] == stage:
+        if entry.stage == stage:
             latest = entry
     return latest
 

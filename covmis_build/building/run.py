@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.building import ledger
+from covmis_build.building.ledger import Entry, Event, TableFacts
 from covmis_build.building.purge import refuse_unfinished
 from covmis_build.building.stages import STAGES, frozen_files
 from covmis_build.engine import check_engine, silent
@@ -68,8 +69,8 @@ def run(
         for stage in wanted:
             keys[stage.name] = key = _key(places, settings, stage, keys, cache)
             entry = ledger.last(ledger.read(log), stage.name)
-            if stage.name not in forced and _is_current(places, stage, entry, key, cache):
-                outcomes.append(Outcome(stage.name, False, 0.0, _rows(stage, entry)))
+            if entry and stage.name not in forced and _is_current(places, stage, entry, key, cache):
+                outcomes.append(Outcome(stage.name, False, 0.0, entry.rows()))
             else:
                 outcomes.append(_make(places, settings, stage, key, engine, workers, conf or {}, progress))
         storage.remove(places.scratch)
@@ -120,11 +121,11 @@ def _states(places: Places, settings: Settings) -> dict[str, State]:
     for stage in STAGES:
         keys[stage.name] = key = _key(places, settings, stage, keys, cache)
         entry = ledger.last(entries, stage.name)
-        current = _is_current(places, stage, entry, key, cache)
-        same_but_for_rounds = entry.get("key_without_rounds") == key.without_rounds
-        states[stage.name] = State(
-            current, current or (same_but_for_rounds and _stands(places, stage, entry, cache))
-        )
+        if entry is None or not _stands(places, stage, entry, cache):
+            states[stage.name] = State(current=False, current_but_for_rounds=False)
+            continue
+        current = entry.key == key.whole
+        states[stage.name] = State(current, current or entry.key_without_rounds == key.without_rounds)
     return states
 
 
@@ -167,24 +168,19 @@ def _setting(settings: Settings, name: str) -> Any:
     return options[key] if key else options
 
 
-def _is_current(
-    places: Places, stage: Stage, entry: Mapping[str, Any], key: Key, cache: dict[str, list[Any]]
-) -> bool:
-    return entry.get("key") == key.whole and _stands(places, stage, entry, cache)
+def _is_current(places: Places, stage: Stage, entry: Entry, key: Key, cache: dict[str, list[Any]]) -> bool:
+    return entry.key == key.whole and _stands(places, stage, entry, cache)
 
 
-def _stands(places: Places, stage: Stage, entry: Mapping[str, Any], cache: dict[str, list[Any]]) -> bool:
+def _stands(places: Places, stage: Stage, entry: Entry, cache: dict[str, list[Any]]) -> bool:
     """Whether the tables of a finished stage still stand there as they were made, to the last byte."""
-    return entry.get("event") == "done" and all(
+    return entry.done and all(
         (path := places.table(table)).exists()
-        and path.stat().st_size == entry["tables"].get(table, {}).get("bytes")
-        and ledger.content(path, cache) == entry["tables"][table].get("sha256")
+        and (facts := entry.tables.get(table)) is not None
+        and path.stat().st_size == facts.bytes
+        and ledger.content(path, cache) == facts.sha256
         for table in stage.makes
     )
-
-
-def _rows(stage: Stage, entry: Mapping[str, Any]) -> dict[str, int]:
-    return {table: entry["tables"][table]["rows"] for table in stage.makes}
 
 
 def _make(
@@ -207,25 +203,22 @@ def _make(
         try:
             results = stage.make(places, settings, engine, progress)
             facts = {table: _write(results[table], table, path) for table, path in waiting.items()}
-            ledger.append(log, {"stage": stage.name, "event": "started", "key": key.whole})
+            ledger.append(log, Entry(stage.name, Event.STARTED, key.whole))
             for table, path in waiting.items():
                 path.replace(places.table(table))
         finally:  # an interruption leaves nothing half-written
             for path in waiting.values():
                 path.unlink(missing_ok=True)
     seconds = time.monotonic() - began
-    ledger.append(
-        log,
-        {
-            "stage": stage.name, "event": "done", "key": key.whole, "key_without_rounds": key.without_rounds, "engine": engine_name, "seed": settings.seed,
-            "seconds": round(seconds, 3), "tables": facts, "covmis": _version(),
-            "settings": {name: _setting(settings, name) for name in stage.settings},
-        },
+    done = Entry(
+        stage.name, Event.DONE, key.whole, key.without_rounds, engine_name, settings.seed, round(seconds, 3), facts,
+        _version(), {name: _setting(settings, name) for name in stage.settings},
     )  # fmt: skip
-    return Outcome(stage.name, True, seconds, {table: fact["rows"] for table, fact in facts.items()})
+    ledger.append(log, done)
+    return Outcome(stage.name, True, seconds, done.rows())
 
 
-def _write(table: Table | pd.DataFrame, name: str, path: Path) -> dict[str, Any]:
+def _write(table: Table | pd.DataFrame, name: str, path: Path) -> TableFacts:
     """Write one table where it waits to be renamed; its rows, bytes and content hash."""
     import pandas as pd
     import pyarrow.parquet as pq
@@ -240,7 +233,7 @@ def _write(table: Table | pd.DataFrame, name: str, path: Path) -> dict[str, Any]
         else:
             write_blocks((tables.fit(block, schema, name) for block in _blocks(table)), schema, beside)
     rows = pq.read_metadata(path).num_rows
-    return {"rows": rows, "bytes": path.stat().st_size, "sha256": ledger.content(path, {})}
+    return TableFacts(rows, path.stat().st_size, ledger.content(path, {}))
 
 
 def _blocks(table: Table) -> Iterator[pa.Table]:

@@ -206,18 +206,10 @@ def _recall_rounds(rounds: Path) -> list[RoundFolder]:
 
 def _stages(study: Study) -> list[StageFacts]:
     """What the ledger says of the stages that made the tables."""
-    last = {
-        entry["stage"]: entry
-        for entry in ledger.read(study.places.build / "ledger.jsonl")
-        if entry.get("event") == "done"
-    }
+    entries = ledger.read(study.places.build / "ledger.jsonl")
     return [
-        StageFacts(
-            name,
-            str(entry.get("covmis", "")),
-            {table: str(of["sha256"]) for table, of in entry["tables"].items()},
-        )
-        for name, entry in last.items()
+        StageFacts(name, entry.covmis, {table: facts.sha256 for table, facts in entry.tables.items()})
+        for name, entry in {entry.stage: entry for entry in entries if entry.done}.items()
     ]
 
 

@@ -45,8 +45,9 @@ def settings_of_tables(places: Places, settings: Settings) -> dict[str, Any]:
     settings_made_with: dict[str, Any] = {}
     for stage in STAGES:
         last = ledger.last(entries, stage.name)
-        if last.get("event") == "done":
-            settings_made_with |= last.get("settings", {}) | {"seed": last.get("seed", settings.seed)}
+        if last and last.done:
+            seed = settings.seed if last.seed is None else last.seed
+            settings_made_with |= {**last.settings, "seed": seed}
     for table, keys in NOT_OF_THE_DATA.items():
         if table in settings_made_with:
             settings_made_with[table] = {

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from covmis_build import storage, tables
 from covmis_build.building import ledger, run
+from covmis_build.building.ledger import Entry, Event, TableFacts
 from covmis_build.building.stages import STAGES
 from covmis_build.cli import app
 from covmis_build.errors import CovmisError
@@ -133,22 +134,13 @@ def as_if_run(folder: Path) -> None:
             if not places.table(table).exists():
                 schema = run._schema(table)
                 pq.write_table(schema.empty_table(), places.table(table))
+        paths = {table: places.table(table) for table in stage.makes}
         facts = {
-            table: {
-                "rows": pq.read_metadata(path).num_rows,
-                "bytes": path.stat().st_size,
-                "sha256": ledger.content(path, {}),
-            }
-            for table in stage.makes
-            if (path := places.table(table))
+            table: TableFacts(pq.read_metadata(path).num_rows, path.stat().st_size, ledger.content(path, {}))
+            for table, path in paths.items()
         }
-        entry = {
-            "stage": stage.name,
-            "event": "done",
-            "key": key.whole,
-            "key_without_rounds": key.without_rounds,
-        }
-        ledger.append(places.build / "ledger.jsonl", {**entry, "tables": facts, "seed": settings.seed})
+        entry = Entry(stage.name, Event.DONE, key.whole, key.without_rounds, seed=settings.seed, tables=facts)
+        ledger.append(places.build / "ledger.jsonl", entry)
 
 
 def covmis(folder: Path, *words: str, fails: int = 0) -> dict:
