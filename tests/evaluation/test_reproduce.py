@@ -65,7 +65,7 @@ def test_classes_say_what_a_match_is_worth(printed) -> None:
 
 
 def test_places_are_named_once() -> None:
-    places = [(paper, figure["where"]) for paper, figure in figures()]
+    places = [(paper, figure.where) for paper, figure in figures()]
     assert len(places) == len(set(places))
 
 
@@ -82,8 +82,8 @@ def test_other_class_weights_of_scarton_follow(printed, who, exact) -> None:
     """The reference has the value, not the weights: of all in thousandths with the sum 1, only these give it."""
     where = f"With the class weights of {who}, Turing, wF2"
     assert status(printed, where) == "match"
-    (figure,) = [one for paper, one in figures() if one["where"] == where]
-    given = figure["given"]
+    (figure,) = [one for paper, one in figures() if one.where == where]
+    given = figure.given
     assert sum(given["weights"]) == pytest.approx(1, abs=1e-12)
     assert measures["wf2"](given["matrix"], given["weights"]) == pytest.approx(exact, rel=1e-13)
 

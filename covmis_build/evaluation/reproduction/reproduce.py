@@ -6,13 +6,14 @@ computation's inputs. Nothing is tuned to agree: a figure that does not follow i
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from enum import StrEnum
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from covmis_build.errors import UnknownName, nearest
 from covmis_build.evaluation.rendering import notebook, write
@@ -31,7 +32,6 @@ PAPERS = {
     "mu2023": "Mu et al. (2023)",
     "fnc2017": "Fake News Challenge (2017)",
 }
-COLUMNS = ["paper", "where", "published", "derived", "computed", "class", "status", "reason"]
 
 
 class Class(StrEnum):
@@ -54,8 +54,56 @@ WORDS = {
 }  # fmt: skip
 POSSIBLE = {"odd_over_91", "half_sum", "floor_part", "block"}
 CIRCULAR = {"marginal"}
-STATUSES = ("match", "mismatch", "not_computable")
+
+
+class Status(StrEnum):
+    """Whether a figure follows."""
+
+    MATCH = "match"
+    MISMATCH = "mismatch"
+    NOT_COMPUTABLE = "not_computable"
+
+
 EXPLAINED = "It does not follow from the paper's own figures."
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """A published figure: where it stands, what it says, the computation behind it and that computation's inputs."""
+
+    where: str
+    published: float | int | str
+    how: str
+    given: dict[str, Any]
+    rule: str = "rounded"
+    """How the published value may differ from the computed one."""
+    digits: int | None = None
+    """Those behind the point, as printed."""
+    spread: float = 0.0
+    reason: str = ""
+    derived: bool = False
+
+    @property
+    def unit(self) -> float:
+        """One in the last printed digit."""
+        return 10.0 ** -(self.digits or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """A figure beside what follows instead of it, or with it."""
+
+    paper: str
+    where: str
+    published: float | int | str
+    derived: bool
+    computed: Any
+    worth: str
+    """Its class, or nothing."""
+    status: str
+    reason: str
+
+
+COLUMNS = ["class" if column.name == "worth" else column.name for column in fields(Recomputed)]
 
 
 def reproduce(which: str = "", *, data_home: Path | str | None = None) -> Reproduction:
@@ -73,15 +121,13 @@ def reproduce(which: str = "", *, data_home: Path | str | None = None) -> Reprod
     folder = data_home or os.environ.get("COVMIS_DATA_HOME")
     home = Path(folder) if folder else None
     rows = [
-        {"paper": paper, **_recomputed(figure, home)}
-        for paper, figure in figures()
-        if _wanted(which, paper, figure["where"])
+        _recomputed(paper, figure, home) for paper, figure in figures() if _wanted(which, paper, figure.where)
     ]
     if not rows:
         raise UnknownName(
             f"nothing is known of '{which}'", remedy=f"Name a paper ({', '.join(PAPERS)}), a table, or both"
         )
-    return Reproduction(pd.DataFrame(rows, columns=COLUMNS))
+    return Reproduction(pd.DataFrame([astuple(row) for row in rows], columns=COLUMNS, dtype=object))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +174,7 @@ class Reproduction:
         for kind in Class:
             of = self.table[self.table["class"] == kind]
             counts = of["status"].value_counts()
-            told = {status: int(counts.get(status, 0)) for status in STATUSES}
+            told = {status: int(counts.get(status, 0)) for status in map(str, Status)}
             rows.append({"class": str(kind), "meaning": WORDS[kind], "figures": len(of), **told})
         return pd.DataFrame(rows)
 
@@ -144,7 +190,7 @@ class Reproduction:
                     "paper": paper,
                     "figures": len(of),
                     **{str(kind): int((of["class"] == kind).sum()) for kind in Class},
-                    **{status: int(counts.get(status, 0)) for status in STATUSES},
+                    **{status: int(counts.get(status, 0)) for status in map(str, Status)},
                 }
             )
         return pd.DataFrame(rows)
@@ -202,7 +248,7 @@ class Reproduction:
 
 def _computations(table: pd.DataFrame) -> list[str]:
     """What was computed for each figure, in words."""
-    behind = {(paper, figure["where"]): figure["how"] for paper, figure in figures()}
+    behind = {(paper, figure.where): figure.how for paper, figure in figures()}
     known: dict[str, Any] = {**COMPUTATIONS, **FROM_FILES}
     sentences = []
     for paper, where in zip(table["paper"], table["where"], strict=True):
@@ -216,13 +262,13 @@ def _as_text(table: pd.DataFrame) -> pd.DataFrame:
     return table.map(lambda one: "" if one is None or one != one else str(one))  # noqa: PLR0124
 
 
-def figures() -> list[tuple[str, dict[str, Any]]]:
+def figures() -> list[tuple[str, Figure]]:
     """All published figures, paper by paper."""
     folder = files(__package__) / "figures"
     return [
         (paper, figure)
         for paper in PAPERS
-        for figure in json.loads((folder / f"{paper}.json").read_text("utf-8"))
+        for figure in msgspec.json.decode((folder / f"{paper}.json").read_bytes(), type=list[Figure])
     ]
 
 
@@ -251,53 +297,47 @@ def class_of(how: str) -> str:
     return str(Class.CIRCULAR if how in CIRCULAR else Class.POSSIBLE if how in POSSIBLE else Class.CONSISTENT)
 
 
-def _recomputed(figure: dict[str, Any], home: Path | None) -> dict[str, Any]:
-    base = {
-        "where": figure["where"], "published": figure["published"], "derived": bool(figure.get("derived")),
-        "computed": None, "class": class_of(figure["how"]),
-    }  # fmt: skip
-    how, given = figure["how"], figure["given"]
-    if how == "not_given":
-        return base | {"status": "not_computable", "reason": figure["reason"]}
-    if how in FROM_FILES:
+def _recomputed(paper: str, figure: Figure, home: Path | None) -> Recomputed:
+    def told(status: Status, reason: str, computed: Any = None) -> Recomputed:
+        worth = class_of(figure.how)
+        return Recomputed(
+            paper, figure.where, figure.published, figure.derived, computed, worth, str(status), reason
+        )
+
+    if figure.how == "not_given":
+        return told(Status.NOT_COMPUTABLE, figure.reason)
+    if figure.how in FROM_FILES:
         if home is None:
-            return base | {
-                "status": "not_computable",
-                "reason": "It needs the released files: set COVMIS_DATA_HOME to the folder that holds them.",
-            }
+            needs = "It needs the released files: set COVMIS_DATA_HOME to the folder that holds them."
+            return told(Status.NOT_COMPUTABLE, needs)
         try:
-            computed = FROM_FILES[how](home, **given)
+            computed = FROM_FILES[figure.how](home, **figure.given)
         except FileNotFoundError as error:
-            return base | {
-                "status": "not_computable",
-                "reason": f"The released file {Path(str(error.filename)).name} is not in COVMIS_DATA_HOME.",
-            }
+            name = Path(str(error.filename)).name
+            return told(Status.NOT_COMPUTABLE, f"The released file {name} is not in COVMIS_DATA_HOME.")
     else:
-        if how not in COMPUTATIONS:
-            raise UnknownName(f"unknown computation '{how}'", remedy=nearest(how, COMPUTATIONS))
-        computed = COMPUTATIONS[how](**given)
+        if figure.how not in COMPUTATIONS:
+            raise UnknownName(f"unknown computation '{figure.how}'", remedy=nearest(figure.how, COMPUTATIONS))
+        computed = COMPUTATIONS[figure.how](**figure.given)
     matches, reason = _judged(figure, computed)
-    return base | {
-        "computed": _shown(figure, computed),
-        "status": "match" if matches else "mismatch",
-        "reason": reason if matches else figure.get("reason") or EXPLAINED,
-    }
+    if matches:
+        return told(Status.MATCH, reason, _shown(figure, computed))
+    return told(Status.MISMATCH, figure.reason or EXPLAINED, _shown(figure, computed))
 
 
-def _judged(figure: dict[str, Any], computed: Any) -> tuple[bool, str]:
+def _judged(figure: Figure, computed: Any) -> tuple[bool, str]:
     """Whether the published figure follows from the computed value, by the figure's rule; and a note for readers."""
-    published = figure["published"]
-    unit = 10.0 ** -figure.get("digits", 0)
-    half, tiny = unit / 2, 1e-9
-    rule = figure.get("rule", "rounded")
+    published: Any = figure.published
+    half, tiny = figure.unit / 2, 1e-9
     rules: dict[str, Callable[[], tuple[bool, str]]] = {
         "rounded": lambda: (abs(computed - published) <= half + tiny, ""),
         "truncated": lambda: (
-            -tiny <= abs(computed) - abs(published) < unit + tiny or abs(computed - published) <= half + tiny,
+            -tiny <= abs(computed) - abs(published) < figure.unit + tiny
+            or abs(computed - published) <= half + tiny,
             "" if abs(computed - published) <= half + tiny else "Cut off, not rounded.",
         ),
         "either": lambda: (
-            any(abs(one - published) <= half + tiny for one in computed),
+            any(abs(ranking - published) <= half + tiny for ranking in computed),
             "By one of the two rankings.",
         ),
         "cells": lambda: (
@@ -305,7 +345,7 @@ def _judged(figure: dict[str, Any], computed: Any) -> tuple[bool, str]:
             "Within the rounding of the printed cells.",
         ),
         "runs": lambda: (
-            abs(computed - published) <= figure["spread"] + half + tiny,
+            abs(computed - published) <= figure.spread + half + tiny,
             "Within the printed standard deviation of the runs.",
         ),
         "at_most": lambda: (published <= computed + 2 * half + tiny, "The printed value is possible."),
@@ -313,26 +353,27 @@ def _judged(figure: dict[str, Any], computed: Any) -> tuple[bool, str]:
         "significant": lambda: (computed < 0.05, ""),
         "not_significant": lambda: (computed > 0.05, ""),
     }
-    return rules[rule]()
+    return rules[figure.rule]()
 
 
-def _follows_from_cells(figure: dict[str, Any], half: float, tiny: float) -> bool:
+def _follows_from_cells(figure: Figure, half: float, tiny: float) -> bool:
     """Whether some inputs that print as given lead to a value that prints as published.
 
     The computations used here rise with each input, so their extremes lie where all inputs are low or high. A last
     digit may have been cut off instead of rounded: then inputs and result may be up to one unit higher.
     """
-    compute, given = COMPUTATIONS[figure["how"]], figure["given"]
-    low = compute(**given | {"values": [one - half for one in given["values"]]})
-    high = compute(**given | {"values": [one + 2 * half for one in given["values"]]})
+    compute, given, published = COMPUTATIONS[figure.how], figure.given, figure.published
+    low = compute(**given | {"values": [value - half for value in given["values"]]})
+    high = compute(**given | {"values": [value + 2 * half for value in given["values"]]})
     assert isinstance(low, float)
     assert isinstance(high, float)
-    return bool(low <= figure["published"] + 2 * half + tiny and high >= figure["published"] - half - tiny)
+    assert not isinstance(published, str)
+    return bool(low <= published + 2 * half + tiny and high >= published - half - tiny)
 
 
-def _shown(figure: dict[str, Any], computed: Any) -> Any:
-    digits = figure.get("digits", 4) + 2
+def _shown(figure: Figure, computed: Any) -> Any:
+    digits = 2 + (4 if figure.digits is None else figure.digits)
     if isinstance(computed, tuple):
-        return [round(one, digits) for one in computed]
-    value = round(float(computed), max(digits, 6) if "rule" in figure and "sig" in figure["rule"] else digits)
-    return int(value) if figure.get("digits") == 0 and value == int(value) else value
+        return [round(value, digits) for value in computed]
+    shown = round(float(computed), max(digits, 6) if "sig" in figure.rule else digits)
+    return int(shown) if figure.digits == 0 and shown == int(shown) else shown
