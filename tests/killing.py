@@ -9,6 +9,7 @@ written can be left half-written as well, as by a kill within the write or a pow
 from __future__ import annotations
 
 import datetime as dt
+import fcntl
 import json
 import os
 import re
@@ -120,8 +121,16 @@ def _path(event, arguments):
     folder = arguments[-1] if event in {"os.remove", "os.rmdir", "os.mkdir"} else -1
     path = os.fspath(path)
     if isinstance(folder, int) and folder >= 0 and not os.path.isabs(path):
-        path = os.path.join(os.readlink(f"/proc/self/fd/{folder}"), path)
+        path = os.path.join(_folder(folder), path)
     return path.removeprefix("file:").partition("?")[0] if event == "sqlite3.connect" else path
+
+
+def _folder(descriptor: int) -> str:
+    """Where an open folder stands."""
+    if sys.platform == "darwin":
+        told = fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024))
+        return os.fsdecode(told.rstrip(b"\0"))
+    return os.readlink(f"/proc/self/fd/{descriptor}")
 
 
 def _in_child(act: Callable[[], object], watch: _Watch | None) -> None:

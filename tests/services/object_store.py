@@ -37,16 +37,18 @@ def store(*buckets: str) -> Iterator[dict[str, str]]:
 
 def _answers(url: str, process: subprocess.Popen[bytes]) -> None:
     """Wait until it answers: its first start on a busy machine compiles some thousand files."""
+    last: OSError | None = None
     for _ in range(3000):
         try:
             urllib.request.urlopen(url, timeout=5).close()
-        except OSError:
+        except OSError as error:
+            last = error
             if process.poll() is not None:
                 break
             time.sleep(0.1)
         else:
             return
-    raise RuntimeError(f"the store at {url} does not answer (exit code {process.poll()})")
+    raise RuntimeError(f"the store at {url} does not answer (exit code {process.poll()}): {last!r}")
 
 
 def put(url: str, key: str, content: bytes) -> None:
