@@ -240,7 +240,11 @@ def _trainer(run: _Run) -> Any:
 
 
 def _scorer(model: EncoderModel, weights: Any) -> Any:
-    """Encoder and head as one module, from texts as numbers to the loss."""
+    """Encoder and head as one module, from texts as numbers to the loss.
+
+    sentence-transformers' SoftmaxLoss is the same model, but its trainer keeps no head in its checkpoints, so that nothing
+    could go on from them (docs/decisions/0064).
+    """
     import torch
 
     class Scorer(torch.nn.Module):  # type: ignore[misc]
