@@ -158,7 +158,7 @@ def remove(path: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path, what: str) -> Iterator[None]:
+def locked(path: Path, what: str, of: str = "the study") -> Iterator[None]:
     """Hold a lock file while the block runs; a second holder is refused with the name of the first.
 
     The operating system releases the lock when its holder ends, however it ends; processes that the holder
@@ -173,7 +173,7 @@ def locked(path: Path, what: str) -> Iterator[None]:
         if not _try_lock(file):
             file.seek(0)
             holder = file.read().strip() or "another process"
-            raise InputError(f"the study is in use by {holder}", remedy="Wait for it to end, or end it")
+            raise InputError(f"{of} is in use by {holder}", remedy="Wait for it to end, or end it")
         file.truncate(0)
         since = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         file.write(f"`{what}` (process {os.getpid()} on {socket.gethostname()}, since {since})")

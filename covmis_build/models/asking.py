@@ -12,7 +12,6 @@ import hashlib
 import json
 import math
 import time
-from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -36,6 +35,11 @@ ATTEMPTS = 6
 """A request without an answer is repeated, up to so many times in one run."""
 LONGEST_PAUSE = 60.0
 TIMEOUT = 300.0
+"""Seconds without a byte; and, once an answer begins, seconds to its end."""
+LONGEST_ANSWER = 16 << 20
+"""Bytes, unpacked: what is longer is no answer."""
+SILENT = 3
+"""After so many items in a row without an answer, the server is no server of a model: it gets no more posts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,10 @@ class Server:
             raise InputError(f"{self.url} is no address", remedy="It is like http://127.0.0.1:8080/v1")
         if parts.username or parts.password:
             raise InputError("the address has a name or password in it", remedy="Keys come with --key-env")
+        if not (self.key.isascii() and self.key.isprintable()) or " " in self.key:
+            raise InputError(
+                "the key has a character that no key has", remedy="Is it one line, without spaces?"
+            )
         if self.key and parts.scheme == "http" and not self.local:
             raise InputError(f"{self.url} would get the key unencrypted", remedy="Use https")
 
@@ -100,46 +108,72 @@ def ask(
     """
     if not sampling.model:
         raise InputError("no model is named", remedy="Name it with --model, as the server calls it")
-    state = _read(journal, _question(requests, sampling))
-    waiting = [request for request in requests if request.item_id not in state.answered]
-    sent = state.attempts.total()
-    asked, why = 0, ""
-    with _client(server) as client:
+    lock = journal.with_name(f".{journal.name}.lock")
+    with storage.locked(lock, "covmis model ask", of=str(journal)), _client(server) as client:
+        state = _read(journal, _question(requests, sampling))
+        run = _Run(client, server, sampling, journal, budget, with_schema, state)
+        waiting = [request for request in requests if request.item_id not in state.answered]
+        asked, silences, why = 0, 0, ""
         for number, request in enumerate(waiting):
+            if run.spent or silences == SILENT:
+                break
             progress("asking", number, len(waiting))
-            body = request.body(sampling)
-            if not with_schema:
-                del body["response_format"]
-            reply = None
-            for attempt in range(ATTEMPTS):
-                if budget and sent >= budget:
-                    why = f"the budget of {budget:,} requests is spent"
-                    break
-                sent += 1
-                storage.append_bytes(
-                    journal, json_line({"item_id": request.item_id, "attempt": attempt + 1}).encode()
-                )
-                reply, pause = _send(client, body, _key(request, sampling), attempt)
-                if reply is not None:
-                    break
-                time.sleep(pause)
+            reply = run.reply(request)
             if reply is None:
-                why = why or "the server gave no answer that can be read"
-                if budget and sent >= budget:
-                    break
+                silences, why = silences + 1, "the server gave no answer that can be read"
                 continue
             _keep(journal, request, sampling, reply)
             state.tokens += _tokens(reply)
-            asked += 1
-    already = len(requests) - len(waiting)
-    return Asked(asked, already, len(waiting) - asked, sent, state.tokens, why)
+            asked, silences = asked + 1, 0
+        if run.spent:
+            why = f"the budget of {budget:,} requests is spent"
+        elif silences == SILENT:
+            why += f", for {SILENT} items in a row"
+    return Asked(asked, len(requests) - len(waiting), len(waiting) - asked, state.sent, state.tokens, why)
 
 
 @dataclass(slots=True)
 class _State:
+    """What a journal says."""
+
     answered: set[str]
-    attempts: Counter[str]
-    tokens: int
+    sent: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run: whom it asks, how, and what it may cost."""
+
+    client: httpx.Client
+    server: Server
+    sampling: Sampling
+    journal: Path
+    budget: int
+    with_schema: bool
+    state: _State
+
+    @property
+    def spent(self) -> bool:
+        """Whether the journal may cost nothing more."""
+        return bool(self.budget) and self.state.sent >= self.budget
+
+    def reply(self, request: Request) -> dict[str, Any] | None:
+        """The server's reply, asked for again and again within reason; none where there is none."""
+        body, pause = request.body(self.sampling), 0.0
+        if not self.with_schema:
+            del body["response_format"]
+        for attempt in range(ATTEMPTS):
+            if self.spent:
+                return None
+            time.sleep(pause)
+            self.state.sent += 1
+            line = {"item_id": request.item_id, "attempt": attempt + 1}
+            storage.append_bytes(self.journal, json_line(line).encode())
+            reply, pause = _send(self.client, self.server, body, _key(request, self.sampling), attempt)
+            if reply is not None:
+                return reply
+        return None
 
 
 def _question(requests: Sequence[Request], sampling: Sampling) -> dict[str, Any]:
@@ -149,7 +183,7 @@ def _question(requests: Sequence[Request], sampling: Sampling) -> dict[str, Any]
 
 def _read(journal: Path, question: dict[str, Any]) -> _State:
     """What the journal says; its first line names the question, and another one is refused."""
-    state = _State(set(), Counter(), 0)
+    state = _State(set())
     if not journal.is_file() or not journal.stat().st_size:
         storage.append_bytes(journal, json_line({"question": question}).encode())
         return state
@@ -170,11 +204,11 @@ def _read(journal: Path, question: dict[str, Any]) -> _State:
                         remedy="Name another journal",
                     )
             elif "attempt" in row:
-                state.attempts[row["item_id"]] += 1
+                state.sent += 1
             else:
                 state.answered.add(row["item_id"])
                 state.tokens += _tokens(row["raw"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise InputError("is no line of a journal of answers", file=journal, row=number) from None
     return state
 
@@ -189,14 +223,17 @@ def _client(server: Server) -> httpx.Client:
 
 
 def _send(
-    client: httpx.Client, body: dict[str, Any], key: str, attempt: int
+    client: httpx.Client, server: Server, body: dict[str, Any], key: str, attempt: int
 ) -> tuple[dict[str, Any] | None, float]:
     """The server's reply, or none and how long to wait before the next attempt."""
     import httpx
 
     pause = min(2.0**attempt, LONGEST_PAUSE)
     try:
-        response = client.post("chat/completions", json=body, headers={"idempotency-key": key})
+        with client.stream(
+            "POST", "chat/completions", json=body, headers={"idempotency-key": key}
+        ) as response:
+            said = _text(response, server)
     except httpx.ConnectError:
         raise ServiceError(
             f"nothing answers at {client.base_url}; is the server running? What was answered is kept"
@@ -206,16 +243,27 @@ def _send(
     if response.status_code in {408, 409, 429} or response.status_code >= 500:
         return None, _retry_after(response, pause)
     if response.status_code >= 300:
-        reason = " ".join(response.text.split())[:200]
+        reason = " ".join((said or response.headers.get("location", "it says nothing")).split())[:200]
         raise ServiceError(
             f"the server refuses (status {response.status_code}): {reason}; what was answered is kept"
         )
     try:
-        reply = response.json()
-    except ValueError:
+        reply = json.loads(said or "")
+    except (ValueError, RecursionError):
         return None, pause
     whole = isinstance(reply, dict) and isinstance(reply.get("choices"), list) and bool(reply["choices"])
     return (reply, 0.0) if whole else (None, pause)
+
+
+def _text(response: httpx.Response, server: Server) -> str | None:
+    """What a response says, without the key if the server repeats it; none where it is too long, or drips."""
+    until, data = time.monotonic() + TIMEOUT, bytearray()
+    for block in response.iter_bytes():
+        data += block
+        if len(data) > LONGEST_ANSWER or time.monotonic() > until:
+            return None
+    text = data.decode("utf-8", "replace")
+    return text.replace(server.key, "…") if server.key else text
 
 
 def _retry_after(response: httpx.Response, pause: float) -> float:
@@ -234,7 +282,7 @@ def _keep(journal: Path, request: Request, sampling: Sampling, reply: dict[str, 
         "model": reply.get("model") or sampling.model, "parameters": asdict(sampling),
         "at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), "raw": reply,
     }  # fmt: skip
-    storage.append_bytes(journal, json_line(line).encode("utf-8", "surrogatepass"))
+    storage.append_bytes(journal, json_line(line).encode())
 
 
 def _key(request: Request, sampling: Sampling) -> str:

@@ -33,6 +33,7 @@ from covmis_build.models.encoders import (
     texts_of,
     torch_seed,
 )
+from covmis_build.models.run_card import add_rows
 from covmis_build.stats.class_weights import class_weights
 
 if TYPE_CHECKING:
@@ -240,7 +241,11 @@ def _trainer(run: _Run) -> Any:
 
 
 def _scorer(model: EncoderModel, weights: Any) -> Any:
-    """Encoder and head as one module, from texts as numbers to the loss."""
+    """Encoder and head as one module, from texts as numbers to the loss.
+
+    sentence-transformers' SoftmaxLoss is the same model, but its trainer keeps no head in its checkpoints, so that nothing
+    could go on from them (docs/decisions/0064).
+    """
     import torch
 
     class Scorer(torch.nn.Module):  # type: ignore[misc]
@@ -387,8 +392,6 @@ def training_key(
     summed = hashlib.sha256(json.dumps([VERSION, settings, list(labels), origin]).encode())
     for part in (frame, dev):
         if part is not None:
-            columns = part[["text", "target", "label"]].fillna("").astype(str)
-            for row in columns.itertuples(index=False, name=None):
-                summed.update(json.dumps(row).encode())
+            add_rows(summed, part)
         summed.update(b"|")
     return summed.hexdigest()

@@ -18,7 +18,7 @@ from covmis_build.models.checkpoints import fingerprint
 from covmis_build.models.encoders import Encoder
 from covmis_build.models.linear import Linear, train_linear
 from covmis_build.models.nli import Nli, train_nli
-from covmis_build.models.run_card import rows_of, scored, versions
+from covmis_build.models.run_card import add_rows, rows_of, scored, versions
 from covmis_build.models.twostep import BertScore, train_bertscore
 
 if TYPE_CHECKING:
@@ -187,9 +187,7 @@ def key(cell: Cell, labels: Sequence[str]) -> str:
     summed = hashlib.sha256(json.dumps([VERSION, options, list(labels)]).encode())
     for part in _parts(cell):
         if part is not None:
-            columns = [name for name in ("text", "target", "label") if name in part.columns]
-            for row in part[columns].fillna("").astype(str).itertuples(index=False, name=None):
-                summed.update(json.dumps(row).encode())
+            add_rows(summed, part)
         summed.update(b"|")
     return summed.hexdigest()[:32]
 

@@ -208,6 +208,12 @@ def _posts(posts: pd.DataFrame | str | Path | None) -> pd.DataFrame:
             "needs the columns item_id, claim and text",
             file="" if not isinstance(posts, str | Path) else posts,
         )
+    twice = frame.loc[frame[ids].astype(str).duplicated(), ids]
+    if len(twice):
+        raise InputError(
+            f"has the {ids} {twice.iloc[0]} under several claims: its answers could not be told apart",
+            file="" if not isinstance(posts, str | Path) else posts, remedy="Give every row an item_id",
+        )  # fmt: skip
     return frame.rename(columns={ids: "item_id"}).assign(claim=frame["target"])
 
 

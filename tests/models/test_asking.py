@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from covmis_build import storage
 from covmis_build.cli.model import app
 from covmis_build.errors import InputError, ServiceError
 from covmis_build.models import asking
@@ -202,3 +203,95 @@ def test_the_command_says_what_would_be_sent_and_sends_it_only_when_told(server,
     assert len((tmp_path / "p.csv").read_text().splitlines()) == 61
     monkeypatch.delenv("NO_KEY", raising=False)
     assert isinstance(run("--yes", "--key-env", "NO_KEY").exception, InputError)
+
+
+@pytest.mark.parametrize(
+    ("reply", "label", "reason"),
+    [
+        (r'{"choices": [{"message": {"content": "favor \ud83d"}}]}', "", "names a label only within a sentence"),
+        ('{"choices": [{"message": {"content": null, "tool_calls": [{"id": "favor"}]}}]}', "", "empty"),
+        ('{"choices": [{"message": {"content": "against", "reasoning_content": "favor?"}}]}', "against", ""),
+        (
+            ('{"choices": [{"message": {"content": [{"type": "thinking", "thinking": "favor"}, '
+            '{"type": "text", "text": "against"}]}}]}'), "against", "",
+        ),
+        ('{"choices": [{"text": "favor"}]}', "", "empty"),
+        ('{"choices": [null]}', "", "empty"),
+        ('{"model": {}, "usage": {"total_tokens": "9"}, "choices": [{"message": {"content": "favor"}}]}', "favor", ""),
+    ],
+    ids=["half a character", "tool calls", "reasoning", "parts", "old interface", "null", "odd fields"],
+)  # fmt: skip
+def test_odd_answers_are_kept_and_read(server, tmp_path, reply, label, reason):
+    server.faults.append(says(200, reply.encode()))
+    asked = ask(prompt(ITEMS[:2], LABELS), Server(server.url), TOY, tmp_path / "a")
+    assert (asked.asked, asked.requests) == (2, 2)
+    read = read_answers(tmp_path / "a", LABELS)
+    assert [*read.predictions["label"]] == ([label, "favor"] if label else ["favor"])
+    assert [*read.failures["reason"]] == ([reason] if reason else [])
+    assert ask(prompt(ITEMS[:2], LABELS), Server(server.url), TOY, tmp_path / "a").already == 2
+
+
+def test_what_is_too_long_too_deep_or_drips_is_no_answer(server, tmp_path, monkeypatch):
+    long = json.dumps({"choices": [{"message": {"content": "favor " * 100_000}}]}).encode()
+    monkeypatch.setattr(asking, "LONGEST_ANSWER", len(long) - 1)
+    server.faults.extend([says(200, long), says(200, b'{"choices": ' + b"[" * 200_000)])
+    asked = ask(prompt(ITEMS[:1], LABELS), Server(server.url), TOY, tmp_path / "a")
+    assert (asked.asked, asked.requests) == (1, 3)
+    clock = iter(range(0, 10**6, 200))
+    monkeypatch.setattr(asking, "LONGEST_ANSWER", len(long))
+    monkeypatch.setattr(asking.time, "monotonic", lambda: next(clock))  # each block takes 200 seconds
+    server.faults.append(says(200, long))
+    asked = ask(prompt(ITEMS[:1], LABELS), Server(server.url), TOY, tmp_path / "b")
+    assert (asked.asked, asked.requests) == (1, 2)
+
+
+def test_a_server_that_answers_nothing_gets_no_more_posts(server, tmp_path):
+    server.faults.extend([says(200, b"<html>Sign in</html>")] * 1000)
+    asked = ask(prompt(ITEMS, LABELS), Server(server.url), TOY, tmp_path / "a")
+    assert (asked.asked, asked.left, asked.requests) == (0, 60, asking.SILENT * asking.ATTEMPTS)
+    assert "3 items in a row" in asked.why
+
+
+def test_a_server_that_repeats_the_key_gives_nobody_the_key(server, tmp_path):
+    echo = {"choices": [{"message": {"content": "favor"}}], "echo": "Bearer sk-secret"}
+    server.faults.extend([says(200, echo), says(401, {"error": "wrong key sk-secret"})])
+    with pytest.raises(ServiceError, match="wrong key …"):
+        ask(prompt(ITEMS[:2], LABELS), Server(server.url, "sk-secret"), TOY, tmp_path / "a")
+    assert "Bearer …" in (tmp_path / "a").read_text("utf-8")
+    assert "sk-secret" not in (tmp_path / "a").read_text("utf-8")
+
+
+def test_a_redirect_is_not_followed_and_says_where_it_leads(server, tmp_path):
+    server.faults.append(says(307, b"", location="http://elsewhere.example/v1"))
+    with pytest.raises(ServiceError, match=r"status 307.*elsewhere"):
+        ask(prompt(ITEMS, LABELS), Server(server.url), TOY, tmp_path / "a")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "key", ["sk-1\n", "sk 1", "sk-é", "sk-\x1b[31m"], ids=["end", "space", "letter", "escape"]
+)
+def test_a_key_that_no_header_can_hold_is_refused_without_being_shown(key):
+    with pytest.raises(InputError, match="the key has a character") as refused:
+        Server("https://example.org/v1", key)
+    assert key not in str(refused.value)
+
+
+def test_two_runs_do_not_ask_for_the_same_journal(server, tmp_path):
+    with (
+        storage.locked(tmp_path / ".a.lock", "covmis model ask"),
+        pytest.raises(InputError, match="a is in use by `covmis model ask`"),
+    ):
+        ask(prompt(ITEMS, LABELS), Server(server.url), TOY, tmp_path / "a")
+    assert not server.requests
+
+
+def test_a_post_under_two_claims_is_refused_before_it_is_sent(server, tmp_path):
+    rows = "post_id,claim,text,\nx:1,Masks kill,so true\nx:1,Masks help,so true\n"
+    (tmp_path / "posts.csv").write_text(rows.replace(",\n", "\n"))
+    words = ["ask", tmp_path / "posts.csv", "--url", server.url, "--model", "toy", "--journal", tmp_path / "a",
+             "--out", tmp_path / "p.csv", "--labels", "favor,against", "--yes"]  # fmt: skip
+    refused = CliRunner().invoke(app, [*map(str, words)]).exception
+    assert isinstance(refused, InputError)
+    assert "x:1 under several claims" in str(refused)
+    assert not server.requests

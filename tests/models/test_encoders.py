@@ -112,15 +112,31 @@ def test_a_stopped_training_ends_like_one_that_was_not(tiny, one_thread, tmp_pat
     assert fit(tiny, epochs=4, state=tmp_path).losses == whole.losses
 
 
-@pytest.mark.parametrize("killed", [2, 5, 7])
-def test_killed_in_the_middle_of_an_epoch_it_ends_like_one_that_was_not(tiny, one_thread, tmp_path, killed):
+@pytest.mark.parametrize(
+    ("killed", "left", "how"),
+    [
+        (2, 22, {}),
+        (5, 19, {}),
+        (7, 17, {"kind": "sentence-bert"}),
+        (8, 18, {"accumulate": 3}),  # two batches of the third step are lost
+        (13, 12, {"accumulate": 5}),  # in the second epoch; the last step of an epoch has two batches
+        (7, 17, {"lora": 4}),
+        (16, 9, {"lora": 4, "accumulate": 3, "precision": "bf16"}),
+    ],
+    ids=["early", "late", "sentence-bert", "accumulated", "accumulated unevenly", "lora", "all together"],
+)
+def test_killed_in_the_middle_of_an_epoch_it_ends_like_one_that_was_not(
+    tiny, one_thread, tmp_path, killed, left, how
+):
     """Killed in the middle of a batch: what was kept before it counts, dropout and all."""
     import os
     import signal
 
     from covmis_build.models import training
 
-    chosen = options(tiny, epochs=2, batch=2)
+    if "lora" in how:
+        pytest.importorskip("peft", reason="peft is not installed: make services")
+    chosen = options(tiny, epochs=2, batch=2, **how)
     whole = training.train_encoder(TOYS, chosen, labels=LABELS)
     child = os.fork()
     if not child:
@@ -141,7 +157,7 @@ def test_killed_in_the_middle_of_an_epoch_it_ends_like_one_that_was_not(tiny, on
         after = training.train_encoder(TOYS, chosen, labels=LABELS, state=tmp_path)
     finally:
         training.weighted_loss = again
-    assert len(steps) == 2 * -(-len(TOYS) // 2) - killed
+    assert len(steps) == left
     assert after.losses == whole.losses
     assert np.array_equal(after.model.probabilities(TOYS), whole.model.probabilities(TOYS))
 
