@@ -5,7 +5,8 @@
 927 claims with 1,198 tweets that fact-checkers linked to them, among 10,000 political posts. Queries are proposals of
 `covmis queries suggest`; the guess is fitted to 600 labelled posts that they found. Equal probabilities stand beside the
 guided ones: the peer is the elusion test, a simple random sample of what was not found. What was found is known here, so
-that figures compare with the reference's. `--reference FOLDER` takes the queries of another program, whose suggest.py and
+that figures compare with the reference's. `--generated 20000` (or 1000000) takes the demonstration's claims and an archive
+of its generator instead, which knows what each post says, in the words of a query or not. `--reference FOLDER` takes the queries of another program, whose suggest.py and
 textindex.py are there, too.
 """
 
@@ -16,24 +17,32 @@ import csv
 import lzma
 import os
 import random
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covmis_build.estimation.recall import Drawn, missed_total, share_found, unseen_weight
-from covmis_build.models.sentences import sentence_model
-from covmis_build.queries.index import Index, build
-from covmis_build.queries.suggest import suggest
-from covmis_build.queries.units import terms_of
-from covmis_build.ranking.guide import fit
-from covmis_build.ranking.rank import FIRST, Asked, rank
-from covmis_build.ranking.vectors import SentenceModel, Vectors
-from covmis_build.sampling.guided import by_rank, capped, guided
-from covmis_build.stats.weighted_counts import ratio_interval
-from covmis_build.text.expression import parse
+ROOT = Path(__file__).parents[1]
+sys.path[0] = str(ROOT)  # not this folder, in which `coverage` is another module than the one numba looks for
+
+from covmis_build.building.nearest import nearest, search_index  # noqa: E402
+from covmis_build.estimation.recall import Drawn, missed_total, share_found, unseen_weight  # noqa: E402
+from covmis_build.models.sentences import sentence_model  # noqa: E402
+from covmis_build.queries.index import Index, build  # noqa: E402
+from covmis_build.queries.suggest import suggest  # noqa: E402
+from covmis_build.queries.units import terms_of  # noqa: E402
+from covmis_build.ranking.guide import fit  # noqa: E402
+from covmis_build.ranking.rank import FIRST, Asked, rank  # noqa: E402
+from covmis_build.ranking.vectors import SentenceModel, Vectors  # noqa: E402
+from covmis_build.sampling.guided import by_rank, capped, guided  # noqa: E402
+from covmis_build.stats.weighted_counts import ratio_interval  # noqa: E402
+from covmis_build.study.study import open_study  # noqa: E402
+from covmis_build.text.expression import parse  # noqa: E402
+from tests.demonstration.truth import truth  # noqa: E402
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,6 +90,57 @@ def simulate(own: np.ndarray, pi: np.ndarray, found: int, runs: int) -> dict[str
     }  # fmt: skip
 
 
+def generated(many: int, folder: Path, runs: int) -> None:
+    """The frame, and draws from it, of an archive that the demonstration's generator makes."""
+    study = folder / f"generated-{many}"
+    if not (study / "data" / "archive").exists():
+        for name in ("study.toml", "queries/claims.csv", "annotation/guideline.md"):
+            (study / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, study / name)
+        archive = ["--posts", str(many), "--out", str(study / "data" / "archive")]
+        subprocess.run([sys.executable, "-m", "tests.demonstration.generate", *archive], cwd=ROOT, check=True)
+    opened = open_study(study)
+    opened.run(("retrieve",))
+    claims = opened.claims[opened.claims["selected"].astype(bool)]
+    found = set(zip(opened.hits["claim_id"], opened.hits["post_id"], strict=True))
+    known: dict[str, set[str]] = {}
+    for claim, post in found:
+        known.setdefault(claim, set()).add(post)
+    with search_index(opened.places, opened.settings) as index:
+        posts, began = index.size, time.process_time()
+        there = {row[0] for row in index.connection.execute("SELECT post_id FROM posts")}
+        ranked = nearest(index, claims, opened.places, found=known).posts
+        print(f"{posts:,} posts, {len(claims)} claims; BM25 {time.process_time() - began:.1f} CPU s")
+    gold = {(claim, post) for post, stances in truth(many).items() if post in there for claim in stances}
+    missed = gold - found
+    some = random.Random(7).sample(sorted(found), KNOWN)
+    guide = fit(ranked, {f"{claim}|{post}": (claim, post) in gold for claim, post in some})
+    pairs = list(zip(ranked["claim_id"], ranked["post_id"], strict=True))
+    ranked = ranked.assign(guess=guide.guess(ranked), gold=[pair in gold for pair in pairs])
+    ranked = ranked[[pair not in found for pair in pairs]]
+    print(f"{len(found):,} pairs found, {len(gold & found):,} of them relevant; {len(missed):,} relevant ones missed; {guide.sentence}")  # fmt: skip
+    whole = len(claims) * posts - len(found)
+    report(f"the whole archive, {whole:,} pairs", len(gold & found), [("equal", np.ones(len(missed)) / whole)], np.ones(len(missed), bool), runs)  # fmt: skip
+    for depth in (50, 200, 1000):
+        near = ranked.groupby("claim_id").head(depth)
+        designs = [("equal", np.ones(len(near)) / len(near)), ("guided", near["guess"].to_numpy())]
+        relevant = near["gold"].to_numpy()
+        report(f"first {depth}, {len(near):,} pairs with {relevant.sum():,} of {len(missed):,} missed", len(gold & found), designs, relevant, runs)  # fmt: skip
+
+
+def report(name: str, found: int, designs: list[tuple[str, Any]], relevant: np.ndarray, runs: int) -> None:
+    """A line for each number of labels and each design; `designs` have guesses, of which the equal ones are chances."""
+    print(f"\n{name}; recall {found / (found + relevant.sum()):.3f}")
+    for labels in (200, 400, 600):
+        for design, guess in designs:
+            pi = guess * labels if design == "equal" else guided(guess, labels)
+            told = simulate(np.minimum(pi, 1.0)[relevant], np.minimum(pi, 1.0), found, runs)
+            print(
+                f"  {labels} {design:7}" + "".join(f" {key} {value:+.3f}" for key, value in told.items()),
+                flush=True,
+            )
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--model", default="")
@@ -88,8 +148,12 @@ def main() -> None:
     arguments.add_argument("--runs", type=int, default=1000)
     arguments.add_argument("--noise", type=int, default=10_000)
     arguments.add_argument("--reference", type=Path)
+    arguments.add_argument("--generated", type=int, default=0)
     given = arguments.parse_args()
     given.folder.mkdir(exist_ok=True, parents=True)
+    if given.generated:
+        generated(given.generated, given.folder, given.runs)
+        return
     posts, claims, gold = read(given.noise)
     build(given.folder / "search.sqlite", [(post, text, [], [], "") for post, text in posts.items()])
     with Index(given.folder / "search.sqlite") as index:

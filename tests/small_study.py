@@ -20,7 +20,7 @@ def small_study(folder: Path, posts: int = 2500) -> Study:
         shutil.copyfile(ROOT / name, folder / name)
     settings = (folder / "study.toml").read_text()
     (folder / "study.toml").write_text(settings.replace("minimum_posts = 24", "minimum_posts = 12"))
-    generate.write(folder / "data" / "archive", posts)
+    generate.write(folder / "data" / "archive", posts, with_unfound=False)
     return open_study(folder)
 
 

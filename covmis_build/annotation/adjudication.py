@@ -243,8 +243,10 @@ class Settlement:
         )
         if not self.to_discuss and not self.to_adjudicate:
             return [told]
-        sheets = f"annotation/rounds/{self.round}/sheets/"
-        return [told, f"Fill in the sheets in {sheets} (a label, or `undecided`), then run this again."]
+        return [
+            told,
+            f"Fill in the sheets in {record.sheets_of(self.round)} (a label, or `undecided`), then run this again.",
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round adjudicate --json` prints it."""

@@ -51,7 +51,7 @@ def board_page(
 
 
 def _next(rounds: Sequence[tuple[RoundFolder, Progress]]) -> str:
-    folder, progress = rounds[-1]
+    folder, progress = max(rounds, key=lambda one: (str(one[0].about.get("opened_at", "")), one[0].number))
     return f"Round {folder.number}, the last one opened. Next: {progress.next.replace('`', '')}."
 
 
@@ -64,7 +64,7 @@ def _table(rows: list[dict[str, Any]], names: dict[str, str]) -> Markup:
 def _rounds(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
     rows = [
         {
-            "round": f"{folder.number}{' (pilot)' if folder.pilot else ''}",
+            "round": f"{folder.number}{' (pilot)' if folder.pilot else ' (recall)' if folder.asks_relevance else ''}",
             "state": "sealed" if folder.sealed else "reopened" if folder.reopened else "open",
             "items": progress.items,
             "answers": sum(worker.given + worker.skipped for worker in progress.workers),

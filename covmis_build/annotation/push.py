@@ -12,7 +12,7 @@ from covmis_build import storage
 from covmis_build.annotation.answers import Channel
 from covmis_build.annotation.channels.offline import offline_page
 from covmis_build.annotation.channels.sheets import header, read_rows, sheet
-from covmis_build.annotation.round_folder import refuse_sealed
+from covmis_build.annotation.round_folder import kind_of, refuse_sealed, sheets_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,11 +49,11 @@ class Sent:
         if self.channel == Channel.LABEL_STUDIO:
             return [f"{row['annotator']}: {row['url']} ({row['added']} tasks added)" for row in self.projects]
         lines = [f"Written: {name}" for name in self.written] or ["Everything was sent out already."]
-        folder = f"annotation/rounds/{self.round}/sheets/"
+        named = f" --round {self.round}" if kind_of(self.round) else ""
         return [
             *lines,
-            f"Give each annotator their file of {folder}, and nobody the others'.",
-            "Put what comes back there, then `covmis round pull`.",
+            f"Give each annotator their file of {sheets_of(self.round)}, and nobody the others'.",
+            f"Put what comes back there, then `covmis round pull{named}`.",
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -50,6 +50,17 @@ class RoundKind(StrEnum):
         return rounds if self == RoundKind.STANCE else rounds.with_name(self.name.lower())
 
 
+def kind_of(number: str) -> RoundKind:
+    """What the round with this number is for."""
+    return next((kind for kind in RoundKind if kind and number.casefold().startswith(kind)), RoundKind.STANCE)
+
+
+def sheets_of(number: str) -> str:
+    """Where the round's sheets are, as a person is told."""
+    kind = kind_of(number)
+    return f"annotation/{kind.name.lower() if kind else 'rounds'}/{number}/sheets/"
+
+
 @dataclass(frozen=True)
 class RoundFolder:
     """An opened round and its folder."""
@@ -302,7 +313,7 @@ def _read_about(path: Path) -> dict[str, Any]:
 
 def find(rounds: Path, number: str = "") -> RoundFolder:
     """The round with this number (`1` is `001`; `t1` is for training, `r1` for recall), or the last one that counts."""
-    kind = next((kind for kind in RoundKind if kind and number.casefold().startswith(kind)), RoundKind.STANCE)
+    kind = kind_of(number)
     rounds_open = rounds_of_kind(rounds, kind)
     if not rounds_open:
         raise InputError("no round is open", remedy="Open one with `covmis round open`")

@@ -14,7 +14,7 @@ from covmis_build.queries.units import terms_of
 from covmis_build.ranking.rank import FIRST, Asked, Ranking, rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import pandas as pd
 
@@ -46,16 +46,21 @@ def search_index(places: Places, settings: Settings, progress: Progress = silent
 
 
 def nearest(
-    index: Index, claims: pd.DataFrame, places: Places, *, model: str = "", progress: Progress = silent
-) -> Ranking:
-    """Rank the archive's posts for each of these claims; `model` is a sentence model's folder, or its name on the hub."""
+    index: Index, claims: pd.DataFrame, places: Places, *, found: Mapping[str, Collection[str]] | None = None,
+    first: int = FIRST, model: str = "", progress: Progress = silent,
+) -> Ranking:  # fmt: skip
+    """Rank the archive's posts for each of these claims; `model` is a sentence model's folder, or its name on the hub.
+
+    `found` are the posts that each claim's queries find: `first` of all are ranked, and as many of the others.
+    """
 
     def asked() -> Iterator[Asked]:
         for at, claim in enumerate(claims.itertuples()):
             progress("ranking by words", at, len(claims))
             text = str(claim.text)
             terms = terms_of(text, index, str(claim.language or "en"))
-            yield Asked(str(claim.claim_id), text, index.nearest(terms, FIRST))
+            known = (found or {}).get(str(claim.claim_id), ())
+            yield Asked(str(claim.claim_id), text, index.nearest(terms, first, known))
 
     if not model:
         return rank(asked())

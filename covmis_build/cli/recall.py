@@ -23,7 +23,9 @@ class Drawing:
         int | None,
         Option("--found", min=1, help="Labels of posts that queries find (default: a quarter as many)."),
     ] = None
-    depth: Annotated[int, Option(min=1, max=1000, help="How many nearest posts of each claim.")] = 50
+    depth: Annotated[int, Option(min=1, help="How many nearest posts of each claim that no query finds.")] = (
+        50
+    )
     model: Annotated[
         str,
         Option(metavar="FOLDER|NAME", help="A sentence model that re-ranks what BM25 finds (extra: models)."),
@@ -36,8 +38,8 @@ class Drawing:
 def plan(options: Drawing, folder: StudyOption = None, as_json: JsonOption = False) -> None:
     """Show the frame of each claim's nearest posts, the largest weight, and what a draw is expected to tell.
 
-    Nothing is drawn. The frame are the posts that a query finds and the nearest posts of each claim, by BM25 over the
-    whole archive and by a sentence model where one is named.
+    Nothing is drawn. The frame are the posts that a query finds and, of all others, the nearest of each claim, by BM25 over
+    the whole archive and by a sentence model where one is named.
 
     Example: covmis recall plan --labels 400 --model ./all-MiniLM-L6-v2
     """
@@ -49,7 +51,19 @@ def plan(options: Drawing, folder: StudyOption = None, as_json: JsonOption = Fal
 
 @app.command()
 @with_options(Drawing)
-def draw(options: Drawing, folder: StudyOption = None, as_json: JsonOption = False) -> None:
+def draw(
+    options: Drawing,
+    learn: Annotated[
+        bool,
+        Option(
+            "--learn",
+            help="Draw --labels more from the same frame, guided by the labels of the rounds before. A modest gain: "
+            "a variance smaller by a factor of 1.10 in simulations.",
+        ),
+    ] = False,
+    folder: StudyOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Draw pairs of a claim and a post for people, found and missed ones mixed, and freeze them as a recall round.
 
     The question is whether the post takes up the claim. Every pair has a known chance; a guess made of ranks and of the
@@ -58,7 +72,7 @@ def draw(options: Drawing, folder: StudyOption = None, as_json: JsonOption = Fal
     Example: covmis recall draw --labels 400
     """
     with progress() as shown:
-        round_ = open_study(folder).recall().draw(**asdict(options), progress=shown)
+        round_ = open_study(folder).recall().draw(**asdict(options), learn=learn, progress=shown)
     number = round_.number
     pushed = f"Next: `covmis round push --round {number}`, and pull. Push again after that: every yes goes to a second person."
     settled = f"`covmis round adjudicate --round {number}` settles the rest."

@@ -137,12 +137,12 @@ def board(
 
     Example: covmis round board --serve
     """
+    from covmis_build.study.board import server, write_board
+
     study = open_study(folder)
-    path = study.places.relative(study.round().board())
+    path = study.places.relative(write_board(study))
     tell({"page": path}, [f"Written: {path}"], as_json=as_json)
     if serve:
-        from covmis_build.study.board import server
-
         with server(study, port) as shown:
             say(
                 f"Shown at http://127.0.0.1:{shown.server_address[1]}/ to this machine alone. Ctrl-C ends it."

@@ -18,6 +18,8 @@ from covmis_build.stats.intervals import share_interval
 from covmis_build.stats.weighted_counts import gamma_from_moments, gamma_interval, ratio_interval
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -36,7 +38,10 @@ class Figure(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Labelled pairs: whether each takes up its claim (1, 0, or nan where nobody has said), and its probability."""
+    """Labelled pairs: whether each takes up its claim (1, 0, or nan where nobody has said), and its probability.
+
+    Where rounds have learned it is one by what the pair stands for, and may be above 1.
+    """
 
     relevant: Floats
     probability: Floats
@@ -103,6 +108,27 @@ def unseen_weight(chances: Floats, kind: str = "mean") -> float:
     return float(1 / open_to_chance.min() if kind == "largest" else (1 / open_to_chance).mean())
 
 
+def stands_for(chances: Sequence[Floats], drawn_by: NDArray[np.int64], asked: Sequence[float]) -> Floats:
+    """What each drawn pair stands for, where the chances of later rounds have learned from the labels of earlier ones.
+
+    `chances` has each round's cumulated chances of the missed pairs, `drawn_by` the round that drew each, from 0; -1 of none.
+    Round r by itself estimates what was labelled before and, of the rest, Horvitz and Thompson's total: given the past its
+    mean is the truth. The rounds are averaged by the labels that were `asked` for, which no outcome changes. One by the
+    cumulated chance is biased: whether a pair's chance grows depends on who was drawn before.
+    """
+    before, own = np.zeros(len(drawn_by)), []
+    for at, cumulated in enumerate(chances):
+        left = ((drawn_by < 0) | (drawn_by >= at)) & (before < 1)
+        own.append(np.divide(cumulated - before, 1 - before, out=np.zeros(len(before)), where=left))
+        before = cumulated
+    part = np.asarray(asked, dtype=np.float64) / sum(asked)
+    weight = np.ones(len(drawn_by))
+    for at, q in enumerate(own):
+        here = drawn_by == at
+        weight[here] = part[at] / q[here] + part[at + 1 :].sum()
+    return weight
+
+
 def missed_total(drawn: Drawn, unseen: float, *, level: float = 0.95) -> Figure:
     """How many relevant pairs no query found: Horvitz and Thompson's total, Fay and Feuer's interval."""
     answered = ~np.isnan(drawn.relevant)
@@ -121,7 +147,7 @@ def weighted_total(drawn: Drawn, unseen: float, *, level: float = 0.95) -> Figur
 
 
 def _gamma_ends(relevant: Floats, drawn: Drawn, unseen: float, level: float) -> tuple[float, float]:
-    sure = drawn.probability >= 1
+    sure = np.isclose(drawn.probability, 1.0, rtol=0.0, atol=1e-9)
     certain = float(relevant[sure].sum())
     low, high = gamma_interval(1 / drawn.probability[~sure & (relevant > 0)], unseen, level=level, mid_p=True)
     return certain + low, certain + high

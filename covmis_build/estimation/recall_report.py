@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 COLUMNS = [
     "scope", "name", "recall", "low", "high", "found", "missed", "missed_low", "missed_high", "labels", "relevant",
 ]  # fmt: skip
+FAR, MANY = 0.8, 0.05
+"""Where so large a part of the frame's farthest fifth takes up its claim, the frame ends too early, and the report says so."""
 STANCES = ["label", "share", "low", "high", "total", "total_low", "total_high", "drawn"]
 
 
@@ -47,11 +50,15 @@ class FrameFacts:
     """The pairs and what found them: draws from the same ones add up."""
     labels: float = 0
     labels_found: float = 0
+    asked: float = 0
+    """Labels of missed pairs that this round adds to those before it."""
+    learned: bool = False
+    """Whether the chances follow from the labels of earlier rounds of this frame."""
 
     @property
     def in_words(self) -> str:
         """The frame, as every figure names it."""
-        return f"the posts that a query finds or that are among the {self.depth} nearest of each claim ({self.ranked_by})"
+        return f"the posts that a query finds and, of all others, the {self.depth} nearest of each claim ({self.ranked_by})"
 
     @property
     def beyond(self) -> int:
@@ -74,6 +81,8 @@ class RecallReport:
     """STANCES: the share of each label among the relevant posts of the frame; empty where nobody told a stance."""
     without_stance: int
     """Relevant pairs that were drawn and that nobody told the stance of."""
+    edge: float
+    """The share of the farthest fifth of each claim's nearest posts that takes up the claim; nan where few were drawn."""
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
@@ -105,10 +114,14 @@ class RecallReport:
                 f"({whole['missed_low']:,.0f} to {whole['missed_high']:,.0f}); one post may count for several claims."
             ),
             (
-                f"Posts further away were not looked at: {facts.beyond:,} pairs of a claim and a post. Even if as many labels, "
-                f"spread evenly over them, had found nothing, {self._room:,.0f} relevant ones could be there."
+                f"Posts further away were not looked at: {facts.beyond:,} pairs of a claim and a post.{self._could_be}"
             ),
         ]
+        if self.edge >= MANY:
+            told.append(
+                f"The frame ends too early: of the farthest fifth of the nearest posts about {self.edge:.0%} take up their claim, "
+                "and beyond them there are more. Draw again with a greater --depth."
+            )
         if len(self.stances):
             shares = (
                 f"{row['label']} {_percent(row['share'])} ({_percent(row['low'])} to {_percent(row['high'])})"
@@ -128,6 +141,12 @@ class RecallReport:
         return told
 
     @property
+    def _could_be(self) -> str:
+        if math.isinf(self._room) or not self.facts.beyond:
+            return ""
+        return f" Even if as many labels, spread evenly over them, had found nothing, {self._room:,.0f} relevant ones could be there."
+
+    @property
     def _room(self) -> float:
         return room_beyond(self.facts.beyond, int(self.figures.iloc[0]["labels"]), level=self.level)
 
@@ -141,7 +160,7 @@ class RecallReport:
             "rounds": list(self.rounds), "level": self.level, "frame": {**asdict(self.facts), "in_words": self.facts.in_words},
             "figures": self.figures, "unanswered": self.unanswered, "overruled": self.overruled,
             "stances": self.stances, "without_stance": self.without_stance,
-            "beyond": {"pairs": self.facts.beyond, "room": self._room}, "sentences": self.sentences,
+            "beyond": {"pairs": self.facts.beyond, "room": self._room, "edge": self.edge}, "sentences": self.sentences,
         }  # fmt: skip
 
     def _repr_html_(self) -> str:
@@ -154,7 +173,8 @@ def report_of(
 ) -> RecallReport:  # fmt: skip
     """The report of a frame (table `frame`).
 
-    Its drawn pairs have `drawn`, `relevant` (1, 0, nan: no answer yet) and `stance` (one of `labels`, or nothing).
+    Its drawn pairs have `drawn`, `relevant` (1, 0, nan: no answer yet), `stance` (one of `labels`, or nothing) and
+    `probability`, one by what the pair stands for.
     """
     whole = _figures(pairs, level)
     found = pairs[pairs["found"] & pairs["drawn"]]
@@ -171,7 +191,18 @@ def report_of(
     figures = pd.DataFrame(rows, columns=COLUMNS)
     told = _stances(pairs, labels, level)
     untold = int((pairs["drawn"] & (pairs["relevant"] > 0) & ~pairs["stance"].isin(labels)).sum())
-    return RecallReport(facts, figures, whole.unanswered, level, rounds, overruled, told, untold)
+    return RecallReport(
+        facts, figures, whole.unanswered, level, rounds, overruled, told, untold, _edge(pairs)
+    )
+
+
+def _edge(pairs: pd.DataFrame) -> float:
+    missed = pairs[~pairs["found"]]
+    far = missed[missed.groupby("claim_id")["rank"].rank(pct=True) > FAR]
+    drawn = _drawn(far[far["drawn"] & far["relevant"].notna()])
+    if len(drawn.relevant) < ENOUGH:
+        return math.nan
+    return float(np.average(drawn.relevant, weights=1 / drawn.probability))
 
 
 def _stances(pairs: pd.DataFrame, labels: Sequence[str], level: float) -> pd.DataFrame:
@@ -203,7 +234,7 @@ def _drawn(pairs: pd.DataFrame) -> Drawn:
     def column(name: str) -> NDArray[np.float64]:
         return pairs[name].to_numpy(dtype=np.float64)
 
-    return Drawn(column("relevant"), column("p_sample"))
+    return Drawn(column("relevant"), column("probability"))
 
 
 def _row(scope: str, name: str, at: Figure, figures: RecallFigures | None = None) -> dict[str, Any]:

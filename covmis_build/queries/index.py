@@ -107,9 +107,12 @@ class Index:
             case Not(part):
                 return np.setdiff1d(self._every_row, self.rows(part, kind), assume_unique=True)
 
-    def nearest(self, terms: Iterable[Term], most: int) -> list[tuple[str, float]]:
-        """The `most` posts with the highest BM25 score for any of these terms, and the scores, best first.
+    def nearest(
+        self, terms: Iterable[Term], most: int, besides: Iterable[str] = ()
+    ) -> list[tuple[str, float]]:
+        """The posts with the highest BM25 score for any of these terms, and the scores, best first.
 
+        `most` of all, and `most` of those that are not `besides`: what queries find does not crowd out what they miss.
         Scores are rounded to six decimals, ties go by id: the order is the same on every machine.
         """
         asked = " OR ".join(dict.fromkeys(_leaf(term, "keywords") for term in terms))
@@ -118,10 +121,18 @@ class Index:
         query = "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?"
         rows = self.connection.execute(query, (asked,)).fetchall()
         numbers, scores = np.array([row[0] for row in rows]), np.array([row[1] for row in rows]).round(6)
-        least = np.partition(scores, -most)[-most] if len(scores) > most else -np.inf
-        first = scores >= least  # with everybody who ties with the last
-        posts = zip(map(self._id, numbers[first].tolist()), scores[first].tolist(), strict=True)
-        return sorted(posts, key=lambda post: (-post[1], post[0]))[:most]
+        known = np.isin(numbers, self.numbers(besides))
+        # with everybody who ties with the last
+        first = (scores >= _least(scores, most)) | (~known & (scores >= _least(scores[~known], most)))
+        posts = zip(
+            map(self._id, numbers[first].tolist()), scores[first].tolist(), known[first].tolist(), strict=True
+        )
+        chosen, new = [], 0
+        for at, (post_id, score, is_known) in enumerate(sorted(posts, key=lambda post: (-post[1], post[0]))):
+            new += not is_known
+            if at < most or (not is_known and new <= most):
+                chosen.append((post_id, score))
+        return chosen
 
     def _id(self, number: int) -> str:
         row = self.connection.execute("SELECT post_id FROM posts WHERE number = ?", (number,)).fetchone()
@@ -268,6 +279,11 @@ def _state(path: Path) -> str:
             return str(connection.execute("SELECT text FROM state").fetchone()[0])
     except (sqlite3.Error, TypeError):
         return ""
+
+
+def _least(scores: NDArray[np.float64], most: int) -> float:
+    """The score of the last that belongs to the `most` best."""
+    return float(np.partition(scores, -most)[-most]) if len(scores) > most else -np.inf
 
 
 def _common(first: Rows, second: Rows) -> Rows:

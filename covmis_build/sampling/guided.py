@@ -59,6 +59,16 @@ def guided(guess: ArrayLike, labels: float, *, even: float = EVEN, power: float 
     return capped(even * flat + (1 - even) * (size / total if total else flat), labels)
 
 
+def either(before: ArrayLike, now: ArrayLike) -> Floats:
+    """The chance of being drawn by then or now: a permanent number below it was below `before`, or has the chance `now`.
+
+    >>> either([0.5], [0.2]).tolist()
+    [0.6]
+    """
+    remaining: Floats = (1 - np.asarray(before, dtype=np.float64)) * (1 - np.asarray(now, dtype=np.float64))
+    return 1 - remaining
+
+
 def by_rank(ranks: ArrayLike, expected: float, weights_up_to: float) -> Floats:
     """Probabilities that fall with the rank and add up to `expected`, as steeply as the largest weight allows.
 

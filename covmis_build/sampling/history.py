@@ -75,7 +75,7 @@ def draw(
     if len(designs) > 1:
         raise InputError(
             f"claim {claim} has frozen items of the designs {' and '.join(designs)}: nobody knows the probabilities of both together",
-            remedy="Keep one design per claim",
+            remedy="Take back the query that finds what was drawn by its rank; with the design poisson from the start, all can be",
         )
     if designs[0] == "poisson":
         _same_seed(claim, past, seed)

@@ -9,6 +9,7 @@ from covmis_build import storage
 from covmis_build.annotation.board import board_page
 from covmis_build.annotation.report import verdict
 from covmis_build.annotation.report_files import findings_of_rounds
+from covmis_build.annotation.round_folder import RoundKind, rounds_of_kind
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ REFRESH = 15
 def board(study: Study) -> str:
     """The board as it is now."""
     rounds = study.rounds
-    if not rounds:
+    recall = [study.round(folder.number) for folder in rounds_of_kind(study.places.rounds, RoundKind.RECALL)]
+    if not rounds and not recall:
         raise InputError("no round is open", remedy="Open one with `covmis round open`")
     settings = study.settings
     findings = findings_of_rounds(
@@ -39,7 +41,10 @@ def board(study: Study) -> str:
         else ""
     )
     return board_page(
-        [(round_.folder, round_.status()) for round_ in rounds], findings, study=settings.title, verdict=told
+        [(round_.folder, round_.status()) for round_ in [*rounds, *recall]],
+        findings,
+        study=settings.title,
+        verdict=told,
     )
 
 

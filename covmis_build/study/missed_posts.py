@@ -17,6 +17,7 @@ from covmis_build.annotation.gold import gold_of
 from covmis_build.annotation.relevance import YES
 from covmis_build.building.nearest import search_index
 from covmis_build.engine import silent
+from covmis_build.errors import counted
 from covmis_build.estimation.recall_page import recall_page
 from covmis_build.options import RANKED
 from covmis_build.queries.learn import Learned, MissedPost, learn
@@ -81,11 +82,11 @@ class MissedPosts:
         for claim, learned in self.learned.items():
             words = ", ".join(f"{unit.unit} ({unit.missed})" for unit in learned.shared)
             lines.append(
-                f"{claim}: {len(learned.posts)} missed posts were labelled; they share {words or 'no word'}."
+                f"{claim}: {counted(len(learned.posts), 'missed posts')} labelled; shared: {words or 'no word'}."
             )
             lines += [
                 f"    {query.width}: {query.expression}\n"
-                f"        {query.posts:,} posts, {query.missed} of these {len(learned.posts)}; made of the others alone it "
+                f"        {counted(query.posts, 'posts')}, {query.missed} of these {len(learned.posts)}; made of the others alone it "
                 f"finds {query.held_out}"
                 for query in learned.queries
             ]

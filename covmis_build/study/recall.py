@@ -24,18 +24,19 @@ from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.building.nearest import nearest, search_index
 from covmis_build.engine import open_engine, silent
 from covmis_build.errors import InputError
-from covmis_build.estimation.recall import Figure, expected
+from covmis_build.estimation.recall import Figure, expected, stands_for
 from covmis_build.estimation.recall_report import FrameFacts, RecallReport, report_of
 from covmis_build.options import RANKED
 from covmis_build.queries.suggest import READ
 from covmis_build.ranking.guide import Guide, fit
-from covmis_build.sampling.guided import guided, spread
+from covmis_build.ranking.rank import FIRST
+from covmis_build.sampling.guided import either, guided, spread
 from covmis_build.sampling.history import COLUMNS
 from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from covmis_build.annotation.round_folder import RoundFolder
@@ -61,7 +62,9 @@ class Plan:
     @property
     def sentences(self) -> list[str]:
         """The frame and the draw, in words."""
-        facts = self.facts
+        facts, weight = self.facts, ""
+        if not math.isnan(self.largest_weight):
+            weight = f" One relevant post that is drawn may stand for up to {self.largest_weight:,.0f}."
         told = [
             (
                 f"The frame: {facts.in_words}: {facts.pairs_found:,} pairs of a claim and a post that a query finds, "
@@ -69,8 +72,7 @@ class Plan:
             ),
             (
                 f"The draw: {facts.labels:,.0f} of those that no query finds and {facts.labels_found:,.0f} of the others, "
-                "mixed; every yes is read by a second person. One relevant post that is drawn may stand for up to "
-                f"{self.largest_weight:,.0f}."
+                f"mixed; every yes is read by a second person.{weight}"
             ),
             self.guide.sentence,
         ]
@@ -120,13 +122,33 @@ class _Frame:
         )
         return replace(self, pairs=self.pairs.assign(p_sample=chances), facts=facts)
 
+    def learned(self, labels: float, rounds: list[RoundFolder]) -> _Frame:
+        """With so many labels more of what no round has drawn yet, by a guess that their labels have taught."""
+        before = rounds[-1].frame().set_index("item_id")["p_sample"].reindex(self.pairs["item_id"])
+        chances = before.to_numpy(dtype=np.float64, copy=True)
+        drawn = {item for folder in rounds for item in folder.items()["item_id"]}
+        left = ~(self.pairs["found"] | self.pairs["item_id"].isin(drawn)).to_numpy(dtype=bool)
+        chances[left] = either(chances[left], guided(self.pairs.loc[left, "guess"], labels))
+        missed = ~self.pairs["found"].to_numpy(dtype=bool)
+        facts = replace(
+            self.facts,
+            learned=True,
+            asked=float(labels),
+            labels=float(chances[missed].sum()),
+            labels_found=float(chances[~missed].sum()),
+        )
+        return replace(self, pairs=self.pairs.assign(p_sample=chances), facts=facts)
+
     def at_least(self, rounds: list[RoundFolder]) -> _Frame:
         """With the greatest chance that any of these draws gave: numbers are permanent, so that is the one of them all."""
-        chances = self.pairs["p_sample"].to_numpy(dtype=np.float64)
+        before = np.zeros(len(self.pairs))
         for folder in rounds:
             earlier = folder.frame().set_index("item_id")["p_sample"]
-            chances = np.maximum(chances, earlier.reindex(self.pairs["item_id"]).to_numpy(dtype=np.float64))
-        return replace(self, pairs=self.pairs.assign(p_sample=chances))
+            before = np.maximum(before, earlier.reindex(self.pairs["item_id"]).to_numpy(dtype=np.float64))
+        chances = np.maximum(before, self.pairs["p_sample"].to_numpy(dtype=np.float64))
+        missed = ~self.pairs["found"].to_numpy(dtype=bool)
+        facts = replace(self.facts, asked=float((chances - before)[missed].sum()))
+        return replace(self, pairs=self.pairs.assign(p_sample=chances), facts=facts)
 
 
 @dataclass(frozen=True)
@@ -145,7 +167,7 @@ class Recall:
         folder or its name on the hub.
         """
         self.study.need_current(run=run, progress=progress)
-        frame = self._frame(depth, model, progress)
+        frame = self._frame(labels, depth, model, progress)
         rows = []
         for count in (labels // 2, labels, 2 * labels):
             tried = frame.drawn(count, _found_labels(count, labels_found))
@@ -157,9 +179,12 @@ class Recall:
 
     def draw(
         self, *, labels: int = LABELS, labels_found: int | None = None, depth: int = DEPTH, model: str = "",
-        run: bool = False, progress: Progress = silent,
+        learn: bool = False, run: bool = False, progress: Progress = silent,
     ) -> Round:  # fmt: skip
-        """Draw pairs as `plan` says and freeze them as a round; after an earlier draw from the same frame, what is more."""
+        """Draw pairs as `plan` says and freeze them as a round; after an earlier draw from the same frame, what is more.
+
+        `learn`: after an earlier draw from the same frame, so many labels more, guided by all labels that there are.
+        """
         study = self.study
         study.need_current(run=run, progress=progress)
         options = study.settings.annotation
@@ -168,20 +193,34 @@ class Recall:
                 "every yes of a recall round is read by a second person, and [annotation] annotators has one",
                 remedy="Name another",
             )
-        frame = self._frame(depth, model, progress)
+        frame = self._frame(labels, depth, model, progress)
         posts = self._posts_of(frame.pairs[~frame.pairs["found"]], progress)
         there = frame.pairs["found"] | frame.pairs["item_id"].isin(posts["item_id"])
         frame = _with_family(replace(frame, pairs=frame.pairs[there].reset_index(drop=True)))
         with study.locked_rounds("covmis recall draw"):
             rounds = _same_family(self._rounds(), frame.facts.family)
-            if (
-                rounds
-            ):  # an earlier guess stands: chances that followed from its own labels would not be chances
-                guess = rounds[0].frame().set_index("item_id")["guess"]
-                frame = replace(
-                    frame, pairs=frame.pairs.assign(guess=guess.reindex(frame.pairs["item_id"]).to_numpy())
+            found_labels = _found_labels(labels, labels_found)
+            if learn and not rounds:
+                raise InputError(
+                    "there is no earlier draw from this frame to learn from",
+                    remedy="Draw without --learn first",
                 )
-            frame = frame.drawn(labels, _found_labels(labels, labels_found)).at_least(rounds)
+            if learn:
+                frame = frame.learned(labels, rounds)
+            elif rounds and _facts(rounds[-1]).learned:
+                raise InputError(
+                    f"the chances of round {rounds[-1].number} have learned from labels: more cannot be drawn from this frame "
+                    "as if they had not",
+                    remedy="Draw with --learn",
+                )
+            else:
+                if (
+                    rounds
+                ):  # an earlier guess stands: chances that followed from its own labels would not be chances
+                    guess = rounds[0].frame().set_index("item_id")["guess"]
+                    pairs = frame.pairs.assign(guess=guess.reindex(frame.pairs["item_id"]).to_numpy())
+                    frame = replace(frame, pairs=pairs)
+                frame = frame.drawn(labels, found_labels).at_least(rounds)
             before = {item for folder in rounds for item in folder.items()["item_id"]}
             chosen = _chosen(frame, study.settings.seed)
             chosen = chosen[~chosen["item_id"].isin(before)]
@@ -232,21 +271,29 @@ class Recall:
     def _rounds(self) -> list[RoundFolder]:
         return record.rounds_of_kind(self.study.places.rounds, RoundKind.RECALL)
 
-    def _frame(self, depth: int, model: str, progress: Progress) -> _Frame:
+    def _frame(self, labels: int, depth: int, model: str, progress: Progress) -> _Frame:
         study = self.study
         if depth < 1:
             raise InputError(f"--depth {depth} leaves nothing to look at", remedy="50 is usual")
+        if labels < 1:
+            raise InputError(f"--labels {labels} asks for nothing", remedy="400 is usual")
         claims = study.claims[study.claims["selected"].astype(bool)]
-        with search_index(study.places, study.settings, progress) as index:
-            ranking, size = nearest(index, claims, study.places, model=model, progress=progress), index.size
-        guide = fit(ranking.posts, self._known())
-        ranked = ranking.posts.assign(guess=guide.guess(ranking.posts))
         hits = storage.read_columns(study.places.table("hits"), ["claim_id", "post_id", "kind"])
         hits = hits[hits["kind"] != RANKED]
         found = (
             hits.groupby(["claim_id", "post_id"])["kind"].agg(lambda kinds: sorted(set(kinds))).reset_index()
         )
-        near = ranked.loc[ranked["rank"] <= depth, ["claim_id", "post_id"]]
+        posts_found = {str(claim): set(rows) for claim, rows in found.groupby("claim_id")["post_id"]}
+        with search_index(study.places, study.settings, progress) as index:
+            size = index.size
+            ranking = nearest(
+                index, claims, study.places, found=posts_found, first=max(FIRST, depth), model=model, progress=progress
+            )  # fmt: skip
+        guide = fit(ranking.posts, self._known())
+        ranked = ranking.posts.assign(guess=guide.guess(ranking.posts))
+        pair = ["claim_id", "post_id"]
+        missed = ~pd.MultiIndex.from_frame(ranked[pair]).isin(pd.MultiIndex.from_frame(found[pair]))
+        near = ranked.loc[missed, pair].groupby("claim_id").head(depth)  # a ranking is in its order
         pairs = found.merge(near, on=["claim_id", "post_id"], how="outer").merge(
             ranked[["claim_id", "post_id", "rank", "guess"]], on=["claim_id", "post_id"], how="left"
         )
@@ -339,13 +386,14 @@ def report_of_rounds(
     facts = _facts(rounds[-1])
     rounds = _same_family(rounds, facts.family)
     pairs = rounds[-1].frame()
-    drawn = {item for folder in rounds for item in folder.items()["item_id"]}
+    drawn_by = {item: at for at, folder in enumerate(rounds) for item in folder.items()["item_id"]}
     relevant = dict(zip(answers["item_id"], (answers["label"] == YES).astype(float), strict=True))
     stance_of = dict(zip(gold["item_id"], gold["label"], strict=True))
     for folder in rounds:
         stance_of |= stances(folder.items(), folder.labels())
     pairs = pairs.assign(
-        drawn=pairs["item_id"].isin(drawn),
+        drawn=pairs["item_id"].isin(drawn_by),
+        probability=_probabilities(pairs, rounds, drawn_by) if facts.learned else pairs["p_sample"],
         relevant=[relevant.get(item, math.nan) for item in pairs["item_id"]],
         stance=[stance_of.get(item, "") for item in pairs["item_id"]],
     )
@@ -354,6 +402,19 @@ def report_of_rounds(
     )
     numbers = tuple(folder.number for folder in rounds)
     return report_of(facts, pairs, labels.values, rounds=numbers, overruled=overruled, level=level)
+
+
+def _probabilities(
+    pairs: pd.DataFrame, rounds: Sequence[RoundFolder], drawn_by: Mapping[str, int]
+) -> pd.Series[float]:
+    """One by what each pair stands for: of the missed ones, whose chances have learned, as `stands_for` says."""
+    missed = ~pairs["found"].to_numpy(dtype=bool)
+    # frames of one family have the same pairs in the same order
+    chances = [folder.frame()["p_sample"].to_numpy(dtype=np.float64)[missed] for folder in rounds]
+    by = pairs.loc[missed, "item_id"].map(drawn_by).fillna(-1).to_numpy(dtype=np.int64)
+    probability = pairs["p_sample"].astype(float)
+    probability[missed] = 1 / stands_for(chances, by, [_facts(folder).asked for folder in rounds])
+    return probability
 
 
 def recall_sentences(rounds: Sequence[RoundFolder], gold: pd.DataFrame, labels: Labels) -> list[str]:

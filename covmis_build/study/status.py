@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.building.flow import Step, ask, flow, missing_from_build
 from covmis_build.building.flow_page import flow_page
 from covmis_build.building.purge import unfinished
@@ -132,8 +133,10 @@ def _in_words(places: Places, chains: list[dict[str, Any]]) -> list[dict[str, An
 
 
 def _rounds(places: Places) -> list[RoundRow]:
+    """The rounds that ask for stances, then those of recall, whose numbers begin with r."""
+    recall = RoundKind.RECALL.folder(places.rounds)
     rows = []
-    for items in sorted(places.rounds.glob("*/items.parquet")):
+    for items in [*sorted(places.rounds.glob("*/items.parquet")), *sorted(recall.glob("*/items.parquet"))]:
         labels = items.with_name("labels.parquet")
         claims, count = ask("SELECT count(DISTINCT claim_id), count(*) FROM items", items=items)[0]
         given = ask("SELECT count(*) FROM labels", labels=labels)[0][0] if labels.exists() else 0
@@ -141,10 +144,12 @@ def _rounds(places: Places) -> list[RoundRow]:
     return rows
 
 
-def _next(places: Places, stages: dict[str, bool], rounds: list[RoundRow]) -> str:
+def _next(places: Places, stages: dict[str, bool], rounds: list[RoundRow]) -> str:  # noqa: PLR0911 - one line a step
     """The one thing to do now."""
     if not all(stages.values()):
         return f"`covmis run` (to be made: {', '.join(name for name, state in stages.items() if not state)})"
+    asking_recall = [row for row in rounds if row.round.startswith(RoundKind.RECALL)]
+    rounds = [row for row in rounds if row not in asking_recall]
     unsealed = [row.round for row in rounds if not row.sealed]
     if unsealed:
         return f"finish round {unsealed[0]}: `covmis round status` says how"
@@ -153,6 +158,9 @@ def _next(places: Places, stages: dict[str, bool], rounds: list[RoundRow]) -> st
         sampled -= set(storage.read_column(path, "claim_id"))
     if sampled:
         return f"`covmis round open` ({len(sampled)} claims have no round yet)"
+    unsealed = [row.round for row in asking_recall if not row.sealed]
+    if unsealed:
+        return f"finish round {unsealed[0]}: `covmis round status --round {unsealed[0]}` says how"
     if not rounds:
         return "more posts or queries: no claim has enough for a sample; `covmis status` above says where they went"
     released = places.release / "checksums.txt"

@@ -3,6 +3,8 @@
     python -m tests.demonstration.generate                                the two files of data/archive
     python -m tests.demonstration.generate --posts 1000000 --out DIR      a million posts
 
+Posts about the claims that no query finds come on top, one to twelve others.
+
 The same seed and number of posts give the same bytes before compression, on every Python from 3.11 on.
 """
 
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING
 import zstandard
 
 from tests.demonstration import shapes
-from tests.demonstration.stories import ROOT, SEED, Post, posts
+from tests.demonstration.stories import ROOT, SEED, UNFOUND, Post, posts, unfound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,12 +40,14 @@ BROKEN_SNSCRAPE = (
 )
 
 
-def archives(count: int, seed: int = SEED) -> Iterator[tuple[str, bytes]]:
-    """Pieces of the two files, each with the name of its file, in order."""
+def archives(count: int, seed: int = SEED, *, with_unfound: bool = True) -> Iterator[tuple[str, bytes]]:
+    """Pieces of the two files, each with the name of its file, in order; what no query finds comes on top, and last."""
     numbers = itertools.count()
     where = random.Random(seed + 1).random
     yield X, shapes.x_page([], next(numbers))
-    for number, chapter in enumerate(chapters(posts(count, seed))):
+    for number, chapter in enumerate(
+        itertools.chain(chapters(posts(count, seed)), chapters(unfound(count, seed) if with_unfound else ()))
+    ):
         places = [where() for _ in chapter]
         for_x = [post for post, place in zip(chapter, places, strict=True) if place < 0.6]
         for_snscrape = [post for post, place in zip(chapter, places, strict=True) if place > 0.57]
@@ -70,7 +74,7 @@ def lost(made: Iterable[Post]) -> list[Post]:
     return [post.reply_to for post in made if post.reply_to and post.reply_to.availability != "available"]
 
 
-def write(folder: Path, count: int, seed: int = SEED) -> None:
+def write(folder: Path, count: int, seed: int = SEED, *, with_unfound: bool = True) -> None:
     """Write both archives, compressed."""
     folder.mkdir(parents=True, exist_ok=True)
     level = 19 if count <= POSTS else 3
@@ -83,7 +87,7 @@ def write(folder: Path, count: int, seed: int = SEED) -> None:
                 gzip.GzipFile("", "wb", compresslevel=min(9, level), fileobj=snscrape, mtime=0)
             ),
         }
-        for name, piece in archives(count, seed):
+        for name, piece in archives(count, seed, with_unfound=with_unfound):
             files[name].write(piece)
 
 
@@ -98,7 +102,9 @@ def main() -> None:
     write(asked.out, asked.posts, asked.seed)
     for name in (f"{X}.zst", f"{SNSCRAPE}.gz"):
         print(f"{asked.out / name}: {(asked.out / name).stat().st_size / 1e6:.1f} MB")
-    print(f"{asked.posts:,} posts in {time.monotonic() - began:.1f} s")
+    print(
+        f"{asked.posts:,} posts and {asked.posts // UNFOUND:,} that no query finds in {time.monotonic() - began:.1f} s"
+    )
 
 
 if __name__ == "__main__":

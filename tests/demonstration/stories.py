@@ -36,6 +36,8 @@ TRACKING = (
 )
 WITH_CLAIM = 0.5
 """The share of stories that are about a claim; the others are noise."""
+UNFOUND = 12
+"""To so many posts comes one about a claim that no query finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +146,40 @@ def posts(count: int, seed: int = SEED) -> Iterator[Post]:
     )
 
 
+def unfound(count: int, seed: int = SEED) -> Iterator[Post]:
+    """The posts that come to so many others: about the claims, in words that no query asks for.
+
+    They have a chance of their own, so the others are the same with and without them.
+    """
+    world = World(seed + 2)
+    world.numbers = itertools.count(count)
+    largest = max(20, count // 200)
+    many = itertools.chain.from_iterable(story(world, largest, elsewise(world)) for _ in itertools.count())
+    yield from itertools.islice(many, count // UNFOUND)
+
+
+def elsewise(world: World) -> Post:
+    """A message about a claim without the words of its query, and more often against it than those that have them."""
+    chance = world.chance
+    claim = world.claims[chance.weighted(world.weights)]
+    stance = "against" if chance.happens(0.4) else drawn_stance(claim.claim_id, chance)
+    time = LAST - 25 * DAY - int((LAST - 25 * DAY - claim.first_seen) * chance.random())
+    core = framed(claim.claim_id, stance, chance, "elsewise")
+    front = say(chance.pick(PHRASES["any"]["openers"]), chance)
+    text = assembled(world, front, core, stance, ())
+    return world.post(time, text, stances={claim.claim_id: stance})
+
+
 def stories(world: World, count: int) -> Iterator[Iterator[Post]]:
     """Stories without end; no message has more copies than one post in a hundred."""
     largest = max(20, count // 200)
     while True:
-        yield story(world, largest)
+        yield story(world, largest, about_claim(world) if world.chance.happens(WITH_CLAIM) else noise(world))
 
 
-def story(world: World, largest: int) -> Iterator[Post]:
+def story(world: World, largest: int, root: Post) -> Iterator[Post]:
     """A message and its copies."""
     chance = world.chance
-    root = about_claim(world) if chance.happens(WITH_CLAIM) else noise(world)
     yield root
     size = min(largest, int((1 - chance.random()) ** -0.8))
     made = [root]

@@ -13,7 +13,7 @@ import zstandard
 
 from covmis_build.claims.lists import read_claims
 from tests.demonstration import generate, shapes
-from tests.demonstration.stories import ROOT, posts
+from tests.demonstration.stories import ROOT, UNFOUND, posts, unfound
 from tests.demonstration.truth import true_stance, truth
 from tests.demonstration.words import CLAIMS, PHRASES, Chance, clause, say
 
@@ -44,7 +44,10 @@ def rows() -> tuple[list[dict], list[dict], int]:
 
 @cache
 def everything() -> list:
-    return list(posts(generate.POSTS))
+    return [*posts(generate.POSTS), *unfound(generate.POSTS)]
+
+
+EVERY = generate.POSTS + generate.POSTS // UNFOUND
 
 
 @pytest.mark.parametrize("name", [generate.X, generate.SNSCRAPE])
@@ -63,13 +66,13 @@ def test_every_post_is_in_an_archive_and_some_in_both():
     there.discard(1250000000000003841)  # half a character: json reads it, UTF-8 has no room for it
     assert here | there == {post.id for post in everything()}
     assert 300 < len(here & there) < 1000
-    assert len(here | there) == generate.POSTS
+    assert len(here | there) == EVERY
     assert unreadable >= 3
 
 
 def test_truth_for_every_post_and_stances_of_the_scheme():
     known = truth()
-    assert len(known) == generate.POSTS
+    assert len(known) == EVERY
     assert {stance for one in known.values() for stance in one.values()} == {"favor", "against", "neither"}
     about = next(post for post in everything() if post.stances)
     assert true_stance(f"x:{about.id}", next(iter(about.stances))) == next(iter(about.stances.values()))
@@ -152,3 +155,16 @@ def test_every_clause_matches_its_claims_keywords():
             beside = CLAIMS[claim_id]["beside"]
             for said in (clause(claim_id, chance), *(say(one, chance) for one in beside)):
                 assert query.matches(said), (claim_id, said)
+
+
+def test_what_no_query_finds_is_about_the_claims():
+    from covmis_build.text.expression import parse
+
+    claims = read_claims(ROOT / "queries" / "claims.csv")
+    queries = [parse(expression) for (expression,) in claims["keywords"]]
+    queries += [parse(f'"{title}"') for titles in claims["titles"] for title in titles if '"' not in title]
+    texts = [post.text for post in unfound(generate.POSTS)]
+    assert not any(query.matches(text) for query in queries for text in texts)
+    assert not any(post.links for post in unfound(generate.POSTS))
+    about = {claim for post in unfound(generate.POSTS) for claim in post.stances}
+    assert about >= set(CLAIMS) - {"street-lions"}, "the rarest may have none"

@@ -77,12 +77,12 @@ def word(slot: str, chance: Chance) -> str:
     return chance.pick(words)
 
 
-def clause(claim_id: str, chance: Chance) -> str:
-    """The claim in other words, as a clause without a full stop."""
-    return " ".join(say(chance.pick(CLAIMS[claim_id]["cores"]), chance).split())
+def clause(claim_id: str, chance: Chance, words: str = "cores") -> str:
+    """The claim in other words, as a clause without a full stop; `elsewise` in words that no query asks for."""
+    return " ".join(say(chance.pick(CLAIMS[claim_id][words]), chance).split())
 
 
-def framed(claim_id: str, stance: str, chance: Chance) -> str:
+def framed(claim_id: str, stance: str, chance: Chance, words: str = "cores") -> str:
     """The claim in a sentence that takes this stance."""
-    core = clause(claim_id, chance)
+    core = clause(claim_id, chance, words)
     return say(chance.pick(PHRASES[stance]["frames"]), chance, core=core, Core=core[:1].upper() + core[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -19,9 +20,10 @@ from covmis_build.estimation.recall import (
     of_a_kind,
     recall,
     room_beyond,
+    stands_for,
     unseen_weight,
 )
-from covmis_build.sampling.guided import capped, guided, spread
+from covmis_build.sampling.guided import capped, either, guided, spread
 from covmis_build.stats.weighted_counts import gamma_interval, ratio_interval
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "recall.json").read_text())
@@ -176,3 +178,70 @@ def test_coverage_of_recall_with_both_parts_estimated(labels):
         covered.append(figures.recall.low <= truth <= figures.recall.high)
     assert np.mean(covered) >= 0.95
     assert unseen_weight(pi, "largest") > unseen_weight(pi)
+
+
+def both_draws(first, learned):
+    """Every outcome of two draws over the same pairs: its probability, both cumulated chances, who drew each pair."""
+    size = len(first)
+    for bits in itertools.product([False, True], repeat=size):
+        early = np.array(bits)
+        p_early = np.prod(np.where(early, first, 1 - first))
+        second = learned(early)
+        both = np.where(early, first, either(first, second))
+        left = np.flatnonzero(~early)
+        for more in itertools.product([False, True], repeat=len(left)):
+            by = np.where(early, 0, -1)
+            by[left[np.array(more, dtype=bool)]] = 1
+            yield p_early * np.prod(np.where(more, second[left], 1 - second[left])), both, by
+
+
+def test_learned_chances_are_unbiased_over_every_outcome_and_one_by_the_cumulated_chance_is_not():
+    """As prototypes/adaptive.py: two draws of five pairs, the second near the relevant ones of the first."""
+    relevant, first = np.array([1.0, 0, 1, 1, 0]), np.array([0.4, 0.5, 0.3, 0.6, 0.5])
+
+    def learned(early):
+        return np.clip(
+            0.25 + 0.5 * np.convolve(np.where(early, relevant, 0.0), [0.5, 1, 0.5], "same"), 0.05, 0.9
+        )
+
+    mean = naive = total = 0.0
+    for probability, both, by in both_draws(first, learned):
+        drawn = by >= 0
+        total += probability
+        mean += probability * (stands_for([first, both], by, [2.3, 2.0]) * relevant)[drawn].sum()
+        naive += probability * (relevant / both)[drawn].sum()
+    assert total == pytest.approx(1)
+    assert mean == pytest.approx(relevant.sum(), abs=1e-12)
+    assert abs(naive - relevant.sum()) > 0.5
+
+
+def test_one_draw_stands_for_one_by_its_chance():
+    chances = np.array([0.5, 0.25, 1.0])
+    assert stands_for([chances], np.array([0, -1, 0]), [1.75]).tolist() == [2.0, 1.0, 1.0]
+
+
+def test_learned_rounds_are_unbiased_and_their_intervals_hold():
+    """2,000 pairs in twenty cells of which two hold most of the relevant; the second draw goes by the labels of the first."""
+    rng = np.random.default_rng(5)
+    cell = np.arange(2000) % 20
+    relevant = rng.random(2000) < np.where(cell < 2, 0.4, 0.005)
+    truth, values, held, once = relevant.sum(), [], 0, []
+    first = guided(np.ones(2000), 200)
+    for _ in range(1500):
+        early = rng.random(2000) < first
+        yes = np.bincount(cell[early], relevant[early], 20)
+        rate = (yes + 0.05) / (np.bincount(cell[early], minlength=20) + 4)
+        both, left = first.copy(), ~early
+        both[left] = either(first[left], guided(rate[cell[left]], 200))
+        late = left & (rng.random(2000) < (both - first) / (1 - first))
+        by = np.where(early, 0, np.where(late, 1, -1))
+        mine = (by >= 0) & relevant
+        drawn = Drawn(np.ones(mine.sum()), 1 / stands_for([first, both], by, [200, 200])[mine])
+        figure = missed_total(drawn, unseen_weight(both))
+        values.append(figure.value)
+        held += figure.low <= truth <= figure.high
+        even = capped(np.ones(2000), 400)
+        once.append((rng.random(2000) < even)[relevant].sum() / even[0])
+    assert abs(np.mean(values) - truth) < 3 * np.std(values) / math.sqrt(len(values))
+    assert held / len(values) >= 0.95
+    assert np.var(values) < np.var(once)

@@ -179,6 +179,29 @@ def test_a_model_s_folder_is_nobody_s_business():
     assert placeless({}) == {}
 
 
+def test_a_two_phase_claim_cannot_take_in_what_was_drawn_by_rank(made):
+    """Both draws together have no known chances: it is refused, and what is frozen stays as it is."""
+    study, about = made
+    settings = study.places.folder / "study.toml"
+    storage.write_text(settings, settings.read_text().replace('design = "poisson"', 'design = "two_phase"'))
+    study = with_setting(study, '{ by = "bm25", depth = 90, expected = 20, weights_up_to = 40 }')
+    study.run()
+    label(study.open_round(), about)
+    frozen = study.rounds[0].items
+    assert set(frozen["design"]) == {"poisson", "two_phase"}
+    plain, before = study.places.claims_csv.read_text("utf-8-sig"), study.sample
+    storage.write_text(
+        study.places.claims_csv, plain.replace("garlic cures", "(garlic cures) OR (garlic heals)")
+    )
+    with pytest.raises(InputError, match="claim c1 has frozen items of the designs poisson and two_phase"):
+        study.run()
+    assert study.sample.equals(before)
+    assert study.rounds[0].items.equals(frozen)
+    storage.write_text(study.places.claims_csv, plain)
+    study.run()
+    assert set(frozen["item_id"]) <= set(study.sample["item_id"])
+
+
 def test_label_learn_add_a_query_estimate_again(made):
     """The loop of a study that learns from what it missed: every chance that a post ever had is kept."""
     study, about = made

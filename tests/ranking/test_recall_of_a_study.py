@@ -335,3 +335,77 @@ def test_what_missed_posts_share_and_the_page(made):
     assert "found by a query or not: favor 100%" in html
     printed = run(app, ["recall", "report", "--queries", *where], catch_exceptions=False).stdout
     assert "made of the others alone it finds" in " ".join(printed.split())
+
+
+def test_a_round_that_learns(made):
+    """What the first round's people said sets the chances of the second; the first stays as it was sealed."""
+    study, about = made
+    drawing = {"labels_found": 40, "depth": 100}
+    with pytest.raises(InputError, match="no earlier draw from this frame"):
+        study.recall().draw(labels=60, learn=True, **drawing)
+    first = study.recall().draw(labels=60, **drawing)
+    while fill(first, about):
+        pass
+    first.seal()
+    sealed = {path: path.read_bytes() for path in first.folder.folder.rglob("*") if path.is_file()}
+    second = study.recall().draw(labels=60, learn=True, **drawing)
+    assert not set(second.items["item_id"]) & set(first.items["item_id"])
+    before, after = first.folder.frame(), second.folder.frame()
+    assert after["item_id"].tolist() == before["item_id"].tolist()
+    drawn = before["item_id"].isin(first.items["item_id"])
+    assert after.loc[drawn | before["found"], "p_sample"].equals(
+        before.loc[drawn | before["found"], "p_sample"]
+    )
+    grown = after.loc[~drawn & ~before["found"], "p_sample"] - before.loc[~drawn, "p_sample"]
+    assert grown.min() > 0
+    assert not np.allclose(after["guess"].dropna(), before["guess"].dropna())
+    while fill(second, about):
+        pass
+    second.seal()
+    report = study.recall().report()
+    assert report.rounds == ("r001", "r002")
+    assert report.facts.learned
+    found, missed = truth(study, about, after)
+    row = report.figures.iloc[0]
+    assert row["low"] <= found / (found + missed) <= row["high"]
+    by_chance = (1 / after.loc[~after["found"] & after["item_id"].isin([*first.items["item_id"], *second.items["item_id"]]), "p_sample"]).sum()  # fmt: skip
+    assert row["missed"] != pytest.approx(by_chance)
+    assert {path: path.read_bytes() for path in sealed} == sealed
+    assert all(check.stands for check in study.verify_rounds())
+    with pytest.raises(InputError, match="Draw with --learn"):
+        study.recall().draw(labels=200, **drawing)
+    third = study.recall().draw(labels=20, learn=True, **drawing)
+    assert third.number == "r003"
+
+
+def test_a_frame_that_ends_too_early_says_so(made):
+    """Ten posts a claim, and nearly all of them relevant: there must be more behind them."""
+    study, about = made
+    round_ = study.recall().draw(labels=60, labels_found=20, depth=25)
+    while fill(round_, about):
+        pass
+    report = study.recall().report()
+    assert report.edge > 0.5
+    assert any("ends too early" in sentence for sentence in report.sentences)
+
+
+def test_status_and_board_know_of_it(made):
+    study, about = made
+    round_ = study.recall().draw(labels=20, labels_found=20, depth=50)
+    told = " ".join(round_.push(channel="csv").sentences)
+    assert "annotation/recall/r001/sheets/" in told
+    assert "`covmis round pull --round r001`" in told
+    rows = {row.round: row for row in study.status().rounds}
+    assert rows["r001"].items == len(round_.items)
+    assert not rows["r001"].sealed
+    where = ["--study", str(study.places.folder)]
+    CliRunner().invoke(app, ["round", "board", *where], catch_exceptions=False)
+    page = (study.places.rounds / "board.html").read_text("utf-8")
+    assert round_.board().read_text("utf-8") == page
+    assert "r001 (recall)" in page
+    assert "Round r001, the last one opened" in page
+    while fill(round_, about):
+        pass
+    round_.seal()
+    (row,) = study.status().rounds
+    assert (row.labels > len(round_.items), row.sealed) == (True, True)

@@ -20,7 +20,7 @@ def a_page(**other):
     kinds = [["keywords"], ["keywords", "news_url"], ["title"], ["fact_check_url"]]
     rows = [
         {"item_id": f"c{at % 12}|x:{at}", "claim_id": f"c{at % 12}", "post_id": f"x:{at}", "found": at < 200, "kinds": kinds[at % 4] if at < 200 else [],
-         "p_sample": 0.5 if at < 200 else 0.1, "drawn": at % 2 == 0 if at < 200 else at % 10 == 0,
+         "p_sample": 0.5 if at < 200 else 0.1, "probability": 0.5 if at < 200 else 0.1, "rank": at / 12, "drawn": at % 2 == 0 if at < 200 else at % 10 == 0,
          "relevant": float(at % 3 != 0), "stance": ("favor", "against", "")[at % 3]}
         for at in range(1200)
     ]  # fmt: skip
