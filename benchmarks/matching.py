@@ -138,6 +138,8 @@ def stream(path: Path, times: int) -> None:
 
 def ours(path: Path, times: int = 1):
     """The first pass of `retrieve`, in one process."""
+    import pyarrow.compute as pc
+
     from covmis_build.archive import streams
     from covmis_build.matching import passes
 
@@ -150,10 +152,10 @@ def ours(path: Path, times: int = 1):
     jobs = passes.jobs_table(streams.jobs([(path, path.name)]))
     for at in range(len(jobs)):
         found = passes.find(jobs.slice(at, 1), queries=sent)
-        for post, hits in zip(
-            found.column("post_id").to_pylist(), found.column("hits").to_pylist(), strict=True
-        ):
-            yield from ((hit["query_id"], post) for hit in hits or ())
+        hits = found.column("hits").combine_chunks()
+        posts = found.column("post_id").take(pc.list_parent_indices(hits))
+        asked = pc.struct_field(pc.list_flatten(hits), "query_id")
+        yield from zip(asked.to_pylist(), posts.to_pylist(), strict=True)
 
 
 def ours_44(path: Path):

@@ -12,13 +12,14 @@ import hashlib
 import html
 import json
 import re
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
 from covmis_build.archive import dates, ids
-from covmis_build.archive.formats.post import NONE, Claimed, Glance, Post, unescaped
+from covmis_build.archive.formats.post import Claimed, Glances, Post, unescaped
 from covmis_build.errors import BrokenIds, InputError, nearest
 from covmis_build.options import KINDS, Columns
 from covmis_build.storage import restored
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from covmis_build.archive.formats.post import AnyPost
     from covmis_build.archive.table_files import TableFile
 
 NAMES = {
@@ -276,7 +276,7 @@ class Reading:
     """How the rows of a file become posts."""
 
     def __init__(self, table: TableFile, understood: Understood) -> None:
-        self.understood, self.rule = understood, understood.rule
+        self.understood, self.rule, self.width = understood, understood.rule, len(table.header)
         self.at = {
             what: [table.header.index(name) for name in names] for what, names in understood.taken.items()
         }
@@ -291,28 +291,49 @@ class Reading:
         self.links = self.at["urls"][0] if "urls" in self.at else -1
         self.readable: set[str] = set()
 
-    def plain(self, cells: Sequence[str]) -> Glance | None:
-        """What `glance` gives of a row of which nothing has to be said, as nearly all are; None for others."""
+    def glances(self, first: int, rows: Sequence[Sequence[str]], seen: Glances) -> bool:
+        """Add rows of which nothing has to be said, as nearly all are; False, and none is added, if one is another."""
         id_at, text_at, time_at = self.plain_columns
-        native, text, moment = cells[id_at], cells[text_at], cells[time_at]
-        if not (native.isdecimal() and native.isascii() and len(native) <= LONGEST_X):
-            return None
-        if text[:1] in _NOT_PLAIN or text.isspace():
-            return None
-        if moment not in self.readable:
-            if not _is_time(self.moment(moment)):
-                return None
-            if len(self.readable) < MOST_TIMES:
-                self.readable.add(moment)
-        linked = cells[self.links] if self.links >= 0 else ""
-        urls = NONE
-        if linked:
+        natives = [row[id_at] for row in rows] if set(map(len, rows)) == {self.width} else [""]
+        together, sizes = "".join(natives), set(map(len, natives))
+        if not (together.isdecimal() and together.isascii() and 0 < min(sizes) <= max(sizes) <= LONGEST_X):
+            return False
+        texts, reposts, before = [row[text_at] for row in rows], dict[int, str](), len(seen)
+        for number in [number for number, text in enumerate(texts) if text[:1] in _NOT_PLAIN]:
+            text = texts[number] = restored(texts[number])
+            if not text or text.isspace():
+                return False
+            if text.startswith("RT @") and OLD_REPOST.match(text):
+                reposts[before + number] = "?"
+        if not self._readable({row[time_at] for row in rows}):
+            return False
+        if self.links >= 0:
             separator = self.rule.urls_separator
-            alone = not separator and _ADDRESS.fullmatch(linked)
-            urls = [linked] if alone else addresses(bare_cell(linked), separator)
-        return Glance(f"x:{native}", text, urls, NONE, "", "", (self, cells))
+            for number, row in enumerate(rows, start=before):
+                if linked := row[self.links]:
+                    alone = not separator and _ADDRESS.fullmatch(linked)
+                    urls = [linked] if alone else addresses(bare_cell(linked), separator)
+                    seen.links += urls
+                    seen.linking += [number] * len(urls)
+        seen.ids += [f"x:{native}" for native in natives]
+        seen.texts += texts
+        seen.more += zip(repeat(self), rows)
+        seen.places += range(first, first + len(rows))
+        seen.reposts |= reposts
+        return True
 
-    def glance(self, cells: Sequence[str]) -> Glance:
+    def _readable(self, moments: set[str]) -> bool:
+        """Whether all of these cells say a time."""
+        if moments <= self.readable:
+            return True
+        new = moments - self.readable
+        if not all(_is_time(self.understood.times.moment(bare_cell(moment))) for moment in new):
+            return False
+        if len(self.readable) < MOST_TIMES:
+            self.readable |= new
+        return True
+
+    def post(self, cells: Sequence[str]) -> Post:
         """The post of a row; what is none raises NotAPost."""
         rule, at, understood = self.rule, self.at, self.understood
         texts = [restored(cells[place]) for place in at.get("text", ())]
@@ -334,40 +355,35 @@ class Reading:
         claim = _joined(cells, at["claim"]) if "claim" in at else ""
         repost = bool(rule.repost) and _joined(cells, at["repost"]) == rule.repost.get("is", "")
         old = text.startswith("RT @") and post_id.startswith("x:") and OLD_REPOST.match(text)
-        urls = addresses(linked, rule.urls_separator) if linked else NONE
-        glance = Glance(post_id, text, urls, NONE, "", "?" if repost or old else "", (self, cells))
-        if claim:
-            kind = next((cells[place] for place in self.kinds if cells[place] in KINDS), "title")
-            glance.claimed = (Claimed(claim, kind=kind),)
-        return glance
+        kind = next((cells[place] for place in self.kinds if cells[place] in KINDS), "title")
+        when = understood.times.moment(self.time_cell(cells))
+        return Post(
+            post_id,
+            post_id.partition(":")[2],
+            ids.platform_of(post_id),
+            text,
+            dates.utc(when) if when else "",
+            _joined(cells, at.get("language", ())),
+            addresses(linked, rule.urls_separator) if linked else [],
+            repost_of="?" if repost or old else "",
+            availability=ID_ONLY if not text and (claim or "text" not in at) else "available",
+            claimed=(Claimed(claim, kind=kind),) if claim else (),
+        )
 
     def time_cell(self, cells: Sequence[str]) -> str:
         """What a row says of its time."""
         return _joined(cells, self.at["created_at"]) if "created_at" in self.at else ""
 
-    def moment(self, cell: str) -> datetime | None:
-        """The time that such a cell says, if it can be read."""
-        return self.understood.times.moment(bare_cell(cell))
-
-    def availability(self, glance: Glance) -> str:
-        """Whether a row has nothing but the id of a post."""
-        without = not glance.text and (glance.claimed or "text" not in self.at)
-        return ID_ONLY if without else "available"
-
 
 LONGEST_X, MOST_TIMES = 20, 100_000
-_NOT_PLAIN = frozenset({"", "'", "R"})
+_NOT_PLAIN = frozenset(("", "'", "R", *filter(str.isspace, map(chr, range(sys.maxunicode)))))
 """How texts begin that may be empty, protected from spreadsheets, or `RT @name:`."""
 _ADDRESS = re.compile(r'https?://[^\s|,;"]+')
 
 
-def timeless(post: AnyPost) -> bool:
+def timeless(post: Post) -> bool:
     """Whether an available post has no time that can be read."""
-    if isinstance(post, Post):
-        return post.availability == "available" and not post.created_at
-    reading, cells = post.more
-    available = reading.availability(post) == "available"
-    return available and not _is_time(reading.understood.times.moment(reading.time_cell(cells)))
+    return post.availability == "available" and not post.created_at
 
 
 def _is_time(when: datetime | None) -> bool:
@@ -378,24 +394,10 @@ LAST_YEAR = 9999
 """In the first and the last year, a time may be none in UTC."""
 
 
-def whole(seen: AnyPost) -> Post:
+def post(more: tuple[Reading, Sequence[str]]) -> Post:
     """The post of a row that was glanced at."""
-    if isinstance(seen, Post):
-        return seen
-    reading, cells = seen.more
-    when = reading.understood.times.moment(reading.time_cell(cells))
-    return Post(
-        seen.post_id,
-        seen.post_id.partition(":")[2],
-        ids.platform_of(seen.post_id),
-        seen.text,
-        dates.utc(when) if when else "",
-        _joined(cells, reading.at.get("language", ())),
-        seen.urls,
-        repost_of=seen.repost_of,
-        availability=reading.availability(seen),
-        claimed=seen.claimed,
-    )
+    reading, cells = more
+    return reading.post(cells)
 
 
 def addresses(cell: str, separator: str = "") -> list[str]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
 
 from covmis_build.addresses import place
 from covmis_build.archive import columns, formats, streams, table_files
 from covmis_build.archive.columns import Understood
 from covmis_build.archive.forgetting import PURGED, Forget
-from covmis_build.archive.formats.decoding import Posts
-from covmis_build.archive.formats.post import Post, iso
+from covmis_build.archive.formats.decoding import Posts, whole
+from covmis_build.archive.formats.post import Glances, Post, iso
 from covmis_build.archive.ids import time_of_id
 from covmis_build.archive.rewriting import line_without
 from covmis_build.errors import BrokenIds, InputError, doubted
@@ -23,11 +25,9 @@ from covmis_build.text.sheets import check_ids
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from covmis_build.archive.formats.post import AnyPost
     from covmis_build.archive.table_files import TableFile
     from covmis_build.options import Columns, Retrieval
 
-T = TypeVar("T")
 BOM = b"\xef\xbb\xbf"
 
 
@@ -35,33 +35,31 @@ class Read(NamedTuple):
     """The posts of a line or row, where it stands, and what is wrong with it if it has none.
 
     `skipped` counts what is no post, by what it is; `note` is what has to be said about a file, or about a post.
-    Where places are given, each post is a row of its own.
     """
 
     file: str
     place: int
     form: str
-    posts: list[Any]
+    posts: list[Post]
     problem: str = ""
     skipped: Mapping[str, int] = {}
     note: str = ""
-    places: list[int] = []  # noqa: RUF012 - nobody changes it
 
 
 @dataclass(slots=True)
 class Glanced:
-    """The posts of many lines of a file, as matching sees them first, and where each of them stands.
-
-    `told` are the lines of which something else has to be said. `whole` makes a post of a glance.
-    """
+    """The posts of many lines of a file, as matching sees them first, and the lines of which something has to be said."""
 
     file: str
     form: str
-    whole: Callable[[AnyPost], Post]
-    posts: list[AnyPost] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
+    post: Callable[[Any], Post]
+    seen: Glances = field(default_factory=Glances)
     told: list[Read] = field(default_factory=list)
     lines: int = 0
+
+    def whole(self, number: int) -> Post:
+        """The post of this number."""
+        return whole(self.seen, number, self.post)
 
 
 class How(NamedTuple):
@@ -100,7 +98,7 @@ def read(
     A post that is to be forgotten comes as its id alone, and `purged` for its availability; what repeats it, without it.
     """
     if job.kind == streams.TABLE:
-        reads = _whole_rows(_table(job, forget, how))
+        reads: Iterator[Read] = (row for row in _table(job, forget, how) if row is not None)
     else:
         reads = _lines(streams.blocks(job, how.limits), forget)
     rule = how.rule(job.name)
@@ -126,7 +124,7 @@ def glance(
     if rule and rule.time_from_id:
         yield from waiting.of_rows(read(job, forget, how))
     elif job.kind == streams.TABLE:
-        yield from waiting.of_rows(_table(job, forget, how))
+        yield from waiting.of_rows(_table(job, forget, how, waiting.add_rows))
     else:
         blocks = part.blocks if part else streams.blocks(job, how.limits)
         file, form = (part.file, part.form) if part else ("", "")
@@ -169,26 +167,36 @@ class _Waiting:
     def of(self, file: str, form: str) -> Glanced:
         """Where posts of a file wait."""
         if (file, form) not in self.by_form:
-            whole = formats.GLANCING[form].whole if form in formats.GLANCING else columns.whole
-            self.by_form[file, form] = Glanced(file, form, whole)
+            post = formats.GLANCING[form].post if form in formats.GLANCING else columns.post
+            self.by_form[file, form] = Glanced(file, form, post)
         return self.by_form[file, form]
 
-    def of_rows(self, rows: Iterable[Read]) -> Iterator[Glanced]:
-        """Rows, or lines, that somebody else has read."""
+    def of_rows(self, rows: Iterable[Read | None]) -> Iterator[Glanced]:
+        """Rows, or lines, that somebody else has read; None where they are here already."""
         for row in rows:
-            self.add(row)
+            if row is not None:
+                self.add(row)
             if self.count >= ENOUGH:
                 yield from self.settled()
 
     def add(self, line: Read) -> None:
         """The posts of a line that was read, and what has to be said about it."""
         known = self.of(line.file, line.form)
-        known.posts += line.posts
-        known.places += line.places or [line.place] * len(line.posts)
+        for post in line.posts:
+            known.seen.add_post(line.place, post)
         if line.problem or line.skipped or line.note:
             known.told.append(line)
-        known.lines += len(line.places) or bool(line.posts or not line.note)
+        known.lines += bool(line.posts or not line.note)
         self.count += len(line.posts)
+
+    def add_rows(self, line: Read, rows: list[list[str]], reading: columns.Reading) -> bool:
+        """Rows of a table of which nothing has to be said, the first of them at this place; False if they are others."""
+        known = self.of(line.file, line.form)
+        if not reading.glances(line.place, rows, known.seen):
+            return False
+        known.lines += len(rows)
+        self.count += len(rows)
+        return True
 
     def add_lines(self, block: streams.Block, form: str, forget: Forget) -> str:
         """Decode a block's lines, and say its form; what is not plainly a line of the form is read in full."""
@@ -198,41 +206,43 @@ class _Waiting:
                 self.add(line)
                 form = form or line.form
             return form
-        known = self.of(block.file, form)
-        posts, places, at = known.posts, known.places, block.offset
-        decode, glances = formats.GLANCING[form].decoder.decode, formats.GLANCING[form].glances
-        before, skipped, unlike = len(posts), list[int](), 0
-        for content in (lines := block.contents()):
-            try:
-                glances(decode(content), posts)
-            except formats.UNREADABLE:
-                del posts[before:]
-                unlike += 1
-                for line in _lines([streams.Block(block.file, at, content)], forget, form=form):
-                    self.add(line)
-            else:
-                if (count := len(posts) - before) == 1:
-                    places.append(at)
-                elif count:
-                    places.extend([at] * count)
-                else:
-                    skipped.append(at)
-            before = len(posts)
-            at += len(content) + 1
-        known.lines += len(lines) - unlike
-        self.count = sum(len(one.posts) for one in self.by_form.values())
-        if skipped:
-            known.told.append(Read(block.file, skipped[0], form, [], skipped={OTHER: len(skipped)}))
+        known, lines = self.of(block.file, form), block.contents()
+        before, seen = len(known.seen), known.seen
+        sizes = np.fromiter(map(len, lines), np.int64, len(lines)) + 1
+        offsets = (block.offset + np.cumsum(sizes) - sizes).tolist()
+        try:
+            _look(form, offsets, lines, seen)
+            known.lines += len(lines)
+        except formats.UNREADABLE:
+            seen.shorten(before)
+            offsets = list(self._line_by_line(block.file, form, offsets, lines, forget))
+        self.count += len(seen) - before
+        none = set(offsets).difference(seen.places[before:])
+        if none:
+            known.told.append(Read(block.file, min(none), form, [], skipped={OTHER: len(none)}))
         return form
 
+    def _line_by_line(
+        self, file: str, form: str, offsets: Iterable[int], lines: Iterable[bytes], forget: Forget
+    ) -> Iterator[int]:
+        """The places of those lines that are plainly of the form; the others are read in full."""
+        known = self.of(file, form)
+        for at, line in zip(offsets, lines, strict=True):
+            before = len(known.seen)
+            try:
+                _look(form, [at], [line], known.seen)
+            except formats.UNREADABLE:
+                known.seen.shorten(before)
+                for read_line in _lines([streams.Block(file, at, line)], forget, form=form):
+                    self.add(read_line)
+            else:
+                known.lines += 1
+                yield at
 
-def _whole_rows(rows: Iterable[Read]) -> Iterator[Read]:
-    for row in rows:
-        if row.places:
-            for place, post in zip(row.places, row.posts, strict=True):
-                yield row._replace(place=place, posts=[columns.whole(post)], places=[])
-        else:
-            yield row._replace(posts=list(map(columns.whole, row.posts)))
+
+def _look(form: str, places: Iterable[int], lines: Iterable[bytes], seen: Glances) -> None:
+    glancing = formats.GLANCING[form]
+    glancing.glances(zip(places, map(glancing.decoder.decode, lines), strict=True), seen)
 
 
 def _with_times_of_ids(reads: Iterable[Read]) -> Iterator[Read]:
@@ -323,7 +333,12 @@ def file_of(job: streams.Job) -> str:
     return f"{job.name}!{job.member}" if job.member else job.name
 
 
-def _table(job: streams.Job, forget: Forget, how: How) -> Iterator[Read]:
+Take: TypeAlias = "Callable[[Read, list[list[str]], columns.Reading], bool]"
+"""Takes rows of a table all at once, if nothing has to be said about any; the first stands where the line says."""
+
+
+def _table(job: streams.Job, forget: Forget, how: How, take: Take | None = None) -> Iterator[Read | None]:
+    """The rows of a table; None for those that were taken."""
     name = file_of(job)
     try:
         opened = open_job(job, how)
@@ -340,35 +355,27 @@ def _table(job: streams.Job, forget: Forget, how: How) -> Iterator[Read]:
         yield Read(name, 0, understood.form, [], note=note)
     try:
         with doubted(name):
-            yield from _rows(opened, name, forget)
+            yield from _rows(opened, name, forget, take)
     except InputError as error:
         yield Read(name, 0, understood.form, [], " ".join(error.problem.split()))
 
 
-def _rows(opened: Opened, name: str, forget: Forget) -> Iterator[Read]:
-    """The rows of a table, one after the other; of which nothing has to be said, many together."""
-    table, form, tool = opened.table, opened.understood.form, opened.tool
+def _rows(opened: Opened, name: str, forget: Forget, take: Take | None) -> Iterator[Read | None]:
+    table, line = opened.table, Read(name, 0, opened.understood.form, [])
     reading = columns.Reading(table, opened.understood)
-    plain = None if tool or forget or not reading.plain_columns else reading.plain
-    posts, places = list[Any](), list[int]()
-    try:
+    if take is None or forget or opened.tool or not reading.plain_columns:
         for number, cells in table.rows():
-            if plain and cells is not None and (post := plain(cells)) is not None:
-                posts.append(post)
-                places.append(number)
-                if len(posts) < ENOUGH:
-                    continue
-            if posts:
-                yield Read(name, places[0], form, posts, places=places)
-            if not places or places[-1] != number:
-                yield _row(Read(name, number, form, []), cells, tool or reading, table.header, forget)
-            posts, places = [], []
-    except Exception:
-        if posts:
-            yield Read(name, places[0], form, posts, places=places)
-        raise
-    if posts:
-        yield Read(name, places[0], form, posts, places=places)
+            yield _row(line._replace(place=number), cells, opened.tool or reading, table.header, forget)
+        return
+    for first, block in table.blocks():
+        rows = [cells for cells in block if cells is not None]
+        if len(rows) == len(block) and take(line._replace(place=first), rows, reading):
+            yield None
+            continue
+        for number, cells in table.settled(first, block):
+            own = line._replace(place=number)
+            alone = cells is not None and take(own, [cells], reading)
+            yield None if alone else _row(own, cells, reading, table.header, forget)
 
 
 def _row(
@@ -383,7 +390,7 @@ def _row(
         return line._replace(problem=columns.TOO_MANY_CELLS)
     try:
         if isinstance(reading, columns.Reading):
-            post: AnyPost = reading.glance(cells)
+            post = reading.post(cells)
         else:
             post = reading.post(dict(zip(header, cells, strict=True)))
     except (ValueError, KeyError) as error:
@@ -391,18 +398,17 @@ def _row(
     timeless = columns.timeless(post)
     if forget and _named(post, cells, forget):
         post = _gone(post)
-    emptied = _emptied([post]) if isinstance(post, Post) else ""
+    emptied = _emptied([post])
     return line._replace(posts=[post], note="; ".join(filter(None, (NO_TIME if timeless else "", emptied))))
 
 
-def _named(post: AnyPost, cells: Iterable[str], forget: Forget) -> bool:
+def _named(post: Post, cells: Iterable[str], forget: Forget) -> bool:
     """Whether a row names a forgotten post or author in any cell."""
     names = forget.names
     return post.post_id in forget.posts or not names.isdisjoint(restored(one.strip()) for one in cells)
 
 
-def _gone(seen: AnyPost) -> Post:
-    post = columns.whole(seen)
+def _gone(post: Post) -> Post:
     return Post(
         post.post_id, post.native_id, post.platform, availability=PURGED, retrieved_at=post.retrieved_at,
         claimed=post.claimed,

@@ -15,6 +15,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
+from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Any, AnyStr
 
 import msgspec
@@ -29,10 +31,15 @@ if TYPE_CHECKING:
 Row = tuple[int, list[str] | None]
 """A row's number, as people count from the header on, and its cells; None where they are more than the header's."""
 
+Block = tuple[int, list[list[str] | None]]
+"""Rows one behind the other, and the number of the first."""
+
 Open = Callable[[], IO[bytes]]
 CHUNK = 1 << 20
 LONGEST_LINE, LONGEST_CELL, LARGEST_FRAME = 32 << 20, 16 << 20, 512 << 20
 """Of a line and a cell the characters, of a JSON document the bytes: what is longer is no row of posts."""
+TOGETHER = 256
+"""Rows that are read together."""
 LONGEST_ID = 10**15
 """Whole numbers above it are not what was typed, where a program keeps 15 digits."""
 
@@ -47,6 +54,26 @@ class TableFile:
     numbers_keep_15_digits: bool = False
     long_numbers: set[str] = field(default_factory=set)
     """Columns in which such a program has kept numbers of more than 15 digits."""
+    raw: Callable[[], Iterator[Block]] | None = None
+    """Where that costs much less: what stands in the file, of which `settled` gives the rows."""
+    settled: Callable[[int, Sequence[list[str] | None]], Iterator[Row]] = lambda first, rows: zip(
+        range(first, first + len(rows)), rows, strict=True
+    )
+
+    def blocks(self) -> Iterator[Block]:
+        """Many rows at a time, and the number of the first."""
+        if self.raw is not None:
+            yield from self.raw()
+            return
+        first, rows = 1, list[list[str] | None]()
+        for number, cells in self.rows():
+            if rows and (number != first + len(rows) or cells is None or len(rows) >= TOGETHER):
+                yield first, rows
+                rows = []
+            first = first if rows else number
+            rows.append(cells)
+        if rows:
+            yield first, rows
 
 
 def open_table(opened: Open) -> TableFile:
@@ -96,24 +123,59 @@ def _csv(opened: Open, head: bytes) -> TableFile:
         header = [cell.strip() for cell in next(source, [])]
     bare = len(header) == 1 and _is_id(header[0])
 
+    def raw() -> Iterator[Block]:
+        source = lines()
+        if not bare:
+            next(source, None)
+        yield from _together(source, 1 if bare else 2)
+
+    settled = partial(_settled, len(header))
+
     def rows() -> Iterator[Row]:
-        width = len(header)
-        for number, cells in enumerate(lines(), start=1):
-            if len(cells) == width and "!" <= cells[0] < "\x7f" and number > 1:
-                yield number, cells
-            elif (number > 1 or bare) and any(map(str.strip, cells)):
-                short = width - len(cells)
-                yield number, [*cells, *[""] * short] if short >= 0 else None
+        for first, block in raw():
+            yield from settled(first, block)
 
     names = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
     form = "ids, one a line" if bare else f"CSV with {names[separator]}"
     return TableFile(
-        form + ("" if encoding.startswith("utf-8") else f", {encoding}"), ["id"] if bare else header, rows
+        form + ("" if encoding.startswith("utf-8") else f", {encoding}"),
+        ["id"] if bare else header,
+        rows,
+        raw=raw,
+        settled=settled,
     )
+
+
+def _together(source: Iterator[list[str]], first: int) -> Iterator[Block]:
+    while True:
+        block = list[list[str] | None]()
+        try:
+            block.extend(islice(source, TOGETHER))
+        except InputError:
+            yield first, block  # it keeps what came before
+            raise
+        if not block:
+            return
+        yield first, block
+        first += len(block)
+
+
+def _settled(width: int, first: int, block: Sequence[list[str] | None]) -> Iterator[Row]:
+    """The rows among lines of cells, each as long as the header."""
+    for number, cells in enumerate(block, start=first):
+        if cells is None or (len(cells) == width and "!" <= cells[0] < "\x7f"):
+            yield number, cells
+        elif any(map(str.strip, cells)):
+            short = width - len(cells)
+            yield number, [*cells, *[""] * short] if short >= 0 else None
 
 
 def _bounded(source: IO[AnyStr]) -> Iterator[AnyStr]:
     """The lines, none of them too long to be kept."""
+    return chain.from_iterable(_pieces(source))
+
+
+def _pieces(source: IO[AnyStr]) -> Iterator[IO[AnyStr]]:
     while block := source.read(CHUNK):
         if block[-1:] not in {"\n", b"\n"}:
             block += source.readline(LONGEST_LINE)
@@ -121,7 +183,7 @@ def _bounded(source: IO[AnyStr]) -> Iterator[AnyStr]:
         if len(block) >= LONGEST_LINE and max(map(len, lines.readlines())) >= LONGEST_LINE:
             raise InputError(f"a line of more than {LONGEST_LINE >> 20} million characters")
         lines.seek(0)
-        yield from lines
+        yield lines
 
 
 def _encoding(opened: Open, head: bytes) -> str:

@@ -22,7 +22,7 @@ from covmis_build.text.urls import addresses, canonical_url
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from covmis_build.archive.formats.post import AnyPost, Post
+    from covmis_build.archive.formats.post import Glances, Post
     from covmis_build.text.scan import Sought
 
 LEARNED = 2_000
@@ -82,20 +82,34 @@ class Matcher:
                     self.by_title.setdefault(value, []).append(number)
         self.words = frozenset(self.by_word)
 
-    def possible(self, post: AnyPost) -> bool:
-        """Whether a post may match at all; what is told no here, `match` would find nothing for."""
-        if self.seen < LEARNED or not self.words.isdisjoint(tokens(post.text)):
-            return True
-        if post.cards and not all(self.words.isdisjoint(tokens(title)) for _, title, _ in post.cards):
-            return True
-        if not self.asked:
-            return False
-        if not self.posts.keys().isdisjoint((post.post_id, post.quote_of, post.repost_of)):
-            return True
-        links = (*post.urls, *(card[0] for card in post.cards)) if post.cards else post.urls
-        if links and any(map(self._key, links)):
-            return True
-        return "/" in post.text and any(map(self._key, addresses(post.text)))
+    def possible(self, seen: Glances) -> set[int]:
+        """The numbers of the posts that may match at all; for the others `match` would find nothing."""
+        numbers = {number for number, text in enumerate(seen.texts) if self._awake(text)}
+        numbers |= {
+            number for number, title in zip(seen.titling, seen.titles, strict=True) if self._awake(title)
+        }
+        if self.asked:
+            numbers |= self.named(seen)
+            links = zip(seen.linking, seen.links, strict=True)
+            numbers |= {number for number, link in links if self._key(link)}
+            slashed = ((number, text) for number, text in enumerate(seen.texts) if "/" in text)
+            numbers |= {number for number, text in slashed if any(map(self._key, addresses(text)))}
+        return numbers
+
+    def _awake(self, text: str) -> bool:
+        return not self.words.isdisjoint(tokens(text))
+
+    def named(self, seen: Glances) -> set[int]:
+        """The posts that are asked for by their address, or that quote or repost one."""
+        asked = self.posts.keys()
+        numbers = (
+            set[int]()
+            if asked.isdisjoint(seen.ids)
+            else {number for number, one in enumerate(seen.ids) if one in asked}
+        )
+        for inner in (seen.quotes, seen.reposts):
+            numbers |= {number for number, one in inner.items() if one in asked}
+        return numbers
 
     def sought(self) -> Sought:
         """The same for compiled code, once the tokens are settled under which the queries wait."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from covmis_build.archive.formats.post import AnyPost, Post
+    from covmis_build.archive.formats.post import Claimed, Glances, Post
 
 NOTHING = Forget()
 FEWER_COLLECTIONS = (100_000, 50, 100)
@@ -95,13 +95,14 @@ class Intake:
     def see(self, glanced: Glanced) -> None:
         """Count what some lines were."""
         if glanced.lines:
-            first = min((*glanced.places[:1], *(line.place for line in glanced.told)), default=0)
+            first = min((*glanced.seen.places[:1], *(line.place for line in glanced.told)), default=0)
             self.add(glanced, Outcome.LINES, first, count=glanced.lines)
-        if glanced.posts:
-            self.add(glanced, Outcome.POSTS, glanced.places[0], count=len(glanced.posts))
-        for number in [number for number, post in enumerate(glanced.posts) if post.repost_of]:
-            told = "by id" if glanced.posts[number].repost_of != "?" else "by what it says"
-            self.add(glanced, Outcome.REPOSTS, glanced.places[number], told)
+        seen = glanced.seen
+        if seen.ids:
+            self.add(glanced, Outcome.POSTS, seen.places[0], count=len(seen))
+        for number, reposted in sorted(seen.reposts.items()):
+            told = "by id" if reposted != "?" else "by what it says"
+            self.add(glanced, Outcome.REPOSTS, seen.places[number], told)
         for line in glanced.told:
             for reason, count in line.skipped.items():
                 self.add(glanced, Outcome.SKIPPED, line.place, reason, count=count)
@@ -139,15 +140,15 @@ class _Others:
         self.places, self.ids = list[pa.Array](), list[pa.Array]()
         self.reposters, self.reposted = list[str](), list[str]()
 
-    def add(self, glanced: Glanced, kept: AbstractSet[int]) -> None:
-        ids, places = [post.post_id for post in glanced.posts], list(glanced.places)
+    def add(self, seen: Glances, kept: AbstractSet[int]) -> None:
+        for number, reposted in sorted(seen.reposts.items()):
+            self.reposters.append(seen.ids[number])
+            self.reposted.append(reposted)
+        ids, places = list(seen.ids), list(seen.places)
         for number in sorted(kept, reverse=True):
             del ids[number], places[number]
         self.ids.append(tables.column(ids, tables.STRING))
         self.places.append(pa.array(np.array(places, np.int64)))
-        reposts = [post for post in glanced.posts if post.repost_of]
-        self.reposters += [post.post_id for post in reposts]
-        self.reposted += [post.repost_of for post in reposts]
 
 
 def _elsewhere(others: Mapping[str, _Others], job: int) -> pa.Table:
@@ -188,7 +189,7 @@ def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING, how: How 
                     intake.add(glanced, Outcome.NOTED, copy.place, EMPTIED, example=copy.post.post_id)
             copies += kept.values()
             gone += without.values()
-            elsewhere[glanced.file].add(glanced, kept.keys() | without.keys())
+            elsewhere[glanced.file].add(glanced.seen, kept.keys() | without.keys())
         counts = list(intake.counts.values())
         parts += [
             rows.copies(rows.FOUND, copies),
@@ -202,24 +203,25 @@ def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING, how: How 
 
 def _kept(glanced: Glanced, asked: Queries) -> Iterator[tuple[int, Copy]]:
     """The posts that are hits, by their number: what matched, and what was claimed by a query that collected, or a list."""
-    standing = dict(_standing(glanced.posts, asked.expressions))
-    linked = dict(asked.candidates(glanced.posts))
+    standing = dict(_standing(glanced.seen.claimed, asked.expressions))
+    linked = dict(asked.candidates(glanced.seen))
     for number in sorted(linked.keys() | standing.keys()):
-        seen = glanced.posts[number]
-        if not (seen.text or seen.cards or seen.urls):
+        post = glanced.whole(number)
+        if not _whole(post):
             continue
-        post = glanced.whole(seen)
         found = asked.matcher.match(post, linked=linked[number]) if number in linked else ()
         hits = [Hit(query.claim_id, query.query_id, query.kind, "yes", parts) for query, parts in found]
         hits += standing.get(number, ())
-        if hits and _whole(post):
-            yield number, Copy(post, glanced.file, glanced.places[number], glanced.form, hits)
+        if hits:
+            yield number, Copy(post, glanced.file, glanced.seen.places[number], glanced.form, hits)
 
 
-def _standing(posts: Sequence[AnyPost], expressions: dict[str, str]) -> Iterator[tuple[int, list[Hit]]]:
+def _standing(
+    claimed: Mapping[int, tuple[Claimed, ...]], expressions: dict[str, str]
+) -> Iterator[tuple[int, list[Hit]]]:
     """What claims are worth without a match, by number; nothing if the query that made one has changed since."""
     last, hits = None, list[Hit]()
-    for number, claims in [(number, post.claimed) for number, post in enumerate(posts) if post.claimed]:
+    for number, claims in sorted(claimed.items()):
         if claims is not last:  # the posts of a page share theirs
             last, hits = claims, []
             for claim in claims:
@@ -233,13 +235,12 @@ def _standing(posts: Sequence[AnyPost], expressions: dict[str, str]) -> Iterator
 
 def _without_content(glanced: Glanced, expressions: dict[str, str]) -> Iterator[tuple[int, _Gone]]:
     """Outcomes, and posts of which only the id is known; the reposted post's own row brings its text."""
-    for number in [
-        number for number, seen in enumerate(glanced.posts) if not seen.text or seen.text.isspace()
-    ]:
-        post = glanced.whole(glanced.posts[number])
+    texts = glanced.seen.texts
+    for number in [number for number, text in enumerate(texts) if not text or text.isspace()]:
+        post = glanced.whole(number)
         if not (_whole(post) or post.repost_of):
             why = "no text" if post.availability == "available" else post.availability
-            hits = [hit for _, standing in _standing([post], expressions) for hit in standing]
+            hits = [hit for _, standing in _standing({number: post.claimed}, expressions) for hit in standing]
             yield number, _Gone(post.post_id, post.retrieved_at, why, hits)
 
 
@@ -257,8 +258,9 @@ def gather(block: pa.Table, *, forget: Forget = NOTHING, how: How = How()) -> pa
         for file, place in sorted(ids):
             places.setdefault(file, []).append(place)
         for glanced in glance(job, forget, how, places=places):
-            for seen, place in zip(glanced.posts, glanced.places, strict=True):
-                if seen.post_id in ids.get((glanced.file, place), ()) and _whole(post := glanced.whole(seen)):
+            its = zip(glanced.seen.ids, glanced.seen.places, strict=True)
+            for number, (post_id, place) in enumerate(its):
+                if post_id in ids.get((glanced.file, place), ()) and _whole(post := glanced.whole(number)):
                     post.empty_numbers()
                     copies.append(Copy(post, glanced.file, place, glanced.form))
     return rows.copies(rows.COPIES, copies)

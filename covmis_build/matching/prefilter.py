@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import sys
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from covmis_build.matching import matcher as matching
-from covmis_build.tables import utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from covmis_build.archive.formats.post import AnyPost
+    from covmis_build.archive.formats.post import Glances
     from covmis_build.matching.matcher import Matcher
     from covmis_build.text.scan import Sought
 
@@ -27,8 +23,7 @@ def load() -> None:
     """Have the compiled code at hand; processes that this one forks have it, too."""
     from covmis_build.text.scan import Sought
 
-    nothing, nobody = utf8([]), np.empty(0, np.int64)
-    Sought.of({}, links=True).look(nothing, nothing, nobody, nobody, 0)
+    Sought.of({}, links=True).look([""], links=[""], linking=[0])
 
 
 class Prefilter:
@@ -38,39 +33,24 @@ class Prefilter:
         self.matcher, self.seen = matcher, 0
         self.sought: Sought | None = None
 
-    def __call__(self, posts: Sequence[AnyPost]) -> list[tuple[int, bool]]:
+    def __call__(self, seen: Glances) -> list[tuple[int, bool]]:
         """The numbers of the posts, and whether one of their addresses may be asked for."""
         matcher = self.matcher
-        self.seen += len(posts)
+        self.seen += len(seen)
         if matcher.seen < matching.LEARNED:
-            return [(number, True) for number in range(len(posts))]
+            return [(number, True) for number in range(len(seen))]
         if self.sought is None and self.seen < WORTH and SCAN not in sys.modules:
-            return [(number, True) for number, post in enumerate(posts) if matcher.possible(post)]
-        flags = self._scanned(posts)
+            return [(number, True) for number in sorted(matcher.possible(seen))]
+        flags = self._scanned(seen)
         places = np.flatnonzero(flags)
         return list(zip(places.tolist(), (flags[places] > 1).tolist(), strict=True))
 
-    def _scanned(self, posts: Sequence[AnyPost]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    def _scanned(self, seen: Glances) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
         if self.sought is None:
             self.sought = self.matcher.sought()
-        texts, titles = [post.text for post in posts], list[str]()
-        links, linking, titling = list[str](), list[int](), list[int]()
-        for number, post in enumerate(posts):
-            if urls := post.urls:
-                links += urls
-                linking += [number] * len(urls)
-            for address, title, _ in post.cards:
-                if address not in urls:
-                    links.append(address)
-                    linking.append(number)
-                titles.append(title)
-                titling.append(number)
-        whose = np.concatenate([np.arange(len(posts)), np.array(titling, np.int64)])
         flags: np.ndarray[tuple[int], np.dtype[np.uint8]] = self.sought.look(
-            utf8(texts + titles), utf8(links), whose, np.array(linking, np.int64), len(posts)
+            seen.texts, seen.titles, seen.titling, seen.links, seen.linking
         )
-        if named := self.matcher.posts.keys():
-            ids = [(post.post_id, post.quote_of, post.repost_of) for post in posts]
-            if not named.isdisjoint(chain.from_iterable(ids)):
-                flags[[number for number, its in enumerate(ids) if not named.isdisjoint(its)]] |= 2
+        if self.matcher.posts and (named := self.matcher.named(seen)):
+            flags[list(named)] |= 2
         return flags

@@ -16,12 +16,12 @@ from covmis_build.text.bags import decode
 from covmis_build.text.folding import ALONE, ENDS, MANY, NOTHING, POINTS, UNSURE, folding
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     Utf8 = tuple[NDArray[np.uint8], NDArray[np.int64]]
-    """Texts as one buffer of UTF-8, and the offset of each."""
+    """Texts as one buffer of UTF-8, and the offset of each; behind each is a byte that is not its own."""
 
 WORD, LINK = 1, 2
 """What a flag says: a query that waits under one of the words has all it needs; an address may be one asked for."""
@@ -77,20 +77,40 @@ class Sought:
             every or not {"http", "https"}.isdisjoint(cores),
         )  # fmt: skip
 
-    def look(self, texts: Utf8, links: Utf8, owner_of_text: Any, owner_of_link: Any, count: int) -> Any:
-        """The flags of the `count` posts that own these texts and addresses."""
-        flags, letters = np.zeros(count, np.uint8), folding()
-        _texts(
-            *texts, owner_of_text, letters.points[:128], letters.points, letters.several, self.words, self.rare,
-            self.first, self.needs, self.cores, self.hosts, self.host_start, self.host_heads, self.links,
-            self.every, flags,
-        )  # fmt: skip
-        if self.links:
+    def look(
+        self, texts: Sequence[str], titles: Sequence[str] = (), titling: Sequence[int] = (),
+        links: Sequence[str] = (), linking: Sequence[int] = (),
+    ) -> Any:  # fmt: skip
+        """The flags of posts with these texts; titles and addresses belong to the posts of these numbers."""
+        flags, letters = np.zeros(len(texts), np.uint8), folding()
+        for some, whose in ((texts, np.arange(len(texts))), (titles, np.array(titling, np.int64))):
+            if some:
+                _texts(
+                    *joined(some), whose, letters.points[:128], letters.points,
+                    letters.several, self.words, self.rare, self.first, self.needs, self.cores, self.hosts,
+                    self.host_start, self.host_heads, self.links, self.every, flags,
+                )  # fmt: skip
+        if self.links and links:
             _addresses(
-                *links, owner_of_link, self.cores, self.hosts, self.host_start, self.host_heads, self.every,
-                flags,
+                *joined(links), np.array(linking, np.int64), self.cores, self.hosts, self.host_start,
+                self.host_heads, self.every, flags,
             )  # fmt: skip
         return flags
+
+
+def joined(texts: Sequence[str]) -> Utf8:
+    """Texts as one buffer of UTF-8, each with a zero behind it, and where each begins.
+
+    A zero that stands in a text becomes another control character, which ends words and tells as much.
+    """
+    data = np.frombuffer(("\0".join(texts) + "\0").encode("utf-8", "replace"), np.uint8)
+    ends = np.flatnonzero(data == 0)
+    if len(ends) > len(texts):
+        return joined([text.replace("\0", "\1") for text in texts])
+    return data, np.concatenate([BEGIN, ends + 1])
+
+
+BEGIN = np.zeros(1, np.int64)
 
 
 def hashed(word: str) -> int:
@@ -298,7 +318,7 @@ def _texts(
     noted = np.empty(2 * longest + 16, np.uint64)
     shift, rare_shift, core_shift = _bits(len(words)), _bits(8 * len(rare)), _bits(len(cores))
     for text in range(len(offset) - 1):
-        k, end = np.int64(offset[text]), np.int64(offset[text + 1])
+        k, end = np.int64(offset[text]), np.int64(offset[text + 1]) - 1
         value, count, waits, slash, sure, part = seed, 0, False, False, True, -1
         while k < end or part >= 0:
             if part < 0:
@@ -372,5 +392,5 @@ def _addresses(
     """Flag the owner of every address that may be asked for."""
     shift = _bits(len(cores))
     for link in range(len(offset) - 1):
-        if every or _told(data, offset[link], offset[link + 1], cores, shift, hosts, host_start, heads):
+        if every or _told(data, offset[link], offset[link + 1] - 1, cores, shift, hosts, host_start, heads):
             flags[owner[link]] |= LINK

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from covmis_build.archive import formats, streams
 from covmis_build.archive.formats import mastodon
 from covmis_build.archive.formats.decoding import decoded
+from covmis_build.archive.formats.post import Glances
 from covmis_build.archive.reader import How, glance, read
 from covmis_build.errors import BrokenIds
 from covmis_build.text.tokens import tokens
@@ -66,20 +67,38 @@ CASES = st.sampled_from([(form, row) for form, listed in ROWS.items() for row in
 @given(CASES.flatmap(lambda case: st.tuples(st.just(case[0]), changed(case[1]))))
 def test_a_glance_holds_at_least_what_the_post_holds(case):
     form, row = case
-    line, glancing, seen = json.dumps(row).encode(), formats.GLANCING[form], []
+    line, glancing, seen = json.dumps(row).encode(), formats.GLANCING[form], Glances()
     try:
-        glancing.glances(decoded(glancing.decoder, line), seen)
+        glancing.glances([(3, decoded(glancing.decoder, line))], seen)
     except formats.UNREADABLE as error:
         with pytest.raises(type(error)):
             glancing.read(line)
         return
     whole = glancing.read(line)
-    assert [one.post_id for one in seen] == [post.post_id for post in whole]
-    for one, post in zip(seen, whole, strict=True):
-        assert tokens(one.text) == tokens(post.text)
-        assert {*one.urls, *(card[0] for card in one.cards)} >= set(post.urls)
-        assert {card[:2] for card in one.cards} >= {card[:2] for card in post.cards}
-        assert (one.quote_of, one.repost_of, one.claimed) == (post.quote_of, post.repost_of, post.claimed)
+    assert seen.ids == [post.post_id for post in whole]
+    assert seen.places == [3] * len(whole)
+    for number, post in enumerate(whole):
+        assert tokens(seen.texts[number]) == tokens(post.text)
+        links, titles = owned(number, seen.linking, seen.links), owned(number, seen.titling, seen.titles)
+        assert links >= {*post.urls, *(card[0] for card in post.cards)}
+        assert titles >= {card[1] for card in post.cards}
+        few = (seen.quotes, seen.reposts, seen.claimed)
+        assert [column.get(number) or "" for column in few] == [
+            post.quote_of,
+            post.repost_of,
+            post.claimed or "",
+        ]
+    shorter = len(whole) // 2
+    seen.shorten(shorter)
+    assert len(seen) == len(seen.texts) == len(seen.more) == len(seen.places) == shorter
+    assert all(
+        number < shorter for few in (seen.linking, seen.titling, seen.quotes, seen.claimed) for number in few
+    )
+
+
+def owned(number, owners, values):
+    """Those of the values that belong to this post."""
+    return {value for owner, value in zip(owners, values, strict=True) if owner == number}
 
 
 def test_the_rows_are_posts_of_their_forms():
@@ -117,9 +136,9 @@ def test_files_are_the_same_line_by_line_and_at_a_glance(folder, data_home):
                 continue
             blocks = list(glance(job, how=How()))
             seen = [
-                (block.file, block.form, place, block.whole(post))
+                (block.file, block.form, place, block.whole(number))
                 for block in blocks
-                for post, place in zip(block.posts, block.places, strict=True)
+                for number, place in enumerate(block.seen.places)
             ]
             assert sorted(seen, key=str) == sorted(
                 ((line.file, line.form, line.place, post) for line in lines for post in line.posts), key=str

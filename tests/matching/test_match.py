@@ -193,12 +193,3 @@ def test_real_queries_on_many_real_posts(data_home):
     number, hit = agree(data_home, real_posts(data_home, 0.1))
     assert number > 100_000
     assert len(hit) >= 20
-
-
-@settings(deadline=None)
-@given(QUERIES, st.lists(POSTS, min_size=1, max_size=6))
-def test_what_is_not_possible_does_not_match(written, posts):
-    matcher = Matcher(made(written))
-    matcher.seen = match.LEARNED
-    for post in posts:
-        assert bool(matcher.match(post)) <= matcher.possible(post)

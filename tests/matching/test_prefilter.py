@@ -6,19 +6,17 @@ import json
 import unicodedata
 from itertools import islice
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covmis_build.archive import streams
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.formats.post import Glances, Post
 from covmis_build.matching import matcher as match
 from covmis_build.matching import passes, prefilter
 from covmis_build.matching.matcher import Matcher
 from covmis_build.matching.prefilter import Prefilter
-from covmis_build.tables import utf8
 from covmis_build.text.folding import ALONE, ENDS, KNOWN, MANY, NOTHING, POINTS, UNSURE, folding
 from covmis_build.text.scan import LINK, WORD, Sought, hash_table, hashed
 from covmis_build.text.tokens import tokens
@@ -101,11 +99,16 @@ def settled(queries):
 
 def check(matcher: Matcher, posts: list[Post]) -> None:
     """What is left out matches nothing; what is told to have no address that is asked for has none."""
+    seen = Glances()
+    for post in posts:
+        seen.add_post(0, post)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prefilter, "WORTH", 0)
-        candidates = dict(Prefilter(matcher)(posts))
+        candidates = dict(Prefilter(matcher)(seen))
+    possible = matcher.possible(seen)
     for number, post in enumerate(posts):
         found = matcher.match(post)
+        assert not found or number in possible, post
         assert not found or number in candidates, post
         assert number not in candidates or matcher.match(post, linked=candidates[number]) == found, post
 
@@ -128,10 +131,8 @@ def test_queries_of_any_letters_find_their_own_text(written, data):
 
 def flags(sought: Sought, texts: list[str], links: list[str]) -> list[int]:
     """What the compiled pass says of texts, and of addresses, each a post of its own."""
-    owners = np.arange(len(texts) + len(links))
-    count = len(texts) + len(links)
-    found = sought.look(utf8(texts), utf8(links), owners[: len(texts)], owners[len(texts) :], count)
-    return found.tolist()
+    owners = range(len(texts), len(texts) + len(links))
+    return sought.look([*texts, *[""] * len(links)], links=links, linking=owners).tolist()
 
 
 LOOKED_FOR = [("keywords", "mask"), ("news_url", 'url:"https://example.org/a-story"'), ("news_url", 'url:"hoax.example.com"')]  # fmt: skip
@@ -143,9 +144,9 @@ def test_what_is_flagged_and_what_is_not():
         "nothing here and/or there https://t.co/abc… 🙂": 0, "unmasked masks": 0, "": 0, "a mask": WORD, "MASK": WORD,
         "ma\u00adsk": WORD, "see example.org/a-story_.": LINK, "a mask, see example.org/a-story": WORD | LINK,
         "of a rare plane \U00020000": WORD | LINK, "x" * 70_000: 0, "see hoax.example.com/": LINK,
-        "http://HOAX.example.com/": LINK, "b.org/%41": LINK, "&lt;mask&gt;": WORD, "新冠 mask": WORD,
+        "http://HOAX.example.com/": LINK, "b.org/%41": LINK, "&lt;mask&gt;": WORD, "新冠 mask": WORD, "\0": 0, "b.org/\0c": LINK, "ma\0sk": 0, "mask\0": WORD,
     }  # fmt: skip
-    links = {"https://a.org/b": 0, "https://example.org/a-story?x=1": LINK, "https://b.org/%41": LINK, "https://b.org/é": LINK, "": 0}  # fmt: skip
+    links = {"https://a.org/b": 0, "https://example.org/a-story?x=1": LINK, "https://b.org/%41": LINK, "https://b.org/é": LINK, "": 0, "https://b.org/\0": LINK}  # fmt: skip
     expected = [*texts.values(), *links.values()]
     assert flags(sought, list(texts), list(links)) == expected
 

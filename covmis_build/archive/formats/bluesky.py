@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from covmis_build.archive.formats.decoding import Glancing
-from covmis_build.archive.formats.post import NONE, Glance, Post, Stamp
+from covmis_build.archive.formats.post import Glances, Post, Stamp
 
 if TYPE_CHECKING:
-    from covmis_build.archive.formats.post import AnyPost
+    from collections.abc import Iterable
 
 POSTS, REPOSTS = "app.bsky.feed.post", "app.bsky.feed.repost"
 
@@ -155,11 +155,16 @@ def recognises(row: dict[str, Any]) -> bool:
     return str(row.get("uri", "")).startswith("at://")
 
 
-def glances(row: _Line, posts_seen: list[AnyPost]) -> None:
-    """The posts of a line; deletions are outcomes, other events give none."""
-    if row.did:
-        _event(row.did, row.commit, posts_seen)
-        return
+def glances(rows: Iterable[tuple[int, _Line]], seen: Glances) -> None:
+    """The posts of lines; deletions are outcomes, other events give none."""
+    for at, row in rows:
+        if row.did:
+            _event(at, row.did, row.commit, seen)
+        else:
+            _page(at, row, seen)
+
+
+def _page(at: int, row: _Line, seen: Glances) -> None:
     views = row.posts if row.posts is not None else [row]
     if row.feed is not None:
         views = [threaded.post for threaded in row.feed if threaded.post]
@@ -169,9 +174,11 @@ def glances(row: _Line, posts_seen: list[AnyPost]) -> None:
             posts.setdefault(post.post_id, post)
     if not posts and row.posts is None and row.feed is None:
         raise ValueError("a row without post")
+    before = len(seen)
+    for post in posts.values():
+        seen.add_post(at, post)
     if row.stamp:
-        row.stamp.mark([*posts.values()], asked=[post_id(view.uri) for view in views])
-    posts_seen += posts.values()
+        row.stamp.mark(seen, before, asked=[post_id(view.uri) for view in views])
 
 
 def post_id(uri: str | None) -> str:
@@ -190,43 +197,53 @@ def _is_tap(row: dict[str, Any]) -> bool:
     return isinstance(inside, dict) and str(inside.get("did", "")).startswith("did:")
 
 
-def _event(did: str, commit: _Commit | None, posts_seen: list[AnyPost]) -> None:
+def _event(at: int, did: str, commit: _Commit | None, seen: Glances) -> None:
     if commit is None or commit.collection not in _COLLECTIONS or not commit.rkey:
         return
-    uri, record = f"at://{did}/{commit.collection}/{commit.rkey}", commit.record
+    record = commit.record
     if commit.operation == "delete":
         if commit.collection == POSTS:
-            posts_seen.append(Post(post_id(uri), uri, "bluesky", availability="deleted"))
+            uri = f"at://{did}/{POSTS}/{commit.rkey}"
+            seen.add_post(at, Post(post_id(uri), uri, "bluesky", availability="deleted"))
     elif record is None:
         raise ValueError("an event without record")
     elif commit.collection == REPOSTS:
-        posts_seen.append(_repost(uri, record))
+        seen.add_post(at, _repost(f"at://{did}/{REPOSTS}/{commit.rkey}", record))
     else:
-        _glance(did, commit.rkey, record, posts_seen)
+        _glance(at, did, commit.rkey, record, seen)
 
 
 _COLLECTIONS = frozenset({POSTS, REPOSTS})
 
 
-def _glance(did: str, rkey: str, record: Record, posts_seen: list[AnyPost]) -> None:
-    urls, cards, quote_of, embed = NONE, NONE, "", record.embed
-    if record.facets:  # all of them: which lie inside the text is for the whole post to say
-        urls = [feature.uri for facet in record.facets for feature in facet.features or () if feature.uri]
-    if embed is not None:
-        externals = (embed.external, embed.media.external if embed.media else None)
-        cards = [(one.uri or "", one.title or "", "") for one in externals if one is not None]
-        quoted = _quoted(embed)
-        quote_of = post_id(quoted.uri) if quoted else ""
-    own = f"bsky:{did}/{rkey}" if "/" not in did and "/" not in rkey else ""
-    if not own:
-        posts_seen.append(_post(f"at://{did}/{POSTS}/{rkey}", record, View()))
+def _glance(at: int, did: str, rkey: str, record: Record, seen: Glances) -> None:
+    if "/" in did or "/" in rkey:
+        seen.add_post(at, post((did, rkey, record)))
         return
-    posts_seen.append(Glance(own, record.text or "", urls, cards, quote_of, "", (did, rkey, record)))
+    number, embed = len(seen.ids), record.embed
+    for facet in record.facets or ():  # all of them: which lie inside the text is for the whole post to say
+        for feature in facet.features or ():
+            if feature.uri:
+                seen.links.append(feature.uri)
+                seen.linking.append(number)
+    if embed is not None:
+        for external in (embed.external, embed.media.external if embed.media else None):
+            if external is not None:
+                seen.links.append(external.uri or "")
+                seen.linking.append(number)
+                seen.titles.append(external.title or "")
+                seen.titling.append(number)
+        if (quoted := _quoted(embed)) and (quote_of := post_id(quoted.uri)):
+            seen.quotes[number] = quote_of
+    seen.ids.append(f"bsky:{did}/{rkey}")
+    seen.texts.append(record.text or "")
+    seen.more.append((did, rkey, record))
+    seen.places.append(at)
 
 
-def post(glance: Glance) -> Post:
+def post(more: tuple[str, str, Record]) -> Post:
     """The post of an event."""
-    did, rkey, record = glance.more
+    did, rkey, record = more
     return _post(f"at://{did}/{POSTS}/{rkey}", record, View())
 
 

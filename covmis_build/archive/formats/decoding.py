@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
-from covmis_build.archive.formats.post import Post
+from covmis_build.archive.formats.post import Glances, Post
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable
 
-    from covmis_build.archive.formats.post import AnyPost
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError)
 
@@ -70,20 +69,20 @@ class Glancing(NamedTuple):
     """A form of which posts are glanced at before they are read whole: how a line is decoded, and both."""
 
     decoder: Decoder
-    glances: Callable[[Any, list[AnyPost]], None]
-    """The posts of a decoded line, in order; what is not readable raises one of `UNREADABLE`."""
+    glances: Callable[[Iterable[tuple[int, Any]], Glances], None]
+    """The posts of decoded lines and their places, in order; what is not readable raises one of `UNREADABLE`."""
     post: Callable[[Any], Post]
-
-    def whole(self, seen: AnyPost) -> Post:
-        """The post that was glanced at."""
-        if isinstance(seen, Post):
-            return seen
-        post = self.post(seen)
-        post.retrieved_at, post.claimed = seen.retrieved_at, seen.claimed
-        return post
 
     def read(self, line: bytes) -> list[Post]:
         """The posts of a line."""
-        seen_posts: list[AnyPost] = []
-        self.glances(decoded(self.decoder, line), seen_posts)
-        return list(map(self.whole, seen_posts))
+        seen = Glances()
+        self.glances([(0, decoded(self.decoder, line))], seen)
+        return [whole(seen, number, self.post) for number in range(len(seen))]
+
+
+def whole(seen: Glances, number: int, post: Callable[[Any], Post]) -> Post:
+    """The post that was glanced at."""
+    more = seen.more[number]
+    made = more if isinstance(more, Post) else post(more)
+    made.retrieved_at, made.claimed = seen.retrieved.get(number, ""), seen.claimed.get(number, ())
+    return made

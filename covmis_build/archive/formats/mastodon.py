@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from covmis_build.archive.formats.decoding import Glancing
-from covmis_build.archive.formats.post import NONE, Glance, Post, Stamp
+from covmis_build.archive.formats.post import NONE, Glances, Post, Stamp
 
 if TYPE_CHECKING:
-    from covmis_build.archive.formats.post import AnyPost
+    from collections.abc import Iterable
 
 
 class _Card(msgspec.Struct, gc=False):
@@ -68,18 +68,19 @@ def recognises(row: dict[str, Any]) -> bool:
     return "content" in row and "uri" in row and ("account" in row or "spoiler_text" in row)
 
 
-def glances(row: _Line, posts_seen: list[AnyPost]) -> None:
-    """The statuses of a line, and those that they boost and quote."""
-    before = len(posts_seen)
-    statuses = row.statuses if row.statuses is not None else [row]
-    server = urlsplit(row.stamp.url or "").netloc if row.stamp else ""
-    seen: set[str] = set()
-    for status in statuses:
-        _glance(status, server, seen, posts_seen)
-    if len(posts_seen) == before and row.statuses is None:
-        raise ValueError("a row without status")
-    if row.stamp:
-        row.stamp.mark(posts_seen[before:], asked=[_id(status, server) for status in statuses])
+def glances(rows: Iterable[tuple[int, _Line]], seen: Glances) -> None:
+    """The statuses of lines, and those that they boost and quote."""
+    for at, row in rows:
+        before = len(seen)
+        statuses = row.statuses if row.statuses is not None else [row]
+        server = urlsplit(row.stamp.url or "").netloc if row.stamp else ""
+        known: set[str] = set()
+        for status in statuses:
+            _glance(at, status, server, known, seen)
+        if len(seen) == before and row.statuses is None:
+            raise ValueError("a row without status")
+        if row.stamp:
+            row.stamp.mark(seen, before, asked=[_id(status, server) for status in statuses])
 
 
 def _id(status: Status, server: str) -> str:
@@ -106,50 +107,59 @@ _KINDS = frozenset({"statuses", "notice", "notes", "objects"})
 _STATUS = re.compile(r"https?://([^/]+)/(?:.*/)?(?:statuses|@[^/]+|notice|notes|objects)/([\w-]+)")
 
 
-def _glance(status: Status, server: str, seen: set[str], posts_seen: list[AnyPost]) -> None:
+def _glance(at: int, status: Status, server: str, known: set[str], seen: Glances) -> None:
     own = _id(status, server)
     if not own or status.content is None:
         return
-    shown = status.reblog or status
-    quoted = shown.quote.quoted_status if shown.quote else None
-    if own not in seen:
-        seen.add(own)
+    shown, quoted = status.reblog or status, _quoted(status)
+    if own not in known:
+        known.add(own)
         text, links = loose(shown.content or "")
         warning, card = (shown.spoiler_text or "").strip(), shown.card
         urls = [*links, card.url] if card and card.url else links
-        cards = [(card.url or "", card.title or "", card.description or "")] if card else NONE
-        text = f"{warning}\n\n{text}" if warning else text
+        text, more = f"{warning}\n\n{text}" if warning else text, (status, shown, own, server)
         quote_of = _id(quoted, server) if quoted else ""
-        repost_of = "" if status is shown else _id(shown, server)
-        posts_seen.append(Glance(own, text, urls, cards, quote_of, repost_of, (status, shown, server)))
+        seen.add(at, own, text, more, urls, _cards(card), quote_of, _repost(status, server))
     for inner in (status.reblog, quoted if status.reblog is None else None):
         if inner is not None:
-            _glance(inner, server, seen, posts_seen)
+            _glance(at, inner, server, known, seen)
 
 
-def post(glance: Glance) -> Post:
+def _quoted(status: Status) -> Status | None:
+    shown = status.reblog or status
+    return shown.quote.quoted_status if shown.quote else None
+
+
+def _repost(status: Status, server: str) -> str:
+    return _id(status.reblog, server) if status.reblog else ""
+
+
+def _cards(card: _Card | None) -> list[tuple[str, str, str]]:
+    return [(card.url or "", card.title or "", card.description or "")] if card else NONE
+
+
+def post(more: tuple[Status, Status, str, str]) -> Post:
     """The row of a status; of a boost, with what it shows."""
-    status, shown, server = glance.more
+    status, shown, own, server = more
     text, links = plain(shown.content or "")
     warning = (shown.spoiler_text or "").strip()
-    card = shown.card
-    quoted = shown.quote.quoted_status if shown.quote else None
-    home = glance.post_id.removeprefix("masto:").split("/", maxsplit=1)[0]
+    card, quoted = shown.card, _quoted(status)
+    home = own.removeprefix("masto:").split("/", maxsplit=1)[0]
     return Post(
-        glance.post_id,
-        str(status.id or glance.post_id.rpartition("/")[2]),
+        own,
+        str(status.id or own.rpartition("/")[2]),
         "mastodon",
         f"{warning}\n\n{text}" if warning else text,
         status.created_at or "",
         shown.language or "",
         list(dict.fromkeys([*links, *([card.url] if card and card.url else [])])),
-        glance.cards,
+        _cards(card),
         [(one.type or "", one.description or "") for one in shown.media_attachments or ()],
         f"masto:{server or home}/{shown.in_reply_to_id}" if shown.in_reply_to_id and status is shown else "",
         "",
-        glance.quote_of,
+        _id(quoted, server) if quoted else "",
         plain(quoted.content or "")[0] if quoted else "",
-        glance.repost_of,
+        _repost(status, server),
         "",
         (shown.replies_count, shown.reblogs_count, shown.favourites_count, shown.quotes_count),
     )

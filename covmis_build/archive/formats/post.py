@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_left
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -69,28 +70,75 @@ class Post(msgspec.Struct, gc=False):
         return True
 
 
-class Glance(msgspec.Struct, gc=False):
-    """What matching needs of a post; `more` is what its form makes the whole post of, if it is one that matters.
+class Glances:
+    """What matching needs of many posts, in columns: an object each would cost more than all that is done with it.
 
-    Texts and addresses may hold more than the post's own, which decide, but never less.
+    `more` is what a form makes the whole post of, if it is one that matters, or that post; `places` is where each stands.
+    Texts, addresses and titles may hold more than the post's own, which decide, but never less; `linking` and `titling`
+    are the numbers of the posts that they belong to. What few posts have stands under their numbers.
     """
 
-    post_id: str
-    text: str
-    urls: list[str]
-    cards: list[tuple[str, str, str]]
-    quote_of: str
-    repost_of: str
-    more: Any
-    retrieved_at: str = ""
-    claimed: tuple[Claimed, ...] = ()
+    __slots__ = (
+        "claimed", "ids", "linking", "links", "more", "places", "quotes", "reposts", "retrieved", "texts", "titles",
+        "titling",
+    )  # fmt: skip
 
+    def __init__(self) -> None:
+        self.ids, self.texts, self.more, self.places = list[str](), list[str](), list[Any](), list[int]()
+        self.links, self.linking = list[str](), list[int]()
+        self.titles, self.titling = list[str](), list[int]()
+        self.quotes, self.reposts, self.retrieved = dict[int, str](), dict[int, str](), dict[int, str]()
+        self.claimed = dict[int, tuple[Claimed, ...]]()
 
-AnyPost = Glance | Post
-"""A post as matching sees it first: where a form has no glances, whole at once."""
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def add(
+        self, place: int, post_id: str, text: str, more: Any, urls: Sequence[str] = (),
+        cards: Sequence[tuple[str, str, str]] = (), quote_of: str = "", repost_of: str = "",
+    ) -> None:  # fmt: skip
+        """One more post."""
+        number = len(self.ids)
+        self.ids.append(post_id)
+        self.texts.append(text)
+        self.more.append(more)
+        self.places.append(place)
+        if urls:
+            self.links += urls
+            self.linking += [number] * len(urls)
+        for address, title, _ in cards:
+            if address not in urls:
+                self.links.append(address)
+                self.linking.append(number)
+            self.titles.append(title)
+            self.titling.append(number)
+        if quote_of:
+            self.quotes[number] = quote_of
+        if repost_of:
+            self.reposts[number] = repost_of
+
+    def add_post(self, place: int, post: Post) -> None:
+        """One more post that is whole already."""
+        if post.retrieved_at:
+            self.retrieved[len(self)] = post.retrieved_at
+        if post.claimed:
+            self.claimed[len(self)] = post.claimed
+        self.add(place, post.post_id, post.text, post, post.urls, post.cards, post.quote_of, post.repost_of)
+
+    def shorten(self, count: int) -> None:
+        """Forget all posts but the first."""
+        for owned, owners in ((self.links, self.linking), (self.titles, self.titling)):
+            kept = bisect_left(owners, count)
+            del owned[kept:], owners[kept:]
+        for column in (self.ids, self.texts, self.more, self.places):
+            del column[count:]
+        for few in (self.quotes, self.reposts, self.retrieved, self.claimed):
+            for number in [number for number in few if number >= count]:
+                del few[number]
+
 
 NONE: list[Any] = []
-"""Shared by all glances without addresses or cards; nobody changes it."""
+"""No addresses or cards; nobody changes it."""
 
 LARGEST_COUNT = 2**63 - 1
 TEXTS = ("post_id", "native_id", "text", "parent_text", "quoted_text", "conversation")
@@ -106,17 +154,16 @@ class Stamp(msgspec.Struct, gc=False):
     expression: str = ""
     url: str | None = ""
 
-    def mark(self, posts: Sequence[AnyPost], *, asked: Iterable[str] = ()) -> None:
-        """Note the stamp's time on the posts; on those whose ids were asked for also its query."""
-        claimed = (
-            (Claimed(self.claim_id, self.query_id, self.kind, self.expression),) if self.query_id else ()
-        )
-        main = set(asked)
-        when = iso(self.retrieved_at or "")
-        for post in posts:
-            post.retrieved_at = when
-            if claimed and post.post_id in main:
-                post.claimed = claimed
+    def mark(self, seen: Glances, first: int, *, asked: Iterable[str] = ()) -> None:
+        """Note the stamp's time on the posts from the first on; on those whose ids were asked for also its query."""
+        numbers = range(first, len(seen))
+        seen.retrieved.update(dict.fromkeys(numbers, iso(self.retrieved_at or "")))
+        if self.query_id:
+            claimed, main = (
+                (Claimed(self.claim_id, self.query_id, self.kind, self.expression),),
+                set(asked),
+            )
+            seen.claimed.update((number, claimed) for number in numbers if seen.ids[number] in main)
 
 
 def unescaped(text: str) -> str:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from covmis_build.archive.formats.decoding import Glancing
-from covmis_build.archive.formats.post import NONE, Glance, Post, Stamp, unescaped
+from covmis_build.archive.formats.post import Glances, Post, Stamp, unescaped
 from covmis_build.archive.ids import x_id
 
 if TYPE_CHECKING:
-    from covmis_build.archive.formats.post import AnyPost
+    from collections.abc import Iterable
 
 
 class _Link(msgspec.Struct, gc=False):
@@ -61,14 +61,15 @@ def recognises(row: dict[str, Any]) -> bool:
     return "id" in row and "date" in row and bool(row.keys() & {"content", "rawContent"})
 
 
-def glances(row: Row, posts_seen: list[AnyPost]) -> None:
-    """The post and those inside it; a tombstone or a bare reference says that the post is unavailable."""
-    before = len(posts_seen)
-    _glance(row, posts_seen)
-    if len(posts_seen) == before:
-        raise ValueError("a row without id or text")
-    if row.stamp:
-        row.stamp.mark(posts_seen[before:], asked=[posts_seen[before].post_id])
+def glances(rows: Iterable[tuple[int, Row]], seen: Glances) -> None:
+    """The posts and those inside them; a tombstone or a bare reference says that the post is unavailable."""
+    for at, row in rows:
+        before = len(seen.ids)
+        _glance(at, row, seen)
+        if len(seen.ids) == before:
+            raise ValueError("a row without id or text")
+        if row.stamp:
+            row.stamp.mark(seen, before, asked=[seen.ids[before]])
 
 
 def _native(row: Row) -> str:
@@ -82,47 +83,68 @@ def _text(row: Row | None) -> str:
     return unescaped((row.raw_content or row.content or "") if row else "")
 
 
-def _glance(row: Row, posts_seen: list[AnyPost]) -> None:
+def _glance(at: int, row: Row, seen: Glances) -> None:
     native = _native(row)
     if not native:
         return
     if row.raw_content is None and row.content is None:
         if (row.type or "").rsplit(".", 1)[-1] in {"Tombstone", "TweetRef"}:
-            posts_seen.append(Post(x_id(native), native, "x", availability="unavailable"))
+            seen.add_post(at, Post(x_id(native), native, "x", availability="unavailable"))
         return
-    original, urls, cards = row.retweeted_tweet, NONE, NONE
-    shown = original if original is not None and _text(original) else row
-    if shown.links or shown.outlinks:
-        outlinks = shown.outlinks.split() if isinstance(shown.outlinks, str) else shown.outlinks or ()
-        urls = list(dict.fromkeys([*(link.url for link in shown.links or () if link.url), *outlinks]))
-    if shown.card and shown.card.title:
-        cards = [(shown.card.url or "", shown.card.title or "", shown.card.description or "")]
-    quote_of = x_id(_native(shown.quoted_tweet)) if shown.quoted_tweet else ""
-    repost_of = x_id(_native(original)) if original else ""
-    posts_seen.append(Glance(x_id(native), _text(shown), urls, cards, quote_of, repost_of, (row, shown)))
-    for inner in (original, row.quoted_tweet):
+    original, quoted = row.retweeted_tweet, row.quoted_tweet
+    if original is None and quoted is None and row.card is None:
+        text = row.raw_content or row.content or ""
+        if row.links or row.outlinks:
+            urls = _links(row)
+            seen.links += urls
+            seen.linking += [len(seen.ids)] * len(urls)
+        seen.ids.append(f"x:{native}")
+        seen.texts.append(unescaped(text) if "&" in text else text)
+        seen.more.append(row)
+        seen.places.append(at)
+        return
+    shown = _shown(row)
+    of = (x_id(_native(inner)) if inner else "" for inner in (shown.quoted_tweet, original))
+    seen.add(at, x_id(native), _text(shown), row, _links(shown), _cards(shown), *of)
+    for inner in (original, quoted):
         if inner is not None:
-            _glance(inner, posts_seen)
+            _glance(at, inner, seen)
 
 
-def post(glance: Glance) -> Post:
+def _shown(row: Row) -> Row:
+    original = row.retweeted_tweet
+    return original if original is not None and _text(original) else row
+
+
+def _links(shown: Row) -> list[str]:
+    outlinks = shown.outlinks.split() if isinstance(shown.outlinks, str) else shown.outlinks or ()
+    return list(dict.fromkeys([*(link.url for link in shown.links or () if link.url), *outlinks]))
+
+
+def _cards(shown: Row) -> list[tuple[str, str, str]]:
+    card = shown.card
+    return [(card.url or "", card.title, card.description or "")] if card and card.title else []
+
+
+def post(row: Row) -> Post:
     """The row of a post; of a repost, with what it shows."""
-    row, shown = glance.more
+    original, shown = row.retweeted_tweet, _shown(row)
+    quoted = shown.quoted_tweet
     return Post(
-        glance.post_id,
+        x_id(_native(row)),
         _native(row),
         "x",
-        glance.text,
+        _text(shown),
         row.date or "",
         shown.lang or "",
-        glance.urls,
-        glance.cards,
+        _links(shown),
+        _cards(shown),
         [((one.kind or "").rsplit(".", 1)[-1].lower(), one.altText or "") for one in shown.media or ()],
         x_id(row.in_reply_to_tweet_id),
         "",
-        glance.quote_of,
-        _text(shown.quoted_tweet),
-        glance.repost_of,
+        x_id(_native(quoted)) if quoted else "",
+        _text(quoted),
+        x_id(_native(original)) if original else "",
         x_id(row.conversation_id),
         (shown.reply_count, shown.retweet_count, shown.like_count, shown.quote_count),
     )

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from covmis_build.archive.formats.decoding import Glancing
-from covmis_build.archive.formats.post import NONE, Glance, Post, Stamp, unescaped
+from covmis_build.archive.formats.post import Glances, Post, Stamp, unescaped
 from covmis_build.archive.ids import x_id
 
 if TYPE_CHECKING:
-    from covmis_build.archive.formats.post import AnyPost
+    from collections.abc import Iterable
 
 
 class _Url(msgspec.Struct, gc=False):
@@ -86,58 +86,88 @@ def recognises(row: dict[str, Any]) -> bool:
     return len(row) == 1 and bool(row.keys() & {*_NOTICES, "delete", "status_withheld"})
 
 
-def glances(row: _Line, posts_seen: list[AnyPost]) -> None:
-    """The post, and the posts that it quotes and reposts; notices of a stream give none, deletions an outcome."""
-    before = len(posts_seen)
+def glances(rows: Iterable[tuple[int, _Line]], seen: Glances) -> None:
+    """The posts, and those that they quote and repost; notices of a stream give none, deletions an outcome."""
+    ids, texts, more, places, links, linking = (
+        seen.ids, seen.texts, seen.more, seen.places, seen.links, seen.linking
+    )  # fmt: skip
+    for at, row in rows:
+        text = row.full_text or row.text
+        if (
+            not text
+            or not row.id_str
+            or row.retweeted_status is not None
+            or row.quoted_status is not None
+            or row.quoted_status_id_str
+            or row.extended_tweet is not None
+            or row.extended_entities is not None
+            or row.card is not None
+            or row.delete is not None
+            or row.status_withheld is not None
+            or row.statuses is not None
+            or row.stamp is not None
+            or row.twarc is not None
+        ):
+            _any_line(at, row, seen)
+            continue
+        urls = row.entities.urls if row.entities is not None else None
+        if urls:
+            address = urls[0].expanded_url
+            if len(urls) > 1 or urls[0].unwound is not None:
+                _any_line(at, row, seen)
+                continue
+            if address:
+                links.append(address)
+                linking.append(len(ids))
+        ids.append(f"x:{row.id_str}")
+        texts.append(unescaped(text) if "&" in text else text)
+        more.append(row)
+        places.append(at)
+
+
+def _any_line(at: int, row: _Line, seen: Glances) -> None:
+    before = len(seen)
     if row.delete is not None or row.status_withheld is not None:
-        posts_seen += _outcome(row)
+        _add_outcome(at, row, seen)
         return
     if row.statuses is not None:
         for status in row.statuses:
-            _glance(status, posts_seen)
+            _glance(at, status, seen)
     elif row.id_str and (row.text is not None or row.full_text is not None):
-        _glance(row, posts_seen)
+        _glance(at, row, seen)
     elif not any(getattr(row, name) is not None for name in _NOTICES):
         raise ValueError("a post without id or text")
     if stamp := row.stamp or row.twarc:
-        posts = posts_seen[before:]
-        stamp.mark(posts, asked=[post.post_id for post in posts])
+        stamp.mark(seen, before, asked=seen.ids[before:])
 
 
-def _outcome(row: _Line) -> list[Post]:
+def _add_outcome(at: int, row: _Line, seen: Glances) -> None:
     inner = row.delete.get("status") if row.delete else row.status_withheld
     native = str(inner.get("id_str") or inner.get("id") or "") if isinstance(inner, dict) else ""
-    if not native:
-        return []
-    return [Post(x_id(native), native, "x", availability="deleted" if row.delete else "withheld")]
+    if native:
+        gone = "deleted" if row.delete else "withheld"
+        seen.add_post(at, Post(x_id(native), native, "x", availability=gone))
 
 
 def _native(status: Status) -> str:
     return status.id_str or str(status.id or "")
 
 
-def _glance(status: Status, posts_seen: list[AnyPost]) -> None:
+def _glance(at: int, status: Status, seen: Glances) -> None:
     """A post and those inside it, each in its own right; a repost shows the reposted post's whole text."""
     inner = status.retweeted_status
     shown = inner or status
-    quoted = shown.quoted_status
-    quote = shown.quoted_status_id_str or (_native(quoted) if quoted else "")
-    plain = shown.extended_tweet is None and shown.extended_entities is None and shown.card is None
-    urls = shown.entities.urls if plain and shown.entities is not None else None
-    if plain and not urls:
-        text, addresses, cards = unescaped(shown.full_text or shown.text or ""), NONE, NONE
-    elif urls and len(urls) == 1 and urls[0].unwound is None:
-        text, cards, address = unescaped(shown.full_text or shown.text or ""), NONE, urls[0].expanded_url
-        addresses = [address] if address else NONE
-    else:
-        text, addresses, cards = _text(shown), _links(shown), _cards(shown)
-    repost_of = "" if inner is None else x_id(_native(inner))
-    post_id = f"x:{status.id_str or status.id or ''}"
-    posts_seen.append(Glance(post_id, text, addresses, cards, x_id(quote), repost_of, (status, shown)))
+    quoted, repost_of = shown.quoted_status, "" if inner is None else x_id(_native(inner))
+    own, urls, cards = f"x:{status.id_str or status.id or ''}", _links(shown), _cards(shown)
+    seen.add(at, own, _text(shown), status, urls, cards, _quote(shown), repost_of)
     if inner:
-        _glance(inner, posts_seen)
+        _glance(at, inner, seen)
     elif quoted and _native(quoted):
-        _glance(quoted, posts_seen)
+        _glance(at, quoted, seen)
+
+
+def _quote(shown: Status) -> str:
+    return x_id(shown.quoted_status_id_str or (_native(shown.quoted_status) if shown.quoted_status else ""))
 
 
 def _text(status: Status) -> str:
@@ -145,26 +175,26 @@ def _text(status: Status) -> str:
     return unescaped(long or status.full_text or status.text or "")
 
 
-def post(glance: Glance) -> Post:
+def post(status: Status) -> Post:
     """The row of a post; of a repost, with what it shows."""
-    status, shown = glance.more
+    shown = status.retweeted_status or status
     quoted = shown.quoted_status
     parent = (shown.in_reply_to_status_id_str or shown.in_reply_to_status_id) if status is shown else ""
     return Post(
-        glance.post_id,
+        f"x:{_native(status)}",
         _native(status),
         "x",
-        glance.text,
+        _text(shown),
         status.created_at or "",
         shown.lang or "",
-        glance.urls,
-        glance.cards,
+        _links(shown),
+        _cards(shown),
         _media(shown),
         x_id(parent),
         "",
-        glance.quote_of,
+        _quote(shown),
         _text(quoted) if quoted else "",
-        glance.repost_of,
+        "" if status is shown else x_id(_native(shown)),
         "",
         (shown.reply_count, shown.retweet_count, shown.favorite_count, shown.quote_count),
         "withheld" if shown.withheld_copyright else "available",

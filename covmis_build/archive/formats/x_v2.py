@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from covmis_build.archive.formats.decoding import Glancing
-from covmis_build.archive.formats.post import NONE, Glance, Post, Stamp, unescaped
+from covmis_build.archive.formats.post import Glances, Post, Stamp, unescaped
 from covmis_build.archive.ids import x_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
-
-    from covmis_build.archive.formats.post import AnyPost
 
 
 class _Url(msgspec.Struct, gc=False):
@@ -129,9 +127,38 @@ def recognises(row: dict[str, Any]) -> bool:
     return own and not OF_A_POST.isdisjoint(row)
 
 
-def glances(row: _Line, posts_seen: list[AnyPost]) -> None:
-    """All posts of a page: those asked for, those they refer to, and the outcomes of those that are missing."""
-    before, includes = len(posts_seen), row.includes
+def glances(rows: Iterable[tuple[int, _Line]], seen: Glances) -> None:
+    """All posts of pages: those asked for, those they refer to, and the outcomes of those that are missing."""
+    for at, row in rows:
+        if (
+            row.data is None
+            and row.errors is None
+            and row.meta is None
+            and row.includes is None
+            and row.text is not None
+            and row.id
+            and row.id_str is None
+            and row.stamp is None
+            and row.twarc is None
+            and not _refers(row)
+        ):
+            _add_plain(at, row, row.text, NO_MEDIA, seen)
+        else:
+            _any_line(at, row, seen)
+
+
+def _refers(tweet: Tweet) -> bool:
+    """Whether a post has its text elsewhere, or others with it."""
+    return bool(
+        tweet.referenced_tweets
+        or tweet.referenced_posts
+        or tweet.note_tweet is not None
+        or tweet.note_post is not None
+    )
+
+
+def _any_line(at: int, row: _Line, seen: Glances) -> None:
+    before, includes = len(seen), row.includes
     if row.data is None and row.errors is None and row.meta is None and includes is None:
         if not row.id or row.text is None or row.id_str is not None:
             raise ValueError("a post without id or text")
@@ -141,51 +168,63 @@ def glances(row: _Line, posts_seen: list[AnyPost]) -> None:
     others = [*(includes.tweets or ()), *(includes.posts or ())] if includes else []
     media = {medium.media_key: medium for medium in includes.media or ()} if includes else NO_MEDIA
     known = {str(tweet.id): tweet for tweet in (*others, *main)} if others or len(main) > 1 else {}
-    seen: set[str] = set()
+    own: set[str] = set()
     for tweet in (*main, *known.values()) if others else main:
-        _glance(tweet, known, media, seen, posts_seen)
+        _glance(at, tweet, known, media, own, seen)
     if row.errors:
-        posts_seen += _missing(row.errors, seen)
+        for post in _missing(row.errors, own):
+            seen.add_post(at, post)
     if stamp := row.stamp or row.twarc:
-        stamp.mark(posts_seen[before:], asked=[x_id(tweet.id) for tweet in main])
+        stamp.mark(seen, before, asked=[x_id(tweet.id) for tweet in main])
 
 
 def _glance(
+    at: int,
     tweet: Tweet,
     known: Mapping[str, Tweet],
     media: Mapping[str | None, _Medium],
-    seen: set[str],
-    posts_seen: list[AnyPost],
+    own: set[str],
+    seen: Glances,
 ) -> None:
     """A post and, in flat files, the posts given whole inside it."""
     post_id, text = f"x:{tweet.id}", tweet.text
-    if text is None or not tweet.id or post_id in seen:
+    if text is None or not tweet.id or post_id in own:
         return
-    seen.add(post_id)
-    shown, whole, quote_of, repost_of = tweet, _ALONE, "", ""
-    if tweet.referenced_tweets or tweet.referenced_posts:
-        references = (*(tweet.referenced_tweets or ()), *(tweet.referenced_posts or ()))
-        whole = {reference.type: reference for reference in references}
-        whole = {kind: known.get(str(reference.id), reference) for kind, reference in whole.items()}
-        original, quoted = whole.get("retweeted") or whole.get("reposted"), whole.get("quoted")
-        if original is not None:
-            repost_of, shown = x_id(original.id), original if original.text is not None else tweet
-        quote_of = x_id(quoted.id) if quoted else ""
-        text = shown.text or ""
-    urls, cards, entities = NONE, NONE, shown.entities
-    if shown.note_tweet is not None or shown.note_post is not None:
-        text = (shown.note_tweet or shown.note_post or _Note()).text or text
-        urls, cards = _addresses(_links(shown))
-    elif entities is not None and (links := entities.urls):
+    own.add(post_id)
+    if not _refers(tweet):
+        _add_plain(at, tweet, text, media, seen)
+        return
+    references = (*(tweet.referenced_tweets or ()), *(tweet.referenced_posts or ()))
+    whole = {reference.type: reference for reference in references}
+    whole = {kind: known.get(str(reference.id), reference) for kind, reference in whole.items()}
+    original = _original(whole)
+    shown = tweet if original is None or original.text is None else original
+    urls, cards = _addresses(_links(shown))
+    references_of = (x_id(tweet.id) if tweet else "" for tweet in (whole.get("quoted"), original))
+    seen.add(at, post_id, _text(shown), (tweet, shown, whole, media), urls, cards, *references_of)
+    for reference in whole.values():
+        _glance(at, reference, known, media, own, seen)
+
+
+def _add_plain(at: int, tweet: Tweet, text: str, media: Mapping[str | None, _Medium], seen: Glances) -> None:
+    entities, number = tweet.entities, len(seen.ids)
+    if entities is not None and (links := entities.urls):
         only = links[0]
-        if len(links) == 1 and not only.unwound_url and not only.title:
-            urls = [only.expanded_url] if only.expanded_url else NONE
-        else:
-            urls, cards = _addresses(links)
-    text = unescaped(text) if "&" in text else text
-    posts_seen.append(Glance(post_id, text, urls, cards, quote_of, repost_of, (tweet, shown, whole, media)))
-    for reference in whole.values() if whole else ():
-        _glance(reference, known, media, seen, posts_seen)
+        if len(links) > 1 or only.unwound_url or only.title:
+            more = (tweet, tweet, _ALONE, media)
+            seen.add(at, f"x:{tweet.id}", unescaped(text), more, *_addresses(links))
+            return
+        if only.expanded_url:
+            seen.links.append(only.expanded_url)
+            seen.linking.append(number)
+    seen.ids.append(f"x:{tweet.id}")
+    seen.texts.append(unescaped(text) if "&" in text else text)
+    seen.more.append((tweet, tweet, _ALONE, media))
+    seen.places.append(at)
+
+
+def _original(whole: Mapping[str | None, Tweet]) -> Tweet | None:
+    return whole.get("retweeted") or whole.get("reposted")
 
 
 _ALONE: dict[str | None, Tweet] = {}
@@ -209,29 +248,28 @@ def _card(url: _Url) -> tuple[str, str, str]:
     return url.unwound_url or url.expanded_url or "", url.title or "", url.description or ""
 
 
-def post(glance: Glance) -> Post:
+def post(more: tuple[Tweet, Tweet, Mapping[str | None, Tweet], Mapping[str | None, _Medium]]) -> Post:
     """The row of a post; of a repost, with what it shows."""
-    tweet, shown, whole, media = glance.more
-    parent, quoted = whole.get("replied_to"), whole.get("quoted")
+    tweet, shown, whole, media = more
+    original, parent, quoted = _original(whole), whole.get("replied_to"), whole.get("quoted")
     attached = shown.attachments or _Attachments()
     pictures = [media[key] for key in attached.media_keys or () if key in media] + (attached.media or [])
     counts = shown.public_metrics or _Public()
     reposts = counts.retweet_count if counts.retweet_count is not None else counts.repost_count
     return Post(
-        glance.post_id,
+        x_id(tweet.id),
         str(tweet.id),
         "x",
-        glance.text,
+        _text(shown),
         tweet.created_at or "",
         shown.lang or "",
-        glance.urls,
-        glance.cards,
+        *_addresses(_links(shown)),
         [(picture.type or "", picture.alt_text or "") for picture in pictures],
         x_id(parent.id) if parent else "",
         _text(parent) if parent else "",
-        glance.quote_of,
+        x_id(quoted.id) if quoted else "",
         _text(quoted) if quoted else "",
-        glance.repost_of,
+        x_id(original.id) if original else "",
         x_id(tweet.conversation_id),
         (counts.reply_count, reposts, counts.like_count, counts.quote_count),
         "withheld" if (shown.withheld or {}).get("copyright") else "available",
