@@ -308,17 +308,21 @@ class Round:
         )
         if about["checks"]:
             told += f" Hidden among them, for everybody: {counted(about['checks'], 'posts')} whose label is known."
+        if about["repeats"]:
+            told += f" For {', '.join(about['repeats'])}: posts of their own that they have labelled before."
         return told
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round open --json` prints it."""
+        from covmis_build.annotation.checks import repeats_in
         from covmis_build.annotation.frozen_items import for_people
 
-        frozen = self.items
+        frozen, hidden = self.items, self.folder.checks
         people = len(for_people(frozen))
         return {
             "round": self.number, "pilot": self.pilot, "claims": frozen["claim_id"].nunique(), "items": len(frozen),
             "for_people": people, "automatic": len(frozen) - people,
-            "checks": len(self.folder.checks.items()) if self.folder.checks else 0,
+            "checks": len(hidden.decisions()) if hidden else 0,
+            "repeats": {who: len(items) for who, items in repeats_in(hidden).items()} if hidden else {},
             "folder": self.study.places.relative(self.folder.folder),
         }  # fmt: skip

@@ -99,15 +99,29 @@ def test_a_page_that_is_open_twice_loses_no_answer(folder, browser):
     const data = JSON.parse(document.getElementById('data').textContent);
     const name = ['covmis', data.round, data.annotator, data.items[0].shown].join('/');
     const kept = JSON.parse(localStorage.getItem(name));
-    const other = (label, at) => ({label, sub: '', comment: '', seconds: 1, at, shown: ''});
-    kept.answers[data.items[0].id] = other('', '');
-    kept.answers[data.items[5].id] = other(data.labels[0].label, '2020-01-01T00:00:00Z');
+    const other = (at, label, when) => {
+      kept.answers[data.items[at].id] = {label, sub: '', comment: '', seconds: 1, at: when, shown: data.items[at].shown};
+    };
+    other(0, '', '');
+    other(5, data.labels[0].label, '2020-01-01T00:00:00Z');
     localStorage.setItem(name, JSON.stringify(kept));
     document.dispatchEvent(new Event('visibilitychange'));
     return Object.values(JSON.parse(localStorage.getItem(name)).answers).filter((one) => one.label).length;
     """
     assert browser.run(script) == 2
     assert browser.run("return document.getElementById('answered').textContent") == "2 answered"
+
+
+def test_a_page_that_is_sent_again_with_another_first_post_keeps_its_answers(folder, browser):
+    covmis(folder, "round", "push", "--channel", "html")
+    page = folder / "annotation" / "rounds" / "001" / "sheets" / "a1.html"
+    browser.open(page)
+    browser.press("1", "ArrowRight", "2", "ArrowRight", "3")
+    first = browser.run("return JSON.parse(document.getElementById('data').textContent).items[0].id")
+    record.forget(folder / "annotation" / "rounds", [first.partition("|")[2]])
+    covmis(folder, "round", "push", "--channel", "html")
+    assert _reopened(browser, page) == "2 answered"
+    assert first not in browser.run("return document.getElementById('data').textContent")
 
 
 def test_the_offline_page_on_a_phone_in_the_dark(folder, browser):
