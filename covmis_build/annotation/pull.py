@@ -100,7 +100,7 @@ def _read(
         raise InputError(
             "is no sheet and no export of the page",
             file=path,
-            remedy=f"What comes back is one of {', '.join(sorted(READ))}; put other files elsewhere",
+            remedy=f"Save it as one of {', '.join(sorted(READ))}, or put it elsewhere",
         )
     if kind == ".json":
         return read_export(path, annotators, round_.number, frozen, round_.scheme)

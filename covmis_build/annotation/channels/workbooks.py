@@ -149,7 +149,7 @@ def ods(grid: Grid) -> bytes:
 
 
 def read_table(path: Path) -> list[list[str]]:
-    """The cells of the workbook's sheet, row by row, as text: the first sheet that has a column item_id."""
+    """The cells of the workbook's sheet, row by row, as text: the one sheet that has a column item_id."""
     _check_size(path)
     read = {".xlsx": _read_xlsx, ".ods": _read_ods}[path.suffix.casefold()]
     # the libraries print what they cannot read
@@ -164,12 +164,21 @@ def read_table(path: Path) -> list[list[str]]:
                 file=path,
                 remedy="Save it again, or as CSV",
             ) from None
-    for cells in sheets:
-        if cells and "item_id" in [cell.strip().casefold() for cell in cells[0]]:
-            return cells
-    raise InputError(
-        "has no sheet with the column item_id", file=path, remedy="Keep the first row as it was made"
-    )
+    ours = [
+        cells for cells in sheets if cells and "item_id" in [cell.strip().casefold() for cell in cells[0]]
+    ]
+    if len(ours) > 1:
+        raise InputError(
+            "has two sheets with the column item_id, and nobody can tell which one counts", file=path,
+            remedy="Remove the other one",
+        )  # fmt: skip
+    if not ours:
+        raise InputError(
+            "has no sheet with the column item_id in its first row",
+            file=path,
+            remedy="Keep the first row as it was made",
+        )
+    return ours[0]
 
 
 def _check_size(path: Path) -> None:
