@@ -244,7 +244,9 @@ class Settlement:
         if not self.to_discuss and not self.to_adjudicate:
             return [told]
         sheets = f"annotation/rounds/{self.round}/sheets/"
-        return [told, f"Fill in the sheets in {sheets} (a label, or `undecided`), then run this again."]
+        to_fill = [f"{sheets}{DISCUSSION_SHEET} (a label, or `undecided`)"] if self.to_discuss else []
+        to_fill += [f"{sheets}{ADJUDICATION_SHEET} (the third person's label)"] if self.to_adjudicate else []
+        return [told, f"Fill in {' and '.join(to_fill)}, then run this again."]
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round adjudicate --json` prints it."""

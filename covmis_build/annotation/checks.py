@@ -47,9 +47,10 @@ class Repeat:
     days: float
 
     def __str__(self) -> str:
+        when = f"half of them within {self.days:.0f} days" if self.days >= 1 else "within a day"
         return (
             f"{self.annotator}: {self.same} of {counted(self.posts, 'posts')} the same again "
-            f"({self.share:.0%}, 95% interval {self.low:.0%} to {self.high:.0%}; half of them within {self.days:.0f} days)"
+            f"({self.share:.0%}, 95% interval {self.low:.0%} to {self.high:.0%}; {when})"
         )
 
 

@@ -185,3 +185,15 @@ def test_what_earlier_rounds_did_not_show_is_not_hidden_among_posts_that_show_it
     settle(folder, repeats=0.3, checks=0.3, show=["card"])
     opened = covmis(folder, "round", "open", "--claims", "2")
     assert (opened["checks"], opened["repeats"]) == (0, {})
+
+
+def test_what_is_hidden_counts_as_work_to_do(folder):
+    settle(folder, repeats=0.3)
+    covmis(folder, "round", "open", "--claims", "2")
+    sent = covmis(folder, "round", "push")["items"]
+    left = {row["annotator"]: row["left"] for row in covmis(folder, "round", "status")["annotators"]}
+    assert left == sent
+    fill(sheet(folder, "002", "a1"), lambda row: "favor")
+    covmis(folder, "round", "pull")
+    left = {row["annotator"]: row["left"] for row in covmis(folder, "round", "status")["annotators"]}
+    assert left == sent | {"a1": 0}

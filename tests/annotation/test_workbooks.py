@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 
 import pytest
@@ -92,6 +93,23 @@ def test_ids_and_texts_are_text_and_locked_and_labels_are_a_list(tmp_path, kind)
     else:
         assert 'table:protected="true"' in whole
         assert "cell-content-is-in-list" in whole
+
+
+@BOTH
+def test_rows_are_as_high_as_their_texts(tmp_path, kind):
+    items = frozen()
+    items.loc[0, "text"] = "a long post, with words enough for ten lines. " * 15
+    items.loc[1, "text"] = "日本語" * 40
+    path = tmp_path / f"a1.{kind}"
+    path.write_bytes(sheet(items, items["item_id"].tolist(), SCHEME, channel=kind))
+    name = "xl/worksheets/sheet1.xml" if kind == Channel.XLSX else "content.xml"
+    page = zipfile.ZipFile(path).read(name).decode()
+    found = re.findall(
+        r'<row [^>]* ht="([\d.]+)"' if kind == Channel.XLSX else r'row-height="([\d.]+)pt"', page
+    )
+    heights = sorted({float(height) for height in found})
+    assert heights[0] == 18, "one line"
+    assert max(heights) >= 10 * 15
 
 
 @BOTH

@@ -139,7 +139,7 @@
     keep();
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([JSON.stringify(exported(), null, 1)], { type: "application/json" }));
-    link.download = `${study.annotator}-${study.round}.json`;
+    link.download = study.file;
     document.body.append(link);
     link.click();
     link.remove();
