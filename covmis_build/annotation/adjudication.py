@@ -28,6 +28,7 @@ from covmis_build.annotation.answers import (
 from covmis_build.annotation.channels.sheets import FIXED, fixed_cells, misplaced, read_rows
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.gold import write_decisions
+from covmis_build.errors import counted
 from covmis_build.storage import csv_bytes
 
 if TYPE_CHECKING:
@@ -236,8 +237,12 @@ class Settlement:
     @property
     def sentences(self) -> list[str]:
         """The counts in words, and what to do."""
+        waiting = self.to_discuss + self.to_adjudicate
+        by_most = self.disagreements - self.discussed - self.adjudicated - waiting
         told = (
-            f"{self.disagreements} disagreements: {self.discussed} settled by discussion, "
+            f"{counted(self.disagreements, 'disagreements')}: "
+            + (f"{by_most} settled by the majority, " if by_most else "")
+            + f"{self.discussed} settled by discussion, "
             f"{self.adjudicated} by the third person; {self.to_discuss} to discuss, "
             f"{self.to_adjudicate} for the third person."
         )

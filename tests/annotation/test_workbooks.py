@@ -192,6 +192,7 @@ def test_labels_sorted_by_themselves_are_questioned_and_taken_when_named(tmp_pat
     pulled = covmis(tmp_path, "round", "pull", fails=1)
     assert (pulled["added"], len(pulled["problems"])) == (len(rows), 1), "only a2's"
     assert "alphabetical order" in pulled["problems"][0]
+    assert "`covmis round pull annotation/rounds/001/sheets/a1.csv`" in pulled["problems"][0]
     assert covmis(tmp_path, "round", "pull", str(path))["added"] == len(rows)
 
 
