@@ -63,7 +63,7 @@ def offline_page(
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return render(
         "offline.html",
-        title=f"Round {number}, {annotator}{part.replace('-', ' ')}",
+        title=f"Round {number}, {annotator}{part.replace('-part-', ', part ')}",
         study=title,
         guideline=as_html(guideline),
         data=embedded(data),
