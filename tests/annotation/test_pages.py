@@ -340,6 +340,11 @@ def test_odd_posts_are_text_on_label_studios_page(odd, browser, ls):
         before = browser.run(seen)
         assert browser.run("return document.title") != "hacked"
         assert browser.run(wide) <= 1
+        browser.size(390, 844)
+        ends = (
+            "return Math.max(...[...document.querySelectorAll('.covmis-claim, .covmis-post, .covmis-beside')]"
+        )
+        assert browser.run(ends + ".map(e => e.getBoundingClientRect().right))") <= 390
         if LOOK:
             for theme in ("Light", "Dark"):
                 browser.run("document.body.dataset.colorScheme = arguments[0]", theme.lower())
