@@ -206,6 +206,7 @@ class Annotation:
     order_of_items: Literal["claim", "mixed"] = setting("claim", values=("claim", "mixed"))
     target: dict[str, Any] = setting({})
     checks: float = setting(0.0, at_least=0, at_most=0.5)
+    repeats: float = setting(0.0, at_least=0, at_most=0.5)
     workload: dict[str, float] = setting({})
 
     @property

@@ -28,6 +28,7 @@ from covmis_build.annotation.answers import (
 from covmis_build.annotation.channels.sheets import FIXED, fixed_cells, misplaced, read_rows
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.gold import write_decisions
+from covmis_build.errors import counted
 from covmis_build.storage import csv_bytes
 
 if TYPE_CHECKING:
@@ -236,17 +237,21 @@ class Settlement:
     @property
     def sentences(self) -> list[str]:
         """The counts in words, and what to do."""
+        waiting = self.to_discuss + self.to_adjudicate
+        by_most = self.disagreements - self.discussed - self.adjudicated - waiting
         told = (
-            f"{self.disagreements} disagreements: {self.discussed} settled by discussion, "
+            f"{counted(self.disagreements, 'disagreements')}: "
+            + (f"{by_most} settled by the majority, " if by_most else "")
+            + f"{self.discussed} settled by discussion, "
             f"{self.adjudicated} by the third person; {self.to_discuss} to discuss, "
             f"{self.to_adjudicate} for the third person."
         )
         if not self.to_discuss and not self.to_adjudicate:
             return [told]
-        return [
-            told,
-            f"Fill in the sheets in {record.sheets_of(self.round)} (a label, or `undecided`), then run this again.",
-        ]
+        sheets = record.sheets_of(self.round)
+        to_fill = [f"{sheets}{DISCUSSION_SHEET} (a label, or `undecided`)"] if self.to_discuss else []
+        to_fill += [f"{sheets}{ADJUDICATION_SHEET} (the third person's label)"] if self.to_adjudicate else []
+        return [told, f"Fill in {' and '.join(to_fill)}, then run this again."]
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round adjudicate --json` prints it."""

@@ -325,7 +325,7 @@ def coefficients(judged: Judgements, *, ordered: bool) -> tuple[dict[str, Any], 
 
     def figure(name: str, sums_of_items: Array, chance: ByChance, **more: Any) -> dict[str, Any]:
         whole = chance(sums_of_items.sum(0))
-        value = number(c.corrected(whole))
+        value = number(c.corrected(whole)) if double else None
         low, high, low_by_claims, high_by_claims = None, None, None, None
         if value is not None:
             low, high = over_items(whole, double)

@@ -136,7 +136,9 @@ class Pulled:
         if self.withdrawn:
             told.append(f"{counted(self.withdrawn, 'answers')} taken back: open again.")
         if self.told_before:
-            told.append(f"{self.told_before} problems that were told before are still there.")
+            told.append(
+                f"{counted(self.told_before, 'problems')} told before, still there; `--json` lists all."
+            )
         return told
 
     def check(self) -> None:
@@ -145,11 +147,15 @@ class Pulled:
 
 
 def refuse_unusable(problems: Sequence[Problem], told_before: int = 0) -> None:
-    """Raise that answers could not be used, if there are any; all others are recorded."""
+    """Raise that something came back that cannot be used as it is, if so; everything else is recorded."""
     if problems or told_before:
-        new = f"{counted(len(problems), 'answers')} could not be used" if problems else "nothing new is wrong"
+        new = (
+            f"{counted(len(problems), 'new problems')} in what came back"
+            if problems
+            else "nothing new is wrong"
+        )
         before = f", {counted(told_before, 'problems')} told before" if told_before else ""
-        raise CheckFailed(f"{new}{before}; all others are recorded")
+        raise CheckFailed(f"{new}{before}; everything else is recorded")
 
 
 def checked(answer: Answer, scheme: Labels) -> Answer:

@@ -48,14 +48,20 @@ class Progress:
     @property
     def sentence(self) -> str:
         """The round in a few words."""
-        return f"Round {self.round}{' (pilot)' if self.pilot else ''}, {counted(self.items, 'posts')}{', sealed' if self.sealed else ''}"
+        kind = " (training)" if self.round.startswith("t") else " (pilot)" if self.pilot else ""
+        return f"Round {self.round}{kind}, {counted(self.items, 'posts')}{', sealed' if self.sealed else ''}"
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
         """All of it in words and a table."""
         people = self.to_frame().rename(columns=lambda name: name.replace("_", " "))
         counts = f"{counted(self.disagreements, 'disagreements')}; {counted(self.undecided, 'posts')} without a final label."
-        return [self.sentence, people, counts, f"Next: {self.next}"]
+        return [
+            self.sentence,
+            people,
+            *([] if self.round.startswith("t") else [counts]),
+            f"Next: {self.next}",
+        ]
 
     def to_frame(self) -> pd.DataFrame:
         """A row a person."""
@@ -98,7 +104,7 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
 
 def workers(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> list[Worker]:
     """For each annotator: items assigned, answered, skipped, to be repaired, and left; pace and time left."""
-    current = present(round_.labels())
+    current = present(round_.answers())
     current = current[current["phase"] == Phase.INDEPENDENT]
     people = []
     for code in dict.fromkeys([*work, *sorted(set(current["annotator"]))]):
@@ -140,7 +146,9 @@ def _advice(
         return "`covmis round push`, then `covmis round pull` when labels have been given"
     if any(worker.left for worker in people):
         invalid = sum(worker.invalid for worker in people)
-        first = f"repair {counted(invalid, 'answers')} that `covmis round pull` names, " if invalid else ""
+        first = (
+            f"repair {counted(invalid, 'answers')} (`covmis round board` shows which), " if invalid else ""
+        )
         return f"{first or 'wait for the annotators, '}then `covmis round pull`"
     if set(undecided) & set(disagreements):
         return "`covmis round report`, discuss, `covmis round adjudicate`"

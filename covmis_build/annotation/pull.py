@@ -100,7 +100,7 @@ def _read(
         raise InputError(
             "is no sheet and no export of the page",
             file=path,
-            remedy=f"What comes back is one of {', '.join(sorted(READ))}; put other files elsewhere",
+            remedy=f"Save it as one of {', '.join(sorted(READ))}, or put it elsewhere",
         )
     if kind == ".json":
         return read_export(path, annotators, round_.number, frozen, round_.scheme)
@@ -112,10 +112,11 @@ def _read(
     saved = min(record.moment(path.stat().st_mtime), now)
     taken_back = withdrawals(round_.answers(), sheet.blank, annotator, channel_of(path))
     if sheet.sorted_apart and not named:
+        of_study = path.relative_to(round_.sheets.parents[3])
         raise InputError(
             "its labels stand in alphabetical order, as if that column had been sorted by itself: none is taken",
             file=path,
-            remedy=f"Undo the sorting; if the order is right, name the file: `covmis round pull {path.name}`",
+            remedy=f"Undo the sorting; if the order is right, name the file: `covmis round pull {of_study}`",
         )
     answers = [replace(answer, given_at=saved) for answer in [*sheet.answers, *taken_back]]
     return answers, sheet.problems

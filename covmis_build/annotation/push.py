@@ -84,16 +84,25 @@ def push_sheets(round_: RoundFolder, work: Mapping[str, Sequence[str]], channel:
 
 
 def push_pages(
-    round_: RoundFolder, work: Mapping[str, Sequence[str]], *, title: str, guideline: str
+    round_: RoundFolder, work: Mapping[str, Sequence[str]], *, title: str, guideline: str, page_size: int = 0
 ) -> list[Path]:
-    """Write each annotator's offline page. The files that changed."""
+    """Write each annotator's offline page, or pages of so many posts. The files that changed."""
     refuse_sealed(round_)
     frozen = round_.asked()
     written = []
-    for code, wanted in work.items():
-        path = round_.sheets / f"{code}.html"
+    parts = [
+        (
+            code,
+            f"-part-{at // page_size + 1}" if page_size else "",
+            wanted[at : at + (page_size or len(wanted))],
+        )
+        for code, wanted in work.items()
+        for at in range(0, len(wanted), page_size or len(wanted))
+    ]
+    for code, part, wanted in parts:
+        path = round_.sheets / f"{code}{part}.html"
         page = offline_page(
-            frozen, wanted, code, round_.scheme, round_.number, title=title, guideline=guideline
+            frozen, wanted, code, round_.scheme, round_.number, title=title, guideline=guideline, part=part
         )
         if not path.exists() or path.read_text("utf-8") != page:
             storage.write_text(path, page)

@@ -15,6 +15,7 @@ from covmis_build.annotation.agreement import Figure, agreement, coefficient_row
 from covmis_build.annotation.answers import Phase, Status, answered, present, stale, usable
 from covmis_build.annotation.frozen_items import for_people, rows_of
 from covmis_build.annotation.machines import beside_people
+from covmis_build.errors import counted
 from covmis_build.options import by_people
 from covmis_build.stats.intervals import agreement_interval
 from covmis_build.text.shown import shown_parts
@@ -38,10 +39,13 @@ class Findings:
     @property
     def sentence(self) -> str:
         """The headline in words."""
+        count = self.numbers["items_with_two_labels"]
+        if not count:
+            return "no post has labels of two people yet"
         raw = self.numbers["raw_agreement"]["value"]
         return (
             f"{Figure.of(self.numbers['kappa'])}; raw agreement {'not defined' if raw is None else f'{raw:.2f}'}; "
-            f"{self.numbers['items_with_two_labels']} posts with two labels"
+            f"{counted(count, 'posts')} with two labels{' or more' if len(self.numbers['annotators']) > 2 else ''}"
         )
 
 
@@ -75,8 +79,10 @@ class Report:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The round's agreement, and that of all rounds, a sentence each."""
-        both = {"round": self.round, "all_rounds": self.all_rounds}
-        told = [f"{name}: {findings.sentence}" for name, findings in both.items() if findings]
+        rounds = self.round.numbers["scope"]["rounds"]
+        told = [f"Round {', '.join(rounds)}: {self.round.sentence}"]
+        if self.all_rounds and self.all_rounds.numbers["scope"]["rounds"] != rounds:
+            told.append(f"All rounds: {self.all_rounds.sentence}")
         return tuple(sentence for sentence in (*told, self.verdict, self.guideline) if sentence)
 
     def to_frame(self) -> pd.DataFrame:

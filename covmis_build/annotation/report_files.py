@@ -13,7 +13,7 @@ from covmis_build.annotation.checks import checks_of
 from covmis_build.annotation.guideline import difference
 from covmis_build.annotation.report import Findings, Report, as_csv, as_json, as_latex, findings, verdict
 from covmis_build.annotation.report_page import report_page
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,9 +84,11 @@ def guideline_note(rounds: Path, round_: RoundFolder) -> str:
     if not all(path.exists() for path in texts):
         return f"{told}; round {earlier[-1].number} had version {before}."
     changed = difference(*(path.read_text("utf-8") for path in texts))
-    return f"{told}; since round {earlier[-1].number} (version {before}) {len(changed)} lines changed" + (
-        f": {'; '.join(changed[:3])}{'; …' if len(changed) > 3 else ''}." if changed else ", only blanks."
-    )
+    since = f"{told}; since round {earlier[-1].number} (version {before})"
+    if not changed:
+        return f"{since} only blanks changed."
+    lines = "; ".join(f"{'new' if line[0] == '+' else 'gone'}: “{line[1:]}”" for line in changed[:3])
+    return f"{since} {counted(len(changed), 'lines')} changed. {lines}{'; …' if len(changed) > 3 else ''}"
 
 
 def agreement_of_file(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from covmis_build import storage
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.round_folder import FRAME, read_json, write_about
-from covmis_build.errors import CheckFailed, InputError
+from covmis_build.errors import CheckFailed, InputError, counted
 from covmis_build.text.shown import shown_hash, shown_parts
 
 if TYPE_CHECKING:
@@ -211,7 +211,8 @@ def seal_round(rounds: Sequence[RoundFolder], round_: RoundFolder, *, undecided:
     if undecided:
         shown = ", ".join(undecided[:3]) + (", …" if len(undecided) > 3 else "")
         raise CheckFailed(
-            f"{len(undecided)} items of round {round_.number} have no final label ({shown}). "
+            f"{counted(len(undecided), 'items')} of round {round_.number} "
+            f"{'has' if len(undecided) == 1 else 'have'} no final label ({shown}). "
             "`covmis round status` says what is missing, `covmis round adjudicate` decides disagreements"
         )
     before = earlier[-1].seal() if earlier else None

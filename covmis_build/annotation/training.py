@@ -18,7 +18,7 @@ from covmis_build.annotation.round_folder import read_json
 from covmis_build.text.shown import shown_hash, shown_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -92,15 +92,11 @@ class TrainingReport:
         }  # fmt: skip
 
 
-def training_items(
-    frozen: pd.DataFrame, gold: pd.DataFrame, count: int, *, number: str, seed: int, salt: str
-) -> pd.DataFrame:
-    """Items whose gold is known, as many of each label as there are, up to `count`; frozen anew; none if none is known.
+def known_items(frozen: pd.DataFrame, gold: pd.DataFrame, count: int, *, number: str, seed: int) -> list[str]:
+    """Items whose gold is known, as many of each label as there are, up to `count`, in the order in which they come.
 
     `frozen` and `gold` are of sealed rounds.
     """
-    import pandas as pd
-
     known = gold[gold["how"].isin(KNOWN)].merge(frozen[["item_id", "salt"]], on="item_id")
     known = known[known["salt"] != ""]  # purged posts have no text to judge
     chosen: list[str] = []
@@ -110,12 +106,21 @@ def training_items(
     ]
     while len(chosen) < count and any(piles):
         chosen += [pile.pop(0) for pile in piles if pile][: count - len(chosen)]
+    return keyed.order(seed, f"training {number}", chosen)
+
+
+def frozen_anew(
+    frozen: pd.DataFrame, chosen: Sequence[str], *, number: str, seed: int, salt: str
+) -> pd.DataFrame:
+    """These items of earlier rounds as items of a round whose labels count for nothing."""
+    import pandas as pd
+
     rows = []
     for row in rows_of(frozen[frozen["item_id"].isin(chosen)]):
         own = keyed.digest(seed, "salt", salt, number, row["item_id"]).hex()[:32]
         item = {**row, "round": number, "pilot": True, "automatic_label": "", "audited": False, "salt": own}
         rows.append({**item, "shown": shown_hash(own, shown_parts(item))})
-    order = {item: at for at, item in enumerate(keyed.order(seed, f"training {number}", chosen))}
+    order = {item: at for at, item in enumerate(chosen)}
     rows.sort(key=lambda row: order[row["item_id"]])
     return pd.DataFrame(rows, columns=FROZEN.names)
 
@@ -128,7 +133,7 @@ def written_reasons(labels: pd.DataFrame) -> dict[str, str]:
 
 def write_key(
     folder: Path,
-    frozen: pd.DataFrame,
+    known: Sequence[str],
     gold: pd.DataFrame,
     reasons: Mapping[str, str],
     pass_mark: float | None,
@@ -137,7 +142,7 @@ def write_key(
 
     Before the items are written, which make the folder a round: there is none without its key, whenever a kill comes.
     """
-    items = set(frozen["item_id"])
+    items = set(known)
     key = gold[gold["item_id"].isin(items)].assign(round=folder.name)
     storage.write_table(folder / "decisions.parquet", key, "gold")
     told = {"pass_mark": pass_mark, "reasons": {item: why for item, why in reasons.items() if item in items}}
@@ -161,8 +166,10 @@ def accuracies(round_: RoundFolder) -> list[Accuracy]:
 
 
 def _answers(round_: RoundFolder) -> pd.DataFrame:
+    """What people said of the posts that have a key."""
     current = usable(round_.labels(), round_.items())
-    return current[(current["phase"] == Phase.INDEPENDENT) & (current["status"] == Status.GIVEN)]
+    keyed_ = current["item_id"].isin(set(round_.decisions()["item_id"]))
+    return current[(current["phase"] == Phase.INDEPENDENT) & (current["status"] == Status.GIVEN) & keyed_]
 
 
 def _accuracy(who: str, label: str, given: pd.Series[str], known: pd.Series[str]) -> Accuracy:
@@ -219,6 +226,6 @@ def write_report(round_: RoundFolder, *, study: str) -> TrainingReport:
         storage.write_text(round_.folder / "feedback" / f"{who}.html", feedback(round_, who, study=study))
         files.append(f"annotation/{round_.folder.parent.name}/{round_.number}/feedback/{who}.html")
     mark = read_json(round_.folder / "training.json")["pass_mark"]
-    left = len(round_.items()) - min((row.posts for row in rows if not row.label), default=0)
+    left = len(round_.decisions()) - min((row.posts for row in rows if not row.label), default=0)
     notes = (f"Somebody has {left} posts to go.",) if left else ()
     return TrainingReport(round_.number, tuple(rows), mark, tuple(files), notes)

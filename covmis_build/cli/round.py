@@ -59,6 +59,9 @@ def open_(
 def push(
     number: RoundOption = "",
     channel: ChannelOption = "",
+    page_size: Annotated[
+        int, Option(min=0, help="With html: pages of so many posts each, for phones (0: one page a person).")
+    ] = 0,
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -68,7 +71,7 @@ def push(
 
     Example: covmis round push --channel html
     """
-    sent = open_study(folder).round(number).push(channel)
+    sent = open_study(folder).round(number).push(channel, page_size=page_size)
     tell(sent.to_dict(), sent.sentences, as_json=as_json)
 
 

@@ -12,20 +12,20 @@ from covmis_build import storage, tables
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import known_label
 from covmis_build.annotation.channels.sheets import read_rows
-from covmis_build.annotation.checks import how_many
+from covmis_build.annotation.checks import how_many, own_again
 from covmis_build.annotation.frozen_items import freeze, frozen_items
 from covmis_build.annotation.gold import How, check_seals
 from covmis_build.annotation.guideline import read_guideline
 from covmis_build.annotation.round_folder import RoundKind
-from covmis_build.annotation.training import training_items, write_key, written_reasons
+from covmis_build.annotation.training import frozen_anew, known_items, write_key, written_reasons
 from covmis_build.errors import InputError
-from covmis_build.options import RANKED
+from covmis_build.options import RANKED, is_machine
 from covmis_build.study.admit import check_admitted
 from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from covmis_build.annotation.round_folder import RoundFolder
@@ -60,15 +60,10 @@ def open_round(study: Study, claims: int, *, pilot: bool, run: bool) -> Round:
             now=record.moment(), settings=settings_of_tables(study.places, study.settings),
             also=_raised(tables["sample"], frozen, record.all_rounds(study.places.rounds)),
         )  # fmt: skip
-        if options.checks and not pilot:
-            _open_with_key(
-                study,
-                RoundKind.CHECKS,
-                f"c{folder.number}",
-                how_many(frozen, options),
-                _known_from_seals(study),
-            )
-    return Round(study, folder)
+        round_ = Round(study, folder)
+        if not pilot and (options.checks or options.repeats):
+            _hide_posts(study, round_, how_many(frozen, options))
+    return round_
 
 
 def _raised(
@@ -100,38 +95,52 @@ def open_training(study: Study, items: int, pass_mark: float | None, sheet: Path
     with study.locked_rounds("covmis round open"):
         number = record.next_number(study.places.rounds, RoundKind.TRAINING)
         known = _known_from_sheet(study, sheet) if sheet else _known_from_seals(study)
-        folder = _open_with_key(study, RoundKind.TRAINING, number, items, known, pass_mark)
-    if folder is None:
-        raise InputError(
-            "no sealed round has posts whose gold several people stand behind",
-            remedy="Seal a round first: training is on posts whose label is known; or name a sheet of them with --gold",
-        )
-    return Round(study, folder)
+        chosen = known_items(known.frozen, known.gold, items, number=number, seed=study.settings.seed)
+        if not chosen:
+            raise InputError(
+                "no sealed round has posts whose gold several people stand behind",
+                remedy="Seal a round first: training is on posts whose label is known; or name a sheet of them with --gold",
+            )
+        return Round(study, _open_beside(study, RoundKind.TRAINING, number, known, chosen, pass_mark))
 
 
-def _open_with_key(
-    study: Study, kind: RoundKind, number: str, items: int, known: Known, pass_mark: float | None = None
-) -> RoundFolder | None:
-    """Freeze so many posts whose gold is known, and the key; nothing where none is known."""
-    chosen = training_items(
-        known.frozen, known.gold, items, number=number, seed=study.settings.seed, salt=secrets.token_hex(16)
-    )
-    if chosen.empty:
-        return None
-    people = study.settings.annotation.people
-    options = replace(
-        study.settings.annotation, annotators=people, per_item=len(people)
-    )  # everybody labels each
+def _hide_posts(study: Study, round_: Round, checks: int) -> None:
+    """Freeze the posts of sealed rounds that are hidden in this one: checks for everybody, everybody's own again."""
+    options, seed = study.settings.annotation, study.settings.seed
+    number = f"{RoundKind.CHECKS}{round_.number}"
+    known = _known_from_seals(study)
+    # what earlier rounds did not show cannot be shown now: it would tell such a post from the others
+    alike = [tuple(shown) == options.show for shown in known.frozen["show"]]
+    known = known._replace(frozen=known.frozen[alike])
+    for_all = known_items(known.frozen, known.gold, checks, number=number, seed=seed)
+    work = {code: items for code, items in round_.work().items() if not is_machine(code)}
+    there = set(known.frozen.loc[known.frozen["salt"] != "", "item_id"]) - set(for_all)
+    sealed = [
+        folder for folder in record.all_rounds(study.places.rounds) if folder.sealed and not folder.pilot
+    ]
+    again = own_again(work, sealed, there, options.repeats, number=number, seed=seed)
+    hidden = list(dict.fromkeys([*for_all, *(item for items in again.values() for item in items)]))
+    if hidden:
+        _open_beside(study, RoundKind.CHECKS, number, known, for_all, also=again, besides=hidden)
+
+
+def _open_beside(
+    study: Study, kind: RoundKind, number: str, known: Known, chosen: list[str], pass_mark: float | None = None,
+    *, also: Mapping[str, list[str]] | None = None, besides: Sequence[str] = (),
+) -> RoundFolder:  # fmt: skip
+    """Freeze posts of earlier rounds anew, with the key of those `chosen` for their known label."""
+    settings = study.settings
+    people = settings.annotation.people
+    options = replace(settings.annotation, annotators=people, per_item=len(people))  # everybody labels each
     home = kind.folder(study.places.rounds)
+    items = frozen_anew(
+        known.frozen, besides or chosen, number=number, seed=settings.seed, salt=secrets.token_hex(16)
+    )
     write_key(home / number, chosen, known.gold, known.reasons, pass_mark)
     return record.create(
-        home,
-        chosen,
-        options,
-        study.settings.labels,
-        read_guideline(study.places.guideline),
-        now=record.moment(),
-    )
+        home, items, options, settings.labels, read_guideline(study.places.guideline), now=record.moment(),
+        also={"repeats": also} if also else {},
+    )  # fmt: skip
 
 
 def _known_from_seals(study: Study) -> Known:

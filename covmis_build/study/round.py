@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,10 +88,12 @@ class Round:
             order=options.order_of_items, workload=options.workload, twice=self.folder.twice,
         )  # fmt: skip
 
-    def push(self, channel: str = "") -> Sent:
-        """Send the round to its annotators; what is there stays, what is missing is added."""
+    def push(self, channel: str = "", *, page_size: int = 0) -> Sent:
+        """Send the round to its annotators; what is there stays, what is missing is added.
+
+        `page_size`: offline pages of at most so many posts each, for phones; 0 is one page a person.
+        """
         from covmis_build.annotation import push
-        from covmis_build.annotation.checks import hidden_in
         from covmis_build.annotation.guideline import read_guideline
         from covmis_build.annotation.machines import predictions_path
         from covmis_build.annotation.relevance import GUIDELINE
@@ -109,32 +111,26 @@ class Round:
             if folder.checks:
                 record.keep_guideline(folder.checks, guideline, now=record.moment())
             folder = record.keep_guideline(folder, guideline, now=record.moment())
-            every = Round(self.study, folder).work()
+            work = self._sent(folder)
             files = {
                 code: self.study.places.relative(predictions_path(folder, code))
-                for code, items in every.items()
+                for code, items in work.items()
                 if is_machine(code) and items
             }
-            options = self.study.settings.annotation
-            work = hidden_in(
-                {code: items for code, items in every.items() if not is_machine(code)},
-                folder,
-                order=options.order_of_items,
-                seed=self.study.settings.seed,
-            )
+            people = {code: items for code, items in work.items() if items and not is_machine(code)}
+            sent = push.Sent(folder.number, way, work, machines=files)
             if way == Channel.LABEL_STUDIO:
-                projects = label_studio.push_round(self.study, folder, work, guideline)
-                return push.Sent(
-                    folder.number, way, {**every, **work}, projects=tuple(projects), machines=files
+                return replace(
+                    sent, projects=tuple(label_studio.push_round(self.study, folder, people, guideline))
                 )
             if way in SHEETS:
-                written = push.push_sheets(folder, work, way)
+                written = push.push_sheets(folder, people, way)
             else:
                 title = self.study.settings.title
-                written = push.push_pages(folder, work, title=title, guideline=guideline)
-            return push.Sent(
-                folder.number, way, {**every, **work}, written=tuple(map(self.study.places.relative, written)), machines=files
-            )  # fmt: skip
+                written = push.push_pages(
+                    folder, people, title=title, guideline=guideline, page_size=page_size
+                )
+            return replace(sent, written=tuple(map(self.study.places.relative, written)))
 
     def pull(self, files: Iterable[Path | str] = ()) -> Pulled:
         """Bring labels back, from every channel that this round uses, or from these files; each is checked."""
@@ -182,7 +178,16 @@ class Round:
         """Who has labelled how much, what is open, and what to do next."""
         from covmis_build.annotation.progress import progress_of
 
-        return progress_of(self.folder, self.work())
+        return progress_of(self.folder, self._sent(self.folder))
+
+    def _sent(self, folder: RoundFolder) -> dict[str, list[str]]:
+        """What everybody gets: their work, and for people what is hidden in it."""
+        from covmis_build.annotation.checks import hidden_in
+
+        options = self.study.settings.annotation
+        work = Round(self.study, folder).work()
+        people = {code: items for code, items in work.items() if not is_machine(code)}
+        return work | hidden_in(people, folder, order=options.order_of_items, seed=self.study.settings.seed)
 
     def report(self) -> Report | TrainingReport:
         """Compute agreement for the round and over all rounds, and write both reports; a sealed one is kept.
@@ -302,23 +307,30 @@ class Round:
             else " (pilot)" if self.pilot
             else ""
         )  # fmt: skip
-        told = (
-            f"Round {self.number}{kind}: {about['claims']} claims, {about['items']} posts, "
-            f"{about['for_people']} of them for people, {about['automatic']} labelled by rule."
-        )
+        told = f"Round {self.number}{kind}: {counted(about['claims'], 'claims')}, {counted(about['items'], 'posts')}, "
+        told += f"{about['for_people']} of them for people."
+        if about["automatic"]:
+            told += f" {about['automatic']} are labelled by rule"
+            told += (
+                f" ({about['audited']} of them are for people, too, as a check)." if about["audited"] else "."
+            )
         if about["checks"]:
             told += f" Hidden among them, for everybody: {counted(about['checks'], 'posts')} whose label is known."
+        if about["repeats"]:
+            told += f" For {', '.join(about['repeats'])}: posts of their own that they have labelled before."
         return told
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round open --json` prints it."""
+        from covmis_build.annotation.checks import repeats_in
         from covmis_build.annotation.frozen_items import for_people
 
-        frozen = self.items
-        people = len(for_people(frozen))
+        frozen, hidden = self.items, self.folder.checks
+        people, automatic = len(for_people(frozen)), frozen[frozen["automatic_label"] != ""]
         return {
             "round": self.number, "pilot": self.pilot, "claims": frozen["claim_id"].nunique(), "items": len(frozen),
-            "for_people": people, "automatic": len(frozen) - people,
-            "checks": len(self.folder.checks.items()) if self.folder.checks else 0,
+            "for_people": people, "automatic": len(automatic), "audited": int(automatic["audited"].sum()),
+            "checks": len(hidden.decisions()) if hidden else 0,
+            "repeats": {who: len(items) for who, items in repeats_in(hidden).items()} if hidden else {},
             "folder": self.study.places.relative(self.folder.folder),
         }  # fmt: skip

@@ -33,6 +33,7 @@ NOT_OF_THE_DATA = {
         "label_studio_url",
         "claims_per_round",
         "order_of_items",
+        "repeats",
         "target",
         "workload",
     },  # may change at any time

@@ -89,12 +89,18 @@ class Browser:
                 found.append(message["params"]["request"]["url"])
         return found
 
-    def look(self, path: Path, width: int = 1000, height: int = 900) -> None:
-        """Save a screenshot of the whole page."""
-        self._post("/window/rect", {"width": width, "height": height})
-        data = self._post(
-            "/goog/cdp/execute", {"cmd": "Page.captureScreenshot", "params": {"captureBeyondViewport": True}}
-        )
+    def size(self, width: int, height: int) -> None:
+        """Show pages as on a screen of this size; below 600 pixels as on a phone."""
+        params = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self._post("/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": params})
+
+    def look(self, path: Path, width: int = 1280, height: int = 900) -> None:
+        """Save a screenshot of the whole page, its first 4,000 pixels at most."""
+        self.size(width, height)
+        long = min(int(self.run("return document.documentElement.scrollHeight")), 4000)
+        clip = {"x": 0, "y": 0, "width": width, "height": max(long, height), "scale": 1}
+        params = {"captureBeyondViewport": True, "clip": clip}
+        data = self._post("/goog/cdp/execute", {"cmd": "Page.captureScreenshot", "params": params})
         path.write_bytes(base64.b64decode(data["data"]))
 
     def prefer(self, scheme: str) -> None:

@@ -1,16 +1,23 @@
-"""Sheets that LibreOffice has opened and saved, in every form that its save dialog offers: whole, or refused aloud."""
+"""Sheets that LibreOffice has opened, changed and saved: every answer comes back, or what is wrong is told.
+
+FORMS are the forms that its save dialog offers, DEEDS what people do to a sheet (in libreoffice.bas), each with what
+is to come of it.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
+import re
 import zipfile
+from dataclasses import dataclass, replace
 
 import pytest
 
+from covmis_build import keyed
 from covmis_build.annotation.answers import Channel
 from covmis_build.annotation.channels.sheets import read_rows, read_sheet, sheet
+from covmis_build.annotation.pull import READ
 from covmis_build.errors import InputError
+from tests.annotation.libreoffice import CSV, Job, save
 from tests.annotation.small import rows_of, write_rows
 from tests.annotation.test_sheets import SCHEME, frozen
 from tests.annotation.test_workbooks import fill
@@ -18,24 +25,10 @@ from tests.annotation.test_workbooks import fill
 pytestmark = [pytest.mark.needs("libreoffice"), pytest.mark.timeout(300)]
 KINDS = [Channel.CSV, Channel.XLSX, Channel.ODS]
 UTF8, UTF16, WINDOWS = 76, 65535, 1
-CSV = "csv:Text - txt - csv (StarCalc)"
-SAVED = {
-    "commas": f"{CSV}:44,34,{UTF8}",
-    "semicolons": f"{CSV}:59,34,{UTF8}",
-    "tabs": f"{CSV}:9,34,{UTF8}",
-    "every cell quoted": f"{CSV}:44,34,{UTF8},1,,0,true",
-    "as shown": f"{CSV}:44,34,{UTF8},1,,0,false,true",
-    "UTF-16": f"{CSV}:9,34,{UTF16}",
-    "xlsx": "xlsx:Calc MS Excel 2007 XML",
-    "xlsx, transitional": "xlsx:Calc Office Open XML",
-    "ods": "ods:calc8",
-}
-LOSSY = {
-    "Windows-1252": f"{CSV}:59,34,{WINDOWS}",
-    "xls": "xls:MS Excel 97",
-    "fods": "fods:OpenDocument Spreadsheet Flat XML",
-}
+AS_UTF8 = f"44,34,{UTF8}"
+FILTERS = {"csv": CSV, "xlsx": "Calc MS Excel 2007 XML", "ods": "calc8"}
 COMMENTS = ("", "two\nlines", "-3", "nie; zu spät, 日本", "+ both")
+ITEMS = keyed.order(3, "sheet", frozen()["item_id"])
 
 
 def answer_of(item_id: str) -> tuple[str, str]:
@@ -44,64 +37,189 @@ def answer_of(item_id: str) -> tuple[str, str]:
     return SCHEME.values[number % 3], COMMENTS[number % len(COMMENTS)]
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What comes of a sheet: which rows' answers do not come back, what is told, or why the file is refused."""
+
+    words: str
+    without: tuple[int, ...] = ()
+    told: tuple[str, ...] = ()
+    moved: str = ""
+    """What is told of each row whose answer does not come back, whichever rows these are."""
+    refused: str = ""
+    questioned: bool = False
+    comments_differ: bool = False
+
+    def check(self, path) -> None:
+        """Read this sheet, and see that this is what comes of it."""
+        if self.refused:
+            with pytest.raises(InputError, match=self.refused) as error:
+                read_sheet(path, "a1", frozen(), SCHEME)
+            assert error.value.remedy, "and what to do is said"
+            return
+        back = read_sheet(path, "a1", frozen(), SCHEME)
+        given = {
+            answer.item_id: (answer.label, "" if self.comments_differ else answer.comment)
+            for answer in back.answers
+            if answer.status == "given"
+        }
+        wanted = {item: answer_of(item) for row, item in enumerate(ITEMS, start=2) if row not in self.without}
+        if self.comments_differ:
+            wanted = {item: (label, "") for item, (label, _) in wanted.items()}
+        problems = [str(problem) for problem in back.problems]
+        if self.moved:
+            assert len(problems) >= 2
+            assert all(self.moved in problem for problem in problems)
+            assert len(given) == len(wanted) - len(problems)
+            assert given.items() <= wanted.items()
+            return
+        assert len(problems) == len(self.told), problems
+        for problem, told in zip(problems, self.told, strict=True):
+            assert re.search(told, problem), problem
+        assert back.sorted_apart == self.questioned
+        if not self.questioned:
+            assert given == wanted
+
+
+WHOLE = Outcome("every answer comes back")
+FORMS = {
+    "commas": (CSV, f"44,34,{UTF8}", WHOLE),
+    "semicolons": (CSV, f"59,34,{UTF8}", WHOLE),
+    "tabs": (CSV, f"9,34,{UTF8}", WHOLE),
+    "every cell quoted": (CSV, f"44,34,{UTF8},1,,0,true", WHOLE),
+    "as shown": (CSV, f"44,34,{UTF8},1,,0,false,true", WHOLE),
+    "UTF-16": (CSV, f"9,34,{UTF16}", WHOLE),
+    "xlsx": (FILTERS["xlsx"], "", WHOLE),
+    "xlsx, transitional": ("Calc Office Open XML", "", WHOLE),
+    "ods": (FILTERS["ods"], "", WHOLE),
+    "Windows-1252": (CSV, f"59,34,{WINDOWS}", Outcome("refused", refused="is not UTF-8")),
+    "xls": ("MS Excel 97", "", Outcome("refused: no form that is read")),
+    "fods": ("OpenDocument Spreadsheet Flat XML", "", Outcome("refused: no form that is read")),
+}  # fmt: skip
+ENDINGS = {"xls": "xls", "fods": "fods", "ods": "ods", "xlsx": "xlsx", "xlsx, transitional": "xlsx"}
+
+EVERY_ROW = range(2, len(ITEMS) + 2)
+REFUSED_FIRST_ROW = Outcome("refused: the first row is gone", refused="column item_id")
+DEEDS = {
+    "whole sheet sorted by post": WHOLE,
+    "whole sheet sorted by label": Outcome("questioned, as it may be one column", questioned=True),
+    "label column sorted by itself": Outcome("questioned, and nothing is taken", questioned=True),
+    "post column sorted by itself": Outcome("the moved rows are told", moved="the post is not the one of"),
+    "id column sorted by itself": Outcome("the moved rows are told", moved="is not the one of"),
+    "two rows deleted": Outcome("the others come back", without=(4, 5)),
+    "two labels emptied": Outcome("the others come back", without=(4, 5)),
+    "label column moved to the front": WHOLE,
+    "a column of notes added": WHOLE,
+    "a column without a name added at the end": Outcome("told; the rest counts", told=("row 4: 'done on Monday' stands beyond",)),
+    "a cell far beyond the header": Outcome("told; the rest counts", told=(r"row 7: '\?' stands beyond",)),
+    "columns hidden": WHOLE,
+    "rows hidden": WHOLE,
+    "a filter on one label": WHOLE,
+    "rows grouped and folded": WHOLE,
+    "two label cells merged": Outcome("the second row is open", without=(5,)),
+    "labels as autocorrection writes them": WHOLE,
+    "a label mistyped": Outcome("told; the rest counts", without=(4,), told=("row 4: unknown label 'favuor'",)),
+    "keys typed as numbers": WHOLE,
+    "keys shown with a decimal comma": Outcome("told, row by row", without=tuple(EVERY_ROW), told=("unknown label '[123],0'",) * len(ITEMS)),
+    "ids formatted as numbers": WHOLE,
+    "ids replaced by numbers": Outcome("told, row by row", without=tuple(EVERY_ROW), told=("is not in this round. Restore the column item_id",) * len(ITEMS)),
+    "a comment became a date": Outcome("every label comes back", comments_differ=True),
+    "labels are formulas": WHOLE,
+    "a label is a broken formula": Outcome("told; the rest counts", without=(4,), told=("row 4: unknown label '#DIV/0!'",)),
+    "a sheet of notes before it": WHOLE,
+    "a copy of the sheet behind it": Outcome("refused: which one counts?", refused="two sheets with the column item_id"),
+    "protected with a password": WHOLE,
+    "remarks beside cells": WHOLE,
+    "empty rows between": WHOLE,
+    "an empty row above the header": REFUSED_FIRST_ROW,
+    "a title above the header": REFUSED_FIRST_ROW,
+    "header in capitals": WHOLE,
+    "header translated": Outcome("refused: a column is missing", refused="the column label is missing"),
+    "post wrapped by hand": WHOLE,
+    "a word of a post changed": Outcome("that row is told", without=(5,), told=("row 5: the post is not the one of",)),
+    "a row copied to the end and answered otherwise": Outcome("told; nobody can say which counts", without=(4,), told=("row 14: a second answer for",)),
+    "colours, bold and borders": WHOLE,
+    "rows and columns swapped": Outcome("refused: a column is missing", refused="the column claim is missing"),
+    "locked with a password to open it": Outcome("refused", refused="cannot be read as a workbook"),
+}  # fmt: skip
+NOT_IN = {
+    Channel.CSV: {
+        "a sheet of notes before it",
+        "a copy of the sheet behind it",
+        "locked with a password to open it",
+    },
+    Channel.XLSX: {"locked with a password to open it"},
+    Channel.ODS: set(),
+}
+"""A CSV file has one sheet, and no password; LibreOffice locks a workbook of Excel in its dialog alone."""
+OTHERWISE = {("keys shown with a decimal comma", Channel.XLSX): WHOLE}
+"""A workbook of Excel keeps the number, the others what is shown."""
+
+
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory):
-    """The same sheet in three forms, with the same answers."""
-    folder = tmp_path_factory.mktemp("filled")
-    items = frozen()
+def saved(tmp_path_factory):
+    """The same sheet in three kinds, with the same answers, in every form and after every deed."""
+    folder = tmp_path_factory.mktemp("saved")
+    items, jobs = frozen(), []
     for kind in KINDS:
-        path = folder / f"from-{kind}.{kind}"
-        path.write_bytes(sheet(items, items["item_id"].tolist(), SCHEME, channel=kind))
+        source = folder / f"a1.{kind}"
+        source.write_bytes(sheet(items, ITEMS, SCHEME, channel=kind))
         if kind == Channel.CSV:
-            rows = rows_of(path)
+            rows = rows_of(source)
             for row in rows:
                 row["label"], row["comment"] = answer_of(row["item_id"])
-            write_rows(path, rows)
+            write_rows(source, rows)
         else:
-            fill(path, kind, lambda row: answer_of(row["item_id"]))
+            fill(source, kind, lambda row: answer_of(row["item_id"]))
+        opened = AS_UTF8 if kind == Channel.CSV else ""
+        for name, (form, options, _) in FORMS.items():
+            jobs.append(
+                Job(
+                    source, place(folder, name, kind, ENDINGS.get(name, "csv")), form, options, reading=opened
+                )
+            )
+        shown = f"44,34,{UTF8},1,,0,false,true" if kind == Channel.CSV else ""
+        for deed in DEEDS:
+            if deed not in NOT_IN[kind]:
+                job = Job(source, place(folder, deed, kind, kind), FILTERS[kind], shown, deed, opened)
+                jobs.append(replace(job, deed="", password="secret") if "to open it" in deed else job)
+        if kind == Channel.CSV:
+            wrong = Job(source, folder / "wrong.csv", CSV, AS_UTF8, reading=f"44,34,{WINDOWS}")
+    save(folder, [*jobs, wrong])
     return folder
 
 
-def saved(filled, folder, form: str, *, as_utf8: bool = True) -> list:
-    """All three, opened by LibreOffice and saved in this form; of a CSV file its dialog asks for the encoding."""
-    home = f"-env:UserInstallation={(folder / 'profile').as_uri()}"
-    soffice = ["soffice", home, "--headless", "--convert-to", form, "--outdir", folder]
-    opened = [f"--infilter=CSV:44,34,{UTF8}"] if as_utf8 else []
-    books = [filled / f"from-{kind}.{kind}" for kind in (Channel.XLSX, Channel.ODS)]
-    for command in ([*soffice, *opened, filled / "from-csv.csv"], [*soffice, *books]):
-        subprocess.run(command, check=True, capture_output=True, timeout=240)
-    return sorted(folder.glob(f"from-*.{form.partition(':')[0]}"))
+def place(folder, name, kind, ending):
+    """Where a sheet of this kind is saved."""
+    return folder / f"{re.sub('[^a-z0-9]+', '-', name.casefold())}-{kind}.{ending}"
 
 
-@pytest.mark.parametrize("form", SAVED.values(), ids=SAVED)
-def test_every_answer_comes_back(filled, tmp_path, form):
-    paths = saved(filled, tmp_path, form)
-    assert len(paths) == 3
-    for path in paths:
-        back = read_sheet(path, "a1", frozen(), SCHEME)
-        given = {answer.item_id: (answer.label, answer.comment) for answer in back.answers}
-        assert given == {item: answer_of(item) for item in frozen()["item_id"]}, path.name
-        assert back.problems == [], path.name
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_comes_back_whole_or_is_refused(saved, form, kind):
+    path = place(saved, form, kind, ENDINGS.get(form, "csv"))
+    if path.suffix in READ:
+        FORMS[form][2].check(path)
+    else:
+        assert FORMS[form][2].words == "refused: no form that is read"
 
 
-@pytest.mark.parametrize("form", LOSSY.values(), ids=LOSSY)
-def test_what_another_form_loses_is_told_or_nothing_is_lost(filled, tmp_path, form):
-    for path in saved(filled, tmp_path, form):
-        with contextlib.suppress(InputError):
-            back = read_sheet(path, "a1", frozen(), SCHEME)
-            labels = {answer.item_id: answer.label for answer in back.answers}
-            assert labels == {item: answer_of(item)[0] for item in frozen()["item_id"]}
+@pytest.mark.parametrize(
+    ("deed", "kind"), [(deed, kind) for deed in DEEDS for kind in KINDS if deed not in NOT_IN[kind]]
+)
+def test_what_people_do_to_a_sheet_is_harmless_or_told(saved, deed, kind):
+    OTHERWISE.get((deed, kind), DEEDS[deed]).check(place(saved, deed, kind, kind))
 
 
-def test_a_sheet_opened_in_the_wrong_encoding_is_refused_with_what_to_do(filled, tmp_path):
-    path = saved(filled, tmp_path, SAVED["commas"], as_utf8=False)[0]
-    with pytest.raises(InputError, match=r"from-csv.csv: was opened as Windows-1252 .*UTF-8"):
-        read_sheet(path, "a1", frozen(), SCHEME)
+def test_a_sheet_opened_in_the_wrong_encoding_is_refused_with_what_to_do(saved):
+    with pytest.raises(InputError, match=r"was opened as Windows-1252 .*UTF-8"):
+        read_sheet(saved / "wrong.csv", "a1", frozen(), SCHEME)
 
 
-def test_protection_and_lists_survive(filled, tmp_path):
-    for path in saved(filled, tmp_path, SAVED["xlsx"]):
-        if path.stem == "from-csv":
-            continue
-        assert "sheetProtection" in zipfile.ZipFile(path).read("xl/worksheets/sheet1.xml").decode()
-        assert {row["item_id"] for row in read_rows(path, ("item_id",))} == set(frozen()["item_id"])
+@pytest.mark.parametrize("kind", [Channel.XLSX, Channel.ODS])
+def test_protection_and_lists_survive(saved, kind):
+    path = place(saved, "xlsx", kind, "xlsx")
+    page = zipfile.ZipFile(path).read("xl/worksheets/sheet1.xml").decode()
+    assert "sheetProtection" in page
+    assert "dataValidation" in page
+    assert {row["item_id"] for row in read_rows(path, ("item_id",))} == set(ITEMS)

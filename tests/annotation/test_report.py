@@ -122,6 +122,30 @@ def test_items_of_a_claim_come_together_and_claims_in_an_order_of_ones_own():
     assert mixed["a1"] == keyed.order(1, "order of a1", items()["item_id"])
 
 
+def test_as_many_are_labelled_by_rule_as_the_report_says_and_nothing_is_no_agreement(tmp_path):
+    study(tmp_path)
+    opened = covmis(tmp_path, "round", "open")
+    assert (opened["automatic"], opened["audited"], opened["for_people"]) == (2, 1, 11)
+    sentence = open_study(tmp_path).round().sentence
+    assert sentence == (
+        "Round 001: 2 claims, 12 posts, 11 of them for people. 2 are labelled by rule (1 of them are for people, too, as a check)."
+    )
+    report = open_study(tmp_path).round().report()
+    assert report.round.numbers["scope"]["automatic_items_left_out"] == 2
+    assert report.round.numbers["raw_agreement"]["value"] is None
+    assert report.sentences[0] == "Round 001: no post has labels of two people yet"
+    assert not any(sentence.startswith("All rounds") for sentence in report.sentences), "there is one"
+
+
+def test_who_has_no_work_gets_no_sheet(tmp_path):
+    study(tmp_path, settings='annotators = ["a1", "a2", "a3"]\nper_item = 2\nworkload = { a3 = 0.000001 }\n')
+    covmis(tmp_path, "round", "open")
+    for channel in ("csv", "html", "xlsx"):
+        sent = covmis(tmp_path, "round", "push", "--channel", channel)
+        assert sent["items"]["a3"] == 0
+        assert not any("a3" in name for name in sent["written"])
+
+
 def test_half_the_workload_is_about_half_the_work():
     three = ["a1", "a2", "a3"]
     even = assignment(items(), NOBODY, three, 1, seed=1)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 from statsmodels.stats.proportion import proportion_confint
+from typer.testing import CliRunner
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.gold import gold_of
+from covmis_build.cli import app
 from covmis_build.study.study import open_study
 from tests.annotation.small import HOSTILE, LABELS, covmis, fill, label_both, rows_of, study, write_rows
 
@@ -43,7 +45,12 @@ def test_a_training_round_tells_everybody_how_often_they_are_right(folder):
     )
     assert {key[item] for item in key} == set(LABELS), "of each label"
     assert "automatic" not in set(record.find(folder / "annotation" / "rounds", "t1").decisions()["how"])
-    covmis(folder, "round", "push", "--round", "t1")
+    sent = CliRunner().invoke(app, ["round", "push", "--round", "t1", "--study", str(folder)]).stdout
+    assert "their file of annotation/training/t001/sheets/," in sent
+    assert "then `covmis round pull --round t001`." in sent
+    told = CliRunner().invoke(app, ["round", "status", "--round", "t1", "--study", str(folder)]).stdout
+    assert told.startswith("Round t001 (training), 9 posts")
+    assert "disagreements" not in told
     sheets = folder / "annotation" / "training" / "t001" / "sheets"
     settled = "c1|x:1255000000000001003"
     fill(sheets / "a1.csv", lambda row: key[row["item_id"]] if row["item_id"] != settled else "favor")

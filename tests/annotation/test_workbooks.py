@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 
 import pytest
@@ -95,6 +96,23 @@ def test_ids_and_texts_are_text_and_locked_and_labels_are_a_list(tmp_path, kind)
 
 
 @BOTH
+def test_rows_are_as_high_as_their_texts(tmp_path, kind):
+    items = frozen()
+    items.loc[0, "text"] = "a long post, with words enough for ten lines. " * 15
+    items.loc[1, "text"] = "日本語" * 40
+    path = tmp_path / f"a1.{kind}"
+    path.write_bytes(sheet(items, items["item_id"].tolist(), SCHEME, channel=kind))
+    name = "xl/worksheets/sheet1.xml" if kind == Channel.XLSX else "content.xml"
+    page = zipfile.ZipFile(path).read(name).decode()
+    found = re.findall(
+        r'<row [^>]* ht="([\d.]+)"' if kind == Channel.XLSX else r'row-height="([\d.]+)pt"', page
+    )
+    heights = sorted({float(height) for height in found})
+    assert heights[0] == 18, "one line"
+    assert max(heights) >= 10 * 15
+
+
+@BOTH
 def test_a_key_typed_as_a_number_is_a_label(tmp_path, kind):
     path = written(tmp_path / f"a1.{kind}", kind)
     fill(path, kind, lambda row: (2, ""))
@@ -174,6 +192,7 @@ def test_labels_sorted_by_themselves_are_questioned_and_taken_when_named(tmp_pat
     pulled = covmis(tmp_path, "round", "pull", fails=1)
     assert (pulled["added"], len(pulled["problems"])) == (len(rows), 1), "only a2's"
     assert "alphabetical order" in pulled["problems"][0]
+    assert "`covmis round pull annotation/rounds/001/sheets/a1.csv`" in pulled["problems"][0]
     assert covmis(tmp_path, "round", "pull", str(path))["added"] == len(rows)
 
 

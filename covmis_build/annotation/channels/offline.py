@@ -42,13 +42,15 @@ def offline_page(
     *,
     title: str,
     guideline: str,
+    part: str = "",
 ) -> str:
-    """The page with these items, in this order, for this annotator."""
+    """The page with these items, in this order, for this annotator; `part` names it among several."""
     rows = {row["item_id"]: row for row in rows_of(frozen)}
     data = {
         "format": FORMAT,
         "round": number,
         "annotator": annotator,
+        "file": f"{annotator}-{number}{part}.json",
         "labels": [
             {"label": label, "key": key, "subs": list(scheme.sub_labels.get(label, ()))}
             for label, key in zip(scheme.values, scheme.keys, strict=True)
@@ -61,7 +63,7 @@ def offline_page(
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return render(
         "offline.html",
-        title=f"Round {number}, {annotator}",
+        title=f"Round {number}, {annotator}{part.replace('-part-', ', part ')}",
         study=title,
         guideline=as_html(guideline),
         data=embedded(data),

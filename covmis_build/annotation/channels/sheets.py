@@ -22,6 +22,7 @@ import math
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.answers import SKIP, Answer, Channel, Problem, Status, checked, known_label
@@ -118,15 +119,21 @@ def read_rows(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
             raise InputError(
                 f"the column {name} is missing", file=path, remedy="Keep the first row as it was made"
             )
-    if len(set(names)) < len(names):
-        raise InputError("two columns have the same name", file=path, row=1, remedy="Remove one of them")
+    named = [name for name in names if name]
+    if len(set(named)) < len(named):
+        again = next(name for name in named if named.count(name) > 1)
+        raise InputError(
+            f"two columns are called {again}", file=path, row=1, remedy="Rename or remove one of them"
+        )
     rows = []
     for number, cells in enumerate(table[1:], start=2):
         if not any(cell.strip() for cell in cells):
             continue
-        padded = [*cells[: len(names)], *[""] * (len(names) - len(cells))]
-        row = {name: restored(cell) for name, cell in zip(names, padded, strict=True)}
-        stray = " ".join(cell.strip() for cell in cells[len(names) :] if cell.strip())
+        # LibreOffice and Excel fill the first row up with empty cells as far as any row goes
+        whole = zip_longest(names, cells, fillvalue="")
+        placed = [(name, cell) for name, cell in whole if name or cell.strip()]
+        row = {name: restored(cell) for name, cell in placed if name}
+        stray = " ".join(cell.strip() for name, cell in placed if not name)
         rows.append({**row, "row": str(number), STRAY: stray})
     return rows
 
@@ -134,7 +141,7 @@ def read_rows(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
 def without_items(path: Path, items: Collection[str]) -> bytes:
     """This sheet without the rows of some items; what was filled in elsewhere stays."""
     kept = [row for row in read_rows(path, ("item_id",)) if row["item_id"].strip() not in items]
-    names = [name.strip().casefold() for name in _cells(path)[0]]
+    names = [name.strip().casefold() for name in _cells(path)[0] if name.strip()]
     rows = [[row[name] for name in names] for row in kept]
     if channel_of(path) == Channel.CSV:
         return csv_bytes(names, rows)

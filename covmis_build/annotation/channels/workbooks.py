@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import unicodedata
 import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
 
 from covmis_build.errors import InputError, MissingExtra
 
@@ -25,6 +27,8 @@ LARGEST = 200 * 2**20
 """A workbook that unpacks to more is not opened: ours are a hundredth of that."""
 MOST_COLUMNS, MOST_ROWS = 1_000, 100_000
 """A cell or row that is repeated more often is no annotator's."""
+HIGHEST = 400
+"""The height of a row, in points; Excel takes 409."""
 WIDTHS = {"item_id": 14, "claim": 34, "post": 70, "context": 40, "label": 12, "sub_label": 14, "comment": 40}
 
 
@@ -52,6 +56,25 @@ def as_cell(text: str) -> str:
     return kept if len(kept) <= LONGEST_CELL else kept[:LONGEST_CELL] + "…"
 
 
+def lines_of(grid: Grid, row: Sequence[str]) -> int:
+    r"""How many lines this row takes in columns as wide as ours: programs do not measure a protected sheet's rows.
+
+    >>> lines_of(Grid(["claim", "post"], [], {}), ["x" * 34, "one\ntwo " + "y" * 80])
+    3
+    """
+    return max(
+        sum(
+            math.ceil(
+                max(sum(1 + (east_asian_width(sign) in "WF") for sign in line), 1)
+                * 1.1
+                / WIDTHS.get(name, 20)
+            )
+            for line in as_cell(text).split("\n")
+        )
+        for name, text in zip(grid.columns, row, strict=True)
+    )
+
+
 def xlsx(grid: Grid) -> bytes:
     """The sheet as a workbook of Excel."""
     try:
@@ -61,11 +84,13 @@ def xlsx(grid: Grid) -> bytes:
     from openpyxl.styles import Alignment, Font, Protection
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
+    from openpyxl.worksheet.properties import PageSetupProperties
 
     book = openpyxl.Workbook()
     page = book.active
     page.title = "labels"
     for at, line in enumerate([grid.columns, *grid.rows], start=1):
+        page.row_dimensions[at].height = min(15 * lines_of(grid, line) + 3, HIGHEST)
         for column, text in enumerate(line, start=1):
             cell = page.cell(at, column)
             cell.value, cell.data_type = as_cell(text), "s"  # text, whatever it begins with: never a formula
@@ -87,6 +112,11 @@ def xlsx(grid: Grid) -> bytes:
                 page.add_data_validation(rule)
                 rule.add(f"{letter}2:{letter}{len(grid.rows) + 1}")
     page.freeze_panes = "A2"
+    page.page_setup.orientation, page.page_setup.fitToHeight = (
+        "landscape",
+        0,
+    )  # on paper: all columns on a page
+    page.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
     page.protection.sheet = True
     page.protection.formatColumns = page.protection.formatRows = False  # widths may be changed
     out = io.BytesIO()
@@ -110,6 +140,7 @@ def ods(grid: Grid) -> bytes:
         )
         book.automaticstyles.addElement(of_cell)
         styles[name] = of_cell
+    heights: dict[int, Any] = {}
     rules = table.ContentValidations()
     for name, words in grid.choices.items():
         if words:
@@ -129,7 +160,14 @@ def ods(grid: Grid) -> bytes:
         book.automaticstyles.addElement(width)
         page.addElement(table.TableColumn(stylename=width))
     for at, line in enumerate([grid.columns, *grid.rows]):
-        row = table.TableRow()
+        points = min(15 * lines_of(grid, line) + 3, HIGHEST)
+        if points not in heights:
+            heights[points] = style.Style(name=f"height-{points}", family="table-row")
+            heights[points].addElement(
+                style.TableRowProperties(rowheight=f"{points}pt", useoptimalrowheight="false")
+            )
+            book.automaticstyles.addElement(heights[points])
+        row = table.TableRow(stylename=heights[points])
         for name, cell_text in zip(grid.columns, line, strict=True):
             fill_in = at > 0 and name in grid.choices
             more = {"contentvalidationname": f"choose-{name}"} if fill_in and grid.choices[name] else {}
@@ -149,7 +187,7 @@ def ods(grid: Grid) -> bytes:
 
 
 def read_table(path: Path) -> list[list[str]]:
-    """The cells of the workbook's sheet, row by row, as text: the first sheet that has a column item_id."""
+    """The cells of the workbook's sheet, row by row, as text: the one sheet that has a column item_id."""
     _check_size(path)
     read = {".xlsx": _read_xlsx, ".ods": _read_ods}[path.suffix.casefold()]
     # the libraries print what they cannot read
@@ -164,12 +202,21 @@ def read_table(path: Path) -> list[list[str]]:
                 file=path,
                 remedy="Save it again, or as CSV",
             ) from None
-    for cells in sheets:
-        if cells and "item_id" in [cell.strip().casefold() for cell in cells[0]]:
-            return cells
-    raise InputError(
-        "has no sheet with the column item_id", file=path, remedy="Keep the first row as it was made"
-    )
+    ours = [
+        cells for cells in sheets if cells and "item_id" in [cell.strip().casefold() for cell in cells[0]]
+    ]
+    if len(ours) > 1:
+        raise InputError(
+            "has two sheets with the column item_id, and nobody can tell which one counts", file=path,
+            remedy="Remove the other one",
+        )  # fmt: skip
+    if not ours:
+        raise InputError(
+            "has no sheet with the column item_id in its first row",
+            file=path,
+            remedy="Keep the first row as it was made",
+        )
+    return ours[0]
 
 
 def _check_size(path: Path) -> None:

@@ -8,7 +8,8 @@
     if (kind) made.className = kind;
     return made;
   };
-  const store = ["covmis", study.round, study.annotator, study.items.length ? study.items[0].shown : ""].join("/");
+  const mine = ["covmis", study.round, study.annotator, ""].join("/");
+  const store = mine + (study.items.length ? study.items[0].shown : "");
   const answers = {};
   let place = 0;
   let since = Date.now();
@@ -27,19 +28,23 @@
     }
   }
 
-  // The same page may be open twice: of two answers the later counts, and a blank one never.
+  // The same page may be open twice, or have been sent again with more posts in another order (then it is kept under
+  // another name): of two answers the later counts, and a blank one never.
   function merge() {
-    const kept = JSON.parse(localStorage.getItem(store) || "null");
-    for (const [id, theirs] of Object.entries(kept ? kept.answers : {})) {
-      const ours = answers[id] || { label: "", comment: "", at: "" };
-      if (theirs.at > ours.at || (theirs.at === ours.at && !ours.label && !ours.comment)) answers[id] = theirs;
+    const shown = new Map(study.items.map((item) => [item.id, item.shown]));
+    for (const name of Object.keys(localStorage).filter((one) => one.startsWith(mine))) {
+      for (const [id, theirs] of Object.entries(JSON.parse(localStorage.getItem(name)).answers)) {
+        const ours = answers[id] || { label: "", comment: "", at: "" };
+        if (theirs.shown !== shown.get(id)) continue;
+        if (theirs.at > ours.at || (theirs.at === ours.at && !ours.label && !ours.comment)) answers[id] = theirs;
+      }
     }
-    return kept;
   }
 
   function recall() {
     try {
-      const kept = merge();
+      merge();
+      const kept = JSON.parse(localStorage.getItem(store) || "null");
       if (kept) place = Math.min(kept.place || 0, study.items.length - 1);
     } catch {
       say("This browser keeps nothing: export before you close the page.");
@@ -134,7 +139,7 @@
     keep();
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([JSON.stringify(exported(), null, 1)], { type: "application/json" }));
-    link.download = `${study.annotator}-${study.round}.json`;
+    link.download = study.file;
     document.body.append(link);
     link.click();
     link.remove();

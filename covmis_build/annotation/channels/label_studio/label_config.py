@@ -23,12 +23,14 @@ LOOK = (
     "font-size:1.1em;line-height:1.5;max-height:60vh;overflow:auto}"
     ".covmis-claim *,.covmis-post *{color:#222}"
     ".covmis-beside{padding:0 0 .6rem}"
-    ".covmis-part{padding:.2rem 1rem;white-space:pre-wrap}"
+    ".covmis-part{padding:.2rem 1rem;white-space:pre-wrap;max-height:30vh;overflow:auto}"
     ".covmis-part b{display:block;font-size:.85em;opacity:.7}"
     ".covmis-link,.covmis-quoted,.covmis-answered{border:1px solid #8888;border-radius:.5rem;margin:.4rem 0}"
     ".covmis-quoted,.covmis-answered{border-left-width:.4rem}"
     ".covmis-link u,.covmis-link i{display:block;font-style:normal}.covmis-link b+i{font-weight:600}"
     ".covmis-link u{opacity:.7;font-size:.85em}"
+    # a phone's bar at the top is wider than the phone; the texts need not be
+    "@media (max-device-width:30rem){.covmis-claim,.covmis-post,.covmis-beside{max-width:21rem}}"
     # what the task does not need: the panels of regions, which a post has not
     ".lsf-sidepanels__wrapper,.lsf-tabs-panel{display:none!important}"
     ".lsf-sidepanels{padding:0!important}.lsf-editor{margin:0!important;min-width:0!important;width:100%}"
