@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 STAMPED = b'{"__covmis"'
 SHEETS = (".csv", ".tsv", ".tab", ".ids", ".txt")
 CHUNK = 4096
+MEND = "Mend or remove it, then purge again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,11 @@ def names_no_authors(path: Path) -> bool:
 
 def rewrite(path: Path, forget: Forget) -> Rewritten:
     """Take what is to be forgotten out of one file; a file that holds nothing of it stays as it is."""
+    with doubted(path, remedy=MEND):
+        return _rewritten(path, forget)
+
+
+def _rewritten(path: Path, forget: Forget) -> Rewritten:
     with path.open("rb") as file:
         packed = streams.kind(file.read(6))
     changed = 0
@@ -92,7 +98,7 @@ def _is_json(path: Path) -> bool:
 def _refuse_table(path: Path, tables: list[streams.Job], forget: Forget) -> Rewritten:
     """Tables of other kinds cannot be rewritten as they were: what holds a forgotten post is said by name."""
     for job in tables:
-        with doubted(path, remedy="Mend or remove it, then purge again"):
+        with doubted(path, remedy=MEND):
             for number, cells in open_table(partial(streams.open_whole, job, streams.Limits())).rows():
                 if not forget.names.isdisjoint(storage.restored(cell.strip()) for cell in cells or ()):
                     raise InputError(
@@ -110,7 +116,7 @@ def _lines(path: Path) -> Iterator[bytes]:
         for line in streams.lines(job):
             _, _, content, problem = line
             if problem and not content:
-                raise InputError(problem, file=path, remedy="Mend or remove it, then purge again")
+                raise InputError(problem, file=path, remedy=MEND)
             yield content
 
 

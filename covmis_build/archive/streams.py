@@ -13,13 +13,13 @@ import lzma
 import re
 import tarfile
 import zipfile
-import zlib
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import zstandard
 
 from covmis_build.addresses import Address, place
+from covmis_build.errors import ODD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,11 +44,8 @@ class Limits(NamedTuple):
     unpacked_ratio: int = 1000
 
 
-PACKED = (
-    OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, tarfile.TarError, zipfile.BadZipFile,
-    NotImplementedError, RuntimeError,
-)  # fmt: skip
-"""What goes wrong when something is unpacked; the last two: a zip file's packing or password."""
+PACKED = (*ODD, zstandard.ZstdError, tarfile.TarError)
+"""What goes wrong when something is unpacked; of zip files also names that are no text, passwords, unknown packings."""
 
 LINES, TABLE = "lines", "table"
 ZIP, _EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
@@ -193,15 +190,17 @@ def open_whole(job: Job, limits: Limits) -> IO[bytes]:
     if job.start == job.end == 0:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive, archive.open(job.member) as member:
             size = archive.getinfo(job.member).compress_size
-            content = _all_of(bounded(member, size, limits))
+            content = _table_of(bounded(member, size, limits))
     else:
         with path.open("rb") as file:
             file.seek(job.start)
-            content = file.read(job.end - job.start)
+            content = _table_of(_Part(file, job.end - job.start))
     packed = kind(content)
     inside = io.BytesIO(content)
     return (
-        inside if not packed else io.BytesIO(_all_of(bounded(unpacked(inside, packed), len(content), limits)))
+        inside
+        if not packed
+        else io.BytesIO(_table_of(bounded(unpacked(inside, packed), len(content), limits)))
     )
 
 
@@ -516,12 +515,20 @@ def _stream_of_lines(ahead: bytes, stream: IO[bytes], name: str, limits: Limits)
         yield Block(name, offset + waiting.length, b"", problem)
 
 
-def _all_of(stream: IO[bytes]) -> bytes:
+def _all_of(stream: IO[bytes] | io.RawIOBase) -> bytes:
     """The rest of a stream, and no more than a document may have."""
     parts: list[bytes] = []
     while sum(map(len, parts)) <= LONGEST_DOCUMENT and (part := stream.read(CHUNK << 4)):
         parts.append(part)
     return b"".join(parts)
+
+
+def _table_of(stream: IO[bytes] | io.RawIOBase) -> bytes:
+    """A table that lies in a packed file; it is kept in memory, since its readers jump in it."""
+    content = _all_of(stream)
+    if len(content) > LONGEST_DOCUMENT:
+        raise OSError(f"a table of more than {LONGEST_DOCUMENT >> 20} MiB in a packed file: unpack it")
+    return content
 
 
 def _zip_member(job: Job, limits: Limits) -> Iterator[Block]:

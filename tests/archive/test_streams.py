@@ -15,7 +15,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covmis_build.archive import streams
+from covmis_build.archive import reader, streams
 
 LINES = [b'{"a": 1}', b"", b'{"b": "' + b"x" * 300 + b'"}', b"not json", b'{"c": 3}']
 TEXT = b"\n".join(LINES) + b"\n"
@@ -203,3 +203,23 @@ def test_zst_files_that_begin_with_a_frame_to_skip_are_read(tmp_path):
     assert [line for job in streams.jobs([(path, "a")]) for _, _, line, _ in streams.lines(job)] == [
         b'{"a": 1}'
     ]
+
+
+@pytest.mark.parametrize("packing", ["zip", "tar"])
+def test_a_large_table_in_a_packed_file_is_not_cut_in_silence(tmp_path, monkeypatch, packing):
+    monkeypatch.setattr(streams, "LONGEST_DOCUMENT", 5_000_000)
+    data = b"tweet_id,text\n" + b"".join(
+        b"12550000000000%05d,%s\n" % (number, b"garlic" * 40) for number in range(40_000)
+    )
+    path = tmp_path / f"a.{packing}"
+    if packing == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("posts.csv", data)
+    else:
+        with tarfile.open(path, "w") as tar:
+            member = tarfile.TarInfo("posts.csv")
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    (told,) = (read for job in streams.jobs([(path, path.name)]) for read in reader.read(job))
+    assert told.file.endswith("!posts.csv")
+    assert "in a packed file: unpack it" in told.problem
