@@ -184,8 +184,8 @@ def open_whole(job: Job, limits: Limits) -> IO[bytes]:
             packed = kind(file.read(6))
         if not packed:
             return path.open("rb")
-        here = packed in BY_PATH and not isinstance(path, Address)
-        stream = BY_PATH[packed](path) if here else unpacked(path.open("rb"), packed)
+        here = packed == "gz" and not isinstance(path, Address)
+        stream: Any = gzip.open(path) if here else unpacked(path.open("rb"), packed)  # noqa: SIM115 - closed by who asked
         return io.BufferedReader(bounded(stream, path.stat().st_size, limits), CHUNK)  # type: ignore[type-var]
     if job.start == job.end == 0:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive, archive.open(job.member) as member:
@@ -228,6 +228,8 @@ def _zipped(path: Path, name: str) -> list[Job]:
             names = {member.filename for member in members}
             if "xl/workbook.xml" in names or {"content.xml", "mimetype"} <= names:
                 return [Job(str(path), name, kind=TABLE)]
+            if len(names) < len(members):
+                return [Job(str(path), name, "\0it holds two files of one name")]
             listed = []
             for member in members:
                 base = member.filename.rpartition("/")[2]
@@ -315,18 +317,19 @@ def kind(head: bytes) -> str:
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
 
 
-BY_PATH: dict[str, Callable[[Path], Any]] = {"gz": gzip.open, "bz2": bz2.BZ2File, "xz": lzma.LZMAFile}
-"""What opens a packed file so that closing it closes all."""
+STREAMS: dict[str, Callable[[], Any]] = {
+    "bz2": bz2.BZ2Decompressor, "xz": lambda: lzma.LZMADecompressor(memlimit=MOST_MEMORY),
+}  # fmt: skip
+MOST_MEMORY = 512 << 20
+"""Bytes that an xz file may ask for to be unpacked; `xz -9` asks for 65 MiB."""
 
 
 def unpacked(file: IO[bytes], packed: str) -> IO[bytes]:
     """A stream without its packing; zstd with windows of up to 2 GiB, and all frames of a file."""
     if packed == "gz":
         return gzip.open(file)  # type: ignore[return-value]
-    if packed == "bz2":
-        return bz2.BZ2File(file)
-    if packed == "xz":
-        return lzma.LZMAFile(file)
+    if packed in STREAMS:
+        return _Streams(file, STREAMS[packed])  # type: ignore[return-value]
     if packed == "zst":
         machine = zstandard.ZstdDecompressor(max_window_size=1 << 31)
         return machine.stream_reader(file, read_size=CHUNK, read_across_frames=True)
@@ -416,6 +419,7 @@ class _Bounded(io.RawIOBase):
 
     def __init__(self, stream: IO[bytes], left: int, ratio: int) -> None:
         self.stream, self.left, self.ratio = stream, left, ratio
+        self.problem: Exception | None = None
 
     def readable(self) -> bool:
         return True
@@ -426,14 +430,69 @@ class _Bounded(io.RawIOBase):
         super().close()
 
     def readinto(self, buffer: Any) -> int:
-        content = self.stream.read(len(buffer))
+        if self.problem:
+            raise self.problem
+        count = 0
+        while count < len(buffer):
+            try:
+                content = self._more(len(buffer) - count)
+            except PACKED as problem:
+                if not count:
+                    raise
+                self.problem = problem  # what stands before it is whole, and is given first
+                break
+            if not content:
+                break
+            buffer[count : count + len(content)] = content
+            count += len(content)
+        return count
+
+    def _more(self, most: int) -> bytes:
+        content: bytes = self.stream.read1(most)  # type: ignore[attr-defined]
         self.left -= len(content)
         if self.left < 0:
             raise OSError(
                 f"it unpacks to more than {self.ratio:,} times its size ([retrieval] unpacked_ratio)"
             )
-        buffer[: len(content)] = content
-        return len(content)
+        return content
+
+
+class _Streams(io.RawIOBase):
+    """What bz2 and xz have packed, in one stream or several; behind the last stands nothing, or it is said.
+
+    Python's own readers take whatever is damaged at the beginning of a stream for the end of all.
+    """
+
+    def __init__(self, file: IO[bytes], machine: Callable[[], Any]) -> None:
+        self.file, self.begin, self.machine = file, machine, machine()
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        if not self.closed:
+            self.file.close()
+        super().close()
+
+    def read1(self, most: int) -> bytes:
+        while True:
+            given = b""
+            if self.machine.eof:
+                given = self.machine.unused_data.lstrip(b"\0")
+                while not given and (block := self.file.read(CHUNK)):
+                    given = block.lstrip(b"\0")
+                if not given:
+                    return b""
+                self.machine = self.begin()
+            elif self.machine.needs_input and not (given := self.file.read(CHUNK)):
+                raise EOFError("it ends before its end")
+            if data := self.machine.decompress(given, most):
+                return bytes(data)
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read1(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def bounded(stream: IO[bytes], size: int, limits: Limits) -> IO[bytes]:

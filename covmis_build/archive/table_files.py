@@ -94,6 +94,8 @@ def _csv(opened: Open, head: bytes) -> TableFile:
 
     with closing(lines()) as source:
         header = [cell.strip() for cell in next(source, [])]
+    if len(header) > MOST_COLUMNS:
+        raise InputError(f"has {len(header):,} columns", remedy=f"At most {MOST_COLUMNS:,}")
     bare = len(header) == 1 and _is_id(header[0])
 
     def rows() -> Iterator[Row]:
