@@ -124,7 +124,7 @@ def jobs(files: Sequence[tuple[Path, str]]) -> list[Job]:
             listed.append(Job(str(path), name, kind=kind_of(inner, path.name)))
         elif kind_of(head, path.name) == TABLE:
             listed.append(Job(str(path), name, kind=TABLE))
-        elif _is_document(head):
+        elif is_document(head):
             listed.append(Job(str(path), name))
         else:
             size = path.stat().st_size
@@ -348,8 +348,8 @@ def _is_tar(path: Path, packed: str) -> bool:
     return head[257:262] == b"ustar"
 
 
-def _is_document(head: bytes) -> bool:
-    """Whether a plain file is one JSON document: a list, or an object over several lines; or a script with a list."""
+def is_document(head: bytes) -> bool:
+    """Whether a file is one JSON document: a list, or an object over several lines; or a script with a list."""
     head = head.lstrip(b"\xef\xbb\xbf \r\n\t")
     if head.startswith((b"[", SCRIPT)):
         return True
@@ -536,7 +536,7 @@ class _Waiting:
 def _stream(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Block]:
     try:
         ahead = stream.read(CHUNK)
-        document = ahead + _all_of(stream) if _is_document(ahead) else None
+        document = ahead + _all_of(stream) if is_document(ahead) else None
     except PACKED as error:
         yield Block(name, 0, b"", f"the packed stream is damaged: {error}"[:200])
         return
