@@ -212,7 +212,7 @@ def _send(
         )
     try:
         reply = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return None, pause
     whole = isinstance(reply, dict) and isinstance(reply.get("choices"), list) and bool(reply["choices"])
     return (reply, 0.0) if whole else (None, pause)
