@@ -6,7 +6,6 @@ import dataclasses
 import datetime as dt
 import operator
 import re
-import tomllib
 import types
 import typing
 from dataclasses import MISSING, dataclass, field, fields
@@ -29,6 +28,7 @@ from covmis_build.options import (
     file_stem,
     size_of,
 )
+from covmis_build.text import toml_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,17 +61,7 @@ TABLES: dict[str, type] = {
 
 def read_settings(path: Path) -> Settings:
     """Read and check a study.toml."""
-    try:
-        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise InputError("is not UTF-8", file=path, remedy="Save it as UTF-8 text") from None
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
-        raise InputError(
-            f"is not TOML: {error}", file=path, remedy="Text stands in quotes, lists in brackets"
-        ) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
-    return parse(data, file=path)
+    return parse(toml_file.read(path), file=path)
 
 
 def parse(data: dict[str, Any], *, file: Path | str = "study.toml") -> Settings:

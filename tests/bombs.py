@@ -30,7 +30,7 @@ PACKED = {
 NAMES = (
     "zeros.jsonl.zst", "zeros.jsonl.gz", "zeros.jsonl.bz2", "zeros.jsonl.xz", "zeros.jsonl.zip", "zeros.tar.gz", "zeros.csv.gz",
     "strings.xlsx", "line.jsonl", "line.csv", "brackets.json", "brackets.jsonl", "rows.parquet", "texts.parquet",
-    "lists.parquet",
+    "lists.parquet", "zeros.arrow", "shared.arrow",
 )  # fmt: skip
 
 
@@ -44,8 +44,8 @@ def make(path: Path, size: int = GIGABYTE) -> None:
     """The bomb of this name, written a megabyte at a time."""
     pieces = size // len(PIECE)
     stem, _, ending = path.name.rpartition(".")
-    if ending == "parquet":
-        _make_parquet(path, size)
+    if ending in {"parquet", "arrow"}:
+        (_make_parquet if ending == "parquet" else _make_arrow)(path, size)
         return
     with ExitStack() as stack:
         if path.name.startswith("brackets"):
@@ -86,6 +86,16 @@ def _make_parquet(path: Path, size: int) -> None:
         )
         table = pa.table({"id": ids, "text": shared})
     pq.write_table(table, path)
+
+
+def _make_arrow(path: Path, size: int) -> None:
+    """One text of zeros; or a hundred thousand rows that share one."""
+    text = "\0" * (size if path.stem == "zeros" else size >> 10)
+    rows = 1 if path.stem == "zeros" else 100_000
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([text]))
+    table = pa.table({"id": ["1252934402983700001"] * rows, "text": [text] if rows == 1 else texts})
+    with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
 
 
 class _Zeros(io.RawIOBase):

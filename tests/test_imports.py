@@ -22,7 +22,7 @@ ARROWS = {
     "addresses": {"errors"},
     "places": {"addresses"},
     "options": {"errors"},
-    "settings": {"errors", "options", "addresses"},
+    "settings": {"errors", "options", "addresses", "text"},
     "credentials": {"errors"},
     "tables": {"errors"},
     "storage": {"errors", "tables", "addresses"},

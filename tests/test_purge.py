@@ -193,6 +193,7 @@ def test_a_trace_is_found_in_whatever_is_packed(tmp_path):
     import zipfile
 
     import pyarrow as pa
+    import pyarrow.feather
 
     line = f'{{"id": "{GONE[2:]}"}}\n'.encode()
     made = {
@@ -225,11 +226,12 @@ def test_a_trace_is_found_in_whatever_is_packed(tmp_path):
     for name, data in made.items():
         (tmp_path / name).write_bytes(data)
     pq.write_table(pa.table({"post": [GONE], "n": [1]}), tmp_path / "a.parquet")
+    pyarrow.feather.write_feather(pa.table({"post": [GONE], "text": ["x" * 999]}), tmp_path / "a.feather")
     with sqlite3.connect(tmp_path / "a.sqlite") as base:
         base.execute("CREATE TABLE t (id TEXT)")
         base.execute("INSERT INTO t VALUES (?)", (GONE,))
     found = [path.name for path in sorted(tmp_path.iterdir()) if Traces([GONE]).in_file(path)]
-    assert found == sorted([*made, "a.parquet", "a.sqlite"])
+    assert found == sorted([*made, "a.feather", "a.parquet", "a.sqlite"])
     assert not any(Traces([OTHER]).in_file(path) for path in tmp_path.iterdir())
 
 

@@ -95,6 +95,10 @@ def _read(
     """The answers in this file, each with the time at which it was given, and what is wrong with them."""
     if path.is_dir():
         raise InputError("is a folder", file=path, remedy="Put the sheet itself here")
+    if not named and not path.is_file():
+        raise InputError(
+            "is no file", file=path, remedy="Put the sheet itself here"
+        )  # nobody may write into a pipe
     kind = path.suffix.casefold()
     if kind not in READ:
         raise InputError(

@@ -12,10 +12,9 @@ import hashlib
 import html
 import json
 import re
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import islice, repeat
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from covmis_build.archive import dates, ids
@@ -26,7 +25,7 @@ from covmis_build.storage import restored
 from covmis_build.text.sheets import check_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
     from datetime import datetime
     from pathlib import Path
@@ -177,9 +176,8 @@ def _look_at_values(
     native_ids: list[str] = []
     moments: list[str] = []
     claims_told: Counter[str] = Counter()
-    escaped, each = 0, table.rows()
-    while rows := list(islice(each, ROWS)):
-        block = [cells for _, cells in rows if cells is not None]
+    escaped = 0
+    for block in _blocks(table):
         understood.rows += len(block)
         native_ids += _column(block, at.get("id", []))
         moments += _column(block, at.get("created_at", []))
@@ -246,7 +244,20 @@ def _column(block: Sequence[Sequence[str]], at: Sequence[int]) -> list[str]:
     return [_joined(cells, at) for cells in block]
 
 
-ROWS = 1_000
+ROWS, CHARACTERS = 1_000, 16 << 20
+
+
+def _blocks(table: TableFile) -> Iterator[list[list[str]]]:
+    """Rows that are looked at together, and few of them where they are long."""
+    block, length = list[list[str]](), 0
+    for _, cells in table.rows():
+        if cells is not None:
+            block.append(cells)
+            length += sum(map(len, cells))
+        if len(block) >= ROWS or length >= CHARACTERS:
+            yield block
+            block, length = [], 0
+    yield block
 
 
 def _joined(cells: Sequence[str], at: Sequence[int]) -> str:
@@ -376,7 +387,7 @@ class Reading:
 
 
 LONGEST_X, MOST_TIMES = 20, 100_000
-_NOT_PLAIN = frozenset(("", "'", "R", *filter(str.isspace, map(chr, range(sys.maxunicode)))))
+_NOT_PLAIN = frozenset(("", "'", "R", *filter(str.isspace, map(chr, range(0x3001)))))  # the last white space
 """How texts begin that may be empty, protected from spreadsheets, or `RT @name:`."""
 _ADDRESS = re.compile(r'https?://[^\s|,;"]+')
 

@@ -171,10 +171,10 @@ def _refuse_damage(path: Path, end: int) -> None:
     at = tail.find(MAGIC, 1)
     while at >= 0:
         try:
-            content = zstandard.ZstdDecompressor().decompressobj().decompress(tail[at:])
+            content = zstandard.ZstdDecompressor().stream_reader(memoryview(tail)[at:]).read(64)
         except zstandard.ZstdError:
             content = b""
-        if STAMP.encode() in content[:64]:
+        if STAMP.encode() in content:
             raise InputError(
                 f"is damaged at byte {end:,}, with whole pages behind it",
                 file=path,

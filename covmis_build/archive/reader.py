@@ -270,7 +270,7 @@ def _lines(blocks: Iterable[streams.Block], forget: Forget, form: str = "") -> I
     current, known = "", bool(form)
     for block in blocks:
         if block.problem:
-            yield Read(block.file, block.offset, form, [], " ".join(block.problem.split()))
+            yield Read(block.file, block.offset, form, [], in_one_line(block.problem))
             continue
         if not known and block.file != current and (first := first_line(bytes(block.data))):
             form, current = formats.detect(first), block.file
@@ -345,11 +345,11 @@ def _table(job: streams.Job, forget: Forget, how: How, take: Take | None = None)
     except BrokenIds:
         raise
     except InputError as error:
-        yield Read(name, 0, "table", [], str(error))
+        yield Read(name, 0, "table", [], in_one_line(error))
         return
     understood = opened.understood
     if understood.questions:
-        yield Read(name, 0, understood.form, [], understood.questions[0])
+        yield Read(name, 0, understood.form, [], in_one_line(understood.questions[0]))
         return
     for note in understood.notes:
         yield Read(name, 0, understood.form, [], note=note)
@@ -357,7 +357,7 @@ def _table(job: streams.Job, forget: Forget, how: How, take: Take | None = None)
         with doubted(name):
             yield from _rows(opened, name, forget, take)
     except InputError as error:
-        yield Read(name, 0, understood.form, [], " ".join(error.problem.split()))
+        yield Read(name, 0, understood.form, [], in_one_line(error.problem))
 
 
 def _rows(opened: Opened, name: str, forget: Forget, take: Take | None) -> Iterator[Read | None]:
@@ -394,7 +394,7 @@ def _row(
         else:
             post = reading.post(dict(zip(header, cells, strict=True)))
     except (ValueError, KeyError) as error:
-        return line._replace(problem=str(error))
+        return line._replace(problem=in_one_line(error))
     timeless = columns.timeless(post)
     if forget and _named(post, cells, forget):
         post = _gone(post)
@@ -430,6 +430,15 @@ def _read(file: str, place: int, form: str, content: bytes, forget: Forget) -> R
     return _without(line, content, forget) if forget and line.posts and forget.touches(content) else line
 
 
+def in_one_line(problem: object) -> str:
+    """What is wrong, with no more of the file's own words than a line holds: a header may be anything."""
+    told = " ".join(str(problem).split())
+    return told if len(told) <= LONGEST_PROBLEM else f"{told[: LONGEST_PROBLEM - 1]}…"
+
+
+LONGEST_PROBLEM = 300
+
+
 def _skipped(posts: list[Post]) -> Mapping[str, int]:
     """What of a line is no post: a form may count it; a line without any is an event of another kind."""
     return posts.skipped if isinstance(posts, Posts) else {} if posts else {OTHER: 1}
@@ -446,8 +455,7 @@ def _in_another_form(file: str, place: int, content: bytes, error: Exception) ->
         return Read(file, place, form, posts, skipped=_skipped(posts), note=_emptied(posts))
     except formats.UNREADABLE as again:
         missing = "not JSON" if formats.loads(content) is None else "no known form of post"
-        told = " ".join((str(again) or str(error) or missing).split())
-        return Read(file, place, form, [], told[:200])
+        return Read(file, place, form, [], in_one_line(str(again) or str(error) or missing))
 
 
 def _without(line: Read, content: bytes, forget: Forget) -> Read:

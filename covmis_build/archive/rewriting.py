@@ -9,8 +9,10 @@ import io
 import json
 import lzma
 import tarfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import zstandard
@@ -23,13 +25,13 @@ from covmis_build.errors import InputError, doubted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from covmis_build.archive.forgetting import Forget
 
 STAMPED = b'{"__covmis"'
 SHEETS = (".csv", ".tsv", ".tab", ".ids", ".txt")
 CHUNK = 4096
+MEND = "Mend or remove it, then purge again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,21 @@ def names_no_authors(path: Path) -> bool:
     return next(_lines(path), b"").startswith(f'{{"{neutral.KEY}"'.encode())
 
 
-def rewrite(path: Path, forget: Forget) -> Rewritten:
-    """Take what is to be forgotten out of one file; a file that holds nothing of it stays as it is."""
+def rewrite(path: Path, forget: Forget, check: Check | None = None) -> Rewritten:
+    """Take what is to be forgotten out of one file; a file that holds nothing of it stays as it is.
+
+    `check` looks at what was written before it takes the file's place.
+    """
+    with doubted(path, remedy=MEND):
+        return _rewritten(path, forget, check or (lambda _: None))
+
+
+Check = Callable[[Path], None]
+
+
+def _rewritten(path: Path, forget: Forget, check: Check) -> Rewritten:
     with path.open("rb") as file:
-        packed = streams.kind(file.read(6))
+        packed = streams.kind(head := file.read(6))
     changed = 0
     tables = [job for job in streams.jobs([(path, path.name)]) if job.kind == streams.TABLE]
     if tables and path.suffix.lower() not in SHEETS and not _is_json(path):
@@ -68,10 +81,14 @@ def rewrite(path: Path, forget: Forget) -> Rewritten:
     if path.suffix.lower() in SHEETS:
         text, changed = _sheet(path.read_bytes(), forget)
         if changed:
-            storage.write_bytes(path, text)
+            with storage.replacing(path) as beside:
+                beside.write_bytes(text)
+                check(beside)
         return Rewritten(path, changed)
+    if head.startswith(streams.ZIP):
+        return Rewritten(path, 0)
     if streams._is_tar(path, packed):  # noqa: SLF001 - likewise
-        return _rewrite_tar(path, packed, forget)
+        return _rewrite_tar(path, packed, forget, check)
     if not any(forget.touches(line) for line in _lines(path)):
         return Rewritten(path, 0)
     if packed == "zst" and pages.is_ours(path):
@@ -80,6 +97,7 @@ def rewrite(path: Path, forget: Forget) -> Rewritten:
         stream = streams.unpacked(source, packed)
         with beside.open("wb") as target:
             changed = _copy(stream, target, packed, forget)
+        check(beside)
     return Rewritten(path, changed)
 
 
@@ -92,7 +110,7 @@ def _is_json(path: Path) -> bool:
 def _refuse_table(path: Path, tables: list[streams.Job], forget: Forget) -> Rewritten:
     """Tables of other kinds cannot be rewritten as they were: what holds a forgotten post is said by name."""
     for job in tables:
-        with doubted(path, remedy="Mend or remove it, then purge again"):
+        with doubted(path, remedy=MEND):
             for number, cells in open_table(partial(streams.open_whole, job, streams.Limits())).rows():
                 if not forget.names.isdisjoint(storage.restored(cell.strip()) for cell in cells or ()):
                     raise InputError(
@@ -110,14 +128,14 @@ def _lines(path: Path) -> Iterator[bytes]:
         for line in streams.lines(job):
             _, _, content, problem = line
             if problem and not content:
-                raise InputError(problem, file=path, remedy="Mend or remove it, then purge again")
+                raise InputError(problem, file=path, remedy=MEND)
             yield content
 
 
 def _copy(stream: IO[bytes], target: IO[bytes], packed: str, forget: Forget) -> int:
     """Lines from one file to the other; pages of `covmis collect` stay one frame each, as resuming needs them."""
-    first = stream.read(1)
-    if first == b"[":
+    first = stream.read(CHUNK)
+    if streams.is_document(first) and not first.lstrip().startswith(streams.SCRIPT):
         data, changed = _document(first + stream.read(), forget)
         _pack(target, packed, data)
         return changed
@@ -179,7 +197,7 @@ def _decoded(line: bytes) -> Any:
 
 
 def _document(data: bytes, forget: Forget) -> tuple[bytes, int]:
-    before = json.loads(data)
+    before = json.loads(data.removeprefix(b"\xef\xbb\xbf"))
     after = forget.without({"": before})[""]
     return json.dumps(after, ensure_ascii=True, indent=0).encode(), int(after != before)
 
@@ -198,32 +216,41 @@ def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
     return out.getvalue().encode(mark, "surrogateescape"), changed
 
 
-def _rewrite_tar(path: Path, packed: str, forget: Forget) -> Rewritten:
+def _rewrite_tar(path: Path, packed: str, forget: Forget, check: Check) -> Rewritten:
     """A tar file member by member, each packed as it was."""
     if not any(forget.touches(line) for line in _lines(path)):
         return Rewritten(path, 0)
     changed = 0
-    with storage.replacing(path) as beside, path.open("rb") as source, beside.open("wb") as raw:
-        out = _packing(raw, packed)
-        with (
-            tarfile.open(fileobj=streams.unpacked(source, packed), mode="r|") as before,
-            tarfile.open(fileobj=out, mode="w|") as after,
-        ):
-            for member in before:
-                content = before.extractfile(member) if member.isfile() else None
-                if content is None:
-                    after.addfile(member)
-                    continue
-                data = content.read()
-                inner = streams.kind(data[:6])
-                rewritten = io.BytesIO()
-                changed += _copy(streams.unpacked(io.BytesIO(data), inner), rewritten, inner, forget)
-                member.size = rewritten.tell()
-                rewritten.seek(0)
-                after.addfile(member, rewritten)
-        if out is not raw:
-            out.close()
+    with storage.replacing(path) as beside:
+        with path.open("rb") as source, beside.open("wb") as raw:
+            out = _packing(raw, packed)
+            with (
+                tarfile.open(fileobj=streams.unpacked(source, packed), mode="r|") as before,
+                tarfile.open(fileobj=out, mode="w|") as after,
+            ):
+                for member in before:
+                    changed += _copy_member(before, member, after, forget)
+            if out is not raw:
+                out.close()
+        check(beside)
     return Rewritten(path, changed)
+
+
+def _copy_member(
+    before: tarfile.TarFile, member: tarfile.TarInfo, after: tarfile.TarFile, forget: Forget
+) -> int:
+    content = before.extractfile(member) if member.isfile() else None
+    if content is None:
+        after.addfile(member)
+        return 0
+    data = content.read()
+    inner = streams.kind(data[:6])
+    rewritten = io.BytesIO()
+    changed = _copy(streams.unpacked(io.BytesIO(data), inner), rewritten, inner, forget)
+    member.size = rewritten.tell()
+    rewritten.seek(0)
+    after.addfile(member, rewritten)
+    return changed
 
 
 def _packing(target: IO[bytes], packed: str) -> IO[bytes]:
@@ -247,7 +274,7 @@ def _pack(target: IO[bytes], packed: str, data: bytes) -> None:
 
 
 class _After(io.RawIOBase):
-    """A stream whose first byte was read already."""
+    """A stream whose first bytes were read already."""
 
     def __init__(self, first: bytes, stream: IO[bytes]) -> None:
         self.first, self.stream = first, stream
@@ -256,6 +283,7 @@ class _After(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data, self.first = (self.first or self.stream.read(len(buffer))), b""
+        data = self.first[: len(buffer)] or self.stream.read(len(buffer))
+        self.first = self.first[len(buffer) :]
         buffer[: len(data)] = data
         return len(data)

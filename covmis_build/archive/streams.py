@@ -13,13 +13,13 @@ import lzma
 import re
 import tarfile
 import zipfile
-import zlib
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import zstandard
 
 from covmis_build.addresses import Address, place
+from covmis_build.errors import ODD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,11 +44,8 @@ class Limits(NamedTuple):
     unpacked_ratio: int = 1000
 
 
-PACKED = (
-    OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, tarfile.TarError, zipfile.BadZipFile,
-    NotImplementedError, RuntimeError,
-)  # fmt: skip
-"""What goes wrong when something is unpacked; the last two: a zip file's packing or password."""
+PACKED = (*ODD, zstandard.ZstdError, tarfile.TarError)
+"""What goes wrong when something is unpacked; of zip files also names that are no text, passwords, unknown packings."""
 
 LINES, TABLE = "lines", "table"
 ZIP, _EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
@@ -127,7 +124,7 @@ def jobs(files: Sequence[tuple[Path, str]]) -> list[Job]:
             listed.append(Job(str(path), name, kind=kind_of(inner, path.name)))
         elif kind_of(head, path.name) == TABLE:
             listed.append(Job(str(path), name, kind=TABLE))
-        elif _is_document(head):
+        elif is_document(head):
             listed.append(Job(str(path), name))
         else:
             size = path.stat().st_size
@@ -187,21 +184,23 @@ def open_whole(job: Job, limits: Limits) -> IO[bytes]:
             packed = kind(file.read(6))
         if not packed:
             return path.open("rb")
-        here = packed in BY_PATH and not isinstance(path, Address)
-        stream = BY_PATH[packed](path) if here else unpacked(path.open("rb"), packed)
+        here = packed == "gz" and not isinstance(path, Address)
+        stream: Any = gzip.open(path) if here else unpacked(path.open("rb"), packed)  # noqa: SIM115 - closed by who asked
         return io.BufferedReader(bounded(stream, path.stat().st_size, limits), CHUNK)  # type: ignore[type-var]
     if job.start == job.end == 0:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive, archive.open(job.member) as member:
             size = archive.getinfo(job.member).compress_size
-            content = _all_of(bounded(member, size, limits))
+            content = _table_of(bounded(member, size, limits))
     else:
         with path.open("rb") as file:
             file.seek(job.start)
-            content = file.read(job.end - job.start)
+            content = _table_of(_Part(file, job.end - job.start))
     packed = kind(content)
     inside = io.BytesIO(content)
     return (
-        inside if not packed else io.BytesIO(_all_of(bounded(unpacked(inside, packed), len(content), limits)))
+        inside
+        if not packed
+        else io.BytesIO(_table_of(bounded(unpacked(inside, packed), len(content), limits)))
     )
 
 
@@ -229,6 +228,8 @@ def _zipped(path: Path, name: str) -> list[Job]:
             names = {member.filename for member in members}
             if "xl/workbook.xml" in names or {"content.xml", "mimetype"} <= names:
                 return [Job(str(path), name, kind=TABLE)]
+            if len(names) < len(members):
+                return [Job(str(path), name, "\0it holds two files of one name")]
             listed = []
             for member in members:
                 base = member.filename.rpartition("/")[2]
@@ -316,18 +317,19 @@ def kind(head: bytes) -> str:
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
 
 
-BY_PATH: dict[str, Callable[[Path], Any]] = {"gz": gzip.open, "bz2": bz2.BZ2File, "xz": lzma.LZMAFile}
-"""What opens a packed file so that closing it closes all."""
+STREAMS: dict[str, Callable[[], Any]] = {
+    "bz2": bz2.BZ2Decompressor, "xz": lambda: lzma.LZMADecompressor(memlimit=MOST_MEMORY),
+}  # fmt: skip
+MOST_MEMORY = 512 << 20
+"""Bytes that an xz file may ask for to be unpacked; `xz -9` asks for 65 MiB."""
 
 
 def unpacked(file: IO[bytes], packed: str) -> IO[bytes]:
     """A stream without its packing; zstd with windows of up to 2 GiB, and all frames of a file."""
     if packed == "gz":
         return gzip.open(file)  # type: ignore[return-value]
-    if packed == "bz2":
-        return bz2.BZ2File(file)
-    if packed == "xz":
-        return lzma.LZMAFile(file)
+    if packed in STREAMS:
+        return _Streams(file, STREAMS[packed])  # type: ignore[return-value]
     if packed == "zst":
         machine = zstandard.ZstdDecompressor(max_window_size=1 << 31)
         return machine.stream_reader(file, read_size=CHUNK, read_across_frames=True)
@@ -346,8 +348,8 @@ def _is_tar(path: Path, packed: str) -> bool:
     return head[257:262] == b"ustar"
 
 
-def _is_document(head: bytes) -> bool:
-    """Whether a plain file is one JSON document: a list, or an object over several lines; or a script with a list."""
+def is_document(head: bytes) -> bool:
+    """Whether a file is one JSON document: a list, or an object over several lines; or a script with a list."""
     head = head.lstrip(b"\xef\xbb\xbf \r\n\t")
     if head.startswith((b"[", SCRIPT)):
         return True
@@ -417,6 +419,7 @@ class _Bounded(io.RawIOBase):
 
     def __init__(self, stream: IO[bytes], left: int, ratio: int) -> None:
         self.stream, self.left, self.ratio = stream, left, ratio
+        self.problem: Exception | None = None
 
     def readable(self) -> bool:
         return True
@@ -427,14 +430,69 @@ class _Bounded(io.RawIOBase):
         super().close()
 
     def readinto(self, buffer: Any) -> int:
-        content = self.stream.read(len(buffer))
+        if self.problem:
+            raise self.problem
+        count = 0
+        while count < len(buffer):
+            try:
+                content = self._more(len(buffer) - count)
+            except PACKED as problem:
+                if not count:
+                    raise
+                self.problem = problem  # what stands before it is whole, and is given first
+                break
+            if not content:
+                break
+            buffer[count : count + len(content)] = content
+            count += len(content)
+        return count
+
+    def _more(self, most: int) -> bytes:
+        content: bytes = self.stream.read1(most)  # type: ignore[attr-defined]
         self.left -= len(content)
         if self.left < 0:
             raise OSError(
                 f"it unpacks to more than {self.ratio:,} times its size ([retrieval] unpacked_ratio)"
             )
-        buffer[: len(content)] = content
-        return len(content)
+        return content
+
+
+class _Streams(io.RawIOBase):
+    """What bz2 and xz have packed, in one stream or several; behind the last stands nothing, or it is said.
+
+    Python's own readers take whatever is damaged at the beginning of a stream for the end of all.
+    """
+
+    def __init__(self, file: IO[bytes], machine: Callable[[], Any]) -> None:
+        self.file, self.begin, self.machine = file, machine, machine()
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        if not self.closed:
+            self.file.close()
+        super().close()
+
+    def read1(self, most: int) -> bytes:
+        while True:
+            given = b""
+            if self.machine.eof:
+                given = self.machine.unused_data.lstrip(b"\0")
+                while not given and (block := self.file.read(CHUNK)):
+                    given = block.lstrip(b"\0")
+                if not given:
+                    return b""
+                self.machine = self.begin()
+            elif self.machine.needs_input and not (given := self.file.read(CHUNK)):
+                raise EOFError("it ends before its end")
+            if data := self.machine.decompress(given, most):
+                return bytes(data)
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read1(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def bounded(stream: IO[bytes], size: int, limits: Limits) -> IO[bytes]:
@@ -478,7 +536,7 @@ class _Waiting:
 def _stream(stream: IO[bytes], name: str, limits: Limits) -> Iterator[Block]:
     try:
         ahead = stream.read(CHUNK)
-        document = ahead + _all_of(stream) if _is_document(ahead) else None
+        document = ahead + _all_of(stream) if is_document(ahead) else None
     except PACKED as error:
         yield Block(name, 0, b"", f"the packed stream is damaged: {error}"[:200])
         return
@@ -516,12 +574,20 @@ def _stream_of_lines(ahead: bytes, stream: IO[bytes], name: str, limits: Limits)
         yield Block(name, offset + waiting.length, b"", problem)
 
 
-def _all_of(stream: IO[bytes]) -> bytes:
+def _all_of(stream: IO[bytes] | io.RawIOBase) -> bytes:
     """The rest of a stream, and no more than a document may have."""
     parts: list[bytes] = []
     while sum(map(len, parts)) <= LONGEST_DOCUMENT and (part := stream.read(CHUNK << 4)):
         parts.append(part)
     return b"".join(parts)
+
+
+def _table_of(stream: IO[bytes] | io.RawIOBase) -> bytes:
+    """A table that lies in a packed file; it is kept in memory, since its readers jump in it."""
+    content = _all_of(stream)
+    if len(content) > LONGEST_DOCUMENT:
+        raise OSError(f"a table of more than {LONGEST_DOCUMENT >> 20} MiB in a packed file: unpack it")
+    return content
 
 
 def _zip_member(job: Job, limits: Limits) -> Iterator[Block]:

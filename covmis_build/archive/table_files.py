@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, AnyStr
 import msgspec
 
 from covmis_build.errors import InputError, MissingExtra, doubted
-from covmis_build.text.parquet import pieces
+from covmis_build.text import arrow_files, parquet
 from covmis_build.text.sheets import LARGEST_WORKBOOK, SEPARATOR
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ def _csv(opened: Open, head: bytes) -> TableFile:
 
     with closing(lines()) as source:
         header = [cell.strip() for cell in next(source, [])]
+    if len(header) > MOST_COLUMNS:
+        raise InputError(f"has {len(header):,} columns", remedy=f"At most {MOST_COLUMNS:,}")
     bare = len(header) == 1 and _is_id(header[0])
 
     def raw() -> Iterator[Block]:
@@ -323,23 +325,20 @@ def _parquet(opened: Open) -> TableFile:
 
     def batches() -> Iterator[Any]:
         with opened() as file:
-            yield from pieces(file)
+            yield from parquet.pieces(file)
 
-    with doubted("", "is not readable as Parquet"), opened() as file, pq.ParquetFile(file) as parquet:
-        names = parquet.schema_arrow.names
+    with doubted("", "is not readable as Parquet"), opened() as file, pq.ParquetFile(file) as table:
+        names = table.schema_arrow.names
     return _arrow_table("Parquet", names, batches)
 
 
 def _arrow(opened: Open) -> TableFile:
-    import pyarrow as pa
-
     def batches() -> Iterator[Any]:
-        with opened() as file, pa.ipc.open_file(file) as reader:
-            for at in range(reader.num_record_batches):
-                yield reader.get_batch(at)
+        with opened() as file:
+            yield from arrow_files.pieces(file)
 
-    with doubted("", "is not readable as Arrow"), opened() as file, pa.ipc.open_file(file) as reader:
-        names = reader.schema.names
+    with doubted("", "is not readable as Arrow"), opened() as file:
+        names = arrow_files.names(file)
     return _arrow_table("Arrow", names, batches)
 
 

@@ -17,11 +17,13 @@ from typing import IO, TYPE_CHECKING, Any
 from covmis_build.archive import streams
 from covmis_build.archive.forgetting import SHORT, account_names
 from covmis_build.errors import InputError
-from covmis_build.text import parquet
+from covmis_build.text import arrow_files, parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    import pyarrow as pa
 
 PIECE = 1 << 20
 """Bytes that are searched at once."""
@@ -41,7 +43,7 @@ NAMES_A_PERSON = 9
 FEW = 16
 _TOKEN = re.compile(rb"[0-9A-Za-z_]{%d,}" % SHORT)
 _PLAIN = re.compile(r"[\w ]+")
-UNREADABLE = (*streams.PACKED, sqlite3.Error, zipfile.BadZipFile, ValueError, RuntimeError)
+UNREADABLE = (*streams.PACKED, sqlite3.Error)
 
 
 def words_of(texts: Iterable[str]) -> set[str]:
@@ -119,14 +121,16 @@ def _inside(stream: io.BufferedReader, size: int, depth: int = 0) -> Iterator[by
             for member in tar:
                 if member.isfile() and (inside := tar.extractfile(member)):
                     yield from _inside(io.BufferedReader(inside, BLOCK), size, depth + 1)  # type: ignore[arg-type]
-    elif depth < DEEPEST and head.startswith((b"PK\x03\x04", b"PAR1")):
-        with tempfile.TemporaryFile() as whole:  # both are read from their end
+    elif depth < DEEPEST and head.startswith((b"PK\x03\x04", *TABLES)):
+        with tempfile.TemporaryFile() as whole:  # they are read from their end
             shutil.copyfileobj(stream, whole, PIECE)
             whole.seek(0)
-            yield from _of_parquet(whole) if head.startswith(b"PAR1") else _of_zip(whole, size, depth)
-            if head.startswith(b"PAR1"):
-                whole.seek(0)
-                yield from _overlapping(whole)
+            if head.startswith(b"PK\x03\x04"):
+                yield from _of_zip(whole, size, depth)
+                return
+            yield from _of_table(TABLES[head[:4]](whole))
+            whole.seek(0)
+            yield from _overlapping(whole)
     elif head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         decode = codecs.getincrementaldecoder("utf-16")("replace").decode
         yield from (decode(piece).encode() for piece in _overlapping(stream, overlap=0))
@@ -150,12 +154,15 @@ def _of_zip(file: IO[bytes], size: int, depth: int) -> Iterator[bytes]:
                 yield from _inside(io.BufferedReader(limited, PIECE), size, depth + 1)  # type: ignore[arg-type]
 
 
-def _of_parquet(file: IO[bytes]) -> Iterator[bytes]:
+TABLES = {b"PAR1": parquet.pieces, arrow_files.MAGIC[:4]: arrow_files.pieces}
+
+
+def _of_table(batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
     """Every text of every column, since pages of a table are packed."""
     import pyarrow as pa
 
     try:
-        for batch in parquet.pieces(file):
+        for batch in batches:
             for column in batch.columns:
                 values: list[Any] = column.to_pylist()
                 texts = (

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build import storage
+from covmis_build.addresses import Address
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
 
 NOT_POSTS = "README.md"
 """What a person may say about an archive, beside it."""
@@ -50,8 +52,36 @@ def _files_below(place: Path) -> Iterable[Path]:
             file=place,
             remedy="Put posts there, fetch some with `covmis collect`, or name another place",
         )
-    inside = [place] if place.is_file() else place.rglob("*")
+    if place.is_file():
+        inside: Iterable[Path] = [place]
+    else:
+        inside = place.rglob("*") if isinstance(place, Address) else _in_folder(place)
     return (path for path in inside if path.name != NOT_POSTS and path.is_file())
+
+
+def _in_folder(place: Path) -> Iterator[Path]:
+    """What is in a folder, also behind links to folders elsewhere; nothing is passed over because it cannot be seen."""
+    own, seen = place.resolve(), set[Path]()
+    for folder, folders, names in os.walk(place, followlinks=True, onerror=_unseen):
+        here = Path(folder).resolve()
+        if here in seen or (Path(folder).is_symlink() and folder != str(place) and here.is_relative_to(own)):
+            folders.clear()  # it is walked under its own name
+            continue
+        seen.add(here)
+        folders.sort()
+        for name in names:
+            path = Path(folder, name)
+            if path.is_symlink() and not path.exists():
+                raise InputError(
+                    "leads to a file that is not there",
+                    file=path,
+                    remedy="Is its disk missing? Or remove the link",
+                )
+            yield path
+
+
+def _unseen(error: OSError) -> None:
+    raise InputError(f"cannot be read: {error.strerror}", file=error.filename) from error
 
 
 def _told_apart(files: list[tuple[Path, str]]) -> list[tuple[Path, str]]:

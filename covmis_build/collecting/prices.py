@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from covmis_build.errors import InputError
-from covmis_build.text.sheets import bytes_of
+from covmis_build.text import toml_file
 
 ITEMS = ("post", "user", "counts", "request")
 
@@ -38,13 +38,9 @@ class Prices:
 def read_prices(platform: str, path: Path | str | None = None) -> Prices:
     """The platform's prices from the list that comes with covmis, or from a file of the user's own."""
     where = str(path) if path else "prices.toml"
-    try:
-        text = (
-            bytes_of(Path(path)).decode() if path else (files(__package__) / "prices.toml").read_text("utf-8")
-        )
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"cannot be read as a price list: {error}", file=where) from None
+    data = (
+        toml_file.read(Path(path)) if path else tomllib.loads((files(__package__) / where).read_text("utf-8"))
+    )
     date, table = data.get("date"), data.get(platform)
     if not isinstance(date, str) or not isinstance(table, dict):
         raise InputError(

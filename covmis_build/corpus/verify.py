@@ -28,8 +28,10 @@ TOLERANCE = 1e-9
 
 
 def _refuse_large(folder: Path) -> None:
-    """Read no file of a stranger's that does not fit into memory."""
+    """Read no file of a stranger's that does not fit into memory, or has no end."""
     for path in folder.rglob("*"):
+        if not (path.is_file() or path.is_dir()):
+            raise InputError("is neither a file nor a folder", file=path, remedy="Is it covmis' own?")
         if path.is_file() and path.stat().st_size > LARGEST:
             raise InputError(f"is larger than {LARGEST >> 30} GiB", file=path, remedy="Is it covmis' own?")
         if path.is_file() and path.suffix == ".parquet":

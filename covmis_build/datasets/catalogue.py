@@ -16,6 +16,7 @@ from covmis_build.datasets import labels, rumour, stance
 from covmis_build.datasets.shape import Dataset, File, Layout
 from covmis_build.datasets.tabular import FIELDS, Columns, rows_of
 from covmis_build.errors import InputError, UnknownName, nearest
+from covmis_build.text import toml_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,7 +54,8 @@ def built_in() -> tuple[Dataset, ...]:
         (path for path in folder.iterdir() if path.name.endswith(".toml")), key=lambda path: path.name
     )
     return tuple(
-        described_in(path.name.removesuffix(".toml"), path.read_text("utf-8"), path.name) for path in paths
+        described_in(path.name.removesuffix(".toml"), tomllib.loads(path.read_text("utf-8")), path.name)
+        for path in paths
     )
 
 
@@ -61,11 +63,7 @@ def known(home: Path | str | None = None) -> dict[str, Dataset]:
     """All corpora: ours, and those that *.toml files in the home of corpora describe; a name of ours stays ours."""
     own: dict[str, Dataset] = {}
     for path in sorted(Path(home).glob("*.toml")) if home is not None else ():
-        try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise InputError("is not UTF-8", file=path, remedy="Save it as UTF-8 text") from None
-        own[path.stem] = described_in(path.stem, text, path)
+        own[path.stem] = described_in(path.stem, toml_file.read(path), path)
     return own | {dataset.name: dataset for dataset in built_in()}
 
 
@@ -77,12 +75,8 @@ def find(name: str, home: Path | str | None = None) -> Dataset:
     return datasets[name]
 
 
-def described_in(name: str, text: str, file: Path | str) -> Dataset:
+def described_in(name: str, told: dict[str, Any], file: Path | str) -> Dataset:
     """The corpus that this description describes; whatever is wrong with it is said in one line."""
-    try:
-        told = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is not TOML: {error}", file=file, remedy="See docs/guides/datasets.md") from None
     _only(told, ABOUT, "", file)
     try:
         scheme = str(told.get("scheme") or name)

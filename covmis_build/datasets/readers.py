@@ -79,7 +79,11 @@ def _missing(dataset: Dataset, folder: Path, layout: Layout) -> InputError:
 
 
 def _check(path: Path, file: File) -> None:
-    if file.sha256 and hashlib.sha256(path.read_bytes()).hexdigest() != file.sha256:
+    if not file.sha256:
+        return
+    with path.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+    if digest != file.sha256:
         raise InputError(
             "differs from the state that the published counts belong to",
             file=path,

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, doubted
 from covmis_build.storage import restored
 from covmis_build.text import parquet, sheets
 from covmis_build.text.characters import whole_in_json
@@ -81,14 +81,10 @@ def _unpacked(path: Path) -> pd.DataFrame:
 
 
 def _parquet(path: Path) -> pd.DataFrame:
-    import pyarrow as pa
-
-    try:
+    if not path.exists():
+        raise InputError("is missing", file=path)
+    with doubted(path, "is not readable as Parquet"):
         table = parquet.read(path)
-    except FileNotFoundError:
-        raise InputError("is missing", file=path) from None
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"is not readable as Parquet: {error}", file=path) from error
     return _text(table.to_pylist(), table.schema.names)
 
 

@@ -352,10 +352,12 @@ def renamed(block: pa.Table, *, names: list[str]) -> pa.Table:
 
 
 def check_tables(jobs: Iterable[streams.Job], how: How) -> list[tuple[streams.Job, str, str]]:
-    """Tables that cannot be read, the reason, and the settings to fill in; broken ids stop here, before anything is read."""
+    """Files that cannot be read, the reason, and the settings to fill in; broken ids stop here, before anything is read."""
     wrong = []
     for job in jobs:
-        if job.kind == streams.TABLE:
+        if job.path != job.path.encode("utf-8", "replace").decode():
+            wrong.append((job, "the file's name is no text: rename it", ""))  # no table can hold it
+        elif job.kind == streams.TABLE:
             try:
                 understood = open_job(job, how).understood
             except BrokenIds:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from covmis_build import tables
 from covmis_build.addresses import place
 from covmis_build.archive import streams
-from covmis_build.archive.reader import How, file_of
+from covmis_build.archive.reader import How, file_of, in_one_line
 from covmis_build.archive.walk import archive_files
 from covmis_build.engine import silent
 from covmis_build.errors import InputError
@@ -66,7 +66,10 @@ def retrieve(
     how = How.of(options, queries["claim_id"] if claims is None else claims)
     cut = streams.jobs(archive_files(archive))
     refused = kernels.check_tables(cut, how)
-    wrong = [(file_of(job), problem, paste) for job, problem, paste in refused]
+    wrong = [
+        (file_of(job).encode("utf-8", "replace").decode(), in_one_line(problem), paste)
+        for job, problem, paste in refused
+    ]
     unread = {job for job, *_ in refused}
     progress("reading", 0, 2)
     readable = [job for job in cut if job not in unread]

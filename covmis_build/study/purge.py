@@ -19,6 +19,8 @@ from covmis_build import storage
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.archive import rewriting
 from covmis_build.archive.forgetting import Forget
+from covmis_build.archive.reader import How
+from covmis_build.archive.taking_out import take_out
 from covmis_build.archive.traces import UNREADABLE, Traces, words_of
 from covmis_build.archive.walk import archive_files, unfinished_writes
 from covmis_build.building import purge as purging
@@ -223,9 +225,10 @@ def _forget(
     places, forget = study.places, unfinished.forget
     posts = sorted(forget.posts)
     lines = changed = 0
+    how = How.of(study.settings.retrieval)
     for number, path in enumerate(files):
         progress("archive", number, len(files))
-        count = done.attempt(places.relative(path), partial(_lines_rewritten, path, forget), 0)
+        count = done.attempt(places.relative(path), partial(_lines_rewritten, path, forget, how), 0)
         lines, changed = lines + count, changed + bool(count)
     progress("archive", len(files), len(files))
     done.places.append(("archive", lines, f"lines or pages changed, in {changed:,} of {len(files):,} files"))
@@ -258,8 +261,8 @@ def _forget(
     done.places.append(("leftovers", len(leftovers), "half-written files of killed commands removed"))
 
 
-def _lines_rewritten(path: Path, forget: Forget) -> int:
-    return rewriting.rewrite(path, forget).lines
+def _lines_rewritten(path: Path, forget: Forget, how: How) -> int:
+    return take_out(path, forget, how).lines
 
 
 def _build(places: Places, traces: Traces) -> int:

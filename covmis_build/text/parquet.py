@@ -5,10 +5,12 @@ A text that many rows share is stored once, and the number of rows is only said.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from covmis_build.errors import InputError
+from covmis_build.text.parquet_footer import column_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,15 +42,16 @@ def pieces(file: Path | IO[bytes], *, most: int = 0) -> Iterator[pa.RecordBatch]
     room = RATIO * max(size, SMALLEST_ROOM)
     room = min(room, most or room)
     with pq.ParquetFile(file) as plain:
-        about, columns = plain.metadata, [plain.schema.column(at) for at in range(len(plain.schema))]
+        columns = [plain.schema.column(at) for at in range(len(plain.schema))]
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     listed = [column.path for column in columns if column.max_repetition_level]
-    groups = [about.row_group(at) for at in range(about.num_row_groups)]
-    parts = [group.column(at) for group in groups for at in range(group.num_columns)]
-    declared = sum(part.num_values * OF_A_VALUE + part.total_uncompressed_size for part in parts)
-    nested = max((part.num_values for part in parts if part.path_in_schema in listed), default=0)
+    with nullcontext(file) if not isinstance(file, Path) else file.open("rb") as content:
+        groups = column_chunks(content)
+    parts = [part for group in groups for part in group]
+    declared = sum(part.values * OF_A_VALUE + part.bytes for part in parts)
+    nested = max((part.values for part in parts if part.path in listed), default=0)
     if declared > room or nested > MOST_NESTED:
-        raise _too_large(file)
+        raise too_large(file)
     with (
         pq.ParquetFile(file, read_dictionary=texts) as first,
         pq.ParquetFile(file, read_dictionary=[path for path in texts if path in listed]) as parquet,
@@ -57,10 +60,10 @@ def pieces(file: Path | IO[bytes], *, most: int = 0) -> Iterator[pa.RecordBatch]
             longest = _longest(first, number, [path for path in texts if path not in listed])
             rows = max(1, min(ROWS, PIECE // max(1, longest)))
             for batch in parquet.iter_batches(rows, row_groups=[number]):
-                for piece, length in _divided(batch):
+                for piece, length in divided(batch):
                     room -= length
                     if room < 0:
-                        raise _too_large(file)
+                        raise too_large(file)
                     yield piece
 
 
@@ -78,7 +81,8 @@ def refuse_too_large(file: Path | IO[bytes]) -> None:
         pass
 
 
-def _too_large(file: Path | IO[bytes]) -> InputError:
+def too_large(file: Path | IO[bytes]) -> InputError:
+    """What is said of it."""
     return InputError(
         "is a table that amounts to too much for its size, or for memory",
         file=file if isinstance(file, Path) else "",
@@ -107,7 +111,7 @@ def _leaves(arrays: Iterable[pa.Array]) -> Iterator[pa.Array]:
             yield array
 
 
-def _divided(batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, int]]:
+def divided(batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, int]]:
     """The batch, or halves of it, until each is small; with what they amount to."""
     length = sum(map(_length, batch.columns))
     if length <= PIECE or (batch.num_rows == 1 and length <= LONGEST_ROW):
@@ -116,24 +120,65 @@ def _divided(batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, int]]:
         raise InputError(f"has a row of more than {LONGEST_ROW >> 20} MB")
     else:
         half = batch.num_rows // 2
-        yield from _divided(batch.slice(0, half))
-        yield from _divided(batch.slice(half))
+        yield from divided(batch.slice(0, half))
+        yield from divided(batch.slice(half))
 
 
 def _length(array: pa.Array) -> int:
     """Bytes that the values amount to, each written out."""
     import pyarrow as pa
+
+    array = array.storage if isinstance(array, pa.ExtensionArray) else array
+    own = OF_A_VALUE * len(array)
+    if pa.types.is_nested(array.type):
+        return own + sum(map(_length, _inside(array)))
+    return own + (_length_of_shared(array) or length_of_views(array) or array.nbytes)
+
+
+def _inside(array: pa.Array) -> list[pa.Array]:
+    """What stands in the rows of a column of others, as often as it stands there."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.StructArray):
+        return list(array.flatten())
+    if isinstance(array, pa.MapArray):
+        begin, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
+        return [array.keys[begin:end], array.items[begin:end]]
+    if isinstance(array, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
+        return [array.flatten()]
+    raise InputError(f"has a column of the type {array.type}", remedy="Write it as another type, or as CSV")
+
+
+def _length_of_shared(array: pa.Array) -> int:
+    """Bytes of texts that stand in a column once, however many rows have them."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind, own = array.type, OF_A_VALUE * len(array)
-    if pa.types.is_dictionary(kind):
-        if not (pa.types.is_binary(kind.value_type) or pa.types.is_string(kind.value_type)):
-            return own
-        lengths = pc.binary_length(array.dictionary).cast(pa.int64())
-        return own + (pc.sum(lengths.take(array.indices)).as_py() or 0)
-    if pa.types.is_struct(kind):
-        return own + sum(map(_length, array.flatten()))
-    if pa.types.is_map(kind):
-        begin, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
-        return own + _length(array.keys[begin:end]) + _length(array.items[begin:end])
-    return own + (_length(array.flatten()) if pa.types.is_nested(kind) else array.nbytes)
+    kind = array.type
+    if not pa.types.is_dictionary(kind):
+        return 0
+    if pa.types.is_nested(kind.value_type) or "view" in str(kind.value_type):
+        raise InputError(f"has a column of the type {kind}", remedy="Write it as another type, or as CSV")
+    if str(kind.value_type) not in {"binary", "string", "large_binary", "large_string"}:
+        return 0
+    lengths = pc.binary_length(array.dictionary).cast(pa.int64())
+    return int(pc.sum(lengths.take(array.indices)).as_py() or 0)
+
+
+def length_of_views(array: pa.Array) -> int:
+    """Bytes that a column's views amount to, also inside others: many may show the same text.
+
+    Each begins with its length, in four of its sixteen bytes.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    if isinstance(array, pa.StructArray):
+        return sum(length_of_views(array.field(at)) for at in range(array.type.num_fields))
+    if isinstance(array, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
+        return length_of_views(array.values)
+    if not (pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type)):
+        return 0
+    lengths = np.frombuffer(array.buffers()[1], "<i4")[::4][array.offset : array.offset + len(array)]
+    valid: np.ndarray = array.is_valid().to_numpy(zero_copy_only=False)
+    return int(lengths[valid].sum(dtype="int64"))

@@ -34,20 +34,22 @@ LARGEST = 512 << 20
 """Bytes of a file that is read whole: a list of claims, of ids, of labels."""
 
 
-def bytes_of(path: Path, *, packed: bool = False) -> bytes:
-    """The whole file, unpacked if it is packed (gzip), if that is no more than is read whole."""
+def bytes_of(path: Path, *, packed: bool = False, most: int = 0) -> bytes:
+    """The whole file, unpacked if it is packed (gzip), if that is no more than is read whole, or than `most` bytes."""
+    most = most or LARGEST
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path, remedy="Name the file inside it")
     try:
         with gzip.open(path) if packed else path.open("rb") as file:
-            data = file.read(LARGEST + 1)  # whatever size it is said to have: it may be a pipe
+            data = file.read(most + 1)  # whatever size it is said to have: it may be a pipe
     except FileNotFoundError:
         raise InputError("is missing", file=path) from None
     except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"cannot be read: {why}", file=path) from error
-    if len(data) > LARGEST:
-        raise InputError(f"is larger than {LARGEST >> 20} MiB", file=path, remedy="Divide it")
+    if len(data) > most:
+        size = f"{most >> 20} MiB" if most >> 20 else f"{most >> 10} KiB"
+        raise InputError(f"is larger than {size}", file=path, remedy="Divide it")
     return data
 
 

@@ -63,9 +63,10 @@ def test_one_unreadable_file_holds_up_nobody(folder):
     path = place(folder) / "sheets" / "a1.csv"
     path.write_bytes("é".encode("cp1252") + path.read_bytes())
     (place(folder) / "sheets" / "a2.doc").write_bytes(b"?")
+    os.mkfifo(place(folder) / "sheets" / "a2-2.csv")  # nobody writes into it
     pulled = covmis(folder, "round", "pull", fails=1)
     assert pulled["answers"] == len(rows_of(place(folder) / "sheets" / "a2.csv"))
-    assert [problem.split(":")[0] for problem in pulled["problems"]] == ["a1.csv", "a2.doc"]
+    assert [problem.split(":")[0] for problem in pulled["problems"]] == ["a1.csv", "a2-2.csv", "a2.doc"]
     assert "is not UTF-8" in pulled["problems"][0]
     assert "is not UTF-8" in covmis(folder, "round", "pull", str(path), fails=2)["error"]
 

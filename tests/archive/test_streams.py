@@ -9,13 +9,14 @@ import json
 import lzma
 import tarfile
 import zipfile
+import zlib
 
 import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covmis_build.archive import streams
+from covmis_build.archive import reader, streams
 
 LINES = [b'{"a": 1}', b"", b'{"b": "' + b"x" * 300 + b'"}', b"not json", b'{"c": 3}']
 TEXT = b"\n".join(LINES) + b"\n"
@@ -203,3 +204,72 @@ def test_zst_files_that_begin_with_a_frame_to_skip_are_read(tmp_path):
     assert [line for job in streams.jobs([(path, "a")]) for _, _, line, _ in streams.lines(job)] == [
         b'{"a": 1}'
     ]
+
+
+@pytest.mark.parametrize("packing", ["zip", "tar"])
+def test_a_large_table_in_a_packed_file_is_not_cut_in_silence(tmp_path, monkeypatch, packing):
+    monkeypatch.setattr(streams, "LONGEST_DOCUMENT", 5_000_000)
+    data = b"tweet_id,text\n" + b"".join(
+        b"12550000000000%05d,%s\n" % (number, b"garlic" * 40) for number in range(40_000)
+    )
+    path = tmp_path / f"a.{packing}"
+    if packing == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("posts.csv", data)
+    else:
+        with tarfile.open(path, "w") as tar:
+            member = tarfile.TarInfo("posts.csv")
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    (told,) = (read for job in streams.jobs([(path, path.name)]) for read in reader.read(job))
+    assert told.file.endswith("!posts.csv")
+    assert "in a packed file: unpack it" in told.problem
+
+
+@pytest.mark.parametrize("name", ["jsonl.gz", "jsonl.bz2", "jsonl.xz", "jsonl.zst"])
+def test_what_stands_behind_the_last_stream_is_said(tmp_path, name):
+    """Python's own readers take the damaged beginning of a second bz2 or xz stream for the end of all."""
+    whole = [line for _, _, line, _ in read_of(tmp_path, name, PACK[name](TEXT))]
+    assert [(line, problem) for _, _, line, problem in read_of(tmp_path, name, PACK[name](TEXT) * 2)] == [
+        (line, "") for line in whole * 2
+    ]
+    *lines, (_, _, _, problem) = read_of(tmp_path, name, PACK[name](TEXT) + b"JUNKJUNKJUNK")
+    assert [line for _, _, line, _ in lines] == whole
+    assert "damaged" in problem
+
+
+@pytest.mark.parametrize("name", ["jsonl.gz", "jsonl.bz2", "jsonl.xz"])
+def test_zeros_behind_the_last_stream_are_nothing(tmp_path, name):
+    lines = read_of(tmp_path, name, PACK[name](TEXT) + b"\0" * 512)
+    assert lines == read_of(tmp_path, name, PACK[name](TEXT))
+
+
+def read_of(tmp_path, name, data):
+    path = tmp_path / name
+    path.write_bytes(data)
+    return read(path)
+
+
+def test_an_xz_file_that_asks_for_too_much_memory_is_refused(tmp_path):
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}]
+    data = bytearray(lzma.compress(TEXT, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}]))
+    small, large = (
+        lzma._encode_filter_properties(how[0])
+        for how in ([{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 20}], filters)
+    )
+    at = data.index(small, 12)
+    data[at] = large[0]
+    size = (data[12] + 1) * 4
+    data[12 + size - 4 : 12 + size] = zlib.crc32(bytes(data[12 : 12 + size - 4])).to_bytes(4, "little")
+    ((_, _, _, problem),) = read_of(tmp_path, "a.jsonl.xz", bytes(data))
+    assert "emory" in problem
+
+
+def test_two_files_of_one_name_in_a_zip_are_said(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.jsonl", TEXT)
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("a.jsonl", TEXT)
+    ((_, _, _, problem),) = read(path)
+    assert "two files of one name" in problem

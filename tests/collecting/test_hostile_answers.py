@@ -32,6 +32,7 @@ BODIES = {
     "a strange time": b'{"data": [{"id": "1", "created_at": "0000-99-99"}], "meta": {"next_token": "a"}}',
     "deep": DEEP,
     "brackets": b"[" * 1_000_000,
+    "UTF-16": '{"data": []}'.encode("utf-16"),
     "a list": b"[]",
     "a number": b"7",
     "half a surrogate": b'{"data": [{"id": "1", "text": "\\ud800"}], "meta": {}}',

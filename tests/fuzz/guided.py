@@ -7,8 +7,8 @@ What it finds stands in build/fuzz/found; `python -m tests.fuzz.guided FILE` tri
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -22,8 +22,8 @@ def fuzz(name: str, *words: str) -> None:
     """Let Atheris call this target in this process, which it ends."""
     import atheris
 
-    with atheris.instrument_imports(include=["covmis_build"]):
-        from tests.fuzz.targets import FILES, told
+    from tests.fuzz.targets import FILES, told
+
     file = FILES[name]
     seeds = HOME / _plain(name)
     seeds.mkdir(parents=True, exist_ok=True)
@@ -36,23 +36,15 @@ def fuzz(name: str, *words: str) -> None:
             path.write_bytes(data)
             told(file.act, path)
 
-        found = f"-artifact_prefix={HOME / 'found' / _plain(name)}-"
         limits = [
             f"-max_len={LONGEST}",
             f"-rss_limit_mb={MEMORY}",
             "-timeout=30",
             "-print_final_stats=1",
-            found,
+            f"-artifact_prefix={HOME / 'found' / _plain(name)}-",
         ]
-        atheris.Setup(
-            [
-                sys.argv[0],
-                *limits,
-                *words,
-                *([] if words[-1:] and Path(words[-1]).is_file() else [str(seeds)]),
-            ],
-            target,
-        )
+        places = [] if words[-1:] and Path(words[-1]).is_file() else [str(seeds)]
+        atheris.Setup([sys.argv[0], *limits, *words, *places], target)
         atheris.Fuzz()
 
 
@@ -62,23 +54,39 @@ def _plain(name: str) -> str:
 
 def every(seconds: int, names: list[str]) -> int:
     """Each target in a process of its own, for its part of the time; how many have found something."""
-    from tests.fuzz.targets import FILES
+    import atheris
 
+    with atheris.instrument_imports(include=["covmis_build"]):
+        from tests.fuzz.targets import FILES
+
+    HOME.mkdir(parents=True, exist_ok=True)
     failed = []
     for name in names or FILES:
         each = max(1, seconds // len(names or FILES))
-        words = [sys.executable, "-m", "tests.fuzz.guided", "--one", name, f"-max_total_time={each}"]
-        done = subprocess.run(words, check=False, capture_output=True, text=True)
-        tried = re.search(r"number_of_executed_units: (\d+)", done.stderr)
-        said = "FOUND SOMETHING" if done.returncode else "nothing found"
-        print(f"{name}: {said} in {int(tried[1]) if tried else 0:,} inputs", flush=True)
-        if done.returncode:
+        code, said = _apart(name, f"-max_total_time={each}")
+        tried = re.search(r"number_of_executed_units: (\d+)", said)
+        verdict = "FOUND SOMETHING" if code else "nothing found"
+        print(f"{name}: {verdict} in {int(tried[1]) if tried else 0:,} inputs", flush=True)
+        if code:
             failed.append(name)
-            print(done.stderr[-3000:], flush=True)
+            print(said[-3000:], flush=True)
     print(
         f"{len(failed)} of {len(names or FILES)} targets have found something: {', '.join(failed) or 'none'}"
     )
     return len(failed)
+
+
+def _apart(name: str, *words: str) -> tuple[int, str]:
+    """Fuzz in a process that begins with what this one has loaded, which takes ten seconds; its exit code, what it said."""
+    with tempfile.TemporaryFile() as told:
+        if not (child := os.fork()):
+            os.dup2(told.fileno(), 1)
+            os.dup2(told.fileno(), 2)
+            fuzz(name, *words)
+            os._exit(1)  # Atheris ends the process itself
+        _, status = os.waitpid(child, 0)
+        told.seek(0)
+        return os.waitstatus_to_exitcode(status), told.read().decode("utf-8", "replace")
 
 
 if __name__ == "__main__":

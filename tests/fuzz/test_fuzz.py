@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from covmis_build.corpus.bundle import read_bundle
 from covmis_build.errors import CovmisError
-from tests.fuzz.targets import TARGETS
+from tests.fuzz.targets import FILES, TARGETS, told
 
 IN_ALL = int(os.environ.get("COVMIS_FUZZ", "1000"))
 MOST_MEMORY = 1 << 20
@@ -46,6 +48,19 @@ def test_damage_is_one_line(tmp_path, name):
 @pytest.mark.parametrize("name", NEEDS_CLIENTS)
 def test_damaged_answers_end_in_a_sentence(tmp_path, name):
     tried(name, tmp_path)
+
+
+FOUND = sorted((Path(__file__).parent / "found").iterdir())
+"""What the guided fuzzer has found and is mended: `<target>.<number>`."""
+
+
+@pytest.mark.parametrize("found", FOUND, ids=[path.name for path in FOUND])
+def test_what_was_found_once(tmp_path, found):
+    file = next(
+        file for name, file in FILES.items() if re.sub(r"[^\w.]+", "-", name) == found.name.rpartition(".")[0]
+    )
+    (tmp_path / file.name).write_bytes(found.read_bytes())
+    told(file.act, tmp_path / file.name)
 
 
 def test_a_bundle_that_would_fill_memory_is_refused(tmp_path):

@@ -11,9 +11,11 @@ import pytest
 
 from covmis_build import tables
 from covmis_build.archive import streams
+from covmis_build.archive.reader import How
 from covmis_build.claims.claim import claim
 from covmis_build.engine import open_engine
 from covmis_build.errors import InputError
+from covmis_build.matching import passes
 from covmis_build.matching.stage import retrieve
 from covmis_build.options import Retrieval
 from covmis_build.queries.build import build_queries
@@ -361,3 +363,10 @@ def test_names_tell_no_more_of_a_path_than_it_takes(tmp_path):
     made = run(tmp_path / "p/b/x", tmp_path / "q/x", tmp_path / "r/b")
     names = sorted(made["provenance"]["file"])
     assert names == ["b/x/a.jsonl", "p/b/x/a.jsonl", "q/x/a.jsonl", "x/only.jsonl"]
+
+
+def test_a_file_whose_name_is_no_text_is_told():
+    """No table can hold it: what is read of it could not be found again."""
+    job = streams.Job("/a/b\udcff.jsonl", "archive/b\udcff.jsonl")
+    ((_, problem, _),) = passes.check_tables([job], How())
+    assert "rename it" in problem

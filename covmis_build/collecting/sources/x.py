@@ -337,6 +337,7 @@ def checked(answer: Any) -> Any:
     if answer.status_code == 200:
         if not isinstance(body, dict):
             raise Fault("malformed", "a success whose body is not JSON")
+        answer.encoding = None  # twarc reads it again, as what the header says; here it is what the bytes say
         return answer
     try:
         refusal = decoded(body, XRefusal)

@@ -1,0 +1,34 @@
+"""A study.toml that somebody has sent: read if it is one, refused before it takes long."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from covmis_build.errors import InputError
+from covmis_build.settings import read_settings
+from covmis_build.text import toml_file
+
+REFUSED = {
+    "larger than 256 KiB": lambda: b"#" * (300 << 10),
+    "dots": lambda: b"a." * 100_000 + b"a = 1",
+    "not UTF-8": lambda: b'title = "\xff"',
+    "not TOML": lambda: b"x = " + b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("problem", REFUSED)
+def test_what_is_refused_takes_no_time(tmp_path, problem):
+    path = tmp_path / "study.toml"
+    path.write_bytes(REFUSED[problem]())
+    began = time.process_time()
+    with pytest.raises(InputError, match=problem):
+        read_settings(path)
+    assert time.process_time() - began < 5
+
+
+def test_a_text_with_many_sentences_is_read(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text("\ufefftext = '''" + "One. " * 900 + "\n" + "Two. " * 900 + "'''", "utf-8")
+    assert toml_file.read(path)["text"].count("One.") == 900
