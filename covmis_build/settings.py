@@ -28,7 +28,6 @@ from covmis_build.options import (
     file_stem,
     size_of,
 )
-from covmis_build.text import toml_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,6 +60,8 @@ TABLES: dict[str, type] = {
 
 def read_settings(path: Path) -> Settings:
     """Read and check a study.toml."""
+    from covmis_build.text import toml_file
+
     return parse(toml_file.read(path), file=path)
 
 

@@ -83,10 +83,10 @@ class Sought:
     ) -> Any:  # fmt: skip
         """The flags of posts with these texts; titles and addresses belong to the posts of these numbers."""
         flags, letters = np.zeros(len(texts), np.uint8), folding()
-        for some, whose in ((texts, np.arange(len(texts))), (titles, np.array(titling, np.int64))):
-            if some:
+        for strings, whose in ((texts, np.arange(len(texts))), (titles, np.array(titling, np.int64))):
+            if strings:
                 _texts(
-                    *joined(some), whose, letters.points[:128], letters.points,
+                    *joined(strings), whose, letters.points[:128], letters.points,
                     letters.several, self.words, self.rare, self.first, self.needs, self.cores, self.hosts,
                     self.host_start, self.host_heads, self.links, self.every, flags,
                 )  # fmt: skip

@@ -83,6 +83,6 @@ class Glancing(NamedTuple):
 def whole(seen: Glances, number: int, post: Callable[[Any], Post]) -> Post:
     """The post that was glanced at."""
     more = seen.more[number]
-    made = more if isinstance(more, Post) else post(more)
-    made.retrieved_at, made.claimed = seen.retrieved.get(number, ""), seen.claimed.get(number, ())
-    return made
+    glanced = more if isinstance(more, Post) else post(more)
+    glanced.retrieved_at, glanced.claimed = seen.retrieved.get(number, ""), seen.claimed.get(number, ())
+    return glanced
