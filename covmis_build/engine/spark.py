@@ -190,7 +190,8 @@ class SparkEngine:
                 else self._sent(source)
             )
         rows = source if isinstance(source, pa.Table) else tables.arrow(source)
-        data = rows.combine_chunks() if len(rows) else []  # of no rows at all Spark cannot tell the types of lists
+        # of a table without any rows Spark cannot tell the types of lists
+        data = rows.combine_chunks() if len(rows) else []
         return SparkTable(self.session.createDataFrame(data, ddl(rows.schema)))
 
     def _sent(self, source: Path) -> SparkTable:
