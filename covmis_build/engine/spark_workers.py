@@ -55,10 +55,10 @@ def look(files: Iterable[tuple[str, int]]) -> tuple[tuple[str, str], ...]:
     for file, size in files:
         try:
             here = place(file).stat().st_size
-        except (OSError, CovmisError) as error:
-            unseen.append(
-                (file, str(error) if isinstance(error, CovmisError) else error.strerror or str(error))
-            )
+        except CovmisError as error:
+            unseen.append((file, error.problem))
+        except OSError as error:
+            unseen.append((file, error.strerror or str(error)))
         else:
             unseen += [(file, f"{here} bytes instead of {size}")] * (here != size)
     return tuple(unseen)
@@ -107,7 +107,7 @@ def check(session: SparkSession, files: Sequence[Path] = ()) -> None:
                 if far else "Put the archive into a bucket, or mount it at the same place on every worker"
             )  # fmt: skip
             raise (ServiceError if far else InputError)(
-                f"worker {worker.host} cannot read it: {reason.partition('. Cred')[0]}",
+                f"worker {worker.host} cannot read it: {reason}",
                 file=file,
                 remedy=remedy,
             )
