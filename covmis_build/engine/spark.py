@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from covmis_build import tables
 from covmis_build.engine import spark_workers
 from covmis_build.engine.duck import write_blocks
-from covmis_build.engine.spark_frames import KEPT, batchwise, ddl, plain, row_groups, settled
+from covmis_build.engine.spark_frames import KEPT, batchwise, ddl, is_here, plain, row_groups, settled
 from covmis_build.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _started(scratch: Path | None, settings: Mapping[str, str]) -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "FATAL",  # what matters is raised, in one line
     }
-    if _is_here(master):  # one machine: no page at a port, and not 200 pieces for every shuffle
+    if is_here(master):  # one machine: no page at a port, and not 200 pieces for every shuffle
         defaults |= {
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
@@ -76,11 +76,6 @@ def _started(scratch: Path | None, settings: Mapping[str, str]) -> SparkSession:
     for name, value in (defaults | wanted).items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
-
-
-def _is_here(master: str) -> bool:
-    """Whether Spark runs inside this process's own machine; `local-cluster[…]` has workers."""
-    return master == "local" or master.startswith("local[")
 
 
 @dataclass(frozen=True)
@@ -138,7 +133,7 @@ class SparkEngine:
     def session(self) -> SparkSession:
         """Spark, started when something is first asked of it; its workers have the same covmis."""
         session = self.started()
-        if not _is_here(session.sparkContext.master):
+        if not is_here(session.sparkContext.master):
             spark_workers.check(session)
         return session
 
@@ -177,13 +172,13 @@ class SparkEngine:
 
     def reach(self, files: Sequence[Path]) -> None:
         """Ask the workers of a cluster whether they see these files."""
-        if not _is_here(self.session.sparkContext.master):
+        if not is_here(self.session.sparkContext.master):
             spark_workers.check(self.session, files)
 
     def table(self, source: Path | pa.Table | pd.DataFrame) -> Table:
         """A handle on a Parquet file of this machine, an Arrow table or a DataFrame."""
         if isinstance(source, Path):
-            here = _is_here(self.session.sparkContext.master)
+            here = is_here(self.session.sparkContext.master)
             return (
                 SparkTable(self.session.read.parquet(source.resolve().as_uri()))
                 if here

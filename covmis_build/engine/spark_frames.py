@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from covmis_build.engine.port import Kernel
 
 
+def is_here(master: str) -> bool:
+    """Whether Spark runs inside this process's own machine; `local-cluster[…]` has workers."""
+    return master == "local" or master.startswith("local[")
+
+
 KEPT: list[DataFrame] = []
 """What `settled` has asked Spark to keep: it keeps that until somebody says so, however long nobody looks at it."""
 
@@ -32,6 +37,10 @@ def settled(data: DataFrame, *, now: bool = False) -> DataFrame:
     from pyspark.sql.classic.dataframe import DataFrame as Classic
 
     session = data.sparkSession
+    if is_here(
+        session.sparkContext.master
+    ):  # no worker can be lost, and a checkpoint is freed when nobody needs it
+        return data.localCheckpoint(eager=now, storageLevel=StorageLevel.DISK_ONLY)
     KEPT.append(data.persist(StorageLevel.DISK_ONLY))
     kept = data.select("*")  # planned anew: from what is kept
     java: Any = kept._jdf  # noqa: SLF001 - Python has no word for rows without their plan

@@ -69,7 +69,7 @@ def cluster(environment: Mapping[str, str], workers: int = 2) -> Iterator[Cluste
         for number in range(workers):
             _says(folder / f"worker-{number}.log", "Successfully registered with master")
         settings = {
-            "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.memory": "1g",
+            "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.memory": "3g",
             "spark.executor.memory": "1g", "spark.executor.cores": "1", "spark.ui.enabled": "false",
             "spark.pyspark.python": python, "spark.executorEnv.PYTHONPATH": packages,
             "spark.sql.shuffle.partitions": "2", "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
