@@ -28,7 +28,7 @@ ARROWS = {
     "storage": {"errors", "tables", "addresses"},
     "text": {"errors", "keyed"},
     "stats": {"errors", "keyed"},
-    "engine": {"errors", "keyed", "tables", "storage", "text"},
+    "engine": {"errors", "keyed", "addresses", "tables", "storage", "text"},
     "report": {"errors", "keyed", "tables"},
     **dict.fromkeys(ROOMS, GROUND | LEAVES),
     "building": GROUND | LEAVES | ROOMS,

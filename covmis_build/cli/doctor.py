@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from covmis_build.cli.console import JsonOption, tell
+from typing import Annotated
+
+from typer import Option
+
+from covmis_build.cli.console import JsonOption, StudyOption, tell
+from covmis_build.cli.options import pairs_of
 
 
-def doctor(as_json: JsonOption = False) -> None:
+def doctor(
+    master: Annotated[str, Option(help="Also ask the workers of this Spark: spark://host:7077.")] = "",
+    conf: Annotated[list[str] | None, Option(metavar="KEY=VALUE", help="A setting for Spark.")] = None,
+    study: StudyOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Say which parts of covmis are ready on this machine, and how to get the others.
 
-    Ends with exit code 1 if a part of the core is missing. Of credentials only says whether they are set.
+    Ends with exit code 1 if a part of the core is missing. Of credentials only says whether they are set. In a study also
+    says whether the buckets of its archive answer.
 
     Example: covmis doctor
     """
     import covmis_build as covmis
 
-    report = covmis.doctor()
+    settings = pairs_of("--conf", conf, "KEY=VALUE")
+    report = covmis.doctor(study, master=master, settings=settings)
     tell(report.to_dict(), report.summary, as_json=as_json)
     report.check()

@@ -23,7 +23,7 @@ from covmis_build import tables
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
 
     import pandas as pd
@@ -200,6 +200,9 @@ class DuckEngine:
         if self._folder is None:
             raise RuntimeError("use the engine in a with statement: its tables live as long as it does")
         return self._folder / f"{next(self._numbers):05d}.parquet"
+
+    def reach(self, files: Sequence[Path]) -> None:
+        """One machine sees what it sees."""
 
     def table(self, source: Path | pa.Table | pd.DataFrame) -> Table:
         """A handle on a Parquet file, an Arrow table or a DataFrame."""

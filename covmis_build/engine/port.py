@@ -7,7 +7,7 @@ never in SQL; SQL is plain relational work and ends in ORDER BY, or its rows com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
@@ -80,6 +80,9 @@ class Engine(Protocol):
     """What a bulk stage may ask for."""
 
     name: str
+
+    def reach(self, files: Sequence[Path]) -> None:
+        """Refuse files that not every machine of the engine sees, before work begins that reads them."""
 
     def table(self, source: Path | pa.Table | pd.DataFrame) -> Table:
         """A handle on a Parquet file, an Arrow table or a DataFrame."""

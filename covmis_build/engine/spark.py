@@ -1,27 +1,36 @@
 """Many machines: the same verbs on Apache Spark, which has to be there already (the extra `spark`, and Java).
 
 Kernels get Arrow batches (`mapInArrow`, `applyInArrow`) and give the rows that they give anywhere. Results are kept
-by Spark, on its disks, until the engine is left. Only what is asked for comes to this machine, one
-partition after the other.
+by Spark, on its disks, until the engine is left; what a lost worker had is made again by the others. Workers see
+nothing of this machine's disk: tables are sent to them. Only what is asked for comes back, one partition after the
+other.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 import sys
-from dataclasses import dataclass
+import tempfile
+import uuid
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from covmis_build import tables
+from covmis_build.engine import spark_workers
 from covmis_build.engine.duck import write_blocks
-from covmis_build.engine.spark_frames import batchwise, ddl, plain, settled
+from covmis_build.engine.spark_frames import KEPT, batchwise, ddl, is_here, plain, row_groups, settled
 from covmis_build.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
 
     import pandas as pd
@@ -37,18 +46,27 @@ def open_spark(*, scratch: Path | None = None, settings: Mapping[str, str] | Non
     `local[*]`); every other setting is passed through as Spark knows it, `spark.executor.memory` and so on.
     """
     try:
-        from pyspark import SparkConf
-        from pyspark.sql import SparkSession
+        import pyspark  # noqa: F401 - Java is started when something is first asked
     except ImportError as error:
         raise MissingExtra.of("spark", "the engine 'spark'") from error
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    active = SparkSession.getActiveSession()
-    if active is not None and not settings:
-        return SparkEngine(active, ours=False)
-    wanted = dict(settings or {})
+    return SparkEngine(scratch, settings or {})
+
+
+def _started(scratch: Path | None, settings: Mapping[str, str]) -> SparkSession:
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+    wanted = dict(settings)
+    # the workers' Python; Spark itself asks the environment alone
+    named = wanted.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
+    os.environ["PYSPARK_PYTHON"] = named
     master = wanted.pop("spark.master", "") or SparkConf().get("spark.master", "local[*]") or "local[*]"
-    defaults = {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress": "false"}
-    if master.startswith("local"):  # one machine: no page at a port, and not 200 pieces for every shuffle
+    defaults = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "FATAL",  # what matters is raised, in one line
+    }
+    if is_here(master):  # one machine: no page at a port, and not 200 pieces for every shuffle
         defaults |= {
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
@@ -57,7 +75,7 @@ def open_spark(*, scratch: Path | None = None, settings: Mapping[str, str] | Non
     builder = SparkSession.builder.appName("covmis").master(master)
     for name, value in (defaults | wanted).items():
         builder = builder.config(name, value)
-    return SparkEngine(builder.getOrCreate(), ours=active is None)
+    return builder.getOrCreate()
 
 
 @dataclass(frozen=True)
@@ -90,12 +108,11 @@ class SparkTable:
 
     def write(self, path: Path) -> None:
         """All rows as one Parquet file, written here."""
-        schema = None
-        blocks = []
-        for batch in self.batches():
-            schema = schema or batch.schema
-            blocks.append(pa.Table.from_batches([batch]))
-        write_blocks(iter(blocks), schema or self.schema, path)
+        batches = self.batches()
+        first = next(batches, None)
+        schema = self.schema if first is None else first.schema
+        every = itertools.chain([] if first is None else [first], batches)
+        write_blocks((pa.Table.from_batches([batch]) for batch in every), schema, path)
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -106,9 +123,36 @@ class SparkTable:
 class SparkEngine:
     """Spark behind the engine's verbs; a session that was there before is left as it was."""
 
-    session: SparkSession
-    ours: bool = True
+    scratch: Path | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
     name: str = "spark"
+    _stack: ExitStack = field(default_factory=ExitStack, repr=False)
+    _kept_before: int = field(default_factory=lambda: len(KEPT), repr=False)
+
+    @cached_property
+    def session(self) -> SparkSession:
+        """Spark, started when something is first asked of it; its workers have the same covmis."""
+        session = self.started()
+        if not is_here(session.sparkContext.master):
+            spark_workers.check(session)
+        return session
+
+    def started(self) -> SparkSession:
+        """Spark, whatever its workers have."""
+        from pyspark.sql import SparkSession
+
+        active = SparkSession.getActiveSession()
+        session = active if active and not self.settings else _started(self.scratch, self.settings)
+        if active is None:
+            self._stack.callback(session.stop)
+        return session
+
+    @cached_property
+    def _folder(self) -> Path:
+        """Where files wait that workers fetch."""
+        if self.scratch:
+            self.scratch.mkdir(parents=True, exist_ok=True)
+        return Path(self._stack.enter_context(tempfile.TemporaryDirectory(dir=self.scratch)))
 
     def __enter__(self) -> Self:
         """Nothing to make room for."""
@@ -117,16 +161,46 @@ class SparkEngine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop Spark if it was started here; what it kept goes with the last handle."""
-        if self.ours:
-            self.session.stop()
+        """Stop Spark if it was started here, or free what it kept; say in one line what went wrong there."""
+        kept, KEPT[self._kept_before :] = KEPT[self._kept_before :], []
+        if error is None:
+            for data in kept:
+                data.unpersist()
+        self._stack.close()
+        if error is not None and (told := spark_workers.told(error)):
+            raise told from error
+
+    def reach(self, files: Sequence[Path]) -> None:
+        """Ask the workers of a cluster whether they see these files."""
+        if not is_here(self.session.sparkContext.master):
+            spark_workers.check(self.session, files)
 
     def table(self, source: Path | pa.Table | pd.DataFrame) -> Table:
-        """A handle on a Parquet file that all of Spark can read, an Arrow table or a DataFrame."""
+        """A handle on a Parquet file of this machine, an Arrow table or a DataFrame."""
         if isinstance(source, Path):
-            return SparkTable(self.session.read.parquet(source.resolve().as_uri()))
+            here = is_here(self.session.sparkContext.master)
+            return (
+                SparkTable(self.session.read.parquet(source.resolve().as_uri()))
+                if here
+                else self._sent(source)
+            )
         rows = source if isinstance(source, pa.Table) else tables.arrow(source)
-        return SparkTable(self.session.createDataFrame(rows.combine_chunks(), ddl(rows.schema)))
+        # of a table without any rows Spark cannot tell the types of lists
+        data = rows.combine_chunks() if len(rows) else []
+        return SparkTable(self.session.createDataFrame(data, ddl(rows.schema)))
+
+    def _sent(self, source: Path) -> SparkTable:
+        """A file of this machine, which each worker fetches once; a task reads a row group of its copy."""
+        name = f"{uuid.uuid4().hex}.parquet"
+        try:
+            os.link(source, self._folder / name)  # as it is now, whatever takes its place
+        except OSError:
+            shutil.copyfile(source, self._folder / name)
+        self.session.sparkContext.addFile(str(self._folder / name))
+        with pq.ParquetFile(source) as file:
+            groups, schema = file.num_row_groups, file.schema_arrow
+        numbers = self.session.range(0, groups, 1, max(1, groups))
+        return self._keep(numbers.mapInArrow(row_groups(name, schema), ddl(schema)))
 
     def map(
         self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0, cut: Cut | None = None
@@ -140,8 +214,10 @@ class SparkEngine:
 
     def group_map(self, kernel: Kernel, source: Table, by: str, schema: pa.Schema) -> Table:
         """The kernel's rows for each group."""
+        wanted = spark_workers.edition()
 
         def run(group: pa.Table) -> pa.Table:
+            spark_workers.agree(wanted)
             return plain(kernel(group), schema)
 
         return self._keep(self.frame(source).groupBy(by).applyInArrow(run, ddl(schema)))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
+
+from covmis_build.engine.spark_workers import agree, edition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,17 +17,39 @@ if TYPE_CHECKING:
     from covmis_build.engine.port import Kernel
 
 
+def is_here(master: str) -> bool:
+    """Whether Spark runs inside this process's own machine; `local-cluster[…]` has workers."""
+    return master == "local" or master.startswith("local[")
+
+
+KEPT: list[DataFrame] = []
+"""What `settled` has asked Spark to keep: it keeps that until somebody says so, however long nobody looks at it."""
+
+
 def settled(data: DataFrame, *, now: bool = False) -> DataFrame:
     """The same rows, computed once (when first needed, or now), and their plan forgotten.
 
-    A plan that keeps all its ancestors grows with every step until the driver is busy with nothing else. Rows are kept
+    A plan that keeps all its ancestors grows with every step until the driver is busy with nothing else. How rows were
+    made is kept beside them, unlike in a checkpoint: where a worker is lost, the others make them again. Rows are kept
     on disk: in memory, a dozen tables of a million posts leave no room for the next sort in a heap of 6 GB.
     """
     from pyspark import StorageLevel
+    from pyspark.sql.classic.dataframe import DataFrame as Classic
 
-    if data.sparkSession.sparkContext.getCheckpointDir():  # set where losing a worker must not lose the run
-        return data.checkpoint(eager=now)
-    return data.localCheckpoint(eager=now, storageLevel=StorageLevel.DISK_ONLY)
+    session = data.sparkSession
+    if is_here(
+        session.sparkContext.master
+    ):  # no worker can be lost, and a checkpoint is freed when nobody needs it
+        return data.localCheckpoint(eager=now, storageLevel=StorageLevel.DISK_ONLY)
+    KEPT.append(data.persist(StorageLevel.DISK_ONLY))
+    kept = data.select("*")  # planned anew: from what is kept
+    java: Any = kept._jdf  # noqa: SLF001 - Python has no word for rows without their plan
+    rows = session._jsparkSession.internalCreateDataFrame(  # noqa: SLF001
+        java.queryExecution().toRdd(), java.schema(), False
+    )
+    if now:
+        rows.count()
+    return Classic(rows, session)
 
 
 def ddl(schema: pa.Schema) -> Any:
@@ -36,13 +61,29 @@ def ddl(schema: pa.Schema) -> Any:
 
 def batchwise(kernel: Kernel, schema: pa.Schema, rows: int = 0) -> Any:
     """The kernel as `mapInArrow` wants it, for blocks of at most so many rows."""
+    wanted = edition()
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        agree(wanted)
         for batch in batches:
             step = rows or max(1, len(batch))
             for start in range(0, max(1, len(batch)), step):
                 block = pa.Table.from_batches([batch.slice(start, step)])
                 yield from plain(kernel(block), schema).to_batches()
+
+    return run
+
+
+def row_groups(name: str, schema: pa.Schema) -> Any:
+    """On a worker: the rows of these row groups of a Parquet file that was sent to it."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import SparkFiles
+
+        with pq.ParquetFile(SparkFiles.get(name)) as file:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from plain(file.read_row_group(number), schema).to_batches()
 
     return run
 

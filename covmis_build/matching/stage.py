@@ -64,7 +64,15 @@ def retrieve(
     a column of a file may name (default: those of the queries).
     """
     how = How.of(options, queries["claim_id"] if claims is None else claims)
-    cut = streams.jobs(archive_files(archive))
+    files = archive_files(archive)
+    firsts = {
+        folder: file.path
+        for folder in archive
+        for file in reversed(files)
+        if file.path.is_relative_to(folder)
+    }
+    engine.reach(list(firsts.values()))
+    cut = streams.jobs(files)
     refused = kernels.check_tables(cut, how)
     wrong = [
         (file_of(job).encode("utf-8", "replace").decode(), in_one_line(problem), paste)

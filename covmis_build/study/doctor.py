@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
+import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from covmis_build.addresses import Address
 from covmis_build.credentials import NAMES, find
-from covmis_build.errors import CheckFailed
+from covmis_build.errors import CheckFailed, ServiceError
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from covmis_build.report.summary import Summary
 
@@ -40,6 +44,7 @@ EXTRAS = {
     "lora": (("peft",), "training low-rank additions in place of a whole encoder"),
     "model2vec": (("model2vec",), "linear models on static embeddings"),
 }
+OLDEST_JAVA = 17
 OF_SERVICES = {
     "GOOGLE_FACT_CHECK_KEY": "the key of `covmis claims import --search`",
     "LABEL_STUDIO_API_KEY": "the token of a Label Studio server of your own; the local one needs none",
@@ -58,6 +63,8 @@ class Kind(StrEnum):
     EXTRA = "extra"
     PROGRAM = "program"
     CREDENTIAL = "credential"
+    ARCHIVE = "archive"
+    WORKER = "worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +105,20 @@ class Doctor:
             raise CheckFailed(f"covmis cannot do without {', '.join(self.missing)}: pip install covmis")
 
 
-def doctor() -> Doctor:
-    """Look which parts of covmis are ready on this machine; of credentials only whether they are set."""
-    return Doctor((*_core(), *_extras(), *_programs(), *_credentials()))
+def doctor(
+    folder: Path | str | None = None, *, master: str = "", settings: Mapping[str, str] | None = None
+) -> Doctor:
+    """Look which parts of covmis are ready on this machine; of credentials only whether they are set.
+
+    Of a study (default: the one whose study.toml is nearest upwards) also whether the addresses of its archive answer;
+    with Spark's `master`, and `settings` for it, which covmis its workers have, and whether these answer them.
+    """
+    from covmis_build.study.study import study_of
+
+    study = study_of(Path.cwd(), Path(folder) if folder else None)
+    far = [path for path in study.places.archives if isinstance(path, Address)] if study else []
+    workers = _workers(far, {**(settings or {}), "spark.master": master}) if master else ()
+    return Doctor((*_core(), *_extras(), *_programs(), *_credentials(), *_archives(far), *workers))
 
 
 def _core() -> Iterator[Part]:
@@ -124,7 +142,44 @@ def _extras() -> Iterator[Part]:
 def _programs() -> Iterator[Part]:
     for name, note in PROGRAMS.items():
         there = shutil.which(name) is not None
-        yield Part(name, Kind.PROGRAM, "ready" if there else "not found", "" if there else note)
+        old = there and name == "java" and _version_of_java() < OLDEST_JAVA
+        state = "too old" if old else "ready" if there else "not found"
+        yield Part(name, Kind.PROGRAM, state, "" if state == "ready" else note)
+
+
+def _version_of_java() -> int:
+    """The first number of its version, as Spark starts it; before 9 that was 1."""
+    home = os.environ.get("JAVA_HOME")
+    program = shutil.which("java", path=f"{home}/bin") if home else "java"
+    command = [program or "java", "-version"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr  # noqa: S603 - our own words
+    match = re.search(r'version "(\d+)', said)
+    return int(match[1]) if match else 0
+
+
+def _archives(addresses: Sequence[Path]) -> Iterator[Part]:
+    """Whether the stores answer, with the credentials of this machine's environment."""
+    for address in addresses:
+        try:
+            state, note = (
+                ("ready", "") if address.exists() else ("empty", "nothing has a name that begins so")
+            )
+        except ServiceError as error:
+            state, note = "no answer", str(error)
+        yield Part(str(address), Kind.ARCHIVE, state, note)
+
+
+def _workers(addresses: Sequence[Path], settings: Mapping[str, str]) -> Iterator[Part]:
+    from covmis_build.engine.spark import open_spark
+    from covmis_build.engine.spark_workers import edition, workers
+
+    with open_spark(settings=settings) as engine:
+        for worker in workers(engine.started(), [path for path in addresses if path.exists()]):
+            unseen = "; ".join(f"{file}: {reason}" for file, reason in worker.unseen)
+            same = worker.edition == edition()
+            state = "ready" if same and not unseen else "sees no archive" if same else "another covmis"
+            own = f"Python {worker.python}, covmis {worker.edition}"
+            yield Part(f"worker {worker.host}", Kind.WORKER, state, f"{own}; {unseen}" if unseen else own)
 
 
 def _credentials() -> Iterator[Part]:

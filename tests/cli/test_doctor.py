@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from covmis_build.addresses import Address
 from covmis_build.cli import app
-from covmis_build.errors import CheckFailed
+from covmis_build.errors import CheckFailed, ServiceError
 from covmis_build.study import doctor
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
@@ -74,3 +75,36 @@ def test_credentials_are_set_or_not_and_never_shown(monkeypatch) -> None:
         monkeypatch.setenv(name, value)
     states = {one["part"]: one["state"] for one in asked()["parts"]}
     assert {states[name] for name in doctor.OF_SERVICES} == {"set"}
+
+
+def test_the_stores_of_a_study_are_asked(tmp_path, monkeypatch) -> None:
+    (tmp_path / "study.toml").write_text(
+        'title = "t"\n[retrieval]\narchive = ["s3://bucket/posts", "here"]\n'
+    )
+    answers = iter([True, False, ServiceError("s3://bucket/posts cannot be read: 403")])
+
+    def exists(_: Address) -> bool:
+        answer = next(answers)
+        if isinstance(answer, ServiceError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(Address, "exists", exists)
+    monkeypatch.chdir(tmp_path)
+    for state, note in [("ready", ""), ("empty", "nothing"), ("no answer", "403")]:
+        (part,) = [part for part in asked()["parts"] if part["kind"] == "archive"]
+        assert (part["part"], part["state"]) == ("s3://bucket/posts", state)
+        assert note in part["note"]
+
+
+@pytest.mark.parametrize(
+    ("version", "state"), [("1.8.0_392", "too old"), ("17.0.15", "ready"), ("21", "ready")]
+)
+def test_an_old_java_is_not_ready(tmp_path, monkeypatch, version, state) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(java.parent))
+    assert {part["part"]: part["state"] for part in asked()["parts"]}["java"] == state

@@ -118,6 +118,8 @@ def test_the_verbs_give_the_same_rows(spark, tmp_path):
     for engine in (spark, open_engine()):
         with engine if engine.name == "duckdb" else open_engine("spark") as opened:
             source = opened.table(data)
+            nothing = pa.chunked_array([], pa.list_(pa.string()))
+            assert len(opened.table(pa.table({"ids": nothing}))) == 0
             doubled = opened.map(double, source, data.schema)
             small = opened.map(size, source, data.schema, rows=1)
             assert small.to_arrow().column("post_id").to_pylist() == ["1"] * 4

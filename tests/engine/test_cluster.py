@@ -1,0 +1,180 @@
+"""A cluster whose workers see nothing of the study, and an archive in a bucket: the same tables, to the byte."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from covmis_build.building.stages import STAGES
+from covmis_build.study.study import open_study
+from tests.engine.cluster import NOBODY, ROOT, cluster
+from tests.services import object_store
+from tests.small_study import small_study
+
+pytestmark = [
+    pytest.mark.needs("spark", "object_store"),
+    pytest.mark.long,  # five processes of Java on a small machine
+    pytest.mark.timeout(1200),
+]
+TABLES = [table for stage in STAGES for table in stage.makes]
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    with object_store.store("corpus") as environment:
+        yield environment
+
+
+@pytest.fixture(scope="module")
+def running(bucket):
+    with cluster(bucket) as its:
+        yield its
+
+
+@pytest.fixture(scope="module")
+def expected(bucket, tmp_path_factory):
+    """A study on disk, its tables as the embedded engine makes them, and its archive in the bucket, too."""
+    study = small_study(tmp_path_factory.mktemp("here"), 2500)
+    archive = study.places.archives[0]
+    for path in sorted(path for path in archive.rglob("*") if path.is_file()):
+        key = f"corpus/{path.relative_to(archive.parent).as_posix()}"
+        object_store.put(bucket["AWS_ENDPOINT_URL"], key, path.read_bytes())
+    study.run(workers=1)
+    assert len(study.sample) > 20
+    return study
+
+
+@pytest.fixture
+def study(expected, tmp_path):
+    """The same study, whose archive is the bucket alone, in a folder that the workers' user may not enter."""
+    folder = tmp_path / "study"
+    shutil.copytree(expected.places.folder, folder, ignore=shutil.ignore_patterns("data"))
+    settings = (folder / "study.toml").read_text().replace('"data/archive"', '"s3://corpus/archive"')
+    (folder / "study.toml").write_text(settings)
+    folder.chmod(0o700)
+    assert subprocess.run([*NOBODY, "test", "-r", str(folder / "study.toml")], check=False).returncode == 1
+    return folder
+
+
+def hashes(study):
+    return {name: hashlib.sha256(study.places.table(name).read_bytes()).hexdigest() for name in TABLES}
+
+
+def words_of(running, changed):
+    settings = running.settings | changed
+    conf = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    return ["--master", running.master, *conf]
+
+
+def covmis(study, bucket, running, changed=()):
+    """`covmis run` on the cluster, in a process of its own."""
+    command = [sys.executable, "-m", "covmis_build", "run", "--engine", "spark", "--study", str(study)]
+    return subprocess.run(
+        [*command, *words_of(running, dict(changed))],
+        env=os.environ | bucket, capture_output=True, text=True, timeout=900, check=False,
+    )  # fmt: skip
+
+
+KILLING = """
+import json, os, sys
+from covmis_build.study.study import open_study
+
+study, master, settings, at, group = json.loads(sys.argv[1])
+steps = []
+
+def progress(step, done, total):
+    steps.append(step)
+    if len(steps) == at:
+        os.killpg(group, 9) if group else os.kill(os.getpid(), 9)
+
+open_study(study).run(engine="spark", master=master, settings=settings, progress=progress)
+assert len(steps) >= at, steps
+"""
+
+
+def killing(study, bucket, running, at, group=0):
+    """Run, and at the so-manieth step kill a worker, or (0) the run itself."""
+    told = json.dumps([str(study), running.master, running.settings, at, group])
+    command = [sys.executable, "-c", KILLING, told]
+    return subprocess.run(
+        command, env=os.environ | bucket, capture_output=True, text=True, timeout=900, check=False, cwd=ROOT
+    )
+
+
+def test_workers_that_see_only_the_bucket_make_the_same_tables(bucket, expected, study, running):
+    done = covmis(study, bucket, running)
+    assert done.returncode == 0, done.stderr
+    assert hashes(open_study(study)) == hashes(expected)
+
+
+def test_doctor_says_what_the_workers_have(bucket, expected, study, running):
+    command = [sys.executable, "-m", "covmis_build", "doctor", "--json", "--study", str(study)]
+    done = subprocess.run(
+        [*command, *words_of(running, {})],
+        env=os.environ | bucket,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    states = {part["kind"]: (part["part"], part["state"]) for part in json.loads(done.stdout)["parts"]}
+    assert states["archive"] == ("s3://corpus/archive", "ready")
+    assert states["worker"][1] == "ready"
+
+
+@pytest.mark.parametrize(
+    ("lack", "words"),
+    [
+        ("endpoint", "Give the workers credentials and endpoint"),
+        ("archive", "Permission denied. Put the archive into a bucket"),
+        ("covmis", "has covmis missing"),
+        ("same code", "Install the same covmis"),
+        ("python", "a worker cannot run /nowhere/python"),
+    ],
+)
+def test_what_a_worker_lacks_is_said_in_one_line(bucket, expected, study, running, tmp_path, lack, words):
+    packages = running.settings["spark.executorEnv.PYTHONPATH"]
+    changed = {}
+    if lack == "endpoint":
+        changed = {"spark.executorEnv.AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
+    elif lack == "archive":
+        shutil.copytree(expected.places.folder / "data" / "archive", study / "data" / "archive")
+        shutil.copyfile(expected.places.folder / "study.toml", study / "study.toml")
+    elif lack == "covmis":
+        changed = {"spark.executorEnv.PYTHONPATH": packages.partition(":")[0]}
+    elif lack == "same code":
+        other = running.folder / "other"
+        shutil.copytree(ROOT / "covmis_build", other / "covmis_build")
+        with (other / "covmis_build" / "keyed.py").open("a") as file:
+            file.write("# something else\n")
+        changed = {"spark.executorEnv.PYTHONPATH": f"{other}:{packages}"}
+    elif lack == "python":
+        changed = {"spark.pyspark.python": "/nowhere/python"}
+    done = covmis(study, bucket, running, changed)
+    assert done.returncode in {2, 3}, done.stderr
+    assert words in " ".join(done.stderr.split()), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "\tat " not in done.stderr
+
+
+@pytest.mark.parametrize("at", [2, 5])
+def test_a_run_that_is_killed_and_run_again_makes_the_same_tables(bucket, expected, study, running, at):
+    assert killing(study, bucket, running, at).returncode == -signal.SIGKILL
+    done = covmis(study, bucket, running)
+    assert done.returncode == 0, done.stderr
+    assert hashes(open_study(study)) == hashes(expected)
+
+
+@pytest.mark.parametrize("at", [3, 6])
+def test_a_worker_that_is_killed_in_the_middle_changes_no_table(bucket, expected, study, at):
+    with cluster(bucket) as running:
+        done = killing(study, bucket, running, at, running.workers[0])
+    assert done.returncode == 0, done.stderr
+    assert hashes(open_study(study)) == hashes(expected)
