@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import lzma
+import resource
 import subprocess
 import sys
 import tarfile
@@ -133,6 +134,8 @@ def _here(path: Path, act: str) -> Cost:
 
 def _most_memory() -> int:
     """Kilobytes; what `getrusage` says begins with those of the process that started this one."""
+    if sys.platform == "darwin":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0])
 

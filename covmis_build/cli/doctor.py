@@ -25,7 +25,6 @@ def doctor(
     """
     import covmis_build as covmis
 
-    settings = pairs_of("--conf", conf, "KEY=VALUE")
-    report = covmis.doctor(study, master=master, settings=settings)
+    report = covmis.doctor(study, master=master, settings=pairs_of("--conf", conf, "KEY=VALUE"))
     tell(report.to_dict(), report.summary, as_json=as_json)
     report.check()

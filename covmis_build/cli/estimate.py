@@ -60,5 +60,4 @@ def estimate(
         calibrated=calibrated, level=level, run=run,
     )  # fmt: skip
     warn(*figures.warnings)
-    written = [f"Wrote {path}." for path in out or ()]
-    tell(figures.to_dict(), [*figures.summary, *written], as_json=as_json)
+    tell(figures.to_dict(), [*figures.summary, *(f"Wrote {path}." for path in out or ())], as_json=as_json)

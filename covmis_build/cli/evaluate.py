@@ -190,10 +190,7 @@ def split(
         file, out, id_column=id_column, scheme=scheme, fractions=three(fractions), cuts=places or None,
         folds=folds, seed=seed, time=time, group=group, similarity=similarity, text=text,
     )  # fmt: skip
-    tell(
-        {"file": str(out), "divisions": divided.sizes, "findings": divided.findings},
-        [divided.sizes.head(20), *divided.findings, f"Written: {out}"], as_json=as_json,
-    )  # fmt: skip
+    tell(divided.to_dict(), divided.summary, as_json=as_json)
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Option, Typer
 
@@ -64,13 +64,4 @@ def status(as_json: JsonOption = False) -> None:
     from covmis_build.annotation.channels.label_studio import server
 
     mine = server.local_server()
-    url = mine.address()
-    result: dict[str, Any] = {
-        "running": bool(url), "url": url or None, "folder": str(mine.home), "users": sorted(mine.users()),
-        "installed": (mine.environment / "bin" / "label-studio").exists(),
-    }  # fmt: skip
-    words = [
-        f"Running at {url}." if url else "Not running. Start it with `covmis label-studio up`.",
-        f"Users: {', '.join(result['users']) or 'none yet'}. Its folder: {mine.home}",
-    ]
-    tell(result, words, as_json=as_json)
+    tell(mine.to_dict(), mine.sentences, as_json=as_json)

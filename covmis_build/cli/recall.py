@@ -73,10 +73,7 @@ def draw(
     """
     with progress() as shown:
         round_ = open_study(folder).recall().draw(**asdict(options), learn=learn, progress=shown)
-    number = round_.number
-    pushed = f"Next: `covmis round push --round {number}`, and pull. Push again after that: every yes goes to a second person."
-    settled = f"`covmis round adjudicate --round {number}` settles the rest."
-    tell(round_.to_dict(), [round_.sentence, f"{pushed} {settled}"], as_json=as_json)
+    tell(round_.to_dict(), round_.sentences, as_json=as_json)
 
 
 @app.command()

@@ -50,9 +50,7 @@ def open_(
     round_ = open_study(folder).open_round(
         claims, pilot=pilot, training=training, run=run, items=items, pass_mark=pass_mark, gold=gold
     )
-    which = f" --round {round_.number}" if training else ""
-    frozen = f"Frozen in {round_.to_dict()['folder']}/. Next: `covmis round push{which}`."
-    tell(round_.to_dict(), [round_.sentence, frozen], as_json=as_json)
+    tell(round_.to_dict(), round_.sentences, as_json=as_json)
 
 
 @app.command()

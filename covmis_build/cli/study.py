@@ -43,9 +43,8 @@ def new(
     from covmis_build.study.new import new_study
 
     files = new_study(folder, title)
-    result = {"folder": str(folder), "title": title or folder.name, "files": files}
     words = f"Made {folder}/. Next: read {folder}/README.md, then `cd {folder}` and `covmis status`."
-    tell(result, [words], as_json=as_json)
+    tell({"folder": str(folder), "title": title or folder.name, "files": files}, [words], as_json=as_json)
 
 
 def run(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.over_posts import ScoresOverPosts
     from covmis_build.evaluation.scores import Scores
     from covmis_build.evaluation.soft_labels import SoftScores
+    from covmis_build.report.summary import Summary
     from covmis_build.stats.horvitz_thompson import Design
     from covmis_build.study.study import Study
 
@@ -162,6 +163,16 @@ class Divided:
 
     sizes: pd.DataFrame
     findings: list[str]
+    file: Path
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `covmis evaluate split --json` prints it."""
+        return {"file": str(self.file), "divisions": self.sizes, "findings": self.findings}
+
+    @property
+    def summary(self) -> Summary:
+        """The first divisions, and what their parts share."""
+        return [self.sizes.head(20), *self.findings, f"Written: {self.file}"]
 
 
 def split_file(
@@ -194,7 +205,7 @@ def split_file(
         {"division": str(name), **{part: int((parts[name] == part).sum()) for part in PARTS}}
         for name in parts.columns
     )
-    return Divided(sizes, findings)
+    return Divided(sizes, findings, out)
 
 
 def _shared_by_parts(

@@ -320,6 +320,16 @@ class Round:
             told += f" For {', '.join(about['repeats'])}: posts of their own that they have labelled before."
         return told
 
+    @property
+    def sentences(self) -> list[str]:
+        """The same, and what to do next."""
+        which = f" --round {self.number}" if self.folder.kind else ""
+        if self.folder.asks_relevance:
+            pushed = f"Next: `covmis round push{which}`, and pull. Push again after that: every yes goes to a second person."
+            settled = f"`covmis round adjudicate{which}` settles the rest."
+            return [self.sentence, f"{pushed} {settled}"]
+        return [self.sentence, f"Frozen in {self.to_dict()['folder']}/. Next: `covmis round push{which}`."]
+
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round open --json` prints it."""
         from covmis_build.annotation.checks import repeats_in

@@ -126,6 +126,21 @@ class Server:
         running = _read(self.running_file)
         return str(running["url"]) if running and _alive(int(running["pid"])) else ""
 
+    def to_dict(self) -> dict[str, Any]:
+        """As `covmis label-studio status --json` prints it."""
+        url = self.address()
+        return {
+            "running": bool(url), "url": url or None, "folder": str(self.home), "users": sorted(self.users()),
+            "installed": (self.environment / "bin" / "label-studio").exists(),
+        }  # fmt: skip
+
+    @property
+    def sentences(self) -> list[str]:
+        """Whether it runs, and for whom."""
+        url = self.address()
+        running = f"Running at {url}." if url else "Not running. Start it with `covmis label-studio up`."
+        return [running, f"Users: {', '.join(sorted(self.users())) or 'none yet'}. Its folder: {self.home}"]
+
 
 def local_server() -> Server:
     """The server of whoever is logged in."""
