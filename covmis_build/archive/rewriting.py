@@ -169,7 +169,14 @@ def line_without(line: bytes, forget: Forget) -> tuple[bytes, int]:
     after = left.get("") if isinstance(before, list) else left
     if after == before:
         return line, 0
-    return (json.dumps(after, ensure_ascii=True).encode() + b"\n" if after else b""), 1
+    return (json.dumps(after, ensure_ascii=True).encode() + b"\n" if _holds(after) else b""), 1
+
+
+def _holds(value: Any) -> bool:
+    """Whether anything is left in it but brackets."""
+    if isinstance(value, dict | list):
+        return any(map(_holds, value.values() if isinstance(value, dict) else value))
+    return True
 
 
 def _whole_line(line: bytes, form: str, forget: Forget) -> tuple[bytes, int]:

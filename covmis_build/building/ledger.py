@@ -57,9 +57,9 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether the stage's tables stand there since."""
         return self.event == Event.DONE
 
-    def rows(self) -> dict[str, int]:
-        """How many rows each table has."""
-        return {table: facts.rows for table, facts in self.tables.items()}
+    def rows(self, tables: Iterable[str]) -> dict[str, int]:
+        """How many rows each of these tables has."""
+        return {table: self.tables[table].rows for table in tables}
 
 
 def read(path: Path) -> list[Entry]:

@@ -70,7 +70,7 @@ def run(
             keys[stage.name] = key = _key(places, settings, stage, keys, cache)
             entry = ledger.last(ledger.read(log), stage.name)
             if entry and stage.name not in forced and _is_current(places, stage, entry, key, cache):
-                outcomes.append(Outcome(stage.name, False, 0.0, entry.rows()))
+                outcomes.append(Outcome(stage.name, False, 0.0, entry.rows(stage.makes)))
             else:
                 outcomes.append(_make(places, settings, stage, key, engine, workers, conf or {}, progress))
         storage.remove(places.scratch)
@@ -215,7 +215,7 @@ def _make(
         _version(), {name: _setting(settings, name) for name in stage.settings},
     )  # fmt: skip
     ledger.append(log, done)
-    return Outcome(stage.name, True, seconds, done.rows())
+    return Outcome(stage.name, True, seconds, done.rows(stage.makes))
 
 
 def _write(table: Table | pd.DataFrame, name: str, path: Path) -> TableFacts:

@@ -36,7 +36,13 @@ def ablate(
     text_alone: bool = False,
     **how: Unpack[Comparing],
 ) -> Compared:
-    """Train and judge the model as it is, and with each thing changed in turn, tested against it: see `table`."""
+    """Train and judge the model as it is, and with each thing changed in turn, tested against it: see `table`.
+
+    >>> import pandas as pd
+    >>> posts = pd.DataFrame({"text": ["so true", "a hoax"] * 5, "claim": "masks", "label": ["favor", "against"] * 5})
+    >>> ablate(posts, "bow").cells["model"].tolist()[:3]
+    ['as it is', 'single words', 'words in two texts']
+    """
     whole = Setting(options_of(model, settings), tuple(steps_before(before, maps)))
     how.setdefault("schemes", ["random"])
     changed = ablations(whole, zero_shot="zero_shot" in how["schemes"])
