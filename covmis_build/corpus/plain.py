@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
@@ -44,6 +45,11 @@ def read_plain(path: Path) -> pd.DataFrame | None:
     if column is None:
         raise InputError(
             f"has no column of ids ({', '.join(header[:6])})", file=path, remedy="Call it tweet_id or post_id"
+        )
+    [(name, times)] = Counter(header).most_common(1)
+    if times > 1:
+        raise InputError(
+            f"has two columns called '{name[:40]}'", file=path, row=1, remedy="Rename one of them"
         )
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):

@@ -85,7 +85,8 @@ def _parquet(path: Path) -> pd.DataFrame:
         raise InputError("is missing", file=path)
     with doubted(path, "is not readable as Parquet"):
         table = parquet.read(path)
-    return _text(table.to_pylist(), table.schema.names)
+        rows = table.to_pylist()  # texts that are none are met here
+    return _text(rows, table.schema.names)
 
 
 def _array(path: Path) -> pd.DataFrame:
