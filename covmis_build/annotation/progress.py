@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation import adjudication
 from covmis_build.annotation.answers import Phase, Status, present
 from covmis_build.annotation.gold import undecided_items
+from covmis_build.annotation.round_folder import RoundKind, kind_of
 from covmis_build.errors import counted
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Progress:
     @property
     def sentence(self) -> str:
         """The round in a few words."""
-        kind = " (training)" if self.round.startswith("t") else " (pilot)" if self.pilot else ""
+        kind = " (training)" if self._training else " (pilot)" if self.pilot else ""
         return f"Round {self.round}{kind}, {counted(self.items, 'posts')}{', sealed' if self.sealed else ''}"
 
     @property
@@ -56,12 +57,11 @@ class Progress:
         """All of it in words and a table."""
         people = self.to_frame().rename(columns=lambda name: name.replace("_", " "))
         counts = f"{counted(self.disagreements, 'disagreements')}; {counted(self.undecided, 'posts')} without a final label."
-        return [
-            self.sentence,
-            people,
-            *([] if self.round.startswith("t") else [counts]),
-            f"Next: {self.next}",
-        ]
+        return [self.sentence, people, *([] if self._training else [counts]), f"Next: {self.next}"]
+
+    @property
+    def _training(self) -> bool:
+        return kind_of(self.round) == RoundKind.TRAINING
 
     def to_frame(self) -> pd.DataFrame:
         """A row a person."""

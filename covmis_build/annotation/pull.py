@@ -96,9 +96,8 @@ def _read(
     if path.is_dir():
         raise InputError("is a folder", file=path, remedy="Put the sheet itself here")
     if not named and not path.is_file():
-        raise InputError(
-            "is no file", file=path, remedy="Put the sheet itself here"
-        )  # nobody may write into a pipe
+        # a pipe, for instance, into which nobody may ever write
+        raise InputError("is no file", file=path, remedy="Put the sheet itself here")
     kind = path.suffix.casefold()
     if kind not in READ:
         raise InputError(
@@ -116,7 +115,7 @@ def _read(
     saved = min(record.moment(path.stat().st_mtime), now)
     taken_back = withdrawals(round_.answers(), sheet.blank, annotator, channel_of(path))
     if sheet.sorted_apart and not named:
-        of_study = path.relative_to(round_.sheets.parents[3])
+        of_study = f"{record.sheets_of(round_.number)}{path.name}"
         raise InputError(
             "its labels stand in alphabetical order, as if that column had been sorted by itself: none is taken",
             file=path,

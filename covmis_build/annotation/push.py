@@ -15,7 +15,7 @@ from covmis_build.annotation.channels.sheets import header, read_rows, sheet
 from covmis_build.annotation.round_folder import kind_of, refuse_sealed, sheets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from covmis_build.annotation.round_folder import RoundFolder
@@ -90,21 +90,22 @@ def push_pages(
     refuse_sealed(round_)
     frozen = round_.asked()
     written = []
-    parts = [
-        (
-            code,
-            f"-part-{at // page_size + 1}" if page_size else "",
-            wanted[at : at + (page_size or len(wanted))],
-        )
-        for code, wanted in work.items()
-        for at in range(0, len(wanted), page_size or len(wanted))
-    ]
-    for code, part, wanted in parts:
-        path = round_.sheets / f"{code}{part}.html"
-        page = offline_page(
-            frozen, wanted, code, round_.scheme, round_.number, title=title, guideline=guideline, part=part
-        )
-        if not path.exists() or path.read_text("utf-8") != page:
-            storage.write_text(path, page)
-            written.append(path)
+    for code, wanted in work.items():
+        for part, items in _parts(wanted, page_size):
+            path = round_.sheets / f"{code}{part}.html"
+            page = offline_page(
+                frozen, items, code, round_.scheme, round_.number, title=title, guideline=guideline, part=part
+            )
+            if not path.exists() or path.read_text("utf-8") != page:
+                storage.write_text(path, page)
+                written.append(path)
     return written
+
+
+def _parts(items: Sequence[str], size: int) -> Iterator[tuple[str, Sequence[str]]]:
+    """The posts of each page, and what its file's name ends with; all on one page where no size is asked for."""
+    if not size:
+        yield "", items
+        return
+    for number, at in enumerate(range(0, len(items), size), start=1):
+        yield f"-part-{number}", items[at : at + size]

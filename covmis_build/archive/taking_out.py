@@ -1,7 +1,7 @@
 """A file of an archive without what is to be forgotten, read again before it takes the place of the old one.
 
-It has to hold nothing of it any more, and every other post. The forms of posts are many, and ids are often put together from several columns: what cannot be taken out so is refused
-by name, and stays as it was.
+It has to hold nothing of it any more, and every other post. The forms of posts are many, and ids are often put
+together from several columns: what cannot be taken out so is refused by name, and stays as it was.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Comparison:
         Path | None, Option(metavar="DIR", help="Keep finished trainings here, and take them up again.")
     ] = None
 
-    def words(self, schemes: str) -> dict[str, Any]:
+    def arguments(self, schemes: str) -> dict[str, Any]:
         """What `compare_models` and `ablate` are told alike."""
         return {
             "settings": self.settings, "before": self.before or (), "maps": _maps(self.maps), "labels": listed(self.labels),
@@ -201,7 +201,7 @@ def table(
     Example: covmis model table posts.csv --models majority,mu --cells cells
     """
     with progress() as report:
-        compared = covmis.compare_models(data, listed(models), **options.words(schemes), progress=report)
+        compared = covmis.compare_models(data, listed(models), **options.arguments(schemes), progress=report)
     _tell(compared, options, as_json=as_json)
 
 
@@ -223,13 +223,13 @@ def ablate(
     Example: covmis model ablate posts.csv --model bow --cells cells
     """
     with progress() as report:
-        compared = covmis.ablate(data, model, **options.words(schemes), progress=report)
+        compared = covmis.ablate(data, model, **options.arguments(schemes), progress=report)
     _tell(compared, options, as_json=as_json)
 
 
 def _tell(compared: Any, options: Comparison, *, as_json: bool) -> None:
-    told, words = (tell_of(by_label=options.by_label) for tell_of in (compared.to_dict, compared.summary))
-    tell(told, words, as_json=as_json)
+    by = options.by_label
+    tell(compared.to_dict(by_label=by), compared.summary(by_label=by), as_json=as_json)
 
 
 @app.command()

@@ -112,9 +112,10 @@ def train(  # noqa: PLR0913 - every option is named
     """Train a model on a table with `text`, `label` and, for pairs, `target` or `claim`; write it to `out`.
 
     `model` is a name (`bow`, `cross-encoder` …) with `settings`, or options. With `dev`, linear models are trained with
-    each C of `choose`, and the best by `measure` is kept. Transformers learn from the datasets `before` first (`maps`: what
-    their labels mean here), or go on from a model in the folder `start`; a training that was stopped goes on in `out`. Of frozen items a model reads all
-    that annotators were shown, or, `text_alone`, the posts' own words; it is to predict from what it was trained on.
+    each C of `choose`, and the best by `measure` is kept. Transformers learn from the datasets `before` first (`maps`:
+    what their labels mean here), or go on from a model in the folder `start`; a training that was stopped goes on in
+    `out`. Of frozen items a model reads all that annotators were shown, or, `text_alone`, the posts' own words; it is to
+    predict from what it was trained on.
 
     >>> import pandas as pd
     >>> posts = pd.DataFrame({"text": ["so true", "a hoax"], "claim": "masks", "label": ["favor", "against"]})

@@ -115,7 +115,8 @@ def doctor(
     """
     from covmis_build.study.study import study_of
 
-    study = study_of(Path.cwd(), Path(folder) if folder else None)
+    # whoever has to end a purge may ask what is missing here
+    study = study_of(Path.cwd(), Path(folder) if folder else None, half_purged=True)
     far = [path for path in study.places.archives if isinstance(path, Address)] if study else []
     workers = _workers(far, {**(settings or {}), "spark.master": master}) if master else ()
     return Doctor((*_core(), *_extras(), *_programs(), *_credentials(), *_archives(far), *workers))

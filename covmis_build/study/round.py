@@ -105,6 +105,8 @@ class Round:
             record.refuse_sealed(self.folder)
             check_admitted(self.study)
             way, guideline, folder = self._channel(channel), GUIDELINE, self.folder
+            if page_size and way != Channel.HTML:
+                raise InputError(f"--page-size is for offline pages, not {way}", remedy="Add --channel html")
             if not folder.asks_relevance:
                 guideline = read_guideline(self.study.places.guideline)
                 folder = record.raise_per_item(folder, self.study.settings.annotation.per_item)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
-from covmis_build.annotation.round_folder import RoundKind
+from covmis_build.annotation.round_folder import RoundKind, kind_of
 from covmis_build.building.flow import Step, ask, flow, missing_from_build
 from covmis_build.building.flow_page import flow_page
 from covmis_build.building.purge import unfinished
@@ -148,7 +148,7 @@ def _next(places: Places, stages: dict[str, bool], rounds: list[RoundRow]) -> st
     """The one thing to do now."""
     if not all(stages.values()):
         return f"`covmis run` (to be made: {', '.join(name for name, state in stages.items() if not state)})"
-    asking_recall = [row for row in rounds if row.round.startswith(RoundKind.RECALL)]
+    asking_recall = [row for row in rounds if kind_of(row.round) == RoundKind.RECALL]
     rounds = [row for row in rounds if row not in asking_recall]
     unsealed = [row.round for row in rounds if not row.sealed]
     if unsealed:

@@ -469,13 +469,13 @@ def open_study(folder: Path | str | None = None, *, half_purged: bool = False) -
     return read_study(home, half_purged=half_purged)
 
 
-def study_of(file: Path, folder: Path | None = None) -> Study | None:
+def study_of(file: Path, folder: Path | None = None, *, half_purged: bool = False) -> Study | None:
     """The study that is named, or the one in whose folder this file lies; one that cannot be read is no reason to stop."""
     if folder is not None:
-        return open_study(folder)
+        return open_study(folder, half_purged=half_purged)
     home = _nearest(file.resolve())
     try:
-        return read_study(home) if home else None
+        return read_study(home, half_purged=half_purged) if home else None
     except UnfinishedPurge:
         raise
     except InputError:

@@ -12,9 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from covmis_build.addresses import Address
+from covmis_build.building import purge
 from covmis_build.cli import app
-from covmis_build.errors import CheckFailed, ServiceError
+from covmis_build.errors import CheckFailed, ServiceError, UnfinishedPurge
 from covmis_build.study import doctor
+from covmis_build.study.study import open_study
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
 VALUES = {name: f"value-of-{name}" for name in doctor.OF_SERVICES}
@@ -95,6 +97,16 @@ def test_the_stores_of_a_study_are_asked(tmp_path, monkeypatch) -> None:
         (part,) = [part for part in asked()["parts"] if part["kind"] == "archive"]
         assert (part["part"], part["state"]) == ("s3://bucket/posts", state)
         assert note in part["note"]
+
+
+def test_whoever_has_to_end_a_purge_may_ask(tmp_path, monkeypatch) -> None:
+    (tmp_path / "study.toml").write_text('title = "t"\n')
+    study = open_study(tmp_path)
+    purge.note(study.places, purge.Entry("2026-11-22T10:00:00Z", posts=["x:1"]))
+    with pytest.raises(UnfinishedPurge):
+        open_study(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert asked()["parts"]
 
 
 @pytest.mark.parametrize(

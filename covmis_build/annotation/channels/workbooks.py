@@ -13,7 +13,6 @@ import unicodedata
 import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from unicodedata import east_asian_width
 
 from covmis_build.errors import InputError, MissingExtra
 
@@ -62,17 +61,21 @@ def lines_of(grid: Grid, row: Sequence[str]) -> int:
     >>> lines_of(Grid(["claim", "post"], [], {}), ["x" * 34, "one\ntwo " + "y" * 80])
     3
     """
+    cells = zip(grid.columns, row, strict=True)
     return max(
-        sum(
-            math.ceil(
-                max(sum(1 + (east_asian_width(sign) in "WF") for sign in line), 1)
-                * 1.1
-                / WIDTHS.get(name, 20)
-            )
-            for line in as_cell(text).split("\n")
-        )
-        for name, text in zip(grid.columns, row, strict=True)
+        sum(_folded(line, WIDTHS.get(name, 20)) for line in as_cell(text).split("\n")) for name, text in cells
     )
+
+
+def _folded(line: str, width: int) -> int:
+    """How many lines become of one; a sign of Chinese or Japanese is as wide as two, and words do not fill a line."""
+    signs = sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in line)
+    return math.ceil(max(signs, 1) * 1.1 / width)
+
+
+def _height(grid: Grid, row: Sequence[str]) -> int:
+    """In points."""
+    return min(15 * lines_of(grid, row) + 3, HIGHEST)
 
 
 def xlsx(grid: Grid) -> bytes:
@@ -90,7 +93,7 @@ def xlsx(grid: Grid) -> bytes:
     page = book.active
     page.title = "labels"
     for at, line in enumerate([grid.columns, *grid.rows], start=1):
-        page.row_dimensions[at].height = min(15 * lines_of(grid, line) + 3, HIGHEST)
+        page.row_dimensions[at].height = _height(grid, line)
         for column, text in enumerate(line, start=1):
             cell = page.cell(at, column)
             cell.value, cell.data_type = as_cell(text), "s"  # text, whatever it begins with: never a formula
@@ -112,10 +115,8 @@ def xlsx(grid: Grid) -> bytes:
                 page.add_data_validation(rule)
                 rule.add(f"{letter}2:{letter}{len(grid.rows) + 1}")
     page.freeze_panes = "A2"
-    page.page_setup.orientation, page.page_setup.fitToHeight = (
-        "landscape",
-        0,
-    )  # on paper: all columns on a page
+    page.page_setup.orientation = "landscape"
+    page.page_setup.fitToHeight = 0  # on paper: all columns on a page, as many pages as it takes
     page.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
     page.protection.sheet = True
     page.protection.formatColumns = page.protection.formatRows = False  # widths may be changed
@@ -160,7 +161,7 @@ def ods(grid: Grid) -> bytes:
         book.automaticstyles.addElement(width)
         page.addElement(table.TableColumn(stylename=width))
     for at, line in enumerate([grid.columns, *grid.rows]):
-        points = min(15 * lines_of(grid, line) + 3, HIGHEST)
+        points = _height(grid, line)
         if points not in heights:
             heights[points] = style.Style(name=f"height-{points}", family="table-row")
             heights[points].addElement(
