@@ -56,7 +56,7 @@ def _plain(value: Any) -> Any:
 
 def estimates_page(figures: Estimates, title: str = "") -> str:
     """The estimates as a page: methods, plots of each label on one scale, and the tables."""
-    sections = [Section("In words", " ".join(figures.sentences))]
+    sections = [Section("In words", "\n\n".join(figures.sentences))]
     messages = figures.shares[figures.shares["estimand"] == Estimand.MESSAGES]
     for label in messages["label"].unique():
         rows = messages[messages["label"] == label]

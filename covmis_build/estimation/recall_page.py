@@ -47,8 +47,7 @@ def recall_page(
     sections = [
         Section(
             "What is found and what is missed",
-            prose="One bar for all queries and one for each kind, on one scale. A post that two kinds find counts for both. "
-            + " ".join(report.sentences[1:]),
+            prose="\n\n".join([BARS, *report.sentences[1:]]),
             figures=[_to_scale(report), _shares(report)] if not math.isnan(whole["recall"]) else [],
             body=table_html(_figures(report), headings=2),
         ),
@@ -85,6 +84,9 @@ def recall_page(
     return page("What the queries miss", sections, study=title, lead=report.sentences[0], tiles=tiles)
 
 
+BARS = (
+    "One bar for all queries and one for each kind, on one scale. A post that two kinds find counts for both."
+)
 ADVICE = (
     "Each was made of the labelled posts that it finds, so that it looks better than it is; the number beside it says of how "
     "many of them a query finds the one that it was made without. Put what you like into `keywords` of queries/claims.csv, "

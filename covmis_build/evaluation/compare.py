@@ -68,8 +68,13 @@ NAMES = {
 }
 
 
-NOT_SHOWN = ["sentence", "measure", "test", "interval", "units", "replicates"]
+NOT_SHOWN = ["sentence", "measure", "test", "interval", "units", "unit", "replicates"]
 """Columns whose content stands in words above the page's table."""
+P_VALUES = ("p", "p_one_sided", "p_adjusted")
+SHOWN = {
+    "system_a": "A", "system_b": "B", "value_a": "of A", "value_b": "of B", "difference": "A - B", "p_one_sided": "p, one-sided",
+    "p_adjusted": "p, adjusted", "effect": "effect size",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +145,24 @@ class Comparison:
             "Comparison of systems",
             [
                 Section("In words", prose=self.how, body=words),
-                Section("p-values", prose="Adjusted over all pairs.", body=table_html(square, headings=1)),
+                Section(
+                    "p-values",
+                    prose="Adjusted over all pairs.",
+                    body=table_html(square, headings=1, p_values=square.columns),
+                ),
                 Section(
                     "Differences",
-                    body=table_html(self.table.drop(columns=NOT_SHOWN), headings=2),
-                    figures=[forest(rows[:60], alt="Each difference with its interval", reference=0.0)],
+                    body=table_html(
+                        self.table.drop(columns=NOT_SHOWN), names=SHOWN, headings=2, p_values=P_VALUES
+                    ),
+                    figures=[
+                        forest(
+                            rows[:60],
+                            alt="Each difference with its interval",
+                            reference=0.0,
+                            unit=f"difference in {measures[self.table['measure'].iloc[0]].title}",
+                        )
+                    ],
                 ),
             ],
             study=self.study,
@@ -152,6 +170,8 @@ class Comparison:
 
     def latex(self) -> str:
         """A row a pair, with booktabs' rules."""
+        from covmis_build.report.page import shown_p
+
         header = [
             "A",
             "B",
@@ -169,7 +189,8 @@ class Comparison:
                 escape(row["system_b"]),
                 *(f"{row[name]:.3f}" for name in ("value_a", "value_b", "difference")),
                 f"[{row['low']:.3f}, {row['high']:.3f}]",
-                *(f"{row[name]:.3f}" for name in ("p", "p_adjusted", "effect")),
+                *(shown_p(row[name]).replace("<", "$<$") for name in ("p", "p_adjusted")),
+                f"{row['effect']:.3f}",
             ]
             for row in self.table.to_dict("records")
         ]

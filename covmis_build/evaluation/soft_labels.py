@@ -420,7 +420,9 @@ def _best(measure: SoftMeasure, people: People) -> Array:
         right = (counts + PRIOR) / (raters + PRIOR * classes)
         answers = _compositions(raters, classes)
         values = measure.formula(People(answers), np.tile(right, (len(answers), 1)))
-        expected[at] = float(_chances(answers, right) @ values)
+        expected[at] = round(
+            float(_chances(answers, right) @ values), 12
+        )  # nothing left over of sums that are zero
     return expected[number.ravel()]
 
 

@@ -62,7 +62,7 @@ def bars(rows: Sequence[tuple[str, float]], *, alt: str, unit: str = "", digits:
         drawn = axes.barh(range(len(rows)), values, color=SERIES[0], height=0.64)
         axes.bar_label(drawn, [f"{value:,.{digits}f}" for value in values], padding=4, color=SOFT)
         axes.margins(x=0.1)
-        axes.xaxis.set_major_formatter("{x:,.0f}")
+        _counted(axes)
         _rows(axes, [label for label, _ in rows])
         _quiet(axes, unit)
         return _svg(figure, alt)
@@ -84,6 +84,7 @@ def stacked(
                 label=_plain(name),
             )
             left = [before + value for before, value in zip(left, values, strict=True)]
+        _counted(axes)
         _rows(axes, labels)
         _quiet(axes, unit)
         axes.legend(
@@ -214,6 +215,14 @@ def _drawing(height: float, width: float = WIDTH) -> Iterator[tuple[Figure, Axes
 def _rows(axes: Axes, labels: Sequence[str]) -> None:
     axes.set_yticks(range(len(labels)), [_plain(label) for label in labels])
     axes.set_ylim(len(labels) - 0.5, -0.5)
+
+
+def _counted(axes: Axes) -> None:
+    """Whole numbers below the bars, thousands apart as in the tables."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
 def _quiet(axes: Axes, unit: str) -> None:

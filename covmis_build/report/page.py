@@ -11,7 +11,7 @@ from __future__ import annotations
 import numbers
 import unicodedata
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from covmis_build import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import jinja2
     import pandas as pd
@@ -88,14 +88,19 @@ def table_html(
     digits: int = 3,
     names: Mapping[str, str] | None = None,
     headings: int = 0,
+    p_values: Collection[str] = (),
 ) -> Markup:
     """A DataFrame as an HTML table: numbers to the right, missing ones as a dash, all text escaped.
 
-    `names` renames columns for readers; the first `headings` columns head their row.
+    `names` renames columns for readers; the first `headings` columns head their row; those of `p_values` are never "0.000".
     """
     columns = [str((names or {}).get(name, name)) for name in frame.columns]
     numeric = [_is_numeric(frame.iloc[:, at].tolist()) for at in range(len(columns))]
-    rows = [[shown(cell, digits) for cell in row] for row in frame.itertuples(index=False, name=None)]
+    of_cell = [shown_p if name in p_values else partial(shown, digits=digits) for name in frame.columns]
+    rows = [
+        [show(cell) for show, cell in zip(of_cell, row, strict=True)]
+        for row in frame.itertuples(index=False, name=None)
+    ]
     return Markup(  # noqa: S704 - the template has escaped every cell
         render("table.html", columns=columns, numeric=numeric, rows=rows, caption=caption, headings=headings)
     )
@@ -160,6 +165,15 @@ def shown(cell: Any, digits: int = 3) -> Any:
         whole = isinstance(cell, numbers.Integral)
         return f"{int(cell):,}" if whole else signed(float(cell), digits).replace("-", "\N{MINUS SIGN}")
     return cell if isinstance(cell, Markup) else str(cell)
+
+
+def shown_p(p: Any) -> Any:
+    """A p-value as papers print it: chance is never excluded.
+
+    >>> shown_p(0.0004999), shown_p(0.0312)
+    ('< 0.001', '0.031')
+    """
+    return "< 0.001" if _is_number(p) and p < 0.001 else shown(p)
 
 
 def signed(value: float, digits: int = 3) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.errors import CheckFailed, InputError
+from covmis_build.evaluation.formats import read_table
 from covmis_build.evaluation.gold_and_systems import CLAIMS, PROBABILITIES, read_spec, read_specs
 from covmis_build.evaluation.label_files import common_id, read_labels
 from covmis_build.evaluation.leakage import leakage
@@ -58,9 +59,7 @@ class FilesToScore:
 
     def clusters(self, column: str) -> str | None:
         """The column of claims: as named, found, or none."""
-        if column == "none":
-            return None
-        return column or next((name for name in CLAIMS if name in self.gold.table.columns), None)
+        return column_of_claims(self.gold.table, column)
 
     def probabilities(self, column: str) -> str | list[str] | None:
         """The column of probabilities: as named; p_claim and p_sample as a corpus has them; or none."""
@@ -83,6 +82,13 @@ class FilesToScore:
     def _of_sample(self) -> Sequence[str]:
         columns = [str(name) for name in self.gold.table.columns]
         return columns if "p_sample" in columns else []
+
+
+def column_of_claims(table: pd.DataFrame, named: str) -> str | None:
+    """The column whose values are resampled together: as named, found, or none."""
+    if named == "none":
+        return None
+    return named or next((name for name in CLAIMS if name in table.columns), None)
 
 
 def files_to_score(
@@ -137,11 +143,11 @@ def score_soft_files(
     """Score systems' shares of the labels against the labels of several people; [NAME=]FILE each."""
     study = study_of(Path(people), folder)
     scheme = study.settings.labels if study else None
-    named = dict(_named_file(spec) for spec in systems)
+    named, answers = dict(_named_file(spec) for spec in systems), read_table(Path(people))
     values = list(labels) or (list(scheme.values) if scheme else None)
     ordered = list(order) or (list(scheme.order) if scheme and not labels else None)
     return score_soft(
-        people, named, labels=values, order=ordered or None, clusters=clusters.removeprefix("none") or None,
+        answers, named, labels=values, order=ordered or None, clusters=column_of_claims(answers, clusters),
         probabilities=probabilities.removeprefix("none") or None, title=study.settings.title if study else "", **how,
     )  # fmt: skip
 

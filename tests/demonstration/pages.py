@@ -5,12 +5,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from typer.testing import CliRunner
+
+from covmis_build import storage
+from covmis_build.cli import app
+from covmis_build.corpus.convert import read_corpus
+from tests.demonstration import simulate
+
+PEOPLE = ("a1", "a2")
+LABELLED = "data/build/demonstration/{}.csv"
 SYSTEMS = ("data/build/demonstration/always-against.csv", "data/build/demonstration/a-few-words.csv")
 CORPUS = "data/release/corpus.csv"
 
@@ -49,6 +58,10 @@ PAGES = (
     _systems("scores-over-posts", "score", "--over posts", "The same systems over all posts that the sample stands for"),
     _systems("comparison", "compare", "--measure macro_f1", "Do two systems differ, and by how much?"),
     _written("reproduction", "evaluate reproduce scarton2020", "Published figures, computed again"),
+    _written("soft-labels", f"evaluate score --soft data/release/annotations.csv {SYSTEMS[1]} --order favor,neither,against", "A system judged by what several people said, without one truth"),
+    Page("recall", "data/build/recall.html", ("recall", "report", "--queries", "--html"), "How much of what was said about the claims the queries find, what they miss, and queries that would find it"),
+    Page("training", "annotation/training/t001/feedback/a1.html", ("round", "report", "--round", "t001"), "What somebody who practised has got wrong, and why"),
+    Page("errors", "errors.html", ("model", "predict", "model", LABELLED.format("test"), "--out", "predicted.csv", "--errors", "errors.html"), "Where a model is surest and wrong"),
     Page("offline", "offline/annotation/rounds/001/sheets/a1.html", (), "The page that an annotator without a server labels on"),
 )  # fmt: skip
 
@@ -57,6 +70,9 @@ def render(study: Path, folder: Path) -> list[Page]:
     """Make every page in this study, and copy them to this folder under their names."""
     folder.mkdir(parents=True, exist_ok=True)
     _open_offline(study)
+    _practise(study)
+    _ask_for_recall(study)
+    _train(study)
     for page in PAGES:
         if page.command:
             covmis(study, *page.command)
@@ -74,13 +90,43 @@ def _open_offline(study: Path) -> None:
     covmis(copy, "round", "push", "--channel", "html")
 
 
+def _practise(study: Path) -> None:
+    """A training round that somebody has answered."""
+    covmis(study, "round", "open", "--training", "--items", "24")
+    covmis(study, "round", "push", "--round", "t001", "--channel", "csv")
+    for person in PEOPLE:
+        simulate.annotate(study / f"annotation/training/t001/sheets/{person}.csv", person, 1)
+    covmis(study, "round", "pull", "--round", "t001")
+
+
+def _ask_for_recall(study: Path) -> None:
+    """A recall round that is answered, every yes by two people."""
+    covmis(study, "recall", "draw", "--labels", "300")
+    for _ in PEOPLE:
+        covmis(study, "round", "push", "--round", "r001", "--channel", "csv")
+        for person in PEOPLE:
+            simulate.judge(study / f"annotation/recall/r001/sheets/{person}.csv")
+        covmis(study, "round", "pull", "--round", "r001")
+
+
+def _train(study: Path) -> None:
+    """A model of half the claims, and the other half for its errors."""
+    corpus = read_corpus(study / "data/release/corpus.parquet").astype({"claim": str})
+    texts = storage.read_table(study / "data/build/posts.parquet", "posts").set_index("post_id")["text"]
+    rows = corpus.assign(text=corpus["post_id"].map(texts))[["item_id", "text", "claim", "label", "kind"]]
+    claims = sorted(corpus["claim"].unique())
+    first = rows["claim"].isin(claims[: len(claims) // 2])
+    for name, part in (("train", rows[first]), ("test", rows[~first])):
+        part.to_csv(study / LABELLED.format(name), index=False)
+    covmis(study, "model", "train", LABELLED.format("train"), "--model", "bow", "--out", "model")
+
+
 def covmis(study: Path, *words: str) -> None:
-    """Run a command; what it printed if it fails."""
-    done = subprocess.run(
-        [sys.executable, "-m", "covmis_build", *words], cwd=study, check=False, capture_output=True, text=True
-    )
-    if done.returncode:
-        raise RuntimeError(f"covmis {' '.join(words)}: {done.stderr}")
+    """Run a command in the study's folder; what it printed if it fails."""
+    with contextlib.chdir(study):
+        done = CliRunner().invoke(app, words)
+    if done.exit_code:
+        raise RuntimeError(f"covmis {' '.join(words)}: {done.output} {done.exception}") from done.exception
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build.keyed import uniform
 from tests.demonstration.stories import SEED
-from tests.demonstration.truth import true_stance
+from tests.demonstration.truth import true_stance, truth
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,6 +69,17 @@ def annotate(sheet: Path, person: str, number: int) -> int:
         if person == "a2" and drawn("hasty", person, item) < 0.2:
             return {"label": str(LABELS.index(label) + 1), "comment": comment}  # types the key, as it may
         return {"label": label, "comment": comment}
+
+    return filled(sheet, answer)
+
+
+def judge(sheet: Path) -> int:
+    """Say of each pair of a recall round whether the post takes up the claim, and what stance it takes."""
+
+    def answer(row: dict[str, str]) -> dict[str, str]:
+        claim_id, _, post_id = row["item_id"].partition("|")
+        stance = truth()[post_id].get(claim_id)
+        return {"label": "yes", "sub_label": stance} if stance else {"label": "no"}
 
     return filled(sheet, answer)
 

@@ -150,11 +150,14 @@ def test_the_command(tmp_path) -> None:
     people.to_csv(tmp_path / "people.csv", index=False)
     right.to_csv(tmp_path / "mine.csv", index=False)
     words = ["evaluate", "score", "--soft", str(tmp_path / "people.csv"), f"ours={tmp_path / 'mine.csv'}",
-             "--order", ",".join(LABELS), "--clusters", "claim_id"]  # fmt: skip
+             "--order", ",".join(LABELS)]  # fmt: skip
     done = CliRunner().invoke(app, [*words, "--json"])
     assert done.exit_code == 0, (done.output, done.exception)
     made = json.loads(done.stdout)
     assert made["raters"] == [{"people": 5, "items": 60}]
+    assert made["over"] == "claims"  # there is a column of claims
+    by_items = CliRunner().invoke(app, [*words, "--json", "--clusters", "none"])
+    assert json.loads(by_items.stdout)["over"] == "items"
     assert {row["measure"] for row in made["soft"]} == set(SOFT_MEASURES)
     told = CliRunner().invoke(
         app, [*words, "--out", str(tmp_path / "page.html"), "--out", str(tmp_path / "t.tex")]

@@ -104,3 +104,10 @@ def test_a_latex_table_has_as_many_columns_as_the_frame():
     assert r"\begin{tabular}{lr}" in made
     assert r"x \& y & 3 \\" in made
     assert r"\caption{50\%}" in made
+
+
+def test_no_p_value_is_nothing():
+    frame = pd.DataFrame({"p": [0.0004, 0.04], "effect": [0.0001, 1.0]})
+    html = table_html(frame, p_values=["p"])
+    assert "&lt; 0.001" in html
+    assert html.count("0.000") == 1  # the effect's
