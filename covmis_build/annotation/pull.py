@@ -24,7 +24,7 @@ from covmis_build.annotation.answers import (
 from covmis_build.annotation.channels.offline import read_export
 from covmis_build.annotation.channels.sheets import channel_of, read_sheet
 from covmis_build.annotation.frozen_items import for_people, rows_of
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -143,7 +143,7 @@ def _two_files(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
     return [
         Problem(
             f"{first.name} and {second.name}",
-            f"differ in {len(items)} answers ({items[0]}{', …' if len(items) > 1 else ''}); the later one counts",
+            f"differ in {counted(len(items), 'answers')} ({items[0]}{', …' if len(items) > 1 else ''}); the later one counts",
             "Keep one of the files",
         )
         for (first, second), items in differing.items()

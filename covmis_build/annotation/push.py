@@ -13,6 +13,7 @@ from covmis_build.annotation.answers import Channel
 from covmis_build.annotation.channels.offline import offline_page
 from covmis_build.annotation.channels.sheets import header, read_rows, sheet
 from covmis_build.annotation.round_folder import kind_of, refuse_sealed, sheets_of
+from covmis_build.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ class Sent:
         return [
             *self._to_people,
             *(
-                f"{code} is a machine: put its predictions of {len(self.work[code]):,} posts into {path}."
+                f"{code} is a machine: put its predictions of {counted(len(self.work[code]), 'posts')} into {path}."
                 for code, path in self.machines.items()
             ),
         ]

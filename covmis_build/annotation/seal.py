@@ -91,7 +91,9 @@ class Verified:
             if self.sealed
             else "not sealed"
         )
-        return f"Round {self.round}: {state}" + (f"; {self.purged} posts purged" if self.purged else "")
+        return f"Round {self.round}: {state}" + (
+            f"; {counted(self.purged, 'posts')} purged" if self.purged else ""
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round verify --json` prints it."""

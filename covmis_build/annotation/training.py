@@ -15,6 +15,7 @@ from covmis_build.annotation.answers import Phase, Status, usable
 from covmis_build.annotation.frozen_items import FROZEN, rows_of
 from covmis_build.annotation.gold import How
 from covmis_build.annotation.round_folder import read_json
+from covmis_build.errors import counted
 from covmis_build.text.shown import shown_hash, shown_parts
 
 if TYPE_CHECKING:
@@ -227,5 +228,5 @@ def write_report(round_: RoundFolder, *, study: str) -> TrainingReport:
         files.append(f"annotation/{round_.folder.parent.name}/{round_.number}/feedback/{who}.html")
     mark = read_json(round_.folder / "training.json")["pass_mark"]
     left = len(round_.decisions()) - min((row.posts for row in rows if not row.label), default=0)
-    notes = (f"Somebody has {left} posts to go.",) if left else ()
+    notes = (f"Somebody has {counted(left, 'posts')} to go.",) if left else ()
     return TrainingReport(round_.number, tuple(rows), mark, tuple(files), notes)

@@ -18,7 +18,7 @@ import msgspec
 from covmis_build import storage
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.ids import post_id
-from covmis_build.errors import InputError, UnfinishedPurge
+from covmis_build.errors import InputError, UnfinishedPurge, counted
 from covmis_build.text.sheets import bytes_of
 
 if TYPE_CHECKING:
@@ -111,7 +111,9 @@ class Unfinished:
     words: frozenset[str]
 
     def __str__(self) -> str:
-        count = f"{len(self.forget.posts):,} posts and {len(self.forget.authors):,} authors"
+        count = (
+            f"{counted(len(self.forget.posts), 'posts')} and {counted(len(self.forget.authors), 'authors')}"
+        )
         return f"the purge of {count}, begun at {self.since}, has not ended"
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.archive import pages
 from covmis_build.collecting.prices import Budget, Prices, Spent
 from covmis_build.collecting.retries import STOPPING, Clock, Fault, persistently
+from covmis_build.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -240,7 +241,7 @@ def _gap(job: Job, last: pages.Stamp | None, reason: str, *, until: str = "") ->
 
 def _line(job: Job, posts: int, how: Crawl, remaining: int) -> str:
     name = f"{job.query_id} ({job.kind})" if job.query_id else job.search
-    return f"{name}: {posts:,} posts{_money(how)}; searches left: {remaining:,}"
+    return f"{name}: {counted(posts, 'posts')}{_money(how)}; searches left: {remaining:,}"
 
 
 def _money(how: Crawl) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 from covmis_build.text import toml_file
 
 ITEMS = ("post", "user", "counts", "request")
@@ -76,7 +76,7 @@ class Budget:
 
     def __str__(self) -> str:
         parts = [f"${self.dollars:,.2f}"] if self.dollars is not None else []
-        parts += [f"{self.posts:,} posts"] if self.posts is not None else []
+        parts += [counted(self.posts, "posts")] if self.posts is not None else []
         parts += [f"{self.requests:,} requests"] if self.requests is not None else []
         return " and ".join(parts) or "no limit"
 

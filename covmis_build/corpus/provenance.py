@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.corpus.card_sections import COLUMNS
 from covmis_build.corpus.citation import address_of, authors_of, schema_org_person
 from covmis_build.corpus.licences import licence_of
+from covmis_build.errors import counted
 from covmis_build.settings import Settings, settings_toml
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def _round(round_: RoundFacts, facts: ReleaseFacts) -> dict[str, Any]:
         "@id": f"#round-{round_.name}", "@type": "CreateAction", "name": f"Round {round_.name} of annotation",
         "instrument": _ref(SOFTWARE), "endTime": facts.date, "actionStatus": "http://schema.org/CompletedActionStatus",
         "description": (
-            f"{round_.items} items on {round_.claims} claims, {round_.for_people} judged by people, guideline "
+            f"{counted(round_.items, 'items')} on {counted(round_.claims, 'claims')}, {round_.for_people} judged by people, guideline "
             f"{round_.guideline or 'not recorded'}{sealed}{kept}."
         ),
         "result": _ref("corpus.parquet"),

@@ -26,7 +26,7 @@ from covmis_build.corpus.resources import (
     WEIGHTS,
 )
 from covmis_build.corpus.statistics import statistics
-from covmis_build.errors import CovmisError
+from covmis_build.errors import CovmisError, counted
 from covmis_build.options import by_people
 from covmis_build.report import figures
 from covmis_build.storage import restored
@@ -101,7 +101,7 @@ def _hub_copy(folder: Path, corpus: pd.DataFrame, divided: pd.DataFrame | None) 
             return Check(what, passed=False, detail=str(error))
         rows += len(copy)
         wrong += [] if copy.equals(part) else [name]
-    return Check(what, not wrong, ", ".join(wrong) or f"{rows:,} rows")
+    return Check(what, not wrong, ", ".join(wrong) or counted(rows, "rows"))
 
 
 def _splits(facts: ReleaseFacts, corpus: pd.DataFrame, divided: pd.DataFrame | None) -> list[Check]:
@@ -118,7 +118,7 @@ def _splits(facts: ReleaseFacts, corpus: pd.DataFrame, divided: pd.DataFrame | N
             pairs = set(zip(owner, divided["part"], strict=False))
             torn += [name] if len(pairs) > owner.nunique() else []
     return [
-        Check("every item stands in one part", same, f"{len(divided):,} rows"),
+        Check("every item stands in one part", same, counted(len(divided), "rows")),
         Check("no part tears what belongs together", not torn, ", ".join(torn)),
     ]
 
@@ -130,12 +130,12 @@ def _other_shapes(folder: Path, corpus: pd.DataFrame) -> list[Check]:
     if stance is not None:
         again = covmis_shape.stance(corpus).astype(str)
         checks.append(
-            Check(f"{STANCE}.csv holds the same rows", stance.equals(again), f"{len(stance):,} rows")
+            Check(f"{STANCE}.csv holds the same rows", stance.equals(again), counted(len(stance), "rows"))
         )
     if claims is not None:
         mine = corpus.drop_duplicates("claim_id").sort_values("claim_id")[["claim_id", "claim"]]
         same = claims[["mid", "mis"]].to_numpy().tolist() == mine.to_numpy().tolist()
-        detail = f"{len(claims):,} rows" + (
+        detail = counted(len(claims), "rows") + (
             "" if (folder / BUNDLE).is_file() else "; queries cannot be compared without a bundle"
         )
         checks.append(Check(f"{MISINFORMATION}.csv has the corpus' claims", same, detail))
@@ -214,7 +214,7 @@ def _statistics(
         if not (folder / name).is_file()
         or DRAWING.sub("", (folder / name).read_text("utf-8")) != DRAWING.sub("", text)
     ]
-    return [*checks, Check(what, not wrong, ", ".join(wrong) or f"{len(pages)} files")]
+    return [*checks, Check(what, not wrong, ", ".join(wrong) or counted(len(pages), "files"))]
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -16,7 +16,7 @@ from covmis_build.corpus.convert import FORMATS, checked, read_corpus
 from covmis_build.corpus.publish import CHECKSUMS
 from covmis_build.corpus.recount import Check, check_by_recount
 from covmis_build.corpus.signature import SIGNATURE
-from covmis_build.errors import CovmisError, InputError, doubted
+from covmis_build.errors import CovmisError, InputError, counted, doubted
 from covmis_build.text import parquet
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
         and (name := path.relative_to(folder).as_posix()) not in {*listed, CHECKSUMS, SIGNATURE}
     )
     checks = [
-        Check("files are as they were released", not wrong, _names(wrong) or f"{len(listed)} files"),
+        Check("files are as they were released", not wrong, _names(wrong) or counted(len(listed), "files")),
         Check("nothing else lies beside them", not extra, _names(extra)),
     ]
     if signers is not None or (folder / SIGNATURE).is_file():
@@ -93,7 +93,7 @@ def check_corpus(corpus: pd.DataFrame) -> list[Check]:
         Check(
             what,
             not wrong.any(),
-            _names(corpus.loc[wrong.astype(bool), "item_id"].tolist()) or f"{len(corpus):,} rows",
+            _names(corpus.loc[wrong.astype(bool), "item_id"].tolist()) or counted(len(corpus), "rows"),
         )
         for what, wrong in rows.items()
     ]
@@ -109,7 +109,7 @@ def check_bundle(path: Path) -> list[Check]:
         Check(
             "files are as they were bundled",
             not wrong + missing,
-            _names([*wrong, *missing]) or f"{len(files)} files",
+            _names([*wrong, *missing]) or counted(len(files), "files"),
         )
     ]
     if wrong or missing:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covmis_build.errors import InputError, UnknownName, nearest
+from covmis_build.errors import InputError, UnknownName, counted, nearest
 from covmis_build.evaluation.formats import read_table
 from covmis_build.evaluation.label_files import IDS, LABELS, as_label, is_empty
 from covmis_build.evaluation.rendering import booktabs, bounded, escape, known, notebook, titled, write
@@ -163,7 +163,7 @@ class SoftScores:
             else f"{fewest} to {most} people"
         )
         return (
-            f"{self.level:.0%} intervals over {self.over}. {len(self.raters):,} items with {people} each. Best: what "
+            f"{self.level:.0%} intervals over {self.over}. {counted(len(self.raters), 'items')} with {people} each. Best: what "
             "a system that knew the right shares would score with as many people. Manhattan, Wasserstein and "
             "Jensen-Shannon are never compared across numbers of people; cross-entropy and the corrected Brier score are."
         )

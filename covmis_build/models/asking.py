@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from covmis_build import storage
 from covmis_build.engine import silent
-from covmis_build.errors import InputError, ServiceError
+from covmis_build.errors import InputError, ServiceError, counted
 from covmis_build.models.prompt import content_of, json_line
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Asked:
         """What was asked, and what is left."""
         tokens = f", {self.tokens:,} tokens" if self.tokens else ""
         lines = [
-            f"{self.asked:,} items asked, {self.already:,} answered before; {self.requests:,} requests in all{tokens}."
+            f"{counted(self.asked, 'items')} asked, {self.already:,} answered before; {counted(self.requests, 'requests')} in all{tokens}."
         ]
         if self.left:
             lines.append(f"{self.left:,} items are left: {self.why}. The same command goes on.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.engine import silent
-from covmis_build.errors import InputError, UnknownName
+from covmis_build.errors import InputError, UnknownName, counted
 from covmis_build.models.encoders import Encoder
 from covmis_build.models.linear import Linear, Model, choose_linear, train_linear
 from covmis_build.models.nli import Nli, train_nli
@@ -85,7 +85,7 @@ class Trained:
         parts += [pd.DataFrame(losses)] if losses else []
         if dev and not isinstance(self.model, Model):
             parts.append(f"On {dev['data']}: accuracy {dev['accuracy']:.4f}, macro_f1 {dev['macro_f1']:.4f}.")
-        return [*parts, f"Trained on {self.card['data']}: {self.card['rows']:,} rows."]
+        return [*parts, f"Trained on {self.card['data']}: {counted(self.card['rows'], 'rows')}."]
 
     def save(self, folder: str | Path) -> None:
         """Write the model with its card; a model that was in this folder stays usable until the new one is whole."""

@@ -16,7 +16,7 @@ from covmis_build.collecting.prices import Budget, Prices, Spent, read_budget, r
 from covmis_build.collecting.searching import Connection, Searchable, Source, searchable
 from covmis_build.collecting.sources import ids as id_lists
 from covmis_build.engine import silent, unheard
-from covmis_build.errors import InputError, ServiceError, UnknownName, nearest
+from covmis_build.errors import InputError, ServiceError, UnknownName, counted, nearest
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
@@ -328,7 +328,7 @@ def collect_ids(study: Study, file: Path | str | None, wanted: Wanted, *, again:
     priced = _priced(listed, wanted)
     if priced.on_x and not wanted.budget:
         raise InputError(
-            f"looking up {priced.on_x:,} posts on X costs up to ${priced.dollars:,.2f}",
+            f"looking up {counted(priced.on_x, 'posts')} on X costs up to ${priced.dollars:,.2f}",
             remedy=f"Say how much you allow: --budget {priced.dollars:.2f}",
         )
     notes = study.places.notes

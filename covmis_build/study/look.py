@@ -12,7 +12,7 @@ from covmis_build.addresses import place
 from covmis_build.archive import columns, streams
 from covmis_build.archive.formats.post import iso
 from covmis_build.archive.reader import How, file_of, open_job, read
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ class SeenFile:
     def told(self) -> list[str]:
         """For people."""
         lines = [
-            f"{self.file}   {self.form or 'no known form'} (told by {self.by})   {self.rows:,} rows looked at"
+            f"{self.file}   {self.form or 'no known form'} (told by {self.by})   {counted(self.rows, 'rows')} looked at"
         ]
         lines += [f"  {what} <- {', '.join(names)}" for what, names in self.columns.items()]
         if self.left_over:

@@ -11,7 +11,7 @@ from covmis_build import storage, tables
 from covmis_build.annotation.frozen_items import frozen_items
 from covmis_build.annotation.round_folder import all_rounds
 from covmis_build.building.stages import ranked_chances, strata_of
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 from covmis_build.options import RANKED
 from covmis_build.sampling.draw import sample
 from covmis_build.sampling.plan import TARGETS, Cost, costs, seconds_per_label
@@ -81,7 +81,7 @@ class SamplePlan:
         expected = float(self.strata["expected"].sum())
         said = [
             (
-                f"{self.strata['claim_id'].nunique()} claims, {int(self.strata['posts'].sum()):,} posts; {expected:,.0f} "
+                f"{counted(self.strata['claim_id'].nunique(), 'claims')}, {counted(int(self.strata['posts'].sum()), 'posts')}; {expected:,.0f} "
                 f"expected (standard deviation {self.deviation:.1f}), {int(self.strata['drawn'].sum()):,} drawn."
             )
         ]

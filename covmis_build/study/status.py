@@ -157,7 +157,7 @@ def _next(places: Places, stages: dict[str, bool], rounds: list[RoundRow]) -> st
     for path in places.rounds.glob("*/items.parquet"):
         sampled -= set(storage.read_column(path, "claim_id"))
     if sampled:
-        return f"`covmis round open` ({len(sampled)} claims have no round yet)"
+        return f"`covmis round open` ({counted(len(sampled), 'claims')} without a round)"
     unsealed = [row.round for row in asking_recall if not row.sealed]
     if unsealed:
         return f"finish round {unsealed[0]}: `covmis round status --round {unsealed[0]}` says how"
