@@ -42,7 +42,7 @@ def open_round(study: Study, claims: int, *, pilot: bool, run: bool) -> Round:
             for name in ("sample", "items", "claims", "posts")
         }
         if tables["sample"].empty:
-            raise InputError("there is no sample yet", remedy="Run `covmis run` first")
+            raise nothing_kept()
         options = study.settings.annotation
         options = replace(options, claims_per_round=claims or options.claims_per_round)
         frozen = freeze(
@@ -64,6 +64,14 @@ def open_round(study: Study, claims: int, *, pilot: bool, run: bool) -> Round:
         if not pilot and (options.checks or options.repeats):
             _hide_posts(study, round_, how_many(frozen, options))
     return round_
+
+
+def nothing_kept() -> InputError:
+    """The error about tables that are current and empty."""
+    return InputError(
+        "no post was found and kept, so that there is nothing to draw from",
+        remedy="`covmis status --html` shows where posts were lost, `covmis queries try` what the queries find",
+    )
 
 
 def _raised(

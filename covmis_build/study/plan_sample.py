@@ -16,6 +16,7 @@ from covmis_build.options import RANKED
 from covmis_build.sampling.draw import sample
 from covmis_build.sampling.plan import TARGETS, Cost, costs, seconds_per_label
 from covmis_build.sampling.precision import Precision, precision
+from covmis_build.study.open_round import nothing_kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,8 +82,8 @@ class SamplePlan:
         expected = float(self.strata["expected"].sum())
         said = [
             (
-                f"{counted(self.strata['claim_id'].nunique(), 'claims')}, {counted(int(self.strata['posts'].sum()), 'posts')}; {expected:,.0f} "
-                f"expected (standard deviation {self.deviation:.1f}), {int(self.strata['drawn'].sum()):,} drawn."
+                f"{counted(self.strata['claim_id'].nunique(), 'claims')}, {counted(int(self.strata['posts'].sum()), 'posts')}; "
+                f"{expected:,.0f} expected (standard deviation {self.deviation:.1f}), {int(self.strata['drawn'].sum()):,} drawn."
             )
         ]
         ranked = self.strata["kind"] == RANKED
@@ -139,6 +140,8 @@ def plan_sample(
     if not path.is_file():
         raise InputError("there are no cleaned posts yet", file=path, remedy="Run `covmis run` first")
     items, settings = storage.read_table(path, "items"), study.settings
+    if items.empty:
+        raise nothing_kept()
     strata = strata_of(study.places, settings, items)
     drawn = sample(
         items, frozen_items(study.places.rounds), settings.sampling, settings.labels, seed=settings.seed,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 import pytest
 
-from covmis_build import cli
+from covmis_build import cli, new_study
 from covmis_build.errors import InputError
 from tests.cli.test_help import COMMANDS
 
@@ -83,3 +84,33 @@ def test_what_a_command_raises_is_one_line(monkeypatch, capsys, raised, code, li
 
     monkeypatch.setattr("covmis_build.study.study.open_study", fails)
     assert main(monkeypatch, capsys, "status") == (code, "", line)
+
+
+WITHOUT_POSTS = (
+    "claims lint", "claims select", "claims select 5", "estimate", "explain vitamin-c", "hydrate", "queries show", "queries try",
+    "queries suggest", "recall plan", "recall draw", "recall report", "release", "round open", "round open --pilot",
+    "round open --training", "round push", "round pull", "round report", "round adjudicate", "round seal", "round status",
+    "round verify", "round reopen", "round board", "sample", "sample --plan", "status", "status --html", "verify",
+    "guideline check", "model prompt", "evaluate reproduce", "agreement queries/claims.csv", "purge x:1",
+    "evaluate score queries/claims.csv a=queries/claims.csv", "evaluate split queries/claims.csv",
+    "evaluate leakage queries/claims.csv", "run",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def study_without_posts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("empty") / "study"
+    new_study(folder).run()
+    return folder
+
+
+@pytest.mark.parametrize("command", WITHOUT_POSTS)
+def test_a_study_without_posts_is_told_what_it_lacks(
+    monkeypatch, capsys, tmp_path, study_without_posts, command
+):
+    monkeypatch.chdir(shutil.copytree(study_without_posts, tmp_path / "study"))
+    code, _, told = main(monkeypatch, capsys, *command.split())
+    assert code in {0, 1, 2}
+    assert "Traceback" not in told
+    if code:
+        assert sum(line.startswith("error: ") for line in told.splitlines()) == 1, told
