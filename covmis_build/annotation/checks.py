@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -68,14 +68,6 @@ class Checked:
         told = [f"Checks, {row}." for row in self.accuracies if not row.label]
         told += [f"The same person again, {row}." for row in self.repeats]
         return told or ["Posts of earlier rounds are hidden in this one; nobody has answered them yet."]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As report.json has it."""
-        return {
-            "posts": self.posts,
-            "accuracies": [asdict(row) for row in self.accuracies],
-            "repeats": [asdict(row) for row in self.repeats],
-        }
 
 
 def how_many(frozen: pd.DataFrame, options: Annotation) -> int:

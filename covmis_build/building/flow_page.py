@@ -8,16 +8,14 @@ import pandas as pd
 
 from covmis_build.errors import InputError
 from covmis_build.report import figures
-from covmis_build.report.page import Section, page, table_html
+from covmis_build.report.page import Section, page, rows_html, table_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from covmis_build.building.flow import Step
 
-COLUMNS = {
-    "step": "What is left", "claims": "Claims", "pairs": "Claim × post pairs", "dropped": "Dropped", "why": "Why",
-}  # fmt: skip
+COLUMNS = ("What is left", "Claims", "Claim × post pairs", "Dropped", "Why")
 
 
 def flow_page(
@@ -33,9 +31,7 @@ def flow_page(
             "From the claim list to the sample",
             prose="A pair is a post that a query of a claim found. Whatever is not kept is dropped at one step, for "
             "one reason; data/build/dropped.parquet lists every pair, and `covmis explain ID` tells the story of one.",
-            body=table_html(
-                pd.DataFrame(rows, columns=list(COLUMNS), dtype=object), names=COLUMNS, headings=1
-            ),
+            body=rows_html(COLUMNS, rows),
             figures=[
                 figures.bars(
                     left, alt="Claim and post pairs left after each step", unit="pairs left after each step"
