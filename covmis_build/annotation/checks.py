@@ -99,7 +99,7 @@ def own_again(
 
 def repeats_in(checks: RoundFolder) -> dict[str, list[str]]:
     """Whose are the repeats in this folder: each person's own."""
-    return dict(checks.about.get("repeats", {}))
+    return checks.about.repeats or {}
 
 
 def hidden_in(

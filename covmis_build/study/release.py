@@ -145,7 +145,7 @@ def with_all_draws(frozen: pd.DataFrame, rounds: Sequence[RoundFolder]) -> pd.Da
     counted = frozen[~frozen["pilot"].astype(bool)]
     raised: dict[str, float] = {}
     for round_ in rounds:
-        for item, p in round_.about.get("raised", {}).items():
+        for item, p in (round_.about.raised or {}).items():
             raised[item] = max(p, raised.get(item, 0.0))
     p_over_draws = combined_probabilities(counted, strata_of_rounds(rounds), raised)
     p_sample = [
