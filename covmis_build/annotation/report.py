@@ -208,6 +208,7 @@ def verdict(compared: Agreement, target: Mapping[str, Any]) -> str:
 def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> str:
     """Whether this coefficient is high enough; where it cannot be told, how many claims, or posts, would tell.
 
+    >>> from covmis_build.annotation.figure import Figure
     >>> against(Figure("Cohen's kappa", 0.73, low_by_claims=0.6, high_by_claims=0.8), 0.67, claims=12, posts=90)
     "Target 0.67 cannot be told: Cohen's kappa is 0.73 (0.60 to 0.80, 95% interval over claims). About 57 claims would tell, if it stays as it is."
     """
