@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from covmis_build.annotation.answers import Phase, Status, present
+from covmis_build.annotation.answers import Phase, Status, labels_of, present
 from covmis_build.annotation.case import cases_html
-from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.errors import counted
 from covmis_build.report.page import Section, page, rows_html
 
@@ -122,8 +121,8 @@ def _newest(rounds: Sequence[tuple[RoundFolder, Progress]], findings: Findings) 
     """The disagreements that came up last."""
     at: dict[str, str] = {}
     for folder, _ in rounds:
-        for row in rows_of(present(folder.labels())):
-            at[row["item_id"]] = max(at.get(row["item_id"], ""), row["given_at"])
+        for row in labels_of(present(folder.labels())):
+            at[row.item_id] = max(at.get(row.item_id, ""), row.given_at)
     newest = sorted(
         findings.disagreements, key=lambda case: (at.get(case.item_id, ""), case.item_id), reverse=True
     )
@@ -140,8 +139,8 @@ def _by_eye(rounds: Sequence[tuple[RoundFolder, Progress]]) -> list[Section]:
             continue
         current = present(folder.labels())
         rows += [
-            (folder.number, row["item_id"], row["annotator"], row["reason"])
-            for row in rows_of(current[current["status"] == Status.INVALID])
+            (folder.number, row.item_id, row.annotator, row.reason)
+            for row in labels_of(current[current["status"] == Status.INVALID])
         ]
         people = current[current["phase"] == Phase.INDEPENDENT]
         skipped = people.groupby("item_id")["status"].agg(lambda states: set(states) == {Status.SKIPPED})

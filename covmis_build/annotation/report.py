@@ -250,7 +250,7 @@ def findings(
             automatic_items_left_out=int((counted["automatic_label"] != "").sum()),
             audited_items=int((people["automatic_label"] != "").sum()),
             incomplete_items=sum(len(rows) < per_item for rows in answers.values()),
-            skipped=sum(row["status"] == Status.SKIPPED for rows in answers.values() for row in rows),
+            skipped=sum(row.status == Status.SKIPPED for rows in answers.values() for row in rows),
             invalid=int((present(labels)["status"] == Status.INVALID).sum()),
             labels_of_another_text=len(stale(labels, frozen)),
         ),
@@ -293,9 +293,9 @@ def cases(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> Iterable
     rows = {row["item_id"]: row for row in rows_of(frozen)}
     for item in disagreements(frozen, labels, per_item):
         said = (
-            Said(answer["annotator"], answer["label"] or answer["status"], answer["sub_label"], answer["comment"])
-            for answer in sorted(answers[item], key=lambda answer: str(answer["annotator"]))
-        )  # fmt: skip
+            Said(answer.annotator, answer.label or answer.status, answer.sub_label, answer.comment)
+            for answer in sorted(answers[item], key=lambda answer: answer.annotator)
+        )
         yield Case(item, rows[item]["kind"], shown_parts(rows[item]), tuple(said))
 
 

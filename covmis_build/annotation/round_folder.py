@@ -101,8 +101,8 @@ class About(Struct, frozen=True, kw_only=True):
     """Ranked items of earlier rounds to which its draw has given a greater chance than they had."""
     repeats: dict[str, list[str]] | UnsetType = UNSET
     """Of hidden posts: whose own they are."""
-    frame: dict[str, int | str] | UnsetType = UNSET
-    """Of a recall round: what it was drawn from."""
+    frame: dict[str, Any] | UnsetType = UNSET
+    """Of a recall round: what it was drawn from, sealed as it was written."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class RoundFolder:
 def create(  # noqa: PLR0913 - each is something that round.json says
     rounds: Path, frozen: pd.DataFrame, options: Annotation, scheme: Labels, guideline: str, *, now: str,
     settings: Mapping[str, Any] | None = None, raised: dict[str, float] | None = None,
-    repeats: dict[str, list[str]] | None = None, frame: dict[str, int | str] | None = None,
+    repeats: dict[str, list[str]] | None = None, frame: dict[str, Any] | None = None,
 ) -> RoundFolder:  # fmt: skip
     """Write a new round's folder; items.parquet comes last, and makes it a round. See `About` for the rest."""
     folder = rounds / str(frozen["round"].iloc[0])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from covmis_build import storage
+from covmis_build.annotation.answers import Label, labels_of
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.round_folder import FRAME, Reopening, read_json, write_about
 from covmis_build.errors import CheckFailed, InputError, counted
@@ -137,9 +138,9 @@ def seal(
         "agreement": hashlib.sha256(report).hexdigest(),
         "guideline": hashlib.sha256(guideline).hexdigest(),
         "remarks": {
-            row["label_id"]: _remark_hash(row, salts.get(row["item_id"], ""))
-            for row in rows_of(labels)
-            if row["comment"] or row["reason"]
+            row.label_id: _remark_hash(row, salts.get(row.item_id, ""))
+            for row in labels_of(labels)
+            if row.comment or row.reason
         },
         "counts": {"items": len(frozen), "labels": len(labels), "decisions": len(decisions)},
         "previous": previous,
@@ -332,8 +333,8 @@ def _other_remarks(
     ]
 
 
-def _remark_hash(row: Mapping[str, Any], salt: str) -> str:
-    return _digest([salt, row["comment"], row["reason"]])
+def _remark_hash(row: Label, salt: str) -> str:
+    return _digest([salt, row.comment, row.reason])
 
 
 def _rows_hash(frame: pd.DataFrame, columns: Sequence[str]) -> str:

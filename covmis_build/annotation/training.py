@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import keyed, storage
-from covmis_build.annotation.answers import Phase, Status, usable
+from covmis_build.annotation.answers import Phase, Status, labels_of, usable
 from covmis_build.annotation.case import Case, Said, cases_html
 from covmis_build.annotation.frozen_items import FROZEN, rows_of
 from covmis_build.annotation.gold import How
@@ -129,7 +129,7 @@ def frozen_anew(
 def written_reasons(labels: pd.DataFrame) -> dict[str, str]:
     """Why an item has its label, in the words of those who decided."""
     decided = labels[labels["phase"].isin([Phase.DISCUSSION, Phase.ADJUDICATION])]
-    return {row["item_id"]: row["reason"] for row in rows_of(decided) if row["reason"]}
+    return {row.item_id: row.reason for row in labels_of(decided) if row.reason}
 
 
 def write_key(
@@ -191,14 +191,14 @@ def feedback(round_: RoundFolder, annotator: str, *, study: str) -> str:
     key = dict(zip(round_.decisions()["item_id"], round_.decisions()["label"], strict=True))
     reasons: Mapping[str, str] = read_json(round_.folder / "training.json")["reasons"]
     items = {row["item_id"]: row for row in rows_of(round_.items())}
-    mine = [row for row in rows_of(_answers(round_)) if row["annotator"] == annotator]
-    wrong = [row for row in mine if row["label"] != key[row["item_id"]]]
+    mine = [row for row in labels_of(_answers(round_)) if row.annotator == annotator]
+    wrong = [row for row in mine if row.label != key[row.item_id]]
     cases = [
         Case(
-            row["item_id"], "", shown_parts(items[row["item_id"]]),
+            row.item_id, "", shown_parts(items[row.item_id]),
             (
-                Said("You", row["label"], row["sub_label"], row["comment"]),
-                Said("Known", key[row["item_id"]], "", reasons.get(row["item_id"], "")),
+                Said("You", row.label, row.sub_label, row.comment),
+                Said("Known", key[row.item_id], "", reasons.get(row.item_id, "")),
             ),
         )
         for row in wrong

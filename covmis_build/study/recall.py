@@ -11,7 +11,6 @@ import secrets
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 import pandas as pd
 
@@ -473,8 +472,8 @@ def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
 
 def _facts(folder: RoundFolder) -> FrameFacts:
     try:
-        return msgspec.convert(folder.about.frame or {}, FrameFacts)
-    except msgspec.ValidationError:
+        return FrameFacts(**(folder.about.frame or {}))
+    except TypeError:
         raise InputError(
             "does not say what it was drawn from",
             file=folder.folder / "round.json",
