@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from covmis_build.annotation.agreement import Judgements, by_claims, over_items
+from covmis_build.annotation.agreement import by_claims
+from covmis_build.annotation.figure import over_items
+from covmis_build.annotation.label_matrix import LabelMatrix
 from covmis_build.stats.bootstrap import generator
 from covmis_build.stats.coefficients import (
     agreement_sums,
@@ -88,7 +90,7 @@ def coverage(
             claims, generator(2, str(claims), str(number)), people=people, error=error, missing=missing
         )
         items = [str(at) for at in range(len(codes))]
-        judged = Judgements(codes, items, list("abc"[:people]), [f"{c:04d}" for c in claim], list("xyz"))
+        judged = LabelMatrix(codes, items, list("abc"[:people]), [f"{c:04d}" for c in claim], list("xyz"))
         double = float(((codes >= 0).sum(1) > 1).sum())
         for name, (sums, chance) in coefficients(codes).items():
             low, high = by_claims(judged, sums, chance)

@@ -48,9 +48,9 @@ def study(opened, tmp_path):
 
 def test_a_round_keeps_the_settings_of_the_run_that_made_its_tables(study) -> None:
     (one,) = record.all_rounds(study.places.rounds)
-    assert one.settings["cleaning"]["minimum_posts"] == 12
-    assert one.settings["seed"] == study.settings.seed
-    assert "archive" not in one.settings["retrieval"], "a place on somebody's machine"
+    assert one.about.settings["cleaning"]["minimum_posts"] == 12
+    assert one.about.settings["seed"] == study.settings.seed
+    assert "archive" not in one.about.settings["retrieval"], "a place on somebody's machine"
     changed = set_to(study, "minimum_words = 10 ", "minimum_words = 3 ")
     assert settings_of_tables(changed.places, changed.settings)["cleaning"]["minimum_words"] == 10, (
         "not run yet, so not what made the tables"
@@ -129,7 +129,7 @@ def test_a_pilot_round_does_not_govern(study) -> None:
     covmis("round", "open", "--pilot", "--claims", "1", "--study", changed.places.folder)
     back = set_to(changed, "minimum_words = 3 ", "minimum_words = 10 ")
     rounds = record.all_rounds(back.places.rounds)
-    assert [(one.pilot, one.settings["cleaning"]["minimum_words"]) for one in rounds] == [
+    assert [(one.pilot, one.about.settings["cleaning"]["minimum_words"]) for one in rounds] == [
         (False, 10),
         (True, 3),
     ]

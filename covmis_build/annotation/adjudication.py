@@ -14,6 +14,7 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import (
     Answer,
     Channel,
+    Label,
     Phase,
     Problem,
     Pulled,
@@ -21,6 +22,7 @@ from covmis_build.annotation.answers import (
     answered,
     checked,
     deciding,
+    labels_of,
     present,
     refuse_unusable,
     usable,
@@ -59,8 +61,7 @@ def disagreements(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> 
         if len(rows) >= max(per_item, 2)
         and (counting := deciding(rows))
         and (
-            len({row["label"] for row in counting}) > 1
-            or all(row["status"] == Status.SKIPPED for row in counting)
+            len({row.label for row in counting}) > 1 or all(row.status == Status.SKIPPED for row in counting)
         )
     ]
 
@@ -80,16 +81,25 @@ def versions(
     versions_of = {}
     for item in wanted:
         rows = sorted(
-            answers[item], key=lambda row: keyed.uniform(seed, "letters", row["item_id"], row["annotator"])
+            answers[item], key=lambda row: keyed.uniform(seed, "letters", row.item_id, row.annotator)
         )
         versions_of[item] = [
-            (LETTERS[at], row["label"] or row["status"], _with_sub(row)) for at, row in enumerate(rows)
+            (LETTERS[at], row.label or row.status, _with_sub(row)) for at, row in enumerate(rows)
         ]
     return versions_of
 
 
-def _with_sub(row: dict[str, Any]) -> str:
-    return " | ".join(one for one in (row["sub_label"], row["comment"]) if one)
+def _with_sub(row: Label) -> str:
+    return " | ".join(one for one in (row.sub_label, row.comment) if one)
+
+
+def talked(labels: pd.DataFrame) -> dict[str, str]:
+    """What the discussion noted about each item."""
+    current = present(labels)
+    return {
+        row.item_id: " | ".join(part for part in (row.reason, row.comment) if part)
+        for row in labels_of(current[current["phase"] == Phase.DISCUSSION])
+    }
 
 
 def decision_sheet(
@@ -204,10 +214,7 @@ def write_decision_sheets(round_: RoundFolder, *, seed: int, discuss: bool = Tru
     frozen, labels = round_.items(), round_.labels()
     talk = disagreements(frozen, labels, round_.per_item)
     third = undecided(frozen, labels, round_.per_item) if discuss else talk
-    notes = {
-        row["item_id"]: " | ".join(part for part in (row["reason"], row["comment"]) if part)
-        for row in rows_of(present(labels).query("phase == 'discussion'"))
-    }
+    notes = talked(labels)
     wanted_on = {DISCUSSION_SHEET: talk if discuss else [], ADJUDICATION_SHEET: third}
     for name, wanted in wanted_on.items():
         path = round_.sheets / name

@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from covmis_build.annotation.frozen_items import for_people, rows_of
+from covmis_build.annotation.frozen_items import for_people
 from covmis_build.errors import CheckFailed, counted
 from covmis_build.options import is_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
@@ -79,6 +79,40 @@ class Answer:
     shown: str = ""
     phase: Phase = Phase.INDEPENDENT
     guideline: str = ""
+
+
+class Label(NamedTuple):
+    """A row of labels.parquet: an answer in the record, its columns in the table's order."""
+
+    label_id: str
+    item_id: str
+    round: str
+    phase: str
+    annotator: str
+    label: str
+    sub_label: str
+    status: str
+    reason: str
+    error_class: str
+    comment: str
+    seconds: float
+    guideline: str
+    shown: str
+    given_at: str
+    channel: str
+    supersedes: str
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What makes two answers the same: not when they were given, nor how long they took."""
+        return (
+            self.label, self.sub_label, self.status, self.reason, self.error_class, self.comment, self.shown,
+        )  # fmt: skip
+
+
+def labels_of(labels: pd.DataFrame) -> list[Label]:
+    """The rows of this table, or of a part of it."""
+    return [Label(*row) for row in labels[list(Label._fields)].itertuples(index=False, name=None)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,28 +246,28 @@ def append(
     """
     import pandas as pd
 
-    last: dict[tuple[str, str, str], dict[str, Any]] = {}
-    by_channel: dict[tuple[str, str, str, str], tuple[Any, ...]] = {}
+    last: dict[tuple[str, str, str], Label] = {}
+    by_channel: dict[tuple[str, str, str, str], tuple[str, ...]] = {}
     counts: dict[tuple[str, str, str], int] = {}
-    for row in rows_of(labels):
-        key = (row["item_id"], row["phase"], row["annotator"])
+    for row in labels_of(labels):
+        key = (row.item_id, row.phase, row.annotator)
         last[key] = row
-        by_channel[*key, row["channel"]] = _said(row)
+        by_channel[*key, row.channel] = row.said
         counts[key] = counts.get(key, 0) + 1
     rows = []
     for answer in latest(answers):
         key = (answer.item_id, answer.phase, answer.annotator)
         row = _row(answer, number, guideline, now)
-        if by_channel.get((*key, answer.channel)) == _said(row) or is_older(answer, last.get(key)):
+        if by_channel.get((*key, answer.channel)) == row.said or is_older(answer, last.get(key)):
             continue
-        row["supersedes"] = last[key]["label_id"] if key in last else ""
-        row["label_id"] = _label_id(row, counts.get(key, 0))
-        last[key], by_channel[*key, answer.channel] = row, _said(row)
+        superseded = last[key].label_id if key in last else ""
+        row = row._replace(label_id=_label_id(row, counts.get(key, 0)), supersedes=superseded)
+        last[key], by_channel[*key, answer.channel] = row, row.said
         counts[key] = counts.get(key, 0) + 1
         rows.append(row)
     if not rows:
         return labels
-    added = pd.DataFrame(rows, columns=labels.columns)
+    added = pd.DataFrame(rows, columns=Label._fields)
     return added if labels.empty else pd.concat([labels, added], ignore_index=True)
 
 
@@ -265,34 +299,30 @@ def latest(answers: Iterable[Answer]) -> list[Answer]:
     return list(kept.values())
 
 
-def is_older(answer: Answer, current: Mapping[str, Any] | None) -> bool:
+def is_older(answer: Answer, current: Label | None) -> bool:
     """Whether this answer was given before the present label; one unusable or taken back gives way to any other."""
-    if current is None or not answer.given_at or current["status"] in {Status.INVALID, Status.WITHDRAWN}:
+    if current is None or not answer.given_at or current.status in {Status.INVALID, Status.WITHDRAWN}:
         return False
-    return answer.given_at < str(current["given_at"])
+    return answer.given_at < current.given_at
 
 
-def _row(answer: Answer, number: str, guideline: str, now: str) -> dict[str, Any]:
-    return {
-        "label_id": "", "item_id": answer.item_id, "round": number, "phase": answer.phase,
-        "annotator": answer.annotator, "label": answer.label, "sub_label": answer.sub_label,
-        "status": answer.status, "reason": answer.reason, "error_class": answer.error_class,
-        "comment": answer.comment, "seconds": float("nan") if answer.seconds is None else answer.seconds,
-        "guideline": answer.guideline or guideline, "shown": answer.shown, "given_at": answer.given_at or now,
-        "channel": answer.channel, "supersedes": "",
-    }  # fmt: skip
+def _row(answer: Answer, number: str, guideline: str, now: str) -> Label:
+    return Label(
+        label_id="", item_id=answer.item_id, round=number, phase=answer.phase, annotator=answer.annotator,
+        label=answer.label, sub_label=answer.sub_label, status=answer.status, reason=answer.reason,
+        error_class=answer.error_class, comment=answer.comment,
+        seconds=float("nan") if answer.seconds is None else answer.seconds,
+        guideline=answer.guideline or guideline, shown=answer.shown, given_at=answer.given_at or now,
+        channel=answer.channel, supersedes="",
+    )  # fmt: skip
 
 
-def _said(row: dict[str, Any]) -> tuple[Any, ...]:
-    """What makes two answers the same: not when they were given, nor how long they took."""
-    names = ("label", "sub_label", "status", "reason", "error_class", "comment", "shown")
-    return tuple(row[name] for name in names)
-
-
-def _label_id(row: dict[str, Any], earlier: int) -> str:
+def _label_id(row: Label, earlier: int) -> str:
     """An id of the label's place in the record: without comments, so that a purge leaves it true."""
-    names = ("round", "item_id", "phase", "annotator", "channel", "label", "sub_label", "status")
-    told = "\x1f".join([*(row[name] for name in names), str(earlier)])
+    told = "\x1f".join([
+        row.round, row.item_id, row.phase, row.annotator, row.channel, row.label, row.sub_label, row.status,
+        str(earlier),
+    ])  # fmt: skip
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
@@ -308,25 +338,25 @@ def usable(labels: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
     return current[current["shown"] == shown]
 
 
-def answered(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
+def answered(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, list[Label]]:
     """For each item that people label: its usable independent answers, in the record's order."""
-    rows_of_item: dict[str, list[dict[str, Any]]] = {item: [] for item in for_people(frozen)["item_id"]}
+    rows_of_item: dict[str, list[Label]] = {item: [] for item in for_people(frozen)["item_id"]}
     current = usable(labels, frozen)
     current = current[
         (current["phase"] == Phase.INDEPENDENT) & current["status"].isin([Status.GIVEN, Status.SKIPPED])
     ]
-    for row in rows_of(current):
-        if row["item_id"] in rows_of_item:
-            rows_of_item[row["item_id"]].append(row)
+    for row in labels_of(current):
+        if row.item_id in rows_of_item:
+            rows_of_item[row.item_id].append(row)
     return rows_of_item
 
 
-def deciding(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def deciding(rows: Sequence[Label]) -> list[Label]:
     """Of an item's independent answers those that decide: people's; a single person's beside the machines' answers.
 
     So a machine can keep an item open for a third person, but neither be outvoted by people nor tip the scales.
     """
-    people = [row for row in rows if not is_machine(row["annotator"])]
+    people = [row for row in rows if not is_machine(row.annotator)]
     return people if len(people) != 1 else list(rows)
 
 

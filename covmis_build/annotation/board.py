@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from covmis_build.annotation.agreement import Figure
-from covmis_build.annotation.answers import Phase, Status, present
-from covmis_build.annotation.frozen_items import rows_of
+from covmis_build.annotation.answers import Phase, Status, labels_of, present
+from covmis_build.annotation.case import cases_html
 from covmis_build.errors import counted
-from covmis_build.report.page import Section, page, render, table_html
+from covmis_build.report.page import Section, page, rows_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +41,7 @@ def board_page(
     ]
     sections = [_rounds(rounds), _people(rounds)]
     if findings:
-        kappa = Figure.of(findings.numbers["kappa"])
+        kappa = findings.agreement.kappa
         value = "–" if kappa.value is None else f"{kappa.value:.2f}"
         tiles.append((kappa.name, value, str(kappa.interval or kappa.why)))
         sections += [*_agreement(findings, verdict), *_newest(rounds, findings)]
@@ -51,34 +50,25 @@ def board_page(
 
 
 def _next(rounds: Sequence[tuple[RoundFolder, Progress]]) -> str:
-    folder, progress = max(rounds, key=lambda one: (str(one[0].about.get("opened_at", "")), one[0].number))
+    folder, progress = max(rounds, key=lambda one: (one[0].about.opened_at, one[0].number))
     return f"Round {folder.number}, the last one opened. Next: {progress.next.replace('`', '')}."
-
-
-def _table(rows: list[dict[str, Any]], names: dict[str, str]) -> Markup:
-    import pandas as pd
-
-    return table_html(pd.DataFrame(rows, columns=list(names), dtype=object), names=names, headings=1)
 
 
 def _rounds(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
     rows = [
-        {
-            "round": f"{folder.number}{' (pilot)' if folder.pilot else ' (recall)' if folder.asks_relevance else ''}",
-            "state": "sealed" if folder.sealed else "reopened" if folder.reopened else "open",
-            "items": progress.items,
-            "answers": sum(worker.given + worker.skipped for worker in progress.workers),
-            "left": sum(worker.left for worker in progress.workers),
-            "disagreements": progress.disagreements,
-            "undecided": progress.undecided,
-        }
+        (
+            f"{folder.number}{' (pilot)' if folder.pilot else ' (recall)' if folder.asks_relevance else ''}",
+            "sealed" if folder.sealed else "reopened" if folder.reopened else "open",
+            progress.items,
+            sum(worker.given + worker.skipped for worker in progress.workers),
+            sum(worker.left for worker in progress.workers),
+            progress.disagreements,
+            progress.undecided,
+        )
         for folder, progress in rounds
     ]
-    names = {
-        "round": "Round", "state": "State", "items": "Posts", "answers": "Answers", "left": "To come",
-        "disagreements": "Disagreements", "undecided": "Without a final label",
-    }  # fmt: skip
-    return Section("Rounds", body=_table(rows, names))
+    columns = ("Round", "State", "Posts", "Answers", "To come", "Disagreements", "Without a final label")
+    return Section("Rounds", body=rows_html(columns, rows))
 
 
 def _people(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
@@ -91,22 +81,19 @@ def _people(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
         for worker in progress.workers:
             pace = per_day.get(worker.annotator)
             rows.append(
-                {
-                    "round": folder.number, "annotator": worker.annotator, "done": worker.given + worker.skipped,
-                    "left": worker.left, "invalid": worker.invalid, "seconds": worker.median_seconds, "per_day": None if pace is None else round(pace, 1),
-                    "days": math.ceil(worker.left / pace) if pace and worker.left else None,
-                }
+                (
+                    folder.number, worker.annotator, worker.given + worker.skipped, worker.left, worker.invalid,
+                    worker.median_seconds, None if pace is None else round(pace, 1),
+                    math.ceil(worker.left / pace) if pace and worker.left else None,
+                )
             )  # fmt: skip
-    names = {
-        "round": "Round", "annotator": "Annotator", "done": "Answered", "left": "To come", "invalid": "To repair",
-        "seconds": "Seconds", "per_day": "A day", "days": "Days left",
-    }  # fmt: skip
+    columns = ("Round", "Annotator", "Answered", "To come", "To repair", "Seconds", "A day", "Days left")
     prose = (
         "Seconds: the median for a post. A day: answers on a day on which they work; days left at that pace."
         if rows
         else "No round is open."
     )
-    return Section("People", prose=prose, body=_table(rows, names) if rows else Markup(""))
+    return Section("People", prose=prose, body=rows_html(columns, rows) if rows else Markup(""))
 
 
 def _answers_a_day(labels: pd.DataFrame) -> dict[str, float]:
@@ -118,36 +105,30 @@ def _answers_a_day(labels: pd.DataFrame) -> dict[str, float]:
 
 
 def _agreement(findings: Findings, verdict: str) -> list[Section]:
-    numbers = findings.numbers
-    labels = [
-        {"label": row["label"], "given": row["given"], "agreement": row["positive_agreement"]}
-        for row in numbers["classes"]
-    ]
-    claims = sorted(
-        numbers["by_claim"], key=lambda row: (row["raw_agreement"] is None, row["raw_agreement"] or 0)
-    )
-    names = {"label": "Label", "given": "Given", "agreement": "Positive agreement"}
-    by_claim = {"claim": "Claim", "items_with_two_labels": "Posts", "raw_agreement": "Raw agreement"}
+    labels = [(each.label, each.given, each.positive_agreement) for each in findings.agreement.classes]
+    hardest = sorted(
+        findings.agreement.by_claim, key=lambda each: (each.raw_agreement is None, each.raw_agreement or 0)
+    )[:NEWEST]
+    claims = [(each.name, each.items_with_two_labels, each.raw_agreement) for each in hardest]
     prose = " ".join(part for part in (f"{findings.sentence}.", verdict) if part)
     return [
-        Section("Agreement so far", prose=prose, body=_table(labels, names)),
-        Section("Claims, the hardest first", body=_table(claims[:NEWEST], by_claim)),
-    ]
+        Section("Agreement so far", prose=prose, body=rows_html(("Label", "Given", "Positive agreement"), labels)),
+        Section("Claims, the hardest first", body=rows_html(("Claim", "Posts", "Raw agreement"), claims)),
+    ]  # fmt: skip
 
 
 def _newest(rounds: Sequence[tuple[RoundFolder, Progress]], findings: Findings) -> list[Section]:
     """The disagreements that came up last."""
     at: dict[str, str] = {}
     for folder, _ in rounds:
-        for row in rows_of(present(folder.labels())):
-            at[row["item_id"]] = max(at.get(row["item_id"], ""), row["given_at"])
+        for row in labels_of(present(folder.labels())):
+            at[row.item_id] = max(at.get(row.item_id, ""), row.given_at)
     newest = sorted(
-        findings.disagreements, key=lambda row: (at.get(row["item_id"], ""), row["item_id"]), reverse=True
+        findings.disagreements, key=lambda case: (at.get(case.item_id, ""), case.item_id), reverse=True
     )
     if not newest:
         return []
-    body = Markup(render("disagreements.html", rows=newest[:NEWEST]))  # noqa: S704 - the template escapes
-    return [Section(f"The newest of {len(newest)} disagreements", body=body)]
+    return [Section(f"The newest of {len(newest)} disagreements", body=cases_html(newest[:NEWEST]))]
 
 
 def _by_eye(rounds: Sequence[tuple[RoundFolder, Progress]]) -> list[Section]:
@@ -158,19 +139,14 @@ def _by_eye(rounds: Sequence[tuple[RoundFolder, Progress]]) -> list[Section]:
             continue
         current = present(folder.labels())
         rows += [
-            {
-                "round": folder.number,
-                "item": row["item_id"],
-                "annotator": row["annotator"],
-                "why": row["reason"],
-            }
-            for row in rows_of(current[current["status"] == Status.INVALID])
+            (folder.number, row.item_id, row.annotator, row.reason)
+            for row in labels_of(current[current["status"] == Status.INVALID])
         ]
         people = current[current["phase"] == Phase.INDEPENDENT]
         skipped = people.groupby("item_id")["status"].agg(lambda states: set(states) == {Status.SKIPPED})
         rows += [
-            {"round": folder.number, "item": item, "annotator": "", "why": "skipped by all who answered"}
+            (folder.number, item, "", "skipped by all who answered")
             for item in skipped.index[skipped.astype(bool)]
         ]
-    names = {"round": "Round", "item": "Item", "annotator": "Annotator", "why": "What is wrong"}
-    return [Section("What needs a person's eye", body=_table(rows, names))] if rows else []
+    columns = ("Round", "Item", "Annotator", "What is wrong")
+    return [Section("What needs a person's eye", body=rows_html(columns, rows))] if rows else []

@@ -11,13 +11,13 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from covmis_build import keyed
-from covmis_build.annotation.answers import Phase, Status, usable
-from covmis_build.annotation.frozen_items import for_people, in_order, rows_of
+from covmis_build.annotation.answers import Label, Phase, Status, labels_of, usable
+from covmis_build.annotation.frozen_items import for_people, in_order
 from covmis_build.annotation.training import Accuracy, accuracies
 from covmis_build.errors import counted
 
@@ -69,14 +69,6 @@ class Checked:
         told += [f"The same person again, {row}." for row in self.repeats]
         return told or ["Posts of earlier rounds are hidden in this one; nobody has answered them yet."]
 
-    def to_dict(self) -> dict[str, Any]:
-        """As report.json has it."""
-        return {
-            "posts": self.posts,
-            "accuracies": [asdict(row) for row in self.accuracies],
-            "repeats": [asdict(row) for row in self.repeats],
-        }
-
 
 def how_many(frozen: pd.DataFrame, options: Annotation) -> int:
     """How many checks make up the wanted share of what one person is given of these items."""
@@ -93,7 +85,7 @@ def own_again(
     A post that they have had twice does not come a third time.
     """
     folders = [folder for round_ in sealed for folder in (round_, round_.checks) if folder]
-    times = Counter((row["annotator"], row["item_id"]) for folder in folders for row in _given(folder))
+    times = Counter((row.annotator, row.item_id) for folder in folders for row in _given(folder))
     again = {}
     for who, items in work.items():
         once = [
@@ -107,7 +99,7 @@ def own_again(
 
 def repeats_in(checks: RoundFolder) -> dict[str, list[str]]:
     """Whose are the repeats in this folder: each person's own."""
-    return dict(checks.about.get("repeats", {}))
+    return checks.about.repeats or {}
 
 
 def hidden_in(
@@ -157,14 +149,13 @@ def checks_of(checks: RoundFolder, rounds: Sequence[RoundFolder]) -> Checked:
 def _repeats(checks: RoundFolder, earlier: Sequence[RoundFolder]) -> list[Repeat]:
     from statsmodels.stats.proportion import proportion_confint
 
-    before = {(row["annotator"], row["item_id"]): row for round_ in earlier for row in _given(round_)}
+    before = {(row.annotator, row.item_id): row for round_ in earlier for row in _given(round_)}
     pairs: dict[str, list[tuple[bool, float]]] = {}
     for row in _given(checks):
-        then = before.get((row["annotator"], row["item_id"]))
+        then = before.get((row.annotator, row.item_id))
         if then:
-            pairs.setdefault(row["annotator"], []).append(
-                (then["label"] == row["label"], _days(then["given_at"], row["given_at"]))
-            )
+            equal = then.label == row.label
+            pairs.setdefault(row.annotator, []).append((equal, _days(then.given_at, row.given_at)))
     rows = []
     for who, again in sorted(pairs.items()):
         same = sum(equal for equal, _ in again)
@@ -174,10 +165,10 @@ def _repeats(checks: RoundFolder, earlier: Sequence[RoundFolder]) -> list[Repeat
     return rows
 
 
-def _given(round_: RoundFolder) -> list[dict[str, Any]]:
+def _given(round_: RoundFolder) -> list[Label]:
     """The labels that people gave for themselves."""
     current = usable(round_.labels(), round_.items())
-    return rows_of(current[(current["phase"] == Phase.INDEPENDENT) & (current["status"] == Status.GIVEN)])
+    return labels_of(current[(current["phase"] == Phase.INDEPENDENT) & (current["status"] == Status.GIVEN)])
 
 
 def _days(then: str, now: str) -> float:

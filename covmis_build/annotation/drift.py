@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from covmis_build.stats.chi_square import one_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,36 +16,57 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def drift(rows: pd.DataFrame, classes: Sequence[str]) -> list[dict[str, Any]]:
+class Difference(Struct, frozen=True):
+    """How much more often somebody gives a label in a round than the others do on the same items."""
+
+    round: str
+    items: int
+    share: float | None = None
+    difference: float | None = None
+    se: float | None = None
+
+
+class Drift(Struct, frozen=True):
+    """A person's differences in a label, round by round; `p` tests whether they are the same in all."""
+
+    annotator: str
+    label: str
+    rounds: list[Difference]
+    p: float | None
+
+
+class TimePerItem(Struct, frozen=True):
+    """How many of somebody's labels are timed, and the quartiles of the seconds they took."""
+
+    annotator: str
+    timed: int
+    median_seconds: float
+    quarter_below: float
+    quarter_above: float
+
+
+def drift(rows: pd.DataFrame, classes: Sequence[str]) -> list[Drift]:
     """For each person and label: how much more often than the others on the same items, round by round.
 
-    `p` tests whether that difference is the same in all rounds (chi-square over the rounds' paired differences);
-    with several labels, the smallest p of a person is multiplied by their number.
+    `p` is that of a chi-square test over the rounds' paired differences; with several labels, each p of a person is
+    multiplied by their number.
     """
     if "round" not in rows.columns or rows["round"].nunique() < 2:
         return []
-    rows_of_people = []
+    drifts = []
     for who in sorted(rows["annotator"].unique()):
+        own = []
         for label in classes:
-            by_round = [
-                {"round": str(name), **_difference(part, who, label)}
-                for name, part in rows.groupby("round", sort=True)
+            rounds = [
+                _difference(str(name), part, who, label) for name, part in rows.groupby("round", sort=True)
             ]
-            rows_of_people.append(
-                {"annotator": who, "label": label, "rounds": by_round, "p": _changed(by_round)}
-            )
-    for who in {drifting["annotator"] for drifting in rows_of_people}:
-        own = [
-            drifting
-            for drifting in rows_of_people
-            if drifting["annotator"] == who and drifting["p"] is not None
-        ]
-        for drifting in own:
-            drifting["p"] = min(1.0, drifting["p"] * len(own))
-    return rows_of_people
+            own.append(Drift(who, label, rounds, _changed(rounds)))
+        tests = sum(label.p is not None for label in own)
+        drifts += [label if label.p is None else replace(label, p=min(1.0, label.p * tests)) for label in own]
+    return drifts
 
 
-def _difference(rows: pd.DataFrame, who: str, label: str) -> dict[str, Any]:
+def _difference(round_: str, rows: pd.DataFrame, who: str, label: str) -> Difference:
     """The mean difference, item by item, between this person and the others, and its standard error."""
     mine = rows[rows["annotator"] == who].set_index("item")["label"] == label
     others = (
@@ -50,34 +76,21 @@ def _difference(rows: pd.DataFrame, who: str, label: str) -> dict[str, Any]:
     )
     both = mine.index.intersection(others.index)
     if len(both) < 2:
-        return {"items": len(both), "share": None, "difference": None, "se": None}
+        return Difference(round_, len(both))
     apart = mine[both].astype(float) - others[both]
-    return {
-        "items": len(both),
-        "share": float(mine[both].mean()),
-        "difference": float(apart.mean()),
-        "se": float(apart.std(ddof=1) / math.sqrt(len(both))),
-    }
+    error = float(apart.std(ddof=1) / math.sqrt(len(both)))
+    return Difference(round_, len(both), float(mine[both].mean()), float(apart.mean()), error)
 
 
-def _changed(by_round: Sequence[dict[str, Any]]) -> float | None:
-    from scipy.stats import chi2
-
-    usable = [difference for difference in by_round if difference["se"]]
-    if len(usable) < 2:
-        return None
-    weights = [1 / difference["se"] ** 2 for difference in usable]
-    mean = sum(w * difference["difference"] for w, difference in zip(weights, usable, strict=True)) / sum(
-        weights
-    )
-    statistic = sum(
-        w * (difference["difference"] - mean) ** 2 for w, difference in zip(weights, usable, strict=True)
-    )
-    return float(chi2.sf(statistic, len(usable) - 1))
+def _changed(rounds: Sequence[Difference]) -> float | None:
+    usable = [
+        (round_.difference, round_.se) for round_ in rounds if round_.difference is not None and round_.se
+    ]
+    return one_mean(usable)[0].p if len(usable) > 1 else None
 
 
-def time_per_item(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """For each person: how many of their labels are timed, and the quartiles of the seconds they took."""
+def time_per_item(rows: pd.DataFrame) -> list[TimePerItem]:
+    """For each person whose labels are timed."""
     if "seconds" not in rows.columns:
         return []
     times = []
@@ -85,13 +98,5 @@ def time_per_item(rows: pd.DataFrame) -> list[dict[str, Any]]:
         seconds = part["seconds"].dropna().astype(float)
         if len(seconds):
             low, middle, high = (float(quartile) for quartile in seconds.quantile([0.25, 0.5, 0.75]))
-            times.append(
-                {
-                    "annotator": str(who),
-                    "timed": len(seconds),
-                    "median_seconds": middle,
-                    "quarter_below": low,
-                    "quarter_above": high,
-                }
-            )
+            times.append(TimePerItem(str(who), len(seconds), middle, low, high))
     return times

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from covmis_build import storage, tables
-from covmis_build.annotation.answers import Phase, Status, answered, deciding, usable
+from covmis_build.annotation.answers import Label, Phase, Status, answered, deciding, usable
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.errors import BrokenSeal
@@ -55,10 +55,8 @@ def said_by_people(rounds: Sequence[RoundFolder]) -> dict[str, list[str]]:
     for round_ in rounds:
         answers = {} if round_.pilot else answered(round_.items(), round_.labels())
         for item, rows in answers.items():
-            given = (row for row in rows if row["status"] == Status.GIVEN)
-            said.setdefault(item, []).extend(
-                row["label"] for row in given if not is_machine(row["annotator"])
-            )
+            given = (row for row in rows if row.status == Status.GIVEN)
+            said.setdefault(item, []).extend(row.label for row in given if not is_machine(row.annotator))
     return said
 
 
@@ -135,10 +133,10 @@ def _settled(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, tuple[str,
     return settled
 
 
-def _independent(rows: list[dict[str, Any]], per_item: int, twice: str) -> tuple[str, How] | None:
-    counted = [row for row in deciding(rows) if row["status"] == Status.GIVEN]
-    people = [row for row in counted if not is_machine(row["annotator"])]
-    given = [row["label"] for row in counted]
+def _independent(rows: list[Label], per_item: int, twice: str) -> tuple[str, How] | None:
+    counted = [row for row in deciding(rows) if row.status == Status.GIVEN]
+    people = [row for row in counted if not is_machine(row.annotator)]
+    given = [row.label for row in counted]
     if len(rows) < per_item + (bool(twice) and twice in given) or not people:
         return None  # what machines alone have labelled has no gold
     label, count = Counter(given).most_common(1)[0]

@@ -6,11 +6,14 @@ prompt --answers` write them. It labels what the round gives it and no more; no 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Answer, Channel, Problem, Pulled, Status, checked
 from covmis_build.annotation.channels.sheets import read_rows
+from covmis_build.annotation.figure import number
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.errors import InputError
 from covmis_build.options import file_stem, is_machine
@@ -25,6 +28,17 @@ if TYPE_CHECKING:
 
 SAID = ("prediction", "label")
 """The column with the machine's labels: the first of these that is there."""
+
+
+class BesidePerson(Struct, frozen=True):
+    """A machine with a person: posts that both have labelled, how many alike, and Cohen's κ."""
+
+    machine: str
+    labels: int
+    person: str
+    posts: int
+    same: int
+    kappa: float | None
 
 
 def predictions_path(round_: RoundFolder, code: str) -> Path:
@@ -61,11 +75,8 @@ def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Pa
     return pulled
 
 
-def beside_people(given: pd.DataFrame, values: Sequence[str]) -> list[dict[str, Any]]:
-    """Each machine with each person: posts that both have labelled, how many alike, and Cohen's κ.
-
-    `given` has item, annotator and label.
-    """
+def beside_people(given: pd.DataFrame, values: Sequence[str]) -> list[BesidePerson]:
+    """Each machine with each person. `given` has item, annotator and label."""
     import numpy as np
 
     from covmis_build.stats.coefficients import cohen_kappa
@@ -82,11 +93,7 @@ def beside_people(given: pd.DataFrame, values: Sequence[str]) -> list[dict[str, 
             table = np.zeros((len(values), len(values)))
             for item in both:
                 table[at[said[machine][item]], at[said[person][item]]] += 1
-            kappa = float(cohen_kappa(table)) if both else float("nan")
-            rows.append(
-                {
-                    "machine": machine, "labels": len(said[machine]), "person": person, "posts": len(both),
-                    "same": int(np.trace(table)), "kappa": None if np.isnan(kappa) else kappa,
-                }
-            )  # fmt: skip
+            alike = int(np.trace(table))
+            kappa = number(cohen_kappa(table)) if both else None
+            rows.append(BesidePerson(machine, len(said[machine]), person, len(both), alike, kappa))
     return rows

@@ -18,12 +18,13 @@ from covmis_build.annotation.answers import (
     Problem,
     Pulled,
     Status,
+    labels_of,
     present,
     withdrawals,
 )
 from covmis_build.annotation.channels.offline import read_export
 from covmis_build.annotation.channels.sheets import channel_of, read_sheet
-from covmis_build.annotation.frozen_items import for_people, rows_of
+from covmis_build.annotation.frozen_items import for_people
 from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def two_channels(labels: pd.DataFrame) -> list[Problem]:
     for key, rows in last.groupby(["item_id", "annotator"], sort=True):
         item, who = (str(part) for part in cast("tuple[str, str]", key))
         if len(set(rows["label"])) > 1:
-            said = ", ".join(f"{row['channel']}: {row['label'] or row['status']}" for row in rows_of(rows))
+            said = ", ".join(f"{row.channel}: {row.label or row.status}" for row in labels_of(rows))
             what = f"answered {item} differently in two channels ({said}); the later one counts"
             problems.append(Problem(who, what))
     return problems

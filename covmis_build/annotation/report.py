@@ -10,14 +10,16 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, to_builtins
+
 from covmis_build.annotation.adjudication import disagreements
-from covmis_build.annotation.agreement import Figure, agreement, coefficient_rows, figures_frame
+from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.answers import Phase, Status, answered, present, stale, usable
+from covmis_build.annotation.case import Case, Said
 from covmis_build.annotation.frozen_items import for_people, rows_of
-from covmis_build.annotation.machines import beside_people
+from covmis_build.annotation.machines import BesidePerson, beside_people
 from covmis_build.errors import counted
 from covmis_build.options import by_people
-from covmis_build.stats.intervals import agreement_interval
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
@@ -25,28 +27,118 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.annotation.checks import Checked
+    from covmis_build.annotation.figure import Figure
     from covmis_build.options import Labels
-    from covmis_build.stats.intervals import Interval
+
+
+class Scope(Struct, frozen=True):
+    """What the numbers are about: which rounds, and what is left out of them."""
+
+    rounds: list[str]
+    pilot: bool
+    frozen_items: int
+    automatic_items_left_out: int
+    audited_items: int
+    incomplete_items: int
+    skipped: int
+    invalid: int
+    labels_of_another_text: int
+
+    @property
+    def notes(self) -> list[str]:
+        """The same in words."""
+        audited = f" ({self.audited_items} of them were given to people, too, as a check)"
+        by_rule = (
+            f"Automatic labels are left out: {self.automatic_items_left_out} of {self.frozen_items} frozen items have a "
+            f"label by rule{audited if self.audited_items else ''}, and nobody's agreement with a rule is agreement "
+            "between people."
+        )
+        notes = [by_rule]
+        if self.pilot:
+            notes.append("This is a pilot round: it counts neither for gold nor for the study's kappa.")
+        for count, what in (
+            (self.incomplete_items, "Items not yet labelled by everybody they were given to"),
+            (self.skipped, "Answers that skip their item"),
+            (self.invalid, "Answers that could not be used"),
+            (
+                self.labels_of_another_text,
+                "Labels given to another text than the frozen one, and therefore not used",
+            ),
+        ):
+            if count:
+                notes.append(f"{what}: {count}.")
+        return notes
+
+
+class Audit(Struct, frozen=True):
+    """How often people contradict the automatic label, with Wilson's interval over posts.
+
+    The unit is the post: two people's labels of it are not two posts. A post's error is the share of its labels that
+    contradict the rule.
+    """
+
+    items: int
+    labels: int
+    contradict: int
+    posts: int
+    error_rate: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a report says: numbers ready for JSON, and every disagreement with texts and comments."""
+    """What a report says: agreement between people, what stands beside it, and every disagreement with its texts."""
 
-    numbers: dict[str, Any]
-    disagreements: tuple[dict[str, Any], ...]
+    agreement: Agreement
+    disagreements: tuple[Case, ...] = ()
+    machines: tuple[BesidePerson, ...] = ()
+    scope: Scope | None = None
+    audit: Audit | None = None
+    checks: Checked | None = None
+
+    @property
+    def rounds(self) -> list[str]:
+        """The rounds that it is about."""
+        return self.scope.rounds if self.scope else []
+
+    @property
+    def notes(self) -> list[str]:
+        """What the numbers are about, and what is missing and why."""
+        machines = sorted({row.machine for row in self.machines})
+        return [
+            *(self.scope.notes if self.scope else ()), *(MACHINE.format(machine) for machine in machines),
+            *self.agreement.notes, *(self.checks.notes if self.checks else ()),
+        ]  # fmt: skip
 
     @property
     def sentence(self) -> str:
         """The headline in words."""
-        count = self.numbers["items_with_two_labels"]
-        if not count:
+        compared = self.agreement
+        if not compared.items_with_two_labels:
             return "no post has labels of two people yet"
-        raw = self.numbers["raw_agreement"]["value"]
+        raw = compared.raw.value
         return (
-            f"{Figure.of(self.numbers['kappa'])}; raw agreement {'not defined' if raw is None else f'{raw:.2f}'}; "
-            f"{counted(count, 'posts')} with two labels{' or more' if len(self.numbers['annotators']) > 2 else ''}"
+            f"{compared.kappa}; raw agreement {'not defined' if raw is None else f'{raw:.2f}'}; "
+            f"{counted(compared.items_with_two_labels, 'posts')} with two labels"
+            f"{' or more' if len(compared.annotators) > 2 else ''}"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, as report.json and summary.json have them."""
+        beside: dict[str, object] = {
+            "machines": list(self.machines), "scope": self.scope, "audit": self.audit, "notes": self.notes
+        }  # fmt: skip
+        if self.checks:
+            beside["checks"] = self.checks
+        return self.agreement.to_dict() | {name: to_builtins(value) for name, value in beside.items()}
+
+
+MACHINE = (
+    "Machine among the annotators: {}. Agreement is reported between people, without it, and no label is gold by it "
+    "alone."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,36 +155,34 @@ class Report:
     @property
     def kappa(self) -> Figure:
         """The round's headline coefficient."""
-        return Figure.of(self.round.numbers["kappa"])
+        return self.round.agreement.kappa
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the round's numbers are about, and what is missing and why."""
-        return tuple(self.round.numbers["notes"])
+        return tuple(self.round.notes)
 
     @property
     def verdict(self) -> str:
         """Whether the target is reached: over all rounds where there are several, else in this one; empty without one."""
-        findings = self.all_rounds or self.round
-        return verdict(findings.numbers, self.target) if self.target else ""
+        return verdict((self.all_rounds or self.round).agreement, self.target)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The round's agreement, and that of all rounds, a sentence each."""
-        rounds = self.round.numbers["scope"]["rounds"]
-        told = [f"Round {', '.join(rounds)}: {self.round.sentence}"]
-        if self.all_rounds and self.all_rounds.numbers["scope"]["rounds"] != rounds:
+        told = [f"Round {', '.join(self.round.rounds)}: {self.round.sentence}"]
+        if self.all_rounds and self.all_rounds.rounds != self.round.rounds:
             told.append(f"All rounds: {self.all_rounds.sentence}")
         return tuple(sentence for sentence in (*told, self.verdict, self.guideline) if sentence)
 
     def to_frame(self) -> pd.DataFrame:
         """The round's coefficients, one a row."""
-        return figures_frame([Figure.of(figure) for figure in coefficient_rows(self.round.numbers)])
+        return self.round.agreement.to_frame()
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers of both, as report.json and summary.json have them."""
         both = {"round": self.round, "all_rounds": self.all_rounds}
-        numbers = {name: findings.numbers for name, findings in both.items() if findings}
+        numbers: dict[str, Any] = {name: findings.to_dict() for name, findings in both.items() if findings}
         return numbers | ({"target": {**self.target, "verdict": self.verdict}} if self.target else {})
 
     def _repr_html_(self) -> str:
@@ -102,40 +192,42 @@ class Report:
         return f"<ul>{told}</ul>{self.to_frame().to_html(index=False, na_rep='')}"
 
 
-OF_TARGET = {"kappa": ("kappa",), "alpha": ("alpha", "nominal"), "ac1": ("ac1",), "raw": ("raw_agreement",)}
-"""Where the coefficient that a target names stands among the numbers."""
+def verdict(compared: Agreement, target: Mapping[str, Any]) -> str:
+    """Whether a target of [annotation] is reached, not reached, or cannot be told; empty without one."""
+    if not target:
+        return ""
+    figures = {
+        "kappa": compared.kappa, "alpha": compared.alpha["nominal"], "ac1": compared.ac1, "raw": compared.raw
+    }  # fmt: skip
+    return against(
+        figures[target.get("coefficient", "kappa")], float(target["at_least"]), claims=compared.claims,
+        posts=compared.items_with_two_labels,
+    )  # fmt: skip
 
 
-def verdict(numbers: Mapping[str, Any], target: Mapping[str, Any]) -> str:
-    """Whether the target is reached, not reached, or cannot be told, and then how many claims would tell.
+def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> str:
+    """Whether this coefficient is high enough; where it cannot be told, how many claims, or posts, would tell.
 
-    >>> figure = {"name": "Cohen's kappa", "value": 0.73, "low_by_claims": 0.6, "high_by_claims": 0.8}
-    >>> verdict({"kappa": figure, "claims": 12}, {"at_least": 0.67})
+    >>> from covmis_build.annotation.figure import Figure
+    >>> against(Figure("Cohen's kappa", 0.73, low_by_claims=0.6, high_by_claims=0.8), 0.67, claims=12, posts=90)
     "Target 0.67 cannot be told: Cohen's kappa is 0.73 (0.60 to 0.80, 95% interval over claims). About 57 claims would tell, if it stays as it is."
     """
-    figure, least = numbers, float(target["at_least"])
-    for key in OF_TARGET[target.get("coefficient", "kappa")]:
-        figure = figure[key]
-    value, interval = figure["value"], agreement_interval(figure)
+    value, interval = figure.value, figure.interval
     if value is None or interval is None:
-        return f"Target {least:g} cannot be told: {figure.get('why') or 'there is no interval yet'}"
-    told = f"{figure['name']} is {value:.2f} ({interval})"
+        return f"Target {least:g} cannot be told: {figure.why or 'there is no interval yet'}"
+    told = f"{figure.name} is {value:.2f} ({interval})"
     if interval.low >= least:
         return f"Target {least:g} is reached: {told}."
     if interval.high < least:
         return f"Target {least:g} is not reached: {told}."
-    return f"Target {least:g} cannot be told: {told}. {_how_many(numbers, value, least, interval)}"
-
-
-def _how_many(numbers: Mapping[str, Any], value: float, least: float, interval: Interval) -> str:
-    """How many claims, or posts, would shrink the interval until it leaves the target out: its width falls with √n."""
-    units = numbers["claims"] if interval.over == "claims" else numbers["items_with_two_labels"]
+    units, what = (claims, "claims") if interval.over == "claims" else (posts, "posts with two labels")
     reach = value - interval.low if value > least else interval.high - value
-    if not units or abs(value - least) < 0.01:
-        return "The value is so near that no number of claims would tell soon: look at the disagreements."
-    need = math.ceil(units * (reach / (value - least)) ** 2)
-    what = "claims" if interval.over == "claims" else "posts with two labels"
-    return f"About {need:,} {what} would tell, if it stays as it is."
+    more = "The value is so near that no number of claims would tell soon: look at the disagreements."
+    if units and abs(value - least) >= 0.01:
+        # an interval's width falls with the root of the units: at so many it leaves the target out
+        need = math.ceil(units * (reach / (value - least)) ** 2)
+        more = f"About {need:,} {what} would tell, if it stays as it is."
+    return f"Target {least:g} cannot be told: {told}. {more}"
 
 
 def findings(
@@ -145,27 +237,25 @@ def findings(
     counted = frozen if frozen["pilot"].all() else frozen[~frozen["pilot"].astype(bool)]
     manual = counted[counted["automatic_label"] == ""]
     given = comparison(manual, labels)
-    compared = agreement(by_people(given), labels=scheme.values, order=scheme.order or None, seed=seed)
-    numbers = compared.to_dict()
-    numbers["machines"] = beside_people(given, scheme.values)
     people = for_people(counted)
     answers = answered(counted, labels)
-    numbers["scope"] = {
-        "rounds": sorted(counted["round"].unique().tolist()),
-        "pilot": bool(len(frozen) and frozen["pilot"].all()),
-        "frozen_items": len(counted),
-        "automatic_items_left_out": int((counted["automatic_label"] != "").sum()),
-        "audited_items": int((people["automatic_label"] != "").sum()),
-        "incomplete_items": sum(len(rows) < per_item for rows in answers.values()),
-        "skipped": sum(row["status"] == Status.SKIPPED for rows in answers.values() for row in rows),
-        "invalid": int((present(labels)["status"] == Status.INVALID).sum()),
-        "labels_of_another_text": len(stale(labels, frozen)),
-    }
-    numbers["audit"] = audit(counted, labels)
-    numbers["notes"] = [
-        *scope_notes(numbers["scope"]), *machine_notes(numbers["machines"]), *numbers["notes"],
-    ]  # fmt: skip
-    return Findings(numbers, tuple(listed(counted, labels, per_item)))
+    return Findings(
+        agreement=agreement(by_people(given), labels=scheme.values, order=scheme.order or None, seed=seed),
+        disagreements=tuple(cases(counted, labels, per_item)),
+        machines=tuple(beside_people(given, scheme.values)),
+        scope=Scope(
+            rounds=sorted(counted["round"].unique().tolist()),
+            pilot=bool(len(frozen) and frozen["pilot"].all()),
+            frozen_items=len(counted),
+            automatic_items_left_out=int((counted["automatic_label"] != "").sum()),
+            audited_items=int((people["automatic_label"] != "").sum()),
+            incomplete_items=sum(len(rows) < per_item for rows in answers.values()),
+            skipped=sum(row.status == Status.SKIPPED for rows in answers.values() for row in rows),
+            invalid=int((present(labels)["status"] == Status.INVALID).sum()),
+            labels_of_another_text=len(stale(labels, frozen)),
+        ),
+        audit=audit(counted, labels),
+    )
 
 
 def comparison(frozen: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
@@ -179,21 +269,8 @@ def comparison(frozen: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     ]
 
 
-def machine_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What the machines among the annotators are, in words."""
-    told = (
-        "Machine among the annotators: {}. Agreement is reported between people, without it, and no label is gold by it "
-        "alone."
-    )
-    return [told.format(machine) for machine in sorted({str(row["machine"]) for row in rows})]
-
-
-def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, Any] | None:
-    """How often people contradict the automatic label, with Wilson's interval over posts; None if nothing was audited.
-
-    The unit is the post: two people's labels of it are not two posts. A post's error is the share of its labels that
-    contradict the rule.
-    """
+def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> Audit | None:
+    """The audit of these items' automatic labels; None if nothing was audited."""
     from statsmodels.stats.proportion import proportion_confint
 
     audited = frozen[(frozen["automatic_label"] != "") & frozen["audited"].astype(bool)]
@@ -203,66 +280,26 @@ def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, Any] | None:
     automatic = given["item"].map(dict(zip(audited["item_id"], audited["automatic_label"], strict=True)))
     wrong = (given["label"] != automatic).astype(float)
     by_post = wrong.groupby(given["item"]).mean()
-    told = {
-        "items": len(audited),
-        "labels": len(wrong),
-        "contradict": int(wrong.sum()),
-        "posts": len(by_post),
-    }
+    counts = (len(audited), len(wrong), int(wrong.sum()), len(by_post))
     if not len(by_post):
-        return {**told, "error_rate": None, "low": None, "high": None}
+        return Audit(*counts)
     low, high = proportion_confint(float(by_post.sum()), len(by_post), method="wilson")
-    return {**told, "error_rate": float(by_post.mean()), "low": float(low), "high": float(high)}
+    return Audit(*counts, float(by_post.mean()), float(low), float(high))
 
 
-def scope_notes(scope: dict[str, Any]) -> list[str]:
-    """What the numbers are about, in words."""
-    audited = scope["audited_items"]
-    by_rule = (
-        f"Automatic labels are left out: {scope['automatic_items_left_out']} of {scope['frozen_items']} frozen items "
-        f"have a label by rule{f' ({audited} of them were given to people, too, as a check)' if audited else ''}, and "
-        "nobody's agreement with a rule is agreement between people."
-    )
-    notes = [by_rule]
-    if scope["pilot"]:
-        notes.append("This is a pilot round: it counts neither for gold nor for the study's kappa.")
-    for count, what in (
-        (scope["incomplete_items"], "Items not yet labelled by everybody they were given to"),
-        (scope["skipped"], "Answers that skip their item"),
-        (scope["invalid"], "Answers that could not be used"),
-        (
-            scope["labels_of_another_text"],
-            "Labels given to another text than the frozen one, and therefore not used",
-        ),
-    ):
-        if count:
-            notes.append(f"{what}: {count}.")
-    return notes
-
-
-def listed(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> Iterable[dict[str, Any]]:
+def cases(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> Iterable[Case]:
     """Every disagreement: what was shown, and everybody's label and comment."""
     answers = answered(frozen, labels)
     rows = {row["item_id"]: row for row in rows_of(frozen)}
     for item in disagreements(frozen, labels, per_item):
-        yield {
-            "item_id": item,
-            "round": rows[item]["round"],
-            "kind": rows[item]["kind"],
-            "parts": shown_parts(rows[item]),
-            "said": [
-                {
-                    "annotator": answer["annotator"],
-                    "label": answer["label"] or answer["status"],
-                    "sub_label": answer["sub_label"],
-                    "comment": answer["comment"],
-                }
-                for answer in sorted(answers[item], key=lambda answer: str(answer["annotator"]))
-            ],
-        }
+        said = (
+            Said(answer.annotator, answer.label or answer.status, answer.sub_label, answer.comment)
+            for answer in sorted(answers[item], key=lambda answer: answer.annotator)
+        )
+        yield Case(item, rows[item]["kind"], shown_parts(rows[item]), tuple(said))
 
 
-def as_json(numbers: dict[str, Any]) -> str:
+def as_json(numbers: Mapping[str, Any]) -> str:
     """The numbers as JSON, without any post's text."""
     return json.dumps(numbers, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
@@ -272,37 +309,22 @@ def as_csv(report: Findings) -> bytes:
     from covmis_build.storage import csv_bytes
 
     header = ("table", "name", "value", "low", "high", "low_by_claims", "high_by_claims", "remark")
-    rows: list[Sequence[Any]] = [
-        ("coefficient", row["name"], *(_cell(row[name]) for name in header[2:7]), row["why"] or row["words"])
-        for row in coefficient_rows(report.numbers)
+    rows: list[Sequence[str]] = [
+        (
+            "coefficient", figure.name, _cell(figure.value), _cell(figure.low), _cell(figure.high),
+            _cell(figure.low_by_claims), _cell(figure.high_by_claims), figure.why or figure.words,
+        )
+        for figure in report.agreement.figures
+    ]  # fmt: skip
+    rows += [
+        ("round", each.round, _cell(each.value), _cell(each.low), _cell(each.high), "", "", each.words)
+        for each in report.agreement.rounds
     ]
     rows += [
-        (
-            "round",
-            row["round"],
-            _cell(row["value"]),
-            _cell(row["low"]),
-            _cell(row["high"]),
-            "",
-            "",
-            row["words"],
-        )
-        for row in report.numbers["rounds"]
+        ("disagreement", case.item_id, said.label, "", "", "", "", f"{said.annotator}: {said.comment}")
+        for case in report.disagreements
+        for said in case.said
     ]
-    for row in report.disagreements:
-        for said in row["said"]:
-            rows.append(
-                (
-                    "disagreement",
-                    row["item_id"],
-                    said["label"],
-                    "",
-                    "",
-                    "",
-                    "",
-                    f"{said['annotator']}: {said['comment']}",
-                )
-            )
     return csv_bytes(header, rows)
 
 
@@ -310,28 +332,16 @@ def _cell(value: float | None) -> str:
     return "" if value is None else repr(float(value))
 
 
-def as_latex(numbers: dict[str, Any], *, study: str) -> str:
+def as_latex(compared: Agreement, *, study: str) -> str:
     """The coefficients as a table for a paper."""
     import pandas as pd
 
     from covmis_build.report.page import table_latex
 
-    rows = [
-        {
-            "Coefficient": figure["name"],
-            "Value": figure["value"],
-            "95% CI (items)": between(figure["low"], figure["high"]),
-            "95% CI (claims)": between(figure["low_by_claims"], figure["high_by_claims"]),
-        }
-        for figure in coefficient_rows(numbers)
-    ]
+    columns = ["Coefficient", "Value", "95% CI (items)", "95% CI (claims)"]
+    rows = pd.DataFrame([row[:4] for row in compared.printed], columns=columns)
     caption = (
-        f"Agreement in {study}: {numbers['items_with_two_labels']} items labelled by two or more of "
-        f"{len(numbers['annotators'])} annotators; automatic labels excluded."
+        f"Agreement in {study}: {compared.items_with_two_labels} items labelled by two or more of "
+        f"{len(compared.annotators)} annotators; automatic labels excluded."
     )
-    return table_latex(pd.DataFrame(rows), caption=caption, label="tab:agreement")
-
-
-def between(low: float | None, high: float | None, digits: int = 3) -> str:
-    """An interval as readers see it, empty if there is none."""
-    return "" if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
+    return table_latex(rows, caption=caption, label="tab:agreement")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pandas as pd
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.agreement import Agreement, agreement, read_labels_file
+from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.checks import checks_of
+from covmis_build.annotation.figure import Figure
 from covmis_build.annotation.guideline import difference
+from covmis_build.annotation.label_matrix import read_labels_file
 from covmis_build.annotation.report import Findings, Report, as_csv, as_json, as_latex, findings, verdict
 from covmis_build.annotation.report_page import report_page
 from covmis_build.errors import InputError, counted
@@ -34,7 +38,7 @@ def write_reports(
     study: str,
     per_item: int,
     seed: int,
-    target: Mapping[str, Any] | None = None,
+    target: Mapping[str, Any],
 ) -> Report:
     """Write the round's report and the summary over all rounds but pilots.
 
@@ -42,20 +46,18 @@ def write_reports(
     """
     own = findings(round_.items(), round_.labels(), round_.scheme, round_.per_item, seed=seed)
     if round_.checks:
-        checked = checks_of(round_.checks, record.all_rounds(rounds))
-        own.numbers["checks"] = checked.to_dict()
-        own.numbers["notes"] += checked.notes
+        own = replace(own, checks=checks_of(round_.checks, record.all_rounds(rounds)))
     guideline = guideline_note(rounds, round_)
     if not round_.sealed:
-        remarks = [*([verdict(own.numbers, target)] if target else []), guideline]
+        remarks = [*filter(None, [verdict(own.agreement, target)]), guideline]
         _write(round_.folder, "report", own, f"Agreement in round {round_.number}", study, remarks)
     summary = findings_of_rounds(record.all_rounds(rounds), scheme, per_item, seed=seed)
     if summary:
-        remarks = [verdict(summary.numbers, target)] if target else []
+        remarks = [*filter(None, [verdict(summary.agreement, target)])]
         _write(rounds, "summary", summary, "Agreement over all rounds", study, remarks)
     files = [f"rounds/{round_.number}/report.{kind}" for kind in KINDS]
     files += [f"rounds/summary.{kind}" for kind in KINDS] if summary else []
-    return Report(own, summary, tuple(f"annotation/{name}" for name in files), dict(target or {}), guideline)
+    return Report(own, summary, tuple(f"annotation/{name}" for name in files), dict(target), guideline)
 
 
 def findings_of_rounds(
@@ -101,11 +103,20 @@ def agreement_of_file(
     except InputError as error:
         raise error.at(path) from None
     if html:
-        page = report_page(Findings(compared.to_dict(), ()), title="Agreement", study=path.name)
+        page = report_page(Findings(compared), title="Agreement", study=path.name)
         storage.write_text(html, page)
     if latex:
-        storage.write_text(latex, as_latex(compared.to_dict(), study=path.name))
+        storage.write_text(latex, as_latex(compared, study=path.name))
     return compared
+
+
+def read_figure(report: Path, name: str) -> Figure | None:
+    """A coefficient of a round's report.json, or of summary.json; None before `covmis round report`."""
+    figure = record.read_json(report).get(name) if report.exists() else None
+    try:
+        return figure and msgspec.convert(figure, Figure)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{name}: {error}", file=report, remedy="Run `covmis round report` again") from None
 
 
 def _write(
@@ -114,6 +125,6 @@ def _write(
     storage.write_text(
         folder / f"{name}.html", report_page(findings, title=title, study=study, remarks=remarks)
     )
-    storage.write_text(folder / f"{name}.json", as_json(findings.numbers))
+    storage.write_text(folder / f"{name}.json", as_json(findings.to_dict()))
     storage.write_bytes(folder / f"{name}.csv", as_csv(findings))
-    storage.write_text(folder / f"{name}.tex", as_latex(findings.numbers, study=study))
+    storage.write_text(folder / f"{name}.tex", as_latex(findings.agreement, study=study))

@@ -2,326 +2,284 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from covmis_build.annotation.agreement import Figure, coefficient_rows
-from covmis_build.annotation.report import between
+from covmis_build.annotation.case import cases_html
+from covmis_build.annotation.figure import Figure, between
 from covmis_build.errors import counted
 from covmis_build.report import figures
-from covmis_build.report.page import UNDEFINED, Section, page, render, table_html
-from covmis_build.stats.intervals import agreement_interval
+from covmis_build.report.page import UNDEFINED, Section, page, rows_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from covmis_build.annotation.report import Findings
+    from covmis_build.annotation.agreement import Agreement
+    from covmis_build.annotation.checks import Checked
+    from covmis_build.annotation.drift import Drift, TimePerItem
+    from covmis_build.annotation.group_agreement import GroupAgreement
+    from covmis_build.annotation.machines import BesidePerson
+    from covmis_build.annotation.report import Audit, Findings
+    from covmis_build.annotation.second_opinion import SecondOpinion
+
+INTERVAL = "95% interval"
 
 
 def report_page(findings: Findings, *, title: str, study: str, remarks: Sequence[str] = ()) -> str:
     """The whole report as one HTML file."""
-    numbers = findings.numbers
+    compared = findings.agreement
     sections = [
-        _coefficients(numbers),
-        _confusion(numbers),
-        _classes(numbers),
-        *_rounds(numbers),
-        *_drift(numbers),
-        *_groups(numbers),
-        *_second_opinion(numbers),
-        *_machines(numbers),
-        *_time(numbers),
-        *_audit(numbers),
-        *_checks(numbers),
+        _coefficients(compared, findings.notes),
+        _confusion(compared),
+        _classes(compared),
+        *_rounds(compared),
+        *_drift(compared.drift),
+        *_groups("By kind of query", "Kind", compared.by_kind),
+        *_groups("By claim", "Claim", compared.by_claim),
+        *_second_opinion(compared.dawid_skene),
+        *_machines(findings.machines),
+        *_time(compared.time),
+        *_audit(findings.audit),
+        *_checks(findings.checks),
         _disagreements(findings),
     ]
     return page(
-        title, sections, study=study, lead=" ".join([_lead(numbers), *remarks]), tiles=_tiles(numbers)
+        title, sections, study=study, lead=" ".join([_lead(compared), *remarks]), tiles=_tiles(compared)
     )
 
 
-def _lead(numbers: dict[str, Any]) -> str:
-    people = len(numbers["annotators"])
-    claims = f" about {numbers['claims']} claims" if numbers["claims"] else ""
+def _lead(compared: Agreement) -> str:
+    people = len(compared.annotators)
+    claims = f" about {compared.claims} claims" if compared.claims else ""
     return (
-        f"{counted(people, 'annotators')}, {counted(numbers['answers'], 'labels')} on {counted(numbers['items'], 'posts')}{claims}; "
-        f"labelled by two or more: {numbers['items_with_two_labels']:,}."
+        f"{counted(people, 'annotators')}, {counted(compared.answers, 'labels')} on {counted(compared.items, 'posts')}{claims}; "
+        f"labelled by two or more: {compared.items_with_two_labels:,}."
     )
 
 
-def _value(figure: dict[str, Any] | None, digits: int = 2) -> str:
-    return UNDEFINED if not figure or figure["value"] is None else f"{figure['value']:.{digits}f}"
-
-
-def _tiles(numbers: dict[str, Any]) -> list[tuple[str, str, str]]:
-    kappa = numbers["kappa"]
-    small = _interval(kappa) + (f": {kappa['words']}" if kappa["words"] else "")
+def _tiles(compared: Agreement) -> list[tuple[str, str, str]]:
+    kappa = compared.kappa
+    headline = (kappa.interval and ": ".join(filter(None, [str(kappa.interval), kappa.words]))) or kappa.why
+    others = (
+        ("Raw agreement", compared.raw), ("Krippendorff's α", compared.alpha["nominal"]), ("Gwet's AC1", compared.ac1)
+    )  # fmt: skip
     return [
-        (kappa["name"], _value(kappa), small if _interval(kappa) else kappa["why"]),
-        ("Raw agreement", _value(numbers["raw_agreement"]), _interval(numbers["raw_agreement"])),
-        ("Krippendorff's α", _value(numbers["alpha"]["nominal"]), _interval(numbers["alpha"]["nominal"])),
-        ("Gwet's AC1", _value(numbers["ac1"]), _interval(numbers["ac1"])),
+        (kappa.name, _value(kappa), headline),
+        *((name, _value(figure), str(figure.interval or "")) for name, figure in others),
     ]
 
 
-def _interval(figure: dict[str, Any]) -> str:
-    """The interval to read first, with what it is over."""
-    return str(agreement_interval(figure) or "")
+def _value(figure: Figure) -> str:
+    return UNDEFINED if figure.value is None else f"{figure.value:.2f}"
 
 
-def _frame(rows: Sequence[dict[str, Any]], names: dict[str, str]) -> Markup:
-    import pandas as pd
-
-    return table_html(pd.DataFrame(rows, columns=list(names), dtype=object), names=names, headings=1)
-
-
-def _coefficients(numbers: dict[str, Any]) -> Section:
-    rows = [
-        {
-            "name": figure["name"],
-            "value": figure["value"],
-            "items": between(figure["low"], figure["high"]),
-            "claims": between(figure["low_by_claims"], figure["high_by_claims"]),
-            "words": figure["words"],
-        }
-        for figure in coefficient_rows(numbers)
-    ]
-    figures_told = [Figure.of(figure) for figure in coefficient_rows(numbers)]
+def _coefficients(compared: Agreement, notes: Sequence[str]) -> Section:
+    columns = (
+        "Coefficient", "Value", "95% interval over items", "95% interval over claims", "In Landis and Koch's words",
+    )  # fmt: skip
     shown = [
-        (figure.name, figure.value, figure.interval.low if figure.interval else None,
-         figure.interval.high if figure.interval else None)
-        for figure in figures_told if figure.value is not None
-    ]  # fmt: skip
-    names = {
-        "name": "Coefficient", "value": "Value", "items": "95% interval over items",
-        "claims": "95% interval over claims", "words": "In Landis and Koch's words",
-    }  # fmt: skip
-    limit = numbers["kappa_max"]
-    prose = "\n\n".join(numbers["notes"])
-    if limit is not None:
-        prose += f"\n\nThe greatest kappa that these people's use of the labels allows is {limit:.3f}."
+        (figure.name, figure.value, *((each.low, each.high) if (each := figure.interval) else (None, None)))
+        for figure in compared.figures
+        if figure.value is not None
+    ]
+    prose = "\n\n".join(notes)
+    if compared.kappa_max is not None:
+        prose += f"\n\nThe greatest kappa that these people's use of the labels allows is {compared.kappa_max:.3f}."
+    forest = [
+        figures.forest(
+            shown,
+            alt="; ".join(f"{name} {value:.3f}" for name, value, *_ in shown),
+            unit="coefficient, with its 95% interval (over claims where there are enough)",
+        )
+    ] if shown else []  # fmt: skip
     return Section(
-        "How far people agree",
-        prose=prose,
-        body=_frame(rows, names),
-        figures=[
-            figures.forest(
-                shown,
-                alt="; ".join(f"{name} {value:.3f}" for name, value, *_ in shown),
-                unit="coefficient, with its 95% interval (over claims where there are enough)",
-            )
-        ]
-        if shown
-        else [],
+        "How far people agree", prose=prose, body=rows_html(columns, compared.printed), figures=forest
     )
 
 
-def _confusion(numbers: dict[str, Any]) -> Section:
+def _confusion(compared: Agreement) -> Section:
     drawn, rows = [], []
-    for pair in numbers["pairs"]:
-        if not pair["items"]:
+    for pair in compared.pairs:
+        if not pair.items:
             continue
         cells = "; ".join(
-            f"{pair['first']} {first}, {pair['second']} {second}: {count}"
-            for first, line in zip(numbers["labels"], pair["table"], strict=True)
-            for second, count in zip(numbers["labels"], line, strict=True)
+            f"{pair.first} {first}, {pair.second} {second}: {count}"
+            for first, line in zip(compared.labels, pair.table, strict=True)
+            for second, count in zip(compared.labels, line, strict=True)
         )
         drawn.append(
             figures.heat(
-                pair["table"], numbers["labels"], numbers["labels"], alt=cells,
-                row_title=pair["first"], column_title=pair["second"],
+                pair.table, compared.labels, compared.labels, alt=cells, row_title=pair.first,
+                column_title=pair.second,
             )
         )  # fmt: skip
         rows.append(
-            {
-                "pair": f"{pair['first']} and {pair['second']}",
-                "items": pair["items"],
-                "raw": pair["raw_agreement"],
-                "kappa": pair["kappa"]["value"],
-                "interval": between(pair["kappa"]["low"], pair["kappa"]["high"]),
-                "bowker": pair["bowker"]["p"] if pair["bowker"] else None,
-                "maxwell": pair["stuart_maxwell"]["p"] if pair["stuart_maxwell"] else None,
-            }
-        )
-    names = {
-        "pair": "Pair", "items": "Posts", "raw": "Raw agreement", "kappa": "Cohen's κ", "interval": "95% interval",
-        "bowker": "Bowker's p", "maxwell": "Stuart and Maxwell's p",
-    }  # fmt: skip
+            (
+                f"{pair.first} and {pair.second}", pair.items, pair.raw_agreement, pair.kappa.value,
+                between(pair.kappa.low, pair.kappa.high), pair.bowker and pair.bowker.p,
+                pair.stuart_maxwell and pair.stuart_maxwell.p,
+            )
+        )  # fmt: skip
+    columns = (
+        "Pair",
+        "Posts",
+        "Raw agreement",
+        "Cohen's κ",
+        INTERVAL,
+        "Bowker's p",
+        "Stuart and Maxwell's p",
+    )
     prose = (
         "Each cell counts the posts that one person gave the row's label and the other the column's. Bowker tests "
         "whether the confusions go both ways alike; Stuart and Maxwell test whether both use each label equally often."
         if rows
         else "No two people have labelled the same post."
     )
-    return Section(
-        "Who confuses what", prose=prose, body=_frame(rows, names) if rows else Markup(""), figures=drawn
-    )
+    body = rows_html(columns, rows) if rows else Markup("")
+    return Section("Who confuses what", prose=prose, body=body, figures=drawn)
 
 
-def _classes(numbers: dict[str, Any]) -> Section:
-    names = {
-        "label": "Label", "given": "Given", "positive_agreement": "Positive agreement", "kappa": "κ against the rest",
-        "prevalence_index": "Prevalence index", "bias_index": "Bias index",
-    }  # fmt: skip
+def _classes(compared: Agreement) -> Section:
+    columns = ("Label", "Given", "Positive agreement", "κ against the rest", "Prevalence index", "Bias index")
+    rows = [
+        (each.label, each.given, each.positive_agreement, each.kappa, each.prevalence_index, each.bias_index)
+        for each in compared.classes
+    ]
     return Section(
         "Label by label",
         prose="Positive agreement: of all times this label was given, the part in which the other person gave it too. "
         "A prevalence index far from 0 lowers kappa without lowering agreement; a bias index far from 0 says that one "
         "person uses the label more.",
-        body=_frame(numbers["classes"], names),
+        body=rows_html(columns, rows),
     )
 
 
-def _rounds(numbers: dict[str, Any]) -> list[Section]:
-    rows = numbers["rounds"]
-    if len(rows) < 2:
+def _rounds(compared: Agreement) -> list[Section]:
+    rounds = compared.rounds
+    if len(rounds) < 2:
         return []
     drawn = figures.course(
-        [round_["round"] for round_ in rows],
-        {"kappa": [round_["value"] for round_ in rows]},
-        bands={"kappa": ([round_["low"] for round_ in rows], [round_["high"] for round_ in rows])},
-        alt="; ".join(
-            f"round {round_['round']}: {round_['value']:.3f}"
-            for round_ in rows
-            if round_["value"] is not None
-        ),
+        [each.round for each in rounds],
+        {"kappa": [each.value for each in rounds]},
+        bands={"kappa": ([each.low for each in rounds], [each.high for each in rounds])},
+        alt="; ".join(f"round {each.round}: {each.value:.3f}" for each in rounds if each.value is not None),
         unit="κ, with its 95% interval",
     )
-    shown = [{**round_, "interval": between(round_["low"], round_["high"])} for round_ in rows]
-    names = {
-        "round": "Round", "items_with_two_labels": "Posts", "raw_agreement": "Raw agreement", "value": "κ",
-        "interval": "95% interval", "words": "In words",
-    }  # fmt: skip
-    test = numbers["homogeneity"]
-    prose = f"The rounds' common kappa is {test['common_kappa']:.3f}." if test else ""
-    return [Section("Round by round", prose=prose, body=_frame(shown, names), figures=[drawn])]
+    columns = ("Round", "Posts", "Raw agreement", "κ", INTERVAL, "In words")
+    rows = [
+        (each.round, each.items_with_two_labels, each.raw_agreement, each.value, between(each.low, each.high), each.words)
+        for each in rounds
+    ]  # fmt: skip
+    test = compared.homogeneity
+    prose = f"The rounds' common kappa is {test.common_kappa:.3f}." if test else ""
+    return [Section("Round by round", prose=prose, body=rows_html(columns, rows), figures=[drawn])]
 
 
-def _drift(numbers: dict[str, Any]) -> list[Section]:
-    if not numbers["drift"]:
+def _drift(drifts: Sequence[Drift]) -> list[Section]:
+    if not drifts:
         return []
     rows = [
-        {
-            "annotator": shift["annotator"],
-            "label": shift["label"],
-            **{
-                part["round"]: "" if part["difference"] is None else f"{100 * part['difference']:+.0f}"
-                for part in shift["rounds"]
-            },
-            "p": shift["p"],
-        }
-        for shift in numbers["drift"]
-    ]
-    rounds = [part["round"] for part in numbers["drift"][0]["rounds"]]
-    names = {
-        "annotator": "Annotator",
-        "label": "Label",
-        **{round_: f"Round {round_}" for round_ in rounds},
-        "p": "p",
-    }
-    return [
-        Section(
-            "Drift",
-            prose="How many percentage points more often somebody gives a label than the others do on the same posts. "
-            "A small p says that this changed from round to round.",
-            body=_frame(rows, names),
+        (
+            each.annotator, each.label,
+            *("" if part.difference is None else f"{100 * part.difference:+.0f}" for part in each.rounds), each.p,
         )
-    ]
+        for each in drifts
+    ]  # fmt: skip
+    columns = ("Annotator", "Label", *(f"Round {part.round}" for part in drifts[0].rounds), "p")
+    prose = (
+        "How many percentage points more often somebody gives a label than the others do on the same posts. "
+        "A small p says that this changed from round to round."
+    )
+    return [Section("Drift", prose=prose, body=rows_html(columns, rows))]
 
 
-def _groups(numbers: dict[str, Any]) -> list[Section]:
-    sections = []
-    for column, title in (("kind", "By kind of query"), ("claim", "By claim")):
-        rows = [
-            {**group, "interval": between(group["low"], group["high"])} for group in numbers[f"by_{column}"]
-        ]
-        names = {
-            column: column.capitalize(), "items_with_two_labels": "Posts", "raw_agreement": "Raw agreement",
-            "value": "κ", "interval": "95% interval",
-        }  # fmt: skip
-        if rows:
-            sections.append(Section(title, body=_frame(rows, names)))
-    return sections
+def _groups(title: str, column: str, groups: Sequence[GroupAgreement]) -> list[Section]:
+    columns = (column, "Posts", "Raw agreement", "κ", INTERVAL)
+    rows = [
+        (group.name, group.items_with_two_labels, group.raw_agreement, group.value, between(group.low, group.high))
+        for group in groups
+    ]  # fmt: skip
+    return [Section(title, body=rows_html(columns, rows))] if rows else []
 
 
-def _second_opinion(numbers: dict[str, Any]) -> list[Section]:
-    second = numbers["dawid_skene"]
+def _second_opinion(second: SecondOpinion | None) -> list[Section]:
     if not second:
         return []
-    doubted = ", ".join(f"{doubt['item']}: {doubt['label']}" for doubt in second["against_most"])
+    doubted = ", ".join(f"{doubt.item}: {doubt.label}" for doubt in second.against_most)
     prose = (
         "Dawid and Skene's model estimates how often each person is right, and from that the likely label of each "
         "post. It is a check: gold does not come from it."
+        f"\n\nPosts where it prefers another label than most people: {doubted or 'none'}."
     )
-    prose += f"\n\nPosts where it prefers another label than most people: {doubted or 'none'}."
-    names = {"annotator": "Annotator", "estimated_accuracy": "Estimated share of right labels"}
-    return [Section("A second opinion", prose=prose, body=_frame(second["annotators"], names))]
+    rows = [(each.annotator, each.estimated_accuracy) for each in second.annotators]
+    body = rows_html(("Annotator", "Estimated share of right labels"), rows)
+    return [Section("A second opinion", prose=prose, body=body)]
 
 
-def _machines(numbers: dict[str, Any]) -> list[Section]:
-    rows = numbers.get("machines")
-    if not rows:
+def _machines(machines: Sequence[BesidePerson]) -> list[Section]:
+    if not machines:
         return []
-    names = {
-        "machine": "Machine", "labels": "Its labels", "person": "Person", "posts": "Posts that both have",
-        "same": "Labelled alike", "kappa": "κ",
-    }  # fmt: skip
+    columns = ("Machine", "Its labels", "Person", "Posts that both have", "Labelled alike", "κ")
+    rows = [(row.machine, row.labels, row.person, row.posts, row.same, row.kappa) for row in machines]
     prose = "Admitted by `covmis model admit`. All other figures of this page are about people alone."
-    return [Section("Machines among the annotators", prose=prose, body=_frame(rows, names))]
+    return [Section("Machines among the annotators", prose=prose, body=rows_html(columns, rows))]
 
 
-def _time(numbers: dict[str, Any]) -> list[Section]:
-    names = {
-        "annotator": "Annotator", "timed": "Timed labels", "median_seconds": "Median seconds",
-        "quarter_below": "A quarter took less than", "quarter_above": "A quarter took more than",
-    }  # fmt: skip
-    return [Section("Time per post", body=_frame(numbers["time"], names))] if numbers["time"] else []
+def _time(times: Sequence[TimePerItem]) -> list[Section]:
+    columns = (
+        "Annotator",
+        "Timed labels",
+        "Median seconds",
+        "A quarter took less than",
+        "A quarter took more than",
+    )
+    rows = [
+        (each.annotator, each.timed, each.median_seconds, each.quarter_below, each.quarter_above) for each in times
+    ]  # fmt: skip
+    return [Section("Time per post", body=rows_html(columns, rows))] if rows else []
 
 
-def _audit(numbers: dict[str, Any]) -> list[Section]:
-    audit = numbers.get("audit")
+def _audit(audit: Audit | None) -> list[Section]:
     if not audit:
         return []
-    told = (
-        f"Posts with an automatic label that were shown to people, who could not tell: {audit['items']}. "
-        + (
-            f"{audit['contradict']} of their {audit['labels']} labels contradict the rule: an error rate of "
-            f"{100 * audit['error_rate']:.1f}% (95% interval over {audit['posts']} posts "
-            f"{100 * audit['low']:.1f}% to {100 * audit['high']:.1f}%)."
-            if audit["labels"]
-            else "Nobody has labelled them yet."
+    told = f"Posts with an automatic label that were shown to people, who could not tell: {audit.items}. "
+    if audit.error_rate is None or audit.low is None or audit.high is None:
+        told += "Nobody has labelled them yet."
+    else:
+        told += (
+            f"{audit.contradict} of their {audit.labels} labels contradict the rule: an error rate of "
+            f"{100 * audit.error_rate:.1f}% (95% interval over {audit.posts} posts "
+            f"{100 * audit.low:.1f}% to {100 * audit.high:.1f}%)."
         )
-    )
     return [Section("Audit of the automatic labels", prose=told)]
 
 
-def _checks(numbers: dict[str, Any]) -> list[Section]:
-    checks = numbers.get("checks")
+def _checks(checks: Checked | None) -> list[Section]:
     if not checks:
         return []
-    names = {
-        "annotator": "Annotator", "label": "Known label", "posts": "Posts", "right": "Right", "share": "Share",
-        "low": "At least", "high": "At most",
-    }  # fmt: skip
-    rows = [row | {"label": row["label"] or "all"} for row in checks["accuracies"]]
-    again = {
-        "annotator": "Annotator", "posts": "Posts labelled again", "same": "The same label", "share": "Share",
-        "low": "At least", "high": "At most", "days": "Median days between",
-    }  # fmt: skip
-    hidden = counted(checks["posts"], "posts")
+    columns = ("Annotator", "Known label", "Posts", "Right", "Share", "At least", "At most")
+    rows = [
+        (row.annotator, row.label or "all", row.posts, row.right, row.share, row.low, row.high)
+        for row in checks.accuracies
+    ]
     told = (
-        f"{hidden} with a label that several people stand behind were hidden among the others; those whom it was "
+        f"{counted(checks.posts, 'posts')} with a label that several people stand behind were hidden among the others; those whom it was "
         "known from may be among the annotators. Intervals are Wilson's, over posts. Nothing of this counts for agreement."
     )
-    sections = [Section("Checks", prose=told, body=_frame(rows, names) if rows else Markup(""))]
-    if checks["repeats"]:
-        sections.append(Section("The same person again", body=_frame(checks["repeats"], again)))
+    sections = [Section("Checks", prose=told, body=rows_html(columns, rows) if rows else Markup(""))]
+    if checks.repeats:
+        columns = (
+            "Annotator", "Posts labelled again", "The same label", "Share", "At least", "At most", "Median days between",
+        )  # fmt: skip
+        again = [
+            (row.annotator, row.posts, row.same, row.share, row.low, row.high, row.days) for row in checks.repeats
+        ]  # fmt: skip
+        sections.append(Section("The same person again", body=rows_html(columns, again)))
     return sections
 
 
 def _disagreements(findings: Findings) -> Section:
-    listed = Markup(render("disagreements.html", rows=findings.disagreements))  # noqa: S704 - the template escapes
     count = len(findings.disagreements)
     prose = f"Posts: {count}. Each with everybody's label and comment." if count else "There is none."
-    return Section("Every disagreement", prose=prose, body=listed)
+    return Section("Every disagreement", prose=prose, body=cases_html(findings.disagreements))

@@ -12,16 +12,19 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from covmis_build import storage, tables
 from covmis_build.annotation.answers import SHEETS, Problem, Pulled, Status, append, present
 from covmis_build.annotation.frozen_items import read_items, write_items
 from covmis_build.annotation.relevance import YES
 from covmis_build.errors import InputError
-from covmis_build.options import Labels
+from covmis_build.options import Labels  # noqa: TC001 - read at run time, for round.json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -61,12 +64,53 @@ def sheets_of(number: str) -> str:
     return f"annotation/{kind.name.lower() if kind else 'rounds'}/{number}/sheets/"
 
 
+class Sent(Struct, frozen=True):
+    """Since when a version of the guideline is the one in use."""
+
+    since: str
+    version: str
+
+
+class Reopening(Struct, frozen=True):
+    """Which items of a sealed round were opened again, why, and the seal that stood until then."""
+
+    items: list[str]
+    reason: str
+    at: str
+    seal: str
+
+
+class About(Struct, frozen=True, kw_only=True):
+    """What round.json says; what only some rounds have to say does not stand in the others' file."""
+
+    round: str = ""
+    pilot: bool
+    opened_at: str = ""
+    labels: Labels
+    annotators: list[str]
+    """Who was to label it when it was opened."""
+    per_item: int
+    show: list[str] | UnsetType = UNSET
+    settings: dict[str, Any] = {}
+    """Those with which its items were found, cleaned and drawn; empty if nobody kept them."""
+    guideline: str
+    """The version that was last sent out."""
+    guidelines: list[Sent] = []
+    reopened: list[Reopening] | UnsetType = UNSET
+    raised: dict[str, float] | UnsetType = UNSET
+    """Ranked items of earlier rounds to which its draw has given a greater chance than they had."""
+    repeats: dict[str, list[str]] | UnsetType = UNSET
+    """Of hidden posts: whose own they are."""
+    frame: dict[str, Any] | UnsetType = UNSET
+    """Of a recall round: what it was drawn from, sealed as it was written."""
+
+
 @dataclass(frozen=True)
 class RoundFolder:
     """An opened round and its folder."""
 
     folder: Path
-    about: dict[str, Any]
+    about: About
 
     @property
     def number(self) -> str:
@@ -76,32 +120,27 @@ class RoundFolder:
     @property
     def pilot(self) -> bool:
         """Whether it counts neither for gold nor for the headline."""
-        return bool(self.about["pilot"])
+        return self.about.pilot
 
     @property
     def scheme(self) -> Labels:
         """The label scheme with which it was opened."""
-        return Labels(**{name: _tuples(value) for name, value in self.about["labels"].items()})
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings with which its items were found, cleaned and drawn; empty if nobody kept them."""
-        return dict(self.about.get("settings") or {})
+        return self.about.labels
 
     @property
     def per_item(self) -> int:
         """How many people label each item."""
-        return int(self.about["per_item"])
+        return self.about.per_item
 
     @property
     def guideline(self) -> str:
         """The version of the guideline that was last sent out."""
-        return str(self.about["guideline"])
+        return self.about.guideline
 
     def guideline_at(self, given_at: str) -> str:
         """The version that had been sent out when a label was given; the one in use if nobody knows when."""
-        sent = [row["version"] for row in self.about.get("guidelines", []) if row["since"] <= given_at]
-        return str(sent[-1]) if sent else self.guideline
+        sent = [row.version for row in self.about.guidelines if row.since <= given_at]
+        return sent[-1] if sent else self.guideline
 
     @property
     def sheets(self) -> Path:
@@ -118,8 +157,8 @@ class RoundFolder:
     @property
     def reopened(self) -> frozenset[str]:
         """The items that a sealed round was reopened for; none in a round that was never sealed, or is again."""
-        last = (self.about.get("reopened") or [{"items": []}])[-1]
-        return frozenset() if self.sealed else frozenset(last["items"])
+        reopened = self.about.reopened
+        return frozenset(reopened[-1].items) if reopened and not self.sealed else frozenset()
 
     @property
     def kind(self) -> RoundKind:
@@ -189,21 +228,12 @@ class RoundFolder:
         return read_json(self.folder / "seal.json") if self.sealed else None
 
 
-def _tuples(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(value)
-    return {name: _tuples(cell) for name, cell in value.items()} if isinstance(value, dict) else value
-
-
-def create(
+def create(  # noqa: PLR0913 - each is something that round.json says
     rounds: Path, frozen: pd.DataFrame, options: Annotation, scheme: Labels, guideline: str, *, now: str,
-    settings: Mapping[str, Any] | None = None, also: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None, raised: dict[str, float] | None = None,
+    repeats: dict[str, list[str]] | None = None, frame: dict[str, Any] | None = None,
 ) -> RoundFolder:  # fmt: skip
-    """Write a new round's folder; items.parquet comes last, and makes it a round.
-
-    `settings` are those with which its items were found, cleaned and drawn, kept for the release's card;
-    `also` is what a round of its kind has to say besides: a recall round's frame, chances that its draw has raised.
-    """
+    """Write a new round's folder; items.parquet comes last, and makes it a round. See `About` for the rest."""
     folder = rounds / str(frozen["round"].iloc[0])
     if any((folder / name).exists() for name in ("items.parquet", "labels.parquet", "seal.json")):
         raise InputError(
@@ -211,19 +241,20 @@ def create(
             file=folder,
             remedy="Restore the missing round's folder from a copy",
         )
-    about = {
-        "round": folder.name,
-        "pilot": bool(frozen["pilot"].iloc[0]),
-        "opened_at": now,
-        "labels": asdict(scheme),
-        "annotators": list(options.annotators),
-        "per_item": options.per_item,
-        "show": list(options.show),
-        "settings": dict(settings or {}),
-        **(also or {}),
-        "guideline": "",
-        "guidelines": [],
-    }
+    about = About(
+        round=folder.name,
+        pilot=bool(frozen["pilot"].iloc[0]),
+        opened_at=now,
+        labels=scheme,
+        annotators=list(options.annotators),
+        per_item=options.per_item,
+        show=list(options.show),
+        settings=dict(settings or {}),
+        guideline="",
+        raised=raised or UNSET,
+        repeats=repeats or UNSET,
+        frame=frame or UNSET,
+    )
     round_ = RoundFolder(folder, about)
     round_ = keep_guideline(round_, guideline, now=now)
     write_items(folder, frozen)
@@ -232,7 +263,7 @@ def create(
 
 def write_about(round_: RoundFolder) -> None:
     """Write round.json."""
-    text = json.dumps(round_.about, ensure_ascii=False, indent=1, sort_keys=True)
+    text = json.dumps(msgspec.to_builtins(round_.about), ensure_ascii=False, indent=1, sort_keys=True)
     storage.write_text(round_.folder / "round.json", text + "\n")
 
 
@@ -241,10 +272,11 @@ def keep_guideline(round_: RoundFolder, guideline: str, *, now: str) -> RoundFol
     version = guideline_version(guideline)
     storage.write_text(round_.folder / "guideline.md", guideline)
     storage.write_text(guideline_path(round_.folder.parent, version), guideline)
-    history = list(round_.about.get("guidelines", []))
+    history = [*round_.about.guidelines]
     if version != round_.guideline or not history:
-        history.append({"version": version, "since": now})
-    round_now = RoundFolder(round_.folder, {**round_.about, "guideline": version, "guidelines": history})
+        history.append(Sent(now, version))
+    about = msgspec.structs.replace(round_.about, guideline=version, guidelines=history)
+    round_now = RoundFolder(round_.folder, about)
     write_about(round_now)
     return round_now
 
@@ -253,7 +285,7 @@ def raise_per_item(round_: RoundFolder, per_item: int) -> RoundFolder:
     """Let more people label each item of an open round; fewer only from the next round on."""
     if per_item <= round_.per_item:
         return round_
-    raised = replace(round_, about={**round_.about, "per_item": per_item})
+    raised = replace(round_, about=msgspec.structs.replace(round_.about, per_item=per_item))
     write_about(raised)
     return raised
 
@@ -298,16 +330,14 @@ def next_number(rounds: Path, kind: RoundKind) -> str:
     return f"{kind}{len(rounds_of_kind(rounds, kind)) + 1:03d}"
 
 
-def _read_about(path: Path) -> dict[str, Any]:
-    about = read_json(path)
-    needs = {"pilot": bool, "labels": dict, "annotators": list, "per_item": int, "guideline": str}
-    wrong = [name for name, kind in needs.items() if not isinstance(about.get(name), kind)]
-    if not wrong and not about["labels"].get("values"):
-        wrong = ["labels.values"]
-    if not isinstance(about.get("settings", {}), dict):
-        wrong.append("settings")
-    if wrong:
-        raise InputError(f"lacks {', '.join(wrong)}", file=path, remedy="Restore it from a copy")
+def _read_about(path: Path) -> About:
+    remedy = "Restore it from a copy"
+    try:
+        about = msgspec.convert(read_json(path), About)
+    except msgspec.ValidationError as error:
+        raise InputError(f"is not as covmis writes it: {error}", file=path, remedy=remedy) from None
+    if not about.labels.values:  # noqa: PD011 - not pandas'
+        raise InputError("lacks labels.values", file=path, remedy=remedy)
     return about
 
 

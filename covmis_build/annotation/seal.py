@@ -11,9 +11,12 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from covmis_build import storage
+from covmis_build.annotation.answers import Label, labels_of
 from covmis_build.annotation.frozen_items import rows_of
-from covmis_build.annotation.round_folder import FRAME, read_json, write_about
+from covmis_build.annotation.round_folder import FRAME, Reopening, read_json, write_about
 from covmis_build.errors import CheckFailed, InputError, counted
 from covmis_build.text.shown import shown_hash, shown_parts
 
@@ -137,9 +140,9 @@ def seal(
         "agreement": hashlib.sha256(report).hexdigest(),
         "guideline": hashlib.sha256(guideline).hexdigest(),
         "remarks": {
-            row["label_id"]: _remark_hash(row, salts.get(row["item_id"], ""))
-            for row in rows_of(labels)
-            if row["comment"] or row["reason"]
+            row.label_id: _remark_hash(row, salts.get(row.item_id, ""))
+            for row in labels_of(labels)
+            if row.comment or row.reason
         },
         "counts": {"items": len(frozen), "labels": len(labels), "decisions": len(decisions)},
         "previous": previous,
@@ -242,15 +245,16 @@ def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) 
         raise InputError(what, remedy="Name items as `covmis explain` and the report do: claim|post")
     if not reason.strip():
         raise InputError("there is no reason", remedy='Say why, like --reason "two labels were swapped"')
-    entry = {"items": sorted(set(items)), "reason": reason.strip(), "at": now, "seal": sealed["seal"]}
-    earlier = list(round_.about.get("reopened", []))
-    if not earlier or earlier[-1]["seal"] != sealed["seal"]:
+    entry = Reopening(sorted(set(items)), reason.strip(), now, sealed["seal"])
+    earlier = [*(round_.about.reopened or [])]
+    if not earlier or earlier[-1].seal != entry.seal:
         earlier.append(entry)
     place = round_.folder / "sealed" / str(len(earlier))
     for name in SEALED_FILES:
         if (round_.folder / name).exists():
             storage.write_bytes(place / name, (round_.folder / name).read_bytes())
-    reopened = replace(round_, about={**round_.about, "reopened": [*earlier[:-1], entry]})
+    about = msgspec.structs.replace(round_.about, reopened=[*earlier[:-1], entry])
+    reopened = replace(round_, about=about)
     write_about(reopened)
     (
         round_.folder / "seal.json"
@@ -261,7 +265,7 @@ def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) 
 def replaced_seals(round_: RoundFolder) -> list[dict[str, Any]]:
     """The seals that this round had before it was reopened; one that is missing is empty."""
     now = (round_.seal() or {}).get("seal")
-    reopenings = [entry for entry in round_.about.get("reopened", []) if entry["seal"] != now]
+    reopenings = [entry for entry in round_.about.reopened or [] if entry.seal != now]
     paths = [round_.folder / "sealed" / str(number) / "seal.json" for number in range(1, len(reopenings) + 1)]
     return [read_json(path) if path.exists() else {} for path in paths]
 
@@ -304,7 +308,7 @@ def _frame_hash(round_: RoundFolder) -> str:
     pairs = round_.frame()
     drawn = pairs["item_id"].isin(round_.items()["item_id"])
     named = pairs.assign(item_id=pairs["item_id"].where(drawn, pairs["claim_id"]))
-    return _digest([round_.about.get("frame"), _rows_hash(named, PAIR)])
+    return _digest([round_.about.frame or None, _rows_hash(named, PAIR)])
 
 
 def _bytes(path: Path) -> bytes:
@@ -331,8 +335,8 @@ def _other_remarks(
     ]
 
 
-def _remark_hash(row: Mapping[str, Any], salt: str) -> str:
-    return _digest([salt, row["comment"], row["reason"]])
+def _remark_hash(row: Label, salt: str) -> str:
+    return _digest([salt, row.comment, row.reason])
 
 
 def _rows_hash(frame: pd.DataFrame, columns: Sequence[str]) -> str:

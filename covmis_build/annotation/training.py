@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import keyed, storage
-from covmis_build.annotation.answers import Phase, Status, usable
+from covmis_build.annotation.answers import Phase, Status, labels_of, usable
+from covmis_build.annotation.case import Case, Said, cases_html
 from covmis_build.annotation.frozen_items import FROZEN, rows_of
 from covmis_build.annotation.gold import How
 from covmis_build.annotation.round_folder import read_json
@@ -129,7 +130,7 @@ def frozen_anew(
 def written_reasons(labels: pd.DataFrame) -> dict[str, str]:
     """Why an item has its label, in the words of those who decided."""
     decided = labels[labels["phase"].isin([Phase.DISCUSSION, Phase.ADJUDICATION])]
-    return {row["item_id"]: row["reason"] for row in rows_of(decided) if row["reason"]}
+    return {row.item_id: row.reason for row in labels_of(decided) if row.reason}
 
 
 def write_key(
@@ -186,37 +187,28 @@ def _accuracy(who: str, label: str, given: pd.Series[str], known: pd.Series[str]
 
 def feedback(round_: RoundFolder, annotator: str, *, study: str) -> str:
     """A page for this person: each post that they labelled otherwise than the key, the key, and the reason."""
-    from markupsafe import Markup
-
-    from covmis_build.report.page import Section, page, render
+    from covmis_build.report.page import Section, page
 
     key = dict(zip(round_.decisions()["item_id"], round_.decisions()["label"], strict=True))
     reasons: Mapping[str, str] = read_json(round_.folder / "training.json")["reasons"]
     items = {row["item_id"]: row for row in rows_of(round_.items())}
-    mine = [row for row in rows_of(_answers(round_)) if row["annotator"] == annotator]
-    wrong = [row for row in mine if row["label"] != key[row["item_id"]]]
+    mine = [row for row in labels_of(_answers(round_)) if row.annotator == annotator]
+    wrong = [row for row in mine if row.label != key[row.item_id]]
     cases = [
-        {
-            "item_id": row["item_id"],
-            "kind": "",
-            "parts": shown_parts(items[row["item_id"]]),
-            "said": [
-                {"annotator": "You", "label": row["label"], "sub_label": row["sub_label"], "comment": row["comment"]},
-                {"annotator": "Known", "label": key[row["item_id"]], "sub_label": "",
-                 "comment": reasons.get(row["item_id"], "")},
-            ],
-        }
+        Case(
+            row.item_id, "", shown_parts(items[row.item_id]),
+            (
+                Said("You", row.label, row.sub_label, row.comment),
+                Said("Known", key[row.item_id], "", reasons.get(row.item_id, "")),
+            ),
+        )
         for row in wrong
     ]  # fmt: skip
     prose = f"{len(mine) - len(wrong)} of your {len(mine)} labels are the known ones. " + (
         "The others, each with what is known and why:" if wrong else "There is nothing to look at again."
     )
-    body = Markup(render("disagreements.html", rows=cases))  # noqa: S704 - the template escapes
-    return page(
-        f"Training {round_.number}, {annotator}",
-        [Section("Your answers", prose=prose, body=body)],
-        study=study,
-    )
+    answers = Section("Your answers", prose=prose, body=cases_html(cases))
+    return page(f"Training {round_.number}, {annotator}", [answers], study=study)
 
 
 def write_report(round_: RoundFolder, *, study: str) -> TrainingReport:

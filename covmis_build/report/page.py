@@ -106,6 +106,13 @@ def table_html(
     )
 
 
+def rows_html(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
+    """Rows of cells as such a table; the first cell heads its row."""
+    import pandas as pd
+
+    return table_html(pd.DataFrame(list(rows), columns=list(columns), dtype=object), headings=1)
+
+
 def table_latex(
     frame: pd.DataFrame,
     *,

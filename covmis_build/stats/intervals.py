@@ -11,14 +11,14 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -226,20 +226,3 @@ class Interval:
 
     def __str__(self) -> str:
         return f"{self.low:.2f} to {self.high:.2f}, 95% interval over {self.over}"
-
-
-def agreement_interval(figure: Mapping[str, Any]) -> Interval | None:
-    """The one interval of a coefficient of agreement, wherever it is printed.
-
-    Over claims where there are enough of them: posts about one claim are not independent of one another. Else over
-    items. `figure` is a coefficient as report.json and `covmis agreement --json` have it.
-
-    >>> print(agreement_interval({"low": 0.67, "high": 0.78, "low_by_claims": 0.64, "high_by_claims": 0.8}))
-    0.64 to 0.80, 95% interval over claims
-    """
-    over: Literal["claims", "items"]
-    for over, ends in (("claims", ("low_by_claims", "high_by_claims")), ("items", ("low", "high"))):
-        low, high = (figure.get(end) for end in ends)
-        if isinstance(low, int | float) and isinstance(high, int | float):
-            return Interval(float(low), float(high), over)
-    return None

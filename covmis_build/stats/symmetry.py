@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from covmis_build.stats.chi_square import ChiSquare, chi_square
 
 if TYPE_CHECKING:
     import numpy as np
@@ -12,10 +14,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def bowker(table: Array) -> dict[str, Any] | None:
+def bowker(table: Array) -> ChiSquare | None:
     """Bowker's test of symmetry: do both people confuse the labels in the same way."""
-    from scipy.stats import chi2
-
     cells = [
         (float(table[a, b]), float(table[b, a])) for a, b in itertools.combinations(range(len(table)), 2)
     ]
@@ -23,13 +23,12 @@ def bowker(table: Array) -> dict[str, Any] | None:
     if not met:
         return None
     statistic = sum((one - other) ** 2 / (one + other) for one, other in met)
-    return {"statistic": statistic, "df": len(met), "p": float(chi2.sf(statistic, len(met)))}
+    return chi_square(statistic, len(met))
 
 
-def stuart_maxwell(table: Array) -> dict[str, Any] | None:
+def stuart_maxwell(table: Array) -> ChiSquare | None:
     """Stuart and Maxwell's test: do both people use each label equally often."""
     import numpy as np
-    from scipy.stats import chi2
 
     met = np.flatnonzero(table.sum(0) + table.sum(1) - 2 * np.diag(table) > 0)
     if len(met) < 2:
@@ -41,4 +40,4 @@ def stuart_maxwell(table: Array) -> dict[str, Any] | None:
     if np.linalg.matrix_rank(spread) < len(spread):
         return None
     statistic = float(apart @ np.linalg.solve(spread, apart))
-    return {"statistic": statistic, "df": len(apart), "p": float(chi2.sf(statistic, len(apart)))}
+    return chi_square(statistic, len(apart))

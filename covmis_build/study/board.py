@@ -35,16 +35,11 @@ def board(study: Study) -> str:
         settings.annotation.per_item,
         seed=settings.seed,
     )
-    told = (
-        verdict(findings.numbers, settings.annotation.target)
-        if findings and settings.annotation.target
-        else ""
-    )
     return board_page(
         [(round_.folder, round_.status()) for round_ in [*rounds, *recall]],
         findings,
         study=settings.title,
-        verdict=told,
+        verdict=verdict(findings.agreement, settings.annotation.target) if findings else "",
     )
 
 

@@ -58,7 +58,7 @@ def open_round(study: Study, claims: int, *, pilot: bool, run: bool) -> Round:
         folder = record.create(
             study.places.rounds, frozen, options, study.settings.labels, read_guideline(study.places.guideline),
             now=record.moment(), settings=settings_of_tables(study.places, study.settings),
-            also=_raised(tables["sample"], frozen, record.all_rounds(study.places.rounds)),
+            raised=_raised(tables["sample"], frozen, record.all_rounds(study.places.rounds)),
         )  # fmt: skip
         round_ = Round(study, folder)
         if not pilot and (options.checks or options.repeats):
@@ -74,9 +74,7 @@ def nothing_kept() -> InputError:
     )
 
 
-def _raised(
-    sample: pd.DataFrame, now: pd.DataFrame, opened: list[RoundFolder]
-) -> dict[str, dict[str, float]]:
+def _raised(sample: pd.DataFrame, now: pd.DataFrame, opened: list[RoundFolder]) -> dict[str, float]:
     """Ranked items of earlier rounds of these claims to which this draw gives a greater chance than they had."""
     before = {
         item: float(p)
@@ -86,8 +84,7 @@ def _raised(
     }
     here = sample[sample["claim_id"].isin(set(now["claim_id"])) & sample["item_id"].isin(before)]
     chances = zip(here["item_id"], here["p_sample"], strict=True)
-    raised = {item: float(p) for item, p in chances if p > before[item]}
-    return {"raised": raised} if raised else {}
+    return {item: float(p) for item, p in chances if p > before[item]}
 
 
 class Known(NamedTuple):
@@ -129,12 +126,12 @@ def _hide_posts(study: Study, round_: Round, checks: int) -> None:
     again = own_again(work, sealed, there, options.repeats, number=number, seed=seed)
     hidden = list(dict.fromkeys([*for_all, *(item for items in again.values() for item in items)]))
     if hidden:
-        _open_beside(study, RoundKind.CHECKS, number, known, for_all, also=again, besides=hidden)
+        _open_beside(study, RoundKind.CHECKS, number, known, for_all, repeats=again, besides=hidden)
 
 
 def _open_beside(
     study: Study, kind: RoundKind, number: str, known: Known, chosen: list[str], pass_mark: float | None = None,
-    *, also: Mapping[str, list[str]] | None = None, besides: Sequence[str] = (),
+    *, repeats: dict[str, list[str]] | None = None, besides: Sequence[str] = (),
 ) -> RoundFolder:  # fmt: skip
     """Freeze posts of earlier rounds anew, with the key of those `chosen` for their known label."""
     settings = study.settings
@@ -147,7 +144,7 @@ def _open_beside(
     write_key(home / number, chosen, known.gold, known.reasons, pass_mark)
     return record.create(
         home, items, options, settings.labels, read_guideline(study.places.guideline), now=record.moment(),
-        also={"repeats": also} if also else {},
+        repeats=repeats,
     )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ them is shipped. Posts are looked up with `covmis collect ids`; the rest is the 
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from statistics import mean
@@ -213,9 +212,10 @@ def _totals(study: Study, files: Path, published: dict[tuple[str, str], str]) ->
 
 def _kappa(study: Study) -> float | None:
     """Over all rounds, as the last report has it."""
-    path = study.places.rounds / "summary.json"
-    kappa = json.loads(path.read_text("utf-8"))["kappa"] if path.exists() else None
-    return kappa["value"] if kappa else None
+    from covmis_build.annotation.report_files import read_figure
+
+    kappa = read_figure(study.places.rounds / "summary.json", "kappa")
+    return kappa.value if kappa else None
 
 
 def _counted(counts: Mapping[str, int]) -> str:

@@ -238,7 +238,7 @@ class Recall:
             folder = record.create(
                 home, frozen, replace(options, annotators=options.people, per_item=1), relevance_scheme(study.settings.labels), GUIDELINE,
                 now=record.moment(), settings=settings_of_tables(study.places, study.settings),
-                also={"frame": asdict(frame.facts)},
+                frame=asdict(frame.facts),
             )  # fmt: skip
         return Round(study, folder)
 
@@ -472,8 +472,8 @@ def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
 
 def _facts(folder: RoundFolder) -> FrameFacts:
     try:
-        return FrameFacts(**folder.about["frame"])
-    except (KeyError, TypeError):
+        return FrameFacts(**(folder.about.frame or {}))
+    except TypeError:
         raise InputError(
             "does not say what it was drawn from",
             file=folder.folder / "round.json",

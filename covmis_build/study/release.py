@@ -13,6 +13,7 @@ from covmis_build import __version__
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.frozen_items import for_people, frozen_items
 from covmis_build.annotation.gold import gold_of
+from covmis_build.annotation.report_files import read_figure
 from covmis_build.building import ledger
 from covmis_build.building.flow import flow
 from covmis_build.building.purge import read_list
@@ -26,7 +27,6 @@ from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
 from covmis_build.sampling.history import combined_probabilities
-from covmis_build.stats.intervals import agreement_interval
 from covmis_build.study.beside import beside_corpus
 from covmis_build.study.recall import recall_sentences
 from covmis_build.study.round_settings import placeless, settings_of_rounds, strata_of_rounds
@@ -145,7 +145,7 @@ def with_all_draws(frozen: pd.DataFrame, rounds: Sequence[RoundFolder]) -> pd.Da
     counted = frozen[~frozen["pilot"].astype(bool)]
     raised: dict[str, float] = {}
     for round_ in rounds:
-        for item, p in round_.about.get("raised", {}).items():
+        for item, p in (round_.about.raised or {}).items():
             raised[item] = max(p, raised.get(item, 0.0))
     p_over_draws = combined_probabilities(counted, strata_of_rounds(rounds), raised)
     p_sample = [
@@ -248,10 +248,10 @@ def _round_facts(round_: RoundFolder) -> RoundFacts:
 
 def _coefficient(report: Path, name: str) -> Coefficient | None:
     """A coefficient of a round's report, or of that over all rounds; None before `covmis round report`."""
-    figure = round_folder.read_json(report).get(name) if report.exists() else None
-    if not figure or figure["value"] is None:
+    figure = read_figure(report, name)
+    if not figure or figure.value is None:
         return None
-    return Coefficient(figure["name"], figure["value"], agreement_interval(figure))
+    return Coefficient(figure.name, figure.value, figure.interval)
 
 
 def _write_bundle(

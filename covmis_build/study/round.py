@@ -69,7 +69,7 @@ class Round:
     @property
     def annotators(self) -> list[str]:
         """All annotators of this round: the present ones, and those it was opened with."""
-        return list(dict.fromkeys([*self._roster, *self.folder.about["annotators"]]))
+        return list(dict.fromkeys([*self._roster, *self.folder.about.annotators]))
 
     @property
     def _roster(self) -> tuple[str, ...]:

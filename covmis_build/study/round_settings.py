@@ -11,6 +11,8 @@ from dataclasses import asdict, fields, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from covmis_build.building import ledger
 from covmis_build.building.stages import STAGES
 from covmis_build.corpus.release_facts import Difference
@@ -91,7 +93,7 @@ def strata_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, tuple[str, ...]
     """What each round's draw divided the kinds of query by (`strata_by`), where it did."""
     strata = {}
     for round_ in rounds:
-        kept = round_.settings.get("sampling")
+        kept = round_.about.settings.get("sampling")
         by = kept.get("strata_by") if isinstance(kept, dict) else None
         if isinstance(by, list) and by:
             strata[round_.number] = tuple(str(name) for name in by)
@@ -104,10 +106,10 @@ def _then(settings: Settings, round_: RoundFolder) -> Settings:
         "labels": asdict(round_.scheme),
         "annotation": {
             "per_item": round_.per_item,
-            "show": round_.about.get("show", settings.annotation.show),
+            "show": settings.annotation.show if round_.about.show is UNSET else round_.about.show,
         },
     }
-    kept = round_.settings
+    kept = round_.about.settings
     for name, value in kept.items():
         table, _, key = name.partition(".")
         if table in GOVERNED:

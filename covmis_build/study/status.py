@@ -17,6 +17,8 @@ from covmis_build.report.summary import Listing
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pandas as pd
+
     from covmis_build.places import Places
     from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
@@ -34,6 +36,17 @@ class RoundRow:
 
 
 @dataclass(frozen=True)
+class Chain:
+    """A group of near-identical posts, with the two of it that are least alike."""
+
+    group: str
+    size: int
+    weakest: float
+    weakest_a: str
+    weakest_b: str
+
+
+@dataclass(frozen=True)
 class Status:
     """What `covmis status` shows."""
 
@@ -42,8 +55,8 @@ class Status:
     """Whether each stage is current."""
     flow: list[Step]
     rounds: list[RoundRow]
-    chains: list[dict[str, Any]]
-    """The largest groups of near-identical posts, each with the two of it that are least alike."""
+    chains: list[Chain]
+    """The largest groups of near-identical posts."""
     missing_items: dict[str, str]
     """Frozen items that the present build would not contain, with the reason."""
     intake: list[str]
@@ -58,7 +71,7 @@ class Status:
             "stages": [{"stage": name, "current": state} for name, state in self.stages.items()],
             "flow": [step.to_dict() for step in self.flow],
             "rounds": [asdict(row) | {"sealed": "yes" if row.sealed else "no"} for row in self.rounds],
-            "chains": self.chains,
+            "chains": [asdict(chain) for chain in self.chains],
             "notes": self.notes,
             "missing_items": [{"item_id": item, "reason": why} for item, why in self.missing_items.items()],
             "next": self.next,
@@ -109,27 +122,26 @@ def status(study: Study) -> Status:
 
 def write_flow_page(study: Study, shown: Status) -> Path:
     """Write the flow as a page, data/build/flow.html; its path."""
+    import pandas as pd
+
     path = study.places.build / "flow.html"
-    rounds = shown.to_dict()["rounds"]
-    storage.write_text(
-        path, flow_page(shown.title, shown.flow, rounds, _in_words(study.places, shown.chains))
-    )
+    rounds = pd.DataFrame(shown.to_dict()["rounds"])
+    chains = _in_words(study.places, shown.chains)
+    storage.write_text(path, flow_page(shown.title, shown.flow, rounds, chains))
     return path
 
 
-def _in_words(places: Places, chains: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _in_words(places: Places, chains: list[Chain]) -> pd.DataFrame:
     """Groups of near-identical posts with the texts of their least similar two, for people to judge."""
-    if not chains:
-        return []
-    texts = storage.read_table(places.table("posts"), "posts").set_index("post_id")["text"]
-    return [
-        {"posts": chain["size"], "similarity": chain["weakest"]}
-        | {
-            name: f"{texts.get(chain[key], '')} ({chain[key]})"
-            for name, key in (("one", "weakest_a"), ("the other", "weakest_b"))
-        }
-        for chain in chains
-    ]
+    import pandas as pd
+
+    rows = []
+    if chains:
+        texts = storage.read_table(places.table("posts"), "posts").set_index("post_id")["text"]
+        for chain in chains:
+            both = (f"{texts.get(post, '')} ({post})" for post in (chain.weakest_a, chain.weakest_b))
+            rows.append((chain.size, chain.weakest, *both))
+    return pd.DataFrame(rows, columns=["posts", "similarity", "one", "the other"])
 
 
 def _rounds(places: Places) -> list[RoundRow]:
@@ -215,9 +227,8 @@ def _uncollected(places: Places) -> list[str]:
     return notes
 
 
-def _chains(places: Places) -> list[dict[str, Any]]:
+def _chains(places: Places) -> list[Chain]:
     path = places.table("chains")
     if not path.exists():
         return []
-    rows = storage.read_table(path, "chains").to_dict("records")
-    return [{str(name): value for name, value in row.items()} for row in rows]
+    return [Chain(*row) for row in storage.read_table(path, "chains").itertuples(index=False, name=None)]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import SquareTable
 from typer.testing import CliRunner
 
-from covmis_build.annotation.agreement import agreement, read_labels_file
+from covmis_build.annotation.agreement import agreement
+from covmis_build.annotation.label_matrix import read_labels_file
 from covmis_build.annotation.report import Findings, as_csv, as_json, as_latex
 from covmis_build.cli import app
 from covmis_build.errors import InputError
@@ -138,8 +139,8 @@ def test_whatever_comes_in_the_report_has_numbers_in_range_or_words(rows, ordere
         lowest = -1 if all(all(row) for row in rows) else -float("inf")
         assert lowest <= numbers["kappa"]["value"] <= 1
     as_json(numbers)
-    as_latex(numbers, study="a & b")
-    as_csv(Findings({**numbers}, ()))
+    as_latex(found, study="a & b")
+    as_csv(Findings(found))
 
 
 def test_three_people_get_fleiss_and_every_pair():
@@ -166,8 +167,8 @@ def test_three_people_get_fleiss_and_every_pair():
 @settings(max_examples=30, deadline=None)
 def test_bowker_and_stuart_maxwell_are_statsmodels(table):
     theirs = SquareTable(table, shift_zeros=False)
-    assert bowker(table)["p"] == pytest.approx(theirs.symmetry().pvalue, abs=1e-9)
-    assert stuart_maxwell(table)["p"] == pytest.approx(theirs.homogeneity().pvalue, abs=1e-9)
+    assert bowker(table).p == pytest.approx(theirs.symmetry().pvalue, abs=1e-9)
+    assert stuart_maxwell(table).p == pytest.approx(theirs.homogeneity().pvalue, abs=1e-9)
 
 
 def test_rounds_that_differ_are_told_apart_and_small_ones_are_warned_of():
@@ -193,8 +194,8 @@ def test_drift_is_seen_in_the_person_who_drifts():
             if at % 10 == 0:
                 rows[-1] = (f"{number}-{at}", "a2", "x" if truth == "y" else "y", f"{number}")
     data = pd.DataFrame(rows, columns=["item", "annotator", "label", "round"])
-    found = agreement(data, labels=["x", "y"]).to_dict()["drift"]
-    assert next(one for one in found if one["annotator"] == "a2" and one["label"] == "x")["p"] < 0.05
+    found = agreement(data, labels=["x", "y"]).drift
+    assert next(one for one in found if one.annotator == "a2" and one.label == "x").p < 0.05
 
 
 def test_bad_input_names_the_row():

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from covmis_build.annotation.agreement import Judgements, by_claims, over_items
+from covmis_build.annotation.agreement import by_claims
+from covmis_build.annotation.figure import over_items
+from covmis_build.annotation.label_matrix import LabelMatrix
 from covmis_build.stats.coefficients import cohen_chance, pair_tables
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "agreement_coverage.py"
@@ -35,7 +37,7 @@ def test_a_few_studies(simulation, people):
 
 def test_full_agreement_of_few_claims_is_not_certain():
     codes = np.array([[0, 0], [1, 1], [2, 2]] * 8)
-    judged = Judgements(
+    judged = LabelMatrix(
         codes, [str(at) for at in range(24)], ["a", "b"], [str(at % 4) for at in range(24)], ["x", "y", "z"]
     )
     tables = pair_tables(codes[:, 0], codes[:, 1], 3)

@@ -6,24 +6,19 @@ import itertools
 
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 from statsmodels.stats.proportion import proportion_confint
 
 from covmis_build import keyed
+from covmis_build.annotation.figure import Figure
 from covmis_build.annotation.frozen_items import assignment
-from covmis_build.annotation.report import verdict
+from covmis_build.annotation.report import against
 from covmis_build.errors import InputError
 from covmis_build.settings import parse
 from covmis_build.study.study import open_study
 from tests.annotation.small import as_if_run, covmis, label_both, study
 
-FIGURE = {
-    "name": "Cohen's kappa",
-    "value": 0.73,
-    "low": None,
-    "high": None,
-    "low_by_claims": 0.6,
-    "high_by_claims": 0.8,
-}
+FIGURE = Figure("Cohen's kappa", 0.73, low_by_claims=0.6, high_by_claims=0.8)
 
 
 @pytest.mark.parametrize(
@@ -35,15 +30,15 @@ FIGURE = {
     ],
 )
 def test_a_target_is_reached_or_not_or_nobody_can_tell(low, high, told):
-    numbers = {"kappa": {**FIGURE, "low_by_claims": low, "high_by_claims": high}, "claims": 12}
-    said = verdict(numbers, {"coefficient": "kappa", "at_least": 0.67})
+    figure = replace(FIGURE, low_by_claims=low, high_by_claims=high)
+    said = against(figure, 0.67, claims=12, posts=90)
     assert said.startswith(told)
     assert ("claims would tell" in said) == ("cannot" in told)
 
 
 def test_more_claims_that_would_tell_do_tell():
     """The width of an interval falls with the root of the claims: at that many the target is just left out."""
-    need = int(verdict({"kappa": FIGURE, "claims": 12}, {"at_least": 0.67}).split("About ")[1].split()[0])
+    need = int(against(FIGURE, 0.67, claims=12, posts=90).split("About ")[1].split()[0])
     reach = (0.73 - 0.6) * (12 / need) ** 0.5
     assert 0.73 - reach >= 0.67 > 0.73 - reach * (need / (need - 1)) ** 0.5
 
@@ -131,8 +126,8 @@ def test_as_many_are_labelled_by_rule_as_the_report_says_and_nothing_is_no_agree
         "Round 001: 2 claims, 12 posts, 11 of them for people. 2 are labelled by rule (1 of them are for people, too, as a check)."
     )
     report = open_study(tmp_path).round().report()
-    assert report.round.numbers["scope"]["automatic_items_left_out"] == 2
-    assert report.round.numbers["raw_agreement"]["value"] is None
+    assert report.round.scope.automatic_items_left_out == 2
+    assert report.round.agreement.raw.value is None
     assert report.sentences[0] == "Round 001: no post has labels of two people yet"
     assert not any(sentence.startswith("All rounds") for sentence in report.sentences), "there is one"
 

@@ -9,7 +9,7 @@ import pytest
 
 from covmis_build import tables
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.answers import Answer, append
+from covmis_build.annotation.answers import Answer, Label, append
 from covmis_build.annotation.channels.label_studio.client import TITLE, project_title
 from covmis_build.annotation.channels.label_studio.label_config import (
     MARK,
@@ -137,6 +137,10 @@ def test_every_way_to_gold():
     assert decide(other, recorded(items, said), per_item=2).empty, "labels of another text are never used"
 
 
+def test_a_label_has_the_columns_of_its_table():
+    assert list(Label._fields) == tables.SCHEMAS["labels"].names
+
+
 def test_assignment_is_even_blind_to_others_and_stable():
     items = freeze(
         **sampled(4, 60),
@@ -239,11 +243,11 @@ def test_the_guideline_and_the_labels_given_under_it(tmp_path):
 
 
 def test_a_label_belongs_to_the_guideline_that_was_out_when_it_was_given(tmp_path):
-    made = record.RoundFolder(
-        tmp_path,
-        {"guideline": "v2", "guidelines": [{"version": "v1", "since": "2026-01-01T00:00:00Z"},
-                                           {"version": "v2", "since": "2026-02-01T00:00:00Z"}]},
-    )  # fmt: skip
+    sent = [record.Sent("2026-01-01T00:00:00Z", "v1"), record.Sent("2026-02-01T00:00:00Z", "v2")]
+    about = record.About(
+        pilot=False, labels=Labels(), annotators=[], per_item=2, guideline="v2", guidelines=sent
+    )
+    made = record.RoundFolder(tmp_path, about)
     assert [made.guideline_at(at) for at in ("2026-01-15T00:00:00Z", "2026-02-01T00:00:00Z", "")] == [
         "v1",
         "v2",

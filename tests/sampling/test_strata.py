@@ -6,6 +6,7 @@ from collections import Counter
 
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from covmis_build import storage
@@ -47,7 +48,7 @@ def open_answer_and_seal(study):
     one = record.all_rounds(study.places.rounds)[-1]
     record.write_about(
         record.RoundFolder(
-            one.folder, one.about | {"settings": settings_of_tables(study.places, study.settings)}
+            one.folder, replace(one.about, settings=settings_of_tables(study.places, study.settings))
         )
     )
 

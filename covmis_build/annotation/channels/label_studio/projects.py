@@ -14,11 +14,20 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.annotation import adjudication
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.answers import Answer, Channel, Phase, Problem, Pulled, Status, present
+from covmis_build.annotation.answers import (
+    Answer,
+    Channel,
+    Label,
+    Phase,
+    Problem,
+    Pulled,
+    Status,
+    labels_of,
+    present,
+)
 from covmis_build.annotation.channels.label_studio import tasks
 from covmis_build.annotation.channels.label_studio.client import Gone
 from covmis_build.annotation.channels.label_studio.label_config import label_config
-from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.pull import two_channels
 
 if TYPE_CHECKING:
@@ -115,11 +124,11 @@ def compare_round(server: LabelStudio, round_: RoundFolder) -> Compared:
             there += _read(server, round_, name, about)[0]
     labels = _recorded(round_)
     theirs = {_place(answer): (answer.label, answer.status) for answer in there if answer.status in _SAID}
-    kept = {place for place, row in labels.items() if row["channel"] == Channel.LABEL_STUDIO}
+    kept = {place for place, row in labels.items() if row.channel == Channel.LABEL_STUDIO}
     differ = [
         place[0]
         for place in sorted({*kept, *theirs})
-        if place not in labels or theirs.get(place) != (labels[place]["label"], labels[place]["status"])
+        if place not in labels or theirs.get(place) != (labels[place].label, labels[place].status)
     ]
     return Compared(round_.number, len(kept), tuple(differ))
 
@@ -131,12 +140,12 @@ def _place(answer: Answer) -> tuple[str, str, str]:
     return (answer.item_id, answer.phase, answer.annotator)
 
 
-def _recorded(round_: RoundFolder) -> dict[tuple[str, str, str], dict[str, Any]]:
+def _recorded(round_: RoundFolder) -> dict[tuple[str, str, str], Label]:
     """The present labels by item, phase and person."""
     return {
-        (row["item_id"], row["phase"], row["annotator"]): row
-        for row in rows_of(present(round_.answers()))
-        if row["status"] in _SAID
+        (row.item_id, row.phase, row.annotator): row
+        for row in labels_of(present(round_.answers()))
+        if row.status in _SAID
     }
 
 
@@ -156,7 +165,7 @@ def _older(round_: RoundFolder, answers: Sequence[Answer]) -> list[Problem]:
         answer.item_id
         for answer in answers
         if answer.status in _SAID and round_.takes(answer.item_id) and (row := labels.get(_place(answer)))
-        and row["channel"] == Channel.LABEL_STUDIO and (row["label"], row["status"]) != (answer.label, answer.status)
+        and row.channel == Channel.LABEL_STUDIO and (row.label, row.status) != (answer.label, answer.status)
     ]  # fmt: skip
     if not differ:
         return []
@@ -190,7 +199,7 @@ def adjudicate_round(
         if not wanted:
             continue
         said = adjudication.versions(frozen, labels, wanted, seed=seed)
-        talked = _talked(labels) if name == THIRD else {}
+        talked = adjudication.talked(labels) if name == THIRD else {}
         more = {item: {"said": _said(said[item], talked.get(item, ""))} for item in wanted}
         row = tasks.send_project(
             server, frozen, wanted, DISCUSSION if name == DISCUSSION else who, study=study, number=round_.number,
@@ -214,15 +223,6 @@ def _said(versions: Sequence[tuple[str, str, str]], talked: str) -> str:
         f"{letter}: {label}" + (f" ({comment})" if comment else "") for letter, label, comment in versions
     ]
     return "\n".join([*lines, *([f"Discussion: {talked}"] if talked else [])])
-
-
-def _talked(labels: Any) -> dict[str, str]:
-    """What the discussion noted about each item."""
-    rows = present(labels)
-    return {
-        row["item_id"]: " | ".join(part for part in (row["reason"], row["comment"]) if part)
-        for row in rows_of(rows[rows["phase"] == Phase.DISCUSSION])
-    }
 
 
 def known_projects(round_: RoundFolder) -> dict[str, dict[str, Any]]:

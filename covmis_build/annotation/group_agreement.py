@@ -1,0 +1,131 @@
+"""Agreement round by round, claim by claim, kind by kind; and whether the rounds have one kappa."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from covmis_build.annotation.figure import number, over_items, words
+from covmis_build.annotation.label_matrix import label_matrix
+from covmis_build.annotation.pair_agreement import CohenKappa, cohen
+from covmis_build.stats.chi_square import ChiSquare, one_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+
+class RoundAgreement(Struct, frozen=True):
+    """A round's headline kappa: Cohen's for two people, Fleiss' for more."""
+
+    round: str
+    items: int
+    items_with_two_labels: int
+    value: float | None
+    low: float | None
+    high: float | None
+    se: float | None
+    raw_agreement: float | None
+    words: str
+
+
+class GroupAgreement(Struct, frozen=True):
+    """The same of a part of the items."""
+
+    name: str
+    items_with_two_labels: int
+    raw_agreement: float | None
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class ClaimAgreement(GroupAgreement, frozen=True):
+    """Agreement about one claim."""
+
+    name: str = field(name="claim")
+
+
+class KindAgreement(GroupAgreement, frozen=True):
+    """Agreement on the posts that one kind of query found."""
+
+    name: str = field(name="kind")
+
+
+class Homogeneity(ChiSquare, frozen=True):
+    """The test that all rounds have one kappa (Fleiss' chi-square over inverse variances), and that kappa."""
+
+    common_kappa: float
+
+
+def by_round(rows: pd.DataFrame, classes: Sequence[str], column: str = "round") -> list[RoundAgreement]:
+    """Kappa of every round, with its interval."""
+    if column not in rows.columns:
+        return []
+    return [_agreement(str(name), part, classes) for name, part in rows.groupby(column, sort=True)]
+
+
+def by_group(
+    rows: pd.DataFrame, classes: Sequence[str], column: str, group: type[GroupAgreement]
+) -> list[GroupAgreement]:
+    """Agreement within each group that this column names."""
+    return [
+        group(each.round, each.items_with_two_labels, each.raw_agreement, each.value, each.low, each.high)
+        for each in by_round(rows, classes, column)
+    ]
+
+
+def _agreement(round_: str, rows: pd.DataFrame, classes: Sequence[str]) -> RoundAgreement:
+    from covmis_build.stats import coefficients as c
+
+    matrix = label_matrix(rows, classes)
+    size = max(len(classes), 2)
+    counts = c.label_counts(matrix.codes, size)
+    sums = c.agreement_sums(counts)
+    agree, pairs = sums[:, 1].sum(), sums[:, 0].sum()
+    kappa = CohenKappa()
+    if len(matrix.people) == 2:
+        kappa = cohen(c.pair_tables(matrix.codes[:, 0], matrix.codes[:, 1], size).sum(0))
+    elif len(matrix.people) > 2 and (value := number(c.fleiss_kappa(sums.sum(0)))) is not None:
+        kept = sums[sums[:, 2:].any(1)]
+        error = number(c.standard_error(kept, c.fleiss_chance(kept.sum(0)), c.fleiss_pulls(kept)))
+        kappa = CohenKappa(value, error, *over_items(c.fleiss_chance(sums.sum(0)), float(pairs)))
+    return RoundAgreement(
+        round=round_,
+        items=len(matrix.items),
+        items_with_two_labels=int((counts.sum(1) > 1).sum()),
+        value=kappa.value,
+        low=kappa.low,
+        high=kappa.high,
+        se=kappa.se,
+        raw_agreement=number(agree / pairs) if pairs else None,
+        words=words(kappa.low, kappa.high),
+    )
+
+
+def too_small(rounds: Sequence[RoundAgreement]) -> list[str]:
+    """The warning that single rounds are too small to be compared."""
+    errors = [round_.se for round_ in rounds if round_.se]
+    if len(rounds) < 2 or not errors:
+        return []
+    apart = 1.96 * math.sqrt(2) * sum(errors) / len(errors)
+    told = (
+        f"Kappas of two single rounds must lie about {apart:.2f} apart before chance is an unlikely explanation; "
+        "one round of 144 labels cannot tell 0.61 from 0.67."
+    )
+    return [told]
+
+
+def homogeneity(rounds: Sequence[RoundAgreement]) -> tuple[Homogeneity | None, list[str]]:
+    """The test that all rounds have one kappa, and its words."""
+    kappas = [(round_.value, round_.se) for round_ in rounds if round_.value is not None and round_.se]
+    if len(kappas) < 2:
+        return None, []
+    test, common = one_mean(kappas)
+    told = "differ more than chance explains" if test.p < 0.05 else "do not differ more than chance explains"
+    return Homogeneity(test.statistic, test.df, test.p, common), [
+        f"The kappas of {len(kappas)} rounds {told} (chi-square {test.statistic:.2f} on {test.df}, p = {test.p:.3f})."
+    ]

@@ -1,0 +1,178 @@
+"""People's labels as a matrix, a row an item and a column a person: read from a frame or a CSV file, and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMatrix:
+    """Labels as codes: a row an item, a column a person, -1 for no label."""
+
+    codes: NDArray[np.int64]
+    items: list[str]
+    people: list[str]
+    claims: list[str] | None
+    classes: list[str]
+
+
+def long_rows(
+    frame: Any, item: str, annotator: str | Sequence[str], label: str, claim: str | None, round_: str | None
+) -> pd.DataFrame:
+    """The frame with the columns item, annotator, label, and claim and round where there are any."""
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        try:
+            frame = pd.DataFrame(frame)
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                f"this is no table: {error}", remedy="Give a DataFrame, or columns by name"
+            ) from None
+    for name in (claim, round_):
+        if name is not None and name not in frame.columns:
+            raise _missing_column(name, frame)
+    beside = {name: given or name for name, given in (("claim", claim), ("round", round_))}
+    kept = [name for name in beside.values() if name in frame.columns]
+    people = _columns_of_people(frame, item, annotator, label, kept)
+    if people is not None:
+        if item not in frame.columns:
+            frame = frame.rename_axis(index=item).reset_index()
+        frame = frame.melt([item, *kept], people, "annotator", "label", ignore_index=False)
+        annotator, label = "annotator", "label"
+    for name in (item, str(annotator), label):
+        if name not in frame.columns:
+            raise _missing_column(name, frame)
+    names = {item: "item", str(annotator): "annotator", label: "label"} | {
+        given: name for name, given in beside.items()
+    }
+    in_the_way = [name for name in names.values() if name in frame.columns and name not in names]
+    renamed: pd.DataFrame = frame.drop(columns=in_the_way).rename(columns=names)
+    return renamed
+
+
+def _columns_of_people(
+    frame: pd.DataFrame, item: str, annotator: str | Sequence[str], label: str, kept: Sequence[str]
+) -> list[str] | None:
+    """The columns of a wide frame that hold people's labels; None if the frame is long."""
+    if not isinstance(annotator, str):
+        for name in annotator:
+            if name not in frame.columns:
+                raise _missing_column(name, frame)
+        return list(annotator)
+    if item in frame.columns and annotator not in frame.columns and label not in frame.columns:
+        people = [str(name) for name in frame.columns if name not in {item, *kept}]
+        return people if len(people) > 1 else None
+    return None
+
+
+def _missing_column(name: str, frame: pd.DataFrame) -> InputError:
+    """The error about a column that is not there, with those that are."""
+    return InputError(
+        f"the column {name} is missing", remedy=f"Columns: {', '.join(map(str, frame.columns)) or 'none'}"
+    )
+
+
+def in_scheme(
+    rows: pd.DataFrame, labels: Sequence[str] | None, order: Sequence[str] | None
+) -> tuple[pd.DataFrame, list[str]]:
+    """The rows that have a label, checked; and the scheme: as declared, or the labels that occur."""
+    rows = _checked(rows, labels or order or ())
+    classes = list(order or labels or ()) or sorted(rows["label"].unique())
+    if len(set(classes)) < len(classes):
+        raise InputError("a label is declared twice")
+    if order and labels and sorted(order) != sorted(labels):
+        raise InputError("the order must name every label once", remedy=f"Labels: {', '.join(labels)}")
+    return rows, classes
+
+
+def _checked(frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
+    rows = frame[~_blank(frame["label"])].copy()
+    for name in ("item", "annotator"):
+        if rows[name].isna().any():
+            raise InputError(
+                f"the column {name} has an empty cell", row=_row(rows.index[rows[name].isna()][0])
+            )
+    for name in ("item", "annotator", "label"):
+        rows[name] = [_text(cell) for cell in rows[name]]
+    unknown = sorted(set(rows["label"]) - set(labels)) if labels else []
+    if unknown:
+        row = rows.index[rows["label"] == unknown[0]][0]
+        raise InputError(f"unknown label '{unknown[0]}'", row=_row(row), remedy=nearest(unknown[0], labels))
+    twice = rows[rows.duplicated(["item", "annotator"])]
+    if len(twice):
+        second = twice.iloc[0]
+        raise InputError(
+            f"{second['annotator']} labels the item {second['item']} twice",
+            row=_row(twice.index[0]),
+            remedy="Keep one row for each item and annotator",
+        )
+    return rows.reset_index(drop=True)
+
+
+def _text(cell: Any) -> str:
+    """A cell as text, without blanks around it; whole numbers that a gap in the column made floats are whole again."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
+
+
+def _blank(column: pd.Series) -> pd.Series:
+    """Which cells are empty."""
+    return column.isna() | (column.astype(str).str.strip() == "")
+
+
+def _row(index: Any) -> int | str:
+    """The row as a file counts it, under its header."""
+    return int(index) + 2 if isinstance(index, int) or hasattr(index, "item") else str(index)
+
+
+def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
+    """The rows as codes; the claim of an item is that of its first row."""
+    import numpy as np
+
+    items, people = sorted(rows["item"].unique()), sorted(rows["annotator"].unique())
+    codes = np.full((len(items), len(people)), -1, dtype=np.int64)
+    row_of, column_of = ({name: at for at, name in enumerate(names)} for names in (items, people))
+    code_of = {label: at for at, label in enumerate(classes)}
+    for item, who, label in zip(rows["item"], rows["annotator"], rows["label"], strict=True):
+        codes[row_of[item], column_of[who]] = code_of[label]
+    claims = None
+    # an empty cell is no claim: then nobody knows which items belong together
+    if "claim" in rows.columns and len(rows) and not _blank(rows["claim"]).any():
+        first = rows.drop_duplicates("item").set_index("item")["claim"]
+        claims = [str(first[item]) for item in items]
+    return LabelMatrix(codes, items, people, claims, list(classes))
+
+
+def read_labels_file(path: Path) -> pd.DataFrame:
+    """A CSV of labels (item, annotator, label, and maybe claim, round, kind, seconds, comment), for comparison."""
+    import pandas as pd
+
+    from covmis_build.annotation.channels.sheets import read_rows
+
+    try:
+        rows = read_rows(path, ("item", "annotator", "label"))
+    except InputError as error:
+        if "column" in error.problem:
+            error.remedy = "It needs a row for each label, with the columns item, annotator and label"
+        raise
+    if not rows:
+        raise InputError("has a header and no labels", file=path, remedy="Give a row for each label")
+    numbers = [int(row.pop("row")) - 2 for row in rows]
+    frame = pd.DataFrame(rows, index=numbers, dtype=object)
+    if "seconds" in frame.columns:
+        try:
+            frame["seconds"] = pd.to_numeric(frame["seconds"].replace("", None))
+        except (ValueError, TypeError):
+            raise InputError("seconds must be numbers", file=path) from None
+    return frame
