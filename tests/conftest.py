@@ -26,6 +26,12 @@ hypothesis.settings.load_profile("unhurried")
 ROOT = Path(__file__).parents[1]
 DATA = os.environ.get("COVMIS_DATA_HOME") or (ROOT.parent / "shared" / "data")
 IN_CI = os.environ.get("CI") == "true"
+SLOW = "takes long: run `make test-all`"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`make test` leaves out what is marked `slow`; whoever names tests, and continuous integration, runs all."""
+    parser.addoption("--quick", action="store_true", help="leave out what is marked `slow`")
 
 
 def lacking(what: str, remedy: str) -> None:
@@ -69,7 +75,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """`@pytest.mark.needs("spark")`: run only where `make services` has set this component up, asked before any fixture."""
+    """Skip what is `slow` if this is to be quick, and `@pytest.mark.needs("spark")` without Spark: before any fixture."""
+    if item.config.getoption("--quick") and not IN_CI and item.get_closest_marker("slow"):
+        pytest.skip(SLOW)
     for mark in item.iter_markers("needs"):
         for name in mark.args:
             if not SERVICES[name].ready():
