@@ -47,7 +47,11 @@ def data_home() -> Path:
     """The folder of third-party corpora."""
     home = Path(DATA)
     if not home.is_dir():
-        lacking("third-party corpora", "set COVMIS_DATA_HOME to the folder that holds them")
+        if not os.environ.get(
+            "COVMIS_DATA_HOME"
+        ):  # nothing that this project may pass on, nor set up: also not in CI
+            pytest.skip("needs third-party corpora: set COVMIS_DATA_HOME to the folder that holds them")
+        pytest.fail(f"COVMIS_DATA_HOME is no folder: {home}")
     return home
 
 
