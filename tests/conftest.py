@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections import Counter
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+import typer.main
+import typer.testing
 
 from covmis_build.errors import counted
 from tests.screen import last_screen
@@ -23,6 +26,8 @@ hypothesis.settings.register_profile(
     "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )  # a busy machine is no fault
 hypothesis.settings.load_profile("unhurried")
+# A program makes its 70 commands once; tests, which call it some thousand times in one process, need not make them each time.
+typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 ROOT = Path(__file__).parents[1]
 DATA = os.environ.get("COVMIS_DATA_HOME") or (ROOT.parent / "shared" / "data")
 IN_CI = os.environ.get("CI") == "true"

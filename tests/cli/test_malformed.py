@@ -116,7 +116,6 @@ def read_study_text(text):
         return read_study(Path(folder))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("text", list(wrong_settings()))
 def test_a_wrong_setting(study, text):
     (study / "study.toml").write_text(f'title = "t"\n{text}\n')

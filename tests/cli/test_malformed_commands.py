@@ -17,7 +17,6 @@ from covmis_build.report.terminal import as_json
 from covmis_build.settings import settings_toml
 from tests.cli.test_malformed import covmis, read_study_text, snapshot
 
-pytestmark = pytest.mark.slow
 EVIL = "\x1b[2J\u202eevil"
 ROUND = "annotation/rounds/001"
 SHEET = f"{ROUND}/sheets/a1.csv"
