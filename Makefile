@@ -1,5 +1,6 @@
 # make demo     builds the demonstration corpus end to end
-# make test     runs every test that this machine can run, and says which it could not
+# make test     answers "does it work here?" in some minutes, and says which tests it left out and why
+# make test-all adds style, types and the tests marked `slow`: what continuous integration runs
 # make docs     builds the documentation as a site (build/docs)
 # make services sets up what the rest of the tests need (each part cached)
 PYTHON ?= python3
@@ -9,16 +10,24 @@ READY = .venv/.ready
 INDEX = $$($(PYTHON) -m pip config get global.index-url 2>/dev/null || echo "$$PIP_INDEX_URL")
 
 # make fuzz     tries ten thousand damaged inputs (EACH=100000 for more), then lets Atheris look for SECONDS (600)
-.PHONY: demo docs test test-long fuzz services lint lock clean
+# Tests start the program some hundred times: what Python has compiled is kept, even where an image says otherwise.
+unexport PYTHONDONTWRITEBYTECODE
+RUN_TESTS = $(BIN)/python -m pytest -q -p tests.screen -n auto --dist worksteal -m "not long"
+
+.PHONY: demo docs test test-all test-long fuzz services lint lock clean
 
 demo: $(READY)
 	@$(BIN)/python -m tests.demonstration.build
 
 test: $(READY)
-	@echo "Checking style and types, then running every test that this machine can run (some minutes)"
+	@echo "Does covmis work on this machine? Running its tests (a few minutes); nothing is sent anywhere"
+	@$(RUN_TESTS) --quick $(TESTS)
+
+test-all: $(READY)
+	@echo "Checking style and types, then running every test that this machine can run (some twenty minutes)"
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -q -p tests.screen -n auto --dist worksteal -m "not long" $(TESTS)
+	@$(RUN_TESTS) $(TESTS)
 
 test-long: $(READY)
 	@$(BIN)/python -m pytest -q -m long $(TESTS)

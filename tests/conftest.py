@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections import Counter
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+import typer.main
+import typer.testing
 
 from covmis_build.errors import counted
 from tests.screen import last_screen
@@ -23,9 +26,17 @@ hypothesis.settings.register_profile(
     "unhurried", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )  # a busy machine is no fault
 hypothesis.settings.load_profile("unhurried")
+# A program makes its 70 commands once; tests, which call it some thousand times in one process, need not make them each time.
+typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 ROOT = Path(__file__).parents[1]
 DATA = os.environ.get("COVMIS_DATA_HOME") or (ROOT.parent / "shared" / "data")
 IN_CI = os.environ.get("CI") == "true"
+SLOW = "takes long: run `make test-all`"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`make test` leaves out what is marked `slow`; whoever names tests, and continuous integration, runs all."""
+    parser.addoption("--quick", action="store_true", help="leave out what is marked `slow`")
 
 
 def lacking(what: str, remedy: str) -> None:
@@ -41,7 +52,11 @@ def data_home() -> Path:
     """The folder of third-party corpora."""
     home = Path(DATA)
     if not home.is_dir():
-        lacking("third-party corpora", "set COVMIS_DATA_HOME to the folder that holds them")
+        if not os.environ.get(
+            "COVMIS_DATA_HOME"
+        ):  # nothing that this project may pass on, nor set up: also not in CI
+            pytest.skip("needs third-party corpora: set COVMIS_DATA_HOME to the folder that holds them")
+        pytest.fail(f"COVMIS_DATA_HOME is no folder: {home}")
     return home
 
 
@@ -69,7 +84,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """`@pytest.mark.needs("spark")`: run only where `make services` has set this component up, asked before any fixture."""
+    """Skip what is `slow` if this is to be quick, and `@pytest.mark.needs("spark")` without Spark: before any fixture."""
+    if item.config.getoption("--quick") and not IN_CI and item.get_closest_marker("slow"):
+        pytest.skip(SLOW)
     for mark in item.iter_markers("needs"):
         for name in mark.args:
             if not SERVICES[name].ready():

@@ -70,7 +70,7 @@ def last_screen(
     bad = len(failed)
     yield f"{counts.get('passed', 0):,} passed" + (f", {bad:,} FAILED" if bad else ", none failed")
     if not_run:
-        yield f"{sum(not_run.values()):,} not run, because this machine lacks something (that is no failure):"
+        yield f"{sum(not_run.values()):,} not run (that is no failure):"
         yield from (f"  {count:>6,}  {reason}" for reason, count in Counter(not_run).most_common())
     yield ""
     if failed:
@@ -83,4 +83,6 @@ def last_screen(
     yield "  make demo                     a demonstration corpus, end to end; then docs/tutorial.md"
     yield "  .venv/bin/covmis new ../mine  a study of your own; docs/guides/your-own-posts.md"
     if any("make services" in reason for reason in not_run):
-        yield "  make services                 sets up what the tests that were not run need"
+        yield "  make services                 sets up what some of the tests that were not run need"
+    if any("make test-all" in reason for reason in not_run):
+        yield "  make test-all                 those that take long, too; style and types (some twenty minutes)"

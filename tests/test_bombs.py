@@ -16,6 +16,7 @@ def checked(path, size, act):
     assert act != "read" or spent.told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", bombs.NAMES)
 def test_small_ones(tmp_path, name):
     checked(tmp_path / name, 96 << 20, "read")

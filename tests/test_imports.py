@@ -4,6 +4,7 @@ Imports inside functions count; imports that only the type checker sees do not.
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,7 @@ FILES = {
 }
 
 
+@cache
 def statements(path):
     """All nodes but those that only the type checker runs."""
     tree = ast.parse(path.read_text("utf-8"))

@@ -461,6 +461,7 @@ def moments_of(prepare, name: str, count: int) -> list[Moment]:
     return killing.moments(prepare(name).made, count, name)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("clients", "label_studio_sdk")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_that_is_killed_ends_at_the_next_try(prepare, tmp_path, name):

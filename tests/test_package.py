@@ -55,6 +55,7 @@ def test_sdist_has_no_third_party_data_and_nothing_built(built_package):
     ] == []
 
 
+@pytest.mark.slow
 def test_wheel_goes_from_new_to_release_outside_the_checkout(built_package, tmp_path):
     python = installing.environment(tmp_path / "environment", ROOT / "requirements" / "core.lock")
     wheel = next(built_package.glob("*.whl"))

@@ -206,6 +206,7 @@ def _kill(built, tmp_path, count):
     assert {path.name for path in build.glob(".*")} <= {".lock", ".files.json"}, "leftovers are swept"
 
 
+@pytest.mark.slow
 def test_killed_at_ten_moments_and_finished_the_tables_are_identical(built, tmp_path):
     _kill(built, tmp_path, 10)
 

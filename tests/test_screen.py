@@ -13,11 +13,16 @@ from tests.screen import last_screen
 
 
 def test_all_is_well():
-    told = "\n".join(last_screen({"passed": 9000}, {"needs Spark: run `make services`": 12}, []))
+    not_run = {"needs Spark: run `make services`": 12, "takes long: run `make test-all`": 34}
+    told = "\n".join(last_screen({"passed": 9000}, not_run, []))
     assert "9,000 passed, none failed" in told
+    assert "46 not run (that is no failure)" in told
     assert "12  needs Spark" in told
-    assert "make services" in told
+    assert "34  takes long" in told
+    assert "  make services  " in told
+    assert "  make test-all  " in told
     assert "make demo" in told
+    assert "test-all" not in "".join(last_screen({"passed": 9000}, {}, []))
 
 
 def test_a_failure_names_the_command_that_repeats_it():
@@ -42,3 +47,25 @@ def test_one_bar_and_the_screen(tmp_path, workers):
     assert "1  needs luck" in done.stdout
     assert "test_small.py::test_b" in done.stdout.split("Repeat a failure alone:")[1]
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "ci", "passed"), [("--quick", "", 1), ("--quick", "true", 2), ("-q", "", 2)]
+)
+def test_only_make_test_leaves_out_what_takes_long(tmp_path, asked, ci, passed):
+    (tmp_path / "test_small.py").write_text(
+        "import pytest\ndef test_a(): pass\n@pytest.mark.slow\ndef test_b(): pass\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", asked, "-p", "tests.conftest", "-p", "tests.screen", "-n", "0", "-c", os.devnull,
+         str(tmp_path / "test_small.py")],
+        cwd=ROOT, env=os.environ | {"CI": ci}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert f"{passed} passed, none failed" in done.stdout, done.stdout + done.stderr
+    assert ("1  takes long: run `make test-all`" in done.stdout) is (passed == 1)
+
+
+def test_continuous_integration_runs_all():
+    rule = (ROOT / "Makefile").read_text("utf-8").split("\ntest-all:")[1].split("\n\n")[0]
+    assert "--quick" not in rule
+    assert "make test-all" in (ROOT / ".ci" / "run").read_text("utf-8")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import TracebackType
 
+    import duckdb
     import pandas as pd
 
     from covmis_build.engine.port import Cut, Groups, Kernel, Table
@@ -180,6 +181,7 @@ class DuckEngine:
     name: str = "duckdb"
     _numbers: Iterator[int] = field(default_factory=itertools.count, repr=False)
     _folder: Path | None = field(default=None, repr=False)
+    _database: duckdb.DuckDBPyConnection | None = field(default=None, repr=False)
 
     def __enter__(self) -> Self:
         """Make a folder for scratch tables."""
@@ -192,6 +194,7 @@ class DuckEngine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Remove the scratch tables."""
+        self._close()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
@@ -200,6 +203,31 @@ class DuckEngine:
         if self._folder is None:
             raise RuntimeError("use the engine in a with statement: its tables live as long as it does")
         return self._folder / f"{next(self._numbers):05d}.parquet"
+
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        """A connection of its own to the one database, which spills into the scratch folder.
+
+        A database takes longer to open and close than most queries on a small study take.
+        """
+        with _uninterrupted():
+            import duckdb
+
+            if self._database is None:
+                spill = str(self._new().parent / "spill")
+                settings = {"temp_directory": spill, "preserve_insertion_order": "true"}
+                if self.memory:
+                    settings["memory_limit"] = self.memory
+                self._database = duckdb.connect(config=settings)
+            connection = self._database.cursor()
+        connection.execute("SET enable_progress_bar = false")  # only the command line prints
+        return connection
+
+    def _close(self) -> None:
+        """Close the database: its threads must not run while processes are forked."""
+        if self._database is not None:
+            with _uninterrupted():
+                self._database.close()
+                self._database = None
 
     def reach(self, files: Sequence[Path]) -> None:
         """One machine sees what it sees."""
@@ -232,6 +260,7 @@ class DuckEngine:
         first = list(itertools.islice(tasks, 2))
         if workers > 1 and len(first) > 1:
             tasks = itertools.chain(first, tasks)
+            self._close()
             with ProcessPoolExecutor(workers, initializer=_follow, initargs=(os.getpid(),)) as pool:
                 try:
                     write_blocks(_in_order(pool, tasks, 4 * workers), schema, path)
@@ -250,21 +279,14 @@ class DuckEngine:
         return ParquetTable(path)
 
     def sql(self, query: str, **tables: Table) -> Table:
-        """Run the query in a connection of its own, spilling into the scratch folder."""
-        with _uninterrupted():
+        """Run the query in a connection of its own: its views are nobody else's."""
+        with self._connection() as connection:
             import duckdb
 
-        path = self._new()
-        settings = {"temp_directory": str(path.parent / "spill"), "preserve_insertion_order": "true"}
-        if self.memory:
-            settings["memory_limit"] = self.memory
-        with _uninterrupted():
-            connection = duckdb.connect(config=settings)
-        with connection:
-            connection.execute("SET enable_progress_bar = false")  # only the command line prints
+            path = self._new()
             for name, handle in tables.items():
                 file = str(self._on_disk(handle).path).replace("'", "''")
-                connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")
+                connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM read_parquet('{file}')")
             try:
                 reader = connection.sql(query).to_arrow_reader(BLOCK)
                 write_blocks((pa.Table.from_batches([batch]) for batch in reader), reader.schema, path)

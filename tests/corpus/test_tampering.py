@@ -82,6 +82,7 @@ def test_nothing_is_wrong_with_the_whole_release(release) -> None:
     assert failed(release) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TAMPERINGS)
 def test_a_change_is_noticed_though_the_checksums_fit(release, tmp_path, name) -> None:
     copy = shutil.copytree(release, tmp_path / "release")

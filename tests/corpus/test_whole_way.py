@@ -197,6 +197,7 @@ def test_a_release_without_a_bundle_has_no_old_one(study, tmp_path) -> None:
     assert covmis("verify", "--study", copy)["passed"]
 
 
+@pytest.mark.slow
 def test_the_same_study_has_the_same_bundle(study) -> None:
     bundle = study.places.release / "bundle.zip"
     before = bundle.read_bytes()
@@ -227,6 +228,7 @@ def test_a_bundle_rebuilds_the_same_tables_and_corpus_elsewhere(study, tmp_path)
     ]
 
 
+@pytest.mark.slow
 def test_purged_posts_are_missing_and_counted(study, tmp_path) -> None:
     copy = shutil.copytree(study.places.folder, tmp_path / "copy")
     gone = read_corpus(study.places.release / "corpus.csv")["post_id"].head(2).tolist()

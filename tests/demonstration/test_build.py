@@ -18,7 +18,10 @@ from tests.demonstration.conftest import build, copy_study
 from tests.demonstration.stories import ROOT
 from tests.demonstration.truth import true_stance
 
-pytestmark = pytest.mark.timeout(900)  # the first to need the built study builds it; the others wait
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+]  # the first to need the built study builds it; the others wait
 COVMIS = Path(sys.executable).with_name("covmis")
 
 

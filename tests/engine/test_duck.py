@@ -2,6 +2,7 @@
 
 import signal
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -122,3 +123,18 @@ def test_an_interruption_waits_until_the_end_of_what_must_not_be_cut_off():
     finally:
         signal.signal(signal.SIGINT, before)
     assert done
+
+
+def test_queries_share_a_database_and_no_names_and_no_process_is_forked_beside_it(monkeypatch):
+    monkeypatch.setattr(duck, "BLOCK", 1)
+    with open_engine(workers=2) as engine:
+        words = engine.table(pa.table({"word": ["b", "a"]}))
+        assert engine.sql("SELECT word FROM words ORDER BY word", words=words).to_arrow().num_rows == 2
+        database = engine._database
+        with pytest.raises(duckdb.CatalogException, match="words does not exist"):
+            engine.sql("SELECT word FROM words", others=words)
+        assert engine._database is database is not None
+        made = engine.map(lengths, words, WORDS)
+        assert engine._database is None, "its threads have ended before the fork"
+        assert engine.sql("SELECT sum(length) AS n FROM made", made=made).to_arrow().to_pydict() == {"n": [2]}
+    assert engine._database is None

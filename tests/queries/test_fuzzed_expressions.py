@@ -1,6 +1,6 @@
 """Expressions made by chance, written as people write: read, printed, read again; and tried, whatever their size.
 
-A tenth runs in `make test`, all 6,000 in `make test-long`.
+A tenth runs in `make test-all`, all 6,000 in `make test-long`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from covmis_build.study.rebuild import rebuild
 from covmis_build.study.release import with_all_draws
 from covmis_build.study.round_settings import placeless
 from covmis_build.study.study import open_study
-from tests.ranking.test_recall_of_a_study import fill, study_in
+from tests.ranking.test_recall_of_a_study import fill
 
 
 def with_setting(study, ranked):
@@ -28,12 +28,6 @@ def with_setting(study, ranked):
     ]
     storage.write_text(path, "\n".join(lines) + "\n")
     return open_study(study.places.folder)
-
-
-@pytest.fixture
-def made(tmp_path):
-    study, about = study_in(tmp_path / "study")
-    return study, about
 
 
 def label(round_, about):
@@ -179,6 +173,7 @@ def test_a_model_s_folder_is_nobody_s_business():
     assert placeless({}) == {}
 
 
+@pytest.mark.slow
 def test_a_two_phase_claim_cannot_take_in_what_was_drawn_by_rank(made):
     """Both draws together have no known chances: it is refused, and what is frozen stays as it is."""
     study, about = made
@@ -202,6 +197,7 @@ def test_a_two_phase_claim_cannot_take_in_what_was_drawn_by_rank(made):
     assert set(frozen["item_id"]) <= set(study.sample["item_id"])
 
 
+@pytest.mark.slow
 def test_label_learn_add_a_query_estimate_again(made):
     """The loop of a study that learns from what it missed: every chance that a post ever had is kept."""
     study, about = made

@@ -54,11 +54,6 @@ def study_in(folder):
     return study, about
 
 
-@pytest.fixture
-def made(tmp_path):
-    return study_in(tmp_path / "study")
-
-
 def fill(round_, about, wrong=(), stance=lambda _: ""):
     """Everybody answers what they have not yet, rightly but for the posts in `wrong`; a yes with a stance."""
     round_.push(channel="csv")

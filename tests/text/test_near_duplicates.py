@@ -327,6 +327,7 @@ def test_row_order_does_not_matter():
         assert one[1].equals(two[1])
 
 
+@pytest.mark.slow
 def test_compiling_at_once_in_several_processes_is_safe(tmp_path):
     """The cache of compiled code may be filled by several processes at the same time."""
     code = "from covmis_build.text.bags import *; print(distinct(*utf8(['aa', 'b', 'aa']))[0])"
