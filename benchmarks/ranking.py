@@ -5,8 +5,8 @@
 
 The demonstration's generator writes the posts; the claims are its own and some of CheckThat! 2020. Every act is a process
 of its own, so that its memory is its own: `index` builds the full-text index, `nearest` asks it for each claim's first
-1,000, `bm25s` does both (its own tokens, no stemmer); `model` reads --read of the posts found as `covmis recall` does,
-`sentence-transformers` reads the same. pip install bm25s sentence-transformers.
+1,000, `bm25s` does both (its own tokens, no stemmer); `model` reads --read of the posts found (from the --start-th on) as
+`covmis recall` does, `sentence-transformers` reads the same. pip install bm25s sentence-transformers.
 """
 
 from __future__ import annotations
@@ -65,17 +65,15 @@ def texts(path: Path) -> Iterator[list[str]]:
         yield from map(json.loads, file)
 
 
-def some(folder: Path, read: int) -> list[str]:
-    """Texts of posts that are near a claim, spread over the claims."""
+def some(folder: Path, start: int, read: int) -> list[str]:
+    """Texts of posts that are near a claim, spread over the claims, each once: `covmis` reads what is the same once."""
     found = json.loads((folder / "nearest.json").read_text("utf-8"))
     with Index(folder / "search.sqlite") as index:
-        ids = list(dict.fromkeys(post for rank in itertools.zip_longest(*found) for post in rank if post))[
-            :read
-        ]
-        return [post.text for post in index.posts(ids)]
+        every = list(dict.fromkeys(post for rank in itertools.zip_longest(*found) for post in rank if post))
+        return list(dict.fromkeys(post.text for post in index.posts(every)))[start : start + read]
 
 
-def act(name: str, folder: Path, path: Path, model: str, read: int) -> str:
+def act(name: str, folder: Path, path: Path, model: str, start: int, read: int) -> str:
     """Do one thing; what it did, in words."""
     if name == "index":
         build(folder / "search.sqlite", ((post, text, [], [], "") for post, text in texts(path)))
@@ -98,7 +96,7 @@ def act(name: str, folder: Path, path: Path, model: str, read: int) -> str:
             bm25s.tokenize(claims(), show_progress=False), k=FIRST, show_progress=False
         ).documents
         return f"{found.size:,} posts; {built:.0f} CPU s of it the index"
-    asked = some(folder, read)
+    asked = some(folder, start, read)
     began = time.process_time()
     if name == "model":
         from covmis_build.models.sentences import sentence_model
@@ -126,6 +124,7 @@ def main() -> None:
     arguments.add_argument("--posts", type=int, default=1_000_000)
     arguments.add_argument("--model", default="")
     arguments.add_argument("--read", type=int, default=2000)
+    arguments.add_argument("--start", type=int, default=0)
     arguments.add_argument("--folder", type=Path, default=Path("/tmp/covmis-ranking"))
     arguments.add_argument("--only", choices=ACTS)
     arguments.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
@@ -133,7 +132,7 @@ def main() -> None:
     given.folder.mkdir(exist_ok=True, parents=True)
     path = posts(given.folder, given.posts)
     if given.inside:
-        told = act(given.only, given.folder, path, given.model, given.read)
+        told = act(given.only, given.folder, path, given.model, given.start, given.read)
         print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:7,.0f} MB  {told}")
         return
     for name in [given.only] if given.only else ACTS:

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 HOME = Path(os.environ.get("COVMIS_DATA_HOME", "shared/data"))
 KNOWN = 600
 """Labelled posts found, to which the guess is fitted."""
+STANCE_RUNS = 100_000
+"""Draws that shares of stances are compared with the truth over: these are quick, and their bias is small."""
 
 
 def read(many: int) -> tuple[dict[str, str], dict[str, str], set[tuple[str, str]]]:
@@ -90,7 +92,7 @@ def simulate(own: np.ndarray, pi: np.ndarray, found: int, runs: int) -> dict[str
     }  # fmt: skip
 
 
-def generated(many: int, folder: Path, runs: int) -> None:
+def generated(many: int, folder: Path, runs: int, depths: list[int], labels: list[int]) -> None:
     """The frame, and draws from it, of an archive that the demonstration's generator makes."""
     study = folder / f"generated-{many}"
     if not (study / "data" / "archive").exists():
@@ -103,11 +105,11 @@ def generated(many: int, folder: Path, runs: int) -> None:
     opened.run(("retrieve",))
     claims = opened.claims[opened.claims["selected"].astype(bool)]
     found = set(zip(opened.hits["claim_id"], opened.hits["post_id"], strict=True))
-    known: dict[str, set[str]] = {}
-    for claim, post in found:
-        known.setdefault(claim, set()).add(post)
     with search_index(opened.places, opened.settings) as index:
         posts, began = index.size, time.process_time()
+        known = {
+            str(claim): index.numbers(rows) for claim, rows in opened.hits.groupby("claim_id")["post_id"]
+        }
         there = {row[0] for row in index.connection.execute("SELECT post_id FROM posts")}
         ranked = nearest(index, claims, opened.places, found=known).posts
         print(f"{posts:,} posts, {len(claims)} claims; BM25 {time.process_time() - began:.1f} CPU s")
@@ -120,18 +122,20 @@ def generated(many: int, folder: Path, runs: int) -> None:
     ranked = ranked[[pair not in found for pair in pairs]]
     print(f"{len(found):,} pairs found, {len(gold & found):,} of them relevant; {len(missed):,} relevant ones missed; {guide.sentence}")  # fmt: skip
     whole = len(claims) * posts - len(found)
-    report(f"the whole archive, {whole:,} pairs", len(gold & found), [("equal", np.ones(len(missed)) / whole)], np.ones(len(missed), bool), runs)  # fmt: skip
-    for depth in (50, 200, 1000):
+    report(f"the whole archive, {whole:,} pairs", len(gold & found), [("equal", np.ones(len(missed)) / whole)], np.ones(len(missed), bool), runs, labels)  # fmt: skip
+    for depth in depths:
         near = ranked.groupby("claim_id").head(depth)
         designs = [("equal", np.ones(len(near)) / len(near)), ("guided", near["guess"].to_numpy())]
         relevant = near["gold"].to_numpy()
-        report(f"first {depth}, {len(near):,} pairs with {relevant.sum():,} of {len(missed):,} missed", len(gold & found), designs, relevant, runs)  # fmt: skip
+        report(f"first {depth}, {len(near):,} pairs with {relevant.sum():,} of {len(missed):,} missed", len(gold & found), designs, relevant, runs, labels)  # fmt: skip
 
 
-def report(name: str, found: int, designs: list[tuple[str, Any]], relevant: np.ndarray, runs: int) -> None:
+def report(
+    name: str, found: int, designs: list[tuple[str, Any]], relevant: np.ndarray, runs: int, asked: list[int]
+) -> None:
     """A line for each number of labels and each design; `designs` have guesses, of which the equal ones are chances."""
     print(f"\n{name}; recall {found / (found + relevant.sum()):.3f}")
-    for labels in (200, 400, 600):
+    for labels in asked:
         for design, guess in designs:
             pi = guess * labels if design == "equal" else guided(guess, labels)
             told = simulate(np.minimum(pi, 1.0)[relevant], np.minimum(pi, 1.0), found, runs)
@@ -149,10 +153,12 @@ def main() -> None:
     arguments.add_argument("--noise", type=int, default=10_000)
     arguments.add_argument("--reference", type=Path)
     arguments.add_argument("--generated", type=int, default=0)
+    arguments.add_argument("--depths", type=int, nargs="+", default=[50, 200, 1000])
+    arguments.add_argument("--labels", type=int, nargs="+", default=[200, 400, 600])
     given = arguments.parse_args()
     given.folder.mkdir(exist_ok=True, parents=True)
     if given.generated:
-        generated(given.generated, given.folder, given.runs)
+        generated(given.generated, given.folder, given.runs, given.depths, given.labels)
         return
     posts, claims, gold = read(given.noise)
     build(given.folder / "search.sqlite", [(post, text, [], [], "") for post, text in posts.items()])
@@ -208,7 +214,7 @@ def main() -> None:
             guess = guide.guess(ranked)
             pairs = list(zip(ranked["claim_id"], ranked["post_id"], strict=True))
             stratum(ranked, pairs, matched, gold)
-            stances(ranked, pairs, matched, gold, given.runs)
+            stances(ranked, pairs, matched, gold, STANCE_RUNS)
             for depth in (50, 200):
                 inside = (ranked["rank"] <= depth).to_numpy() & np.array(
                     [pair not in matched for pair in pairs]
@@ -278,16 +284,20 @@ def stances(ranked: pd.DataFrame, pairs: list, matched: set, gold: set, runs: in
     own, rng = p[near["gold"].to_numpy()], np.random.default_rng(3)
     found = rng.random(len(matched & gold)) < 0.8
     missed = rng.random(len(own)) < 0.2
-    truth = (found.sum() + missed.sum()) / (len(found) + len(missed))
-    values = []
-    for _ in range(runs):
-        drawn = rng.random(len(own)) < own
-        weights = 1 / own[drawn]
-        values.append((found.sum() + weights[missed[drawn]].sum()) / (len(found) + weights.sum()))
-    error = np.std(values) / np.sqrt(runs)
+    favor, every = found.sum() + missed.sum(), len(found) + len(missed)
+    drawn = rng.random((runs, len(own))) < own
+    truth = favor / every
+    totals, counts = found.sum() + drawn @ (missed / own), len(found) + drawn @ (1 / own)
+    shares = totals / counts
+    # the linear part is right on average, and most of the noise: what is left is what the ratio is off by
+    off = shares - truth - (totals - truth * counts) / every
+    # as theory has it, to the first order: (R V(X) - Cov(Y, X)) / X^2
+    expected = float(((1 / own - 1) * (truth - missed)).sum()) / every**2
     print(
-        f"  ranked, first 50, 5 posts, weights up to 100: favor {np.mean(values):.4f} (Monte-Carlo error {error:.4f}), truth "
-        f"{truth:.4f}, found alone {found.mean():.4f}",
+        f"  ranked, first 50, 5 posts, weights up to 100, {runs:,} draws: favor {shares.mean():.5f} (Monte-Carlo error "
+        f"{shares.std() / runs**0.5:.5f}), truth {truth:.5f}, found alone {found.mean():.4f}, deviation {shares.std():.4f}; off by "
+        f"{off.mean():+.6f} ({off.std() / runs**0.5:.6f}), a ratio by {expected:+.6f}; total {totals.mean():.2f} "
+        f"({totals.std() / runs**0.5:.2f}), truth {favor}",
         flush=True,
     )
 

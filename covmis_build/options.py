@@ -106,7 +106,7 @@ class Nearest:
 
     by: Literal["bm25", "bm25+model"] = setting("bm25", values=BY)
     depth: int = setting(50, at_least=1, at_most=1000)
-    expected: float = setting(5.0, at_least=0)
+    expected: float = setting(5.0, at_least=0.1)
     weights_up_to: float = setting(100.0, at_least=1)
     model: str = ""
 

@@ -9,28 +9,24 @@ from covmis_build.archive.reader import How
 from covmis_build.building.purge import read_list, refuse_unfinished
 from covmis_build.engine import silent
 from covmis_build.matching.plain_posts import plain_posts, state
+from covmis_build.matching.stage import span
+from covmis_build.options import Nearest
 from covmis_build.queries.index import open_index
 from covmis_build.queries.units import terms_of
 from covmis_build.ranking.rank import FIRST, Asked, Ranking, rank
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
     from covmis_build.engine import Progress
     from covmis_build.places import Places
-    from covmis_build.queries.index import Index
+    from covmis_build.queries.index import Index, Rows
     from covmis_build.settings import Settings
 
 LOCK = ".search.lock"
 """In data/build: held while the index of the archive is looked at and made."""
-
-FOUND_OR_RANKED = """
-SELECT claim_id, post_id, query_id, kind, verified, matched FROM hits
-WHERE kind <> 'ranked' OR post_id NOT IN (SELECT post_id FROM hits WHERE kind <> 'ranked')
-ORDER BY claim_id, post_id, query_id"""
-"""Hits without the ranked ones of posts that a query finds: these stay with their queries."""
 
 
 def search_index(places: Places, settings: Settings, progress: Progress = silent) -> Index:
@@ -46,12 +42,13 @@ def search_index(places: Places, settings: Settings, progress: Progress = silent
 
 
 def nearest(
-    index: Index, claims: pd.DataFrame, places: Places, *, found: Mapping[str, Collection[str]] | None = None,
-    first: int = FIRST, model: str = "", progress: Progress = silent,
+    index: Index, claims: pd.DataFrame, places: Places, *, found: Mapping[str, Rows] | None = None,
+    among: Rows | None = None, first: int = FIRST, model: str = "", progress: Progress = silent,
 ) -> Ranking:  # fmt: skip
     """Rank the archive's posts for each of these claims; `model` is a sentence model's folder, or its name on the hub.
 
-    `found` are the posts that each claim's queries find: `first` of all are ranked, and as many of the others.
+    `found` are the numbers of posts that queries find, for each claim: `first` of all are ranked, and as many of the
+    others. `among` are the only ones to look at (default: all).
     """
 
     def asked() -> Iterator[Asked]:
@@ -59,8 +56,8 @@ def nearest(
             progress("ranking by words", at, len(claims))
             text = str(claim.text)
             terms = terms_of(text, index, str(claim.language or "en"))
-            known = (found or {}).get(str(claim.claim_id), ())
-            yield Asked(str(claim.claim_id), text, index.nearest(terms, first, known))
+            known = (found or {}).get(str(claim.claim_id))
+            yield Asked(str(claim.claim_id), text, index.nearest(terms, first, among=among, besides=known))
 
     if not model:
         return rank(asked())
@@ -74,21 +71,25 @@ def nearest(
         return rank(asked(), vectors, texts, progress)
 
 
-def candidates(places: Places, settings: Settings, progress: Progress = silent) -> pd.DataFrame:
-    """The table `candidates`: the nearest posts of each claim, as `[retrieval] ranked` asks for; empty where it does not."""
+def candidates(
+    places: Places, settings: Settings, found: Sequence[str], progress: Progress = silent
+) -> pd.DataFrame:
+    """The table `candidates`: each claim's nearest posts of those that are not `found` for any, as `[retrieval] ranked` asks.
+
+    Ranks are places among all posts, found or not: where found ones come first, chances fall as little as nearness does.
+    """
     import pandas as pd
 
-    from covmis_build import tables
-
-    options = settings.retrieval.nearest
-    if options is None:
-        return tables.empty("candidates")
+    options = settings.retrieval.nearest or Nearest()
     claims = storage.read_table(places.table("claims"), "claims")
     with search_index(places, settings, progress) as index:
+        among = index.between(*span(settings.retrieval))
+        known = dict.fromkeys(claims["claim_id"], index.numbers(found))
         ranking = nearest(
-            index, claims[claims["selected"].astype(bool)], places, model=options.model, progress=progress
-        )
-    rows = ranking.posts[ranking.posts["rank"] <= options.depth]
+            index, claims[claims["selected"].astype(bool)], places, found=known, among=among, model=options.model,
+            progress=progress,
+        )  # fmt: skip
+    rows = ranking.posts[~ranking.posts["post_id"].isin(found)].groupby("claim_id").head(options.depth)
     told = rows[["claim_id", "post_id", "rank", "score"]].assign(
         ranked_by=ranking.name, version=ranking.version
     )

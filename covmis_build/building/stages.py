@@ -16,7 +16,7 @@ from covmis_build.errors import InputError
 from covmis_build.options import RANKED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -84,27 +84,35 @@ def _make_queries(places: Places, settings: Settings, engine: Engine, progress: 
 
 
 def _make_retrieve(places: Places, settings: Settings, engine: Engine, progress: Progress) -> Made:
-    from covmis_build.building.nearest import FOUND_OR_RANKED, candidates
+    from covmis_build import tables
+    from covmis_build.building.nearest import candidates
     from covmis_build.building.purge import read_list
     from covmis_build.matching.stage import retrieve
 
     queries = storage.read_table(places.table("queries"), "queries")
     claims = storage.read_table(places.table("claims"), "claims")["claim_id"]
     forget = read_list(places.purge_csv)
-    ranked = candidates(places, settings, progress)
+    ranked = tables.empty("candidates")
+
+    def nearest(found: Sequence[str]) -> pd.DataFrame:
+        """What a ranking gives besides, once it is known what queries find."""
+        nonlocal ranked
+        ranked = candidates(places, settings, found, progress)
+        return ranked.assign(kind=RANKED)
+
     retrieved = retrieve(
         engine,
         places.archives,
         queries,
         settings.retrieval,
         progress=progress,
-        given=ranked.assign(kind=RANKED),
+        given=nearest if settings.retrieval.nearest else None,
         forget=forget,
         claims=set(claims),
     )
     return {
         "posts": retrieved.posts,
-        "hits": engine.sql(FOUND_OR_RANKED, hits=retrieved.hits) if len(ranked) else retrieved.hits,
+        "hits": retrieved.hits,
         "candidates": ranked,
         "provenance": retrieved.provenance,
         "unreadable": retrieved.unreadable,
@@ -239,7 +247,7 @@ STAGES = (
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
-        "retrieve", 8, ("claims", "queries"), ("retrieval",),
+        "retrieve", 9, ("claims", "queries"), ("retrieval",),
         ("posts", "hits", "candidates", "provenance", "unreadable", "intake", "retrieve.dropped"), _retrieve_files, _make_retrieve,
     ),
     Stage(

@@ -148,7 +148,7 @@ def _nearest(facts: ReleaseFacts) -> list[str]:
         return []
     model = f" and the sentence model {nearest.model}" if nearest.model else ""
     told = (
-        f"Every weighted figure is of the posts that a query finds or that are among the {nearest.depth} nearest of a claim "
+        f"Every weighted figure is of the posts that a query finds and, of all others, the {nearest.depth} nearest of each claim "
         f"(BM25{model}); {nearest.expected:g} of the latter were expected for each claim, with chances that fall with the "
         f"rank and weights of up to {nearest.weights_up_to:g} where that was possible."
     )

@@ -43,7 +43,7 @@ def methods_sentences(
     )
     if (corpus["kind"] == RANKED).any():
         yield (
-            "The pool are the posts that a query finds, and those among the nearest posts of each claim that no query finds; "
+            "The pool are the posts that a query finds and, of all others, the nearest of each claim; "
             "each of the latter was drawn by a chance of its own, which falls with its rank."
         )
     yield (

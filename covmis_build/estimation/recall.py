@@ -170,13 +170,15 @@ class StanceFigures(NamedTuple):
 
 
 def stance(
-    found: tuple[Drawn, Floats], missed: tuple[Drawn, Floats], of: Floats, among: Floats, *, level: float = 0.95
+    found: tuple[Drawn, Floats], missed: tuple[Drawn, Floats], of: Floats, among: Floats, every: float, *,
+    level: float = 0.95,
 ) -> StanceFigures:  # fmt: skip
     """The share of the relevant pairs that have a label: `of` and `among` say it of the drawn pairs, found ones first.
 
     `of`: 1 if a pair is relevant and has the label, 0 if not, nan if nobody knows; `among`: the same of all other labels.
     Each of `found` and `missed` are the drawn pairs and the chances of all. Under Poisson sampling the totals of both
-    labels are independent; so their intervals join as those of found and missed do.
+    labels are independent; so their intervals join as those of found and missed do. `every` is how many relevant pairs
+    there are, as recall has it, which knows the number of found ones: the totals add up to it.
     """
     cut = len(found[0].relevant)
 
@@ -189,11 +191,8 @@ def stance(
 
     ours, others = total(of), total(among)
     share = part_of_both(ours, others)
-    relevant = np.concatenate(
-        [found[0].relevant / found[0].probability, missed[0].relevant / missed[0].probability]
-    )
-    known = share.value * float(np.nansum(relevant)) if not math.isnan(share.value) else 0.0
-    return StanceFigures(share, ours._replace(value=known), int(np.nansum(of)))
+    scale = share.value * every / ours.value if ours.value and not math.isnan(every) else 1.0
+    return StanceFigures(share, Figure(*(scale * end for end in ours)), int(np.nansum(of)))
 
 
 def found_total(drawn: Drawn, pairs: int, *, level: float = 0.95) -> Figure:

@@ -39,7 +39,7 @@ def recall_page(
     """
     whole = report.figures.iloc[0]
     tiles = [
-        ("Found of what is there", _share(whole["recall"]), f"{_share(whole['low'])} to {_share(whole['high'])}"),
+        ("Found, of the frame", _share(whole["recall"]), f"{_share(whole['low'])} to {_share(whole['high'])}"),
         ("Relevant posts found", _count(whole["found"]), "about"),
         ("Missed", _count(whole["missed"]), f"{_count(whole['missed_low'])} to {_count(whole['missed_high'])}"),
         ("Beyond the frame", f"{report.facts.beyond:,}", "pairs that nobody looked at"),

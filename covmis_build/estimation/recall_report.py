@@ -189,7 +189,7 @@ def report_of(
             own = _figures(pairs[pairs["claim_id"] == claim], level)
             rows.append(_row("claim", str(claim), own.recall, own))
     figures = pd.DataFrame(rows, columns=COLUMNS)
-    told = _stances(pairs, labels, level)
+    told = _stances(pairs, labels, whole.found.value + whole.missed.value, level)
     untold = int((pairs["drawn"] & (pairs["relevant"] > 0) & ~pairs["stance"].isin(labels)).sum())
     return RecallReport(
         facts, figures, whole.unanswered, level, rounds, overruled, told, untold, _edge(pairs)
@@ -205,8 +205,8 @@ def _edge(pairs: pd.DataFrame) -> float:
     return float(np.average(drawn.relevant, weights=1 / drawn.probability))
 
 
-def _stances(pairs: pd.DataFrame, labels: Sequence[str], level: float) -> pd.DataFrame:
-    """The share of each label among the relevant pairs of the frame, whatever found them."""
+def _stances(pairs: pd.DataFrame, labels: Sequence[str], every: float, level: float) -> pd.DataFrame:
+    """The share of each label among the relevant pairs of the frame, of which there are `every`, whatever found them."""
     parts = [pairs[pairs["found"]], pairs[~pairs["found"]]]
     sides = [(_drawn(part[part["drawn"]]), part["p_sample"].to_numpy(dtype=np.float64)) for part in parts]
     drawn = pd.concat([part[part["drawn"]] for part in parts])
@@ -217,7 +217,7 @@ def _stances(pairs: pd.DataFrame, labels: Sequence[str], level: float) -> pd.Dat
         for label in labels:
             of = np.where(known > 0, (drawn["stance"] == label).to_numpy(dtype=np.float64), known)
             others = np.where(known > 0, 1 - of, known)
-            figures = stance(sides[0], sides[1], of, others, level=level)
+            figures = stance(sides[0], sides[1], of, others, every, level=level)
             rows.append((label, *figures.share, *figures.total, figures.drawn))
     return pd.DataFrame(rows, columns=STANCES)
 

@@ -7,6 +7,7 @@ of files and lines, the number of processes and the engine; where a post was fou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from covmis_build.engine import Engine, Progress, Table
     from covmis_build.options import Retrieval
 
+Given = Callable[["Sequence[str]"], "pd.DataFrame"]
+
 POSTS = ", ".join(tables.SCHEMAS["posts"].names)
 
 
@@ -53,13 +56,14 @@ class Retrieved:
 
 def retrieve(
     engine: Engine, archive: Sequence[Path], queries: pd.DataFrame, options: Retrieval, *,
-    progress: Progress = silent, given: pd.DataFrame | None = None, forget: Forget = kernels.NOTHING,
+    progress: Progress = silent, given: pd.DataFrame | Given | None = None, forget: Forget = kernels.NOTHING,
     claims: Collection[str] | None = None,
 ) -> Retrieved:  # fmt: skip
     """Match every post of the archive with every query.
 
     `archive` lists files and folders. `given` has posts that a claim list names itself (claim_id, post_id, and kind
-    if it is not title): they become hits without a query. The tables are in the order of their keys. Posts in `forget`
+    if it is not title): they become hits without a query; a function gives them once it is known which posts queries find,
+    whose ids it is called with. The tables are in the order of their keys. Posts in `forget`
     that somebody has put back are dropped as purged; nothing of their text is in any table. `claims` are the ids that
     a column of a file may name (default: those of the queries).
     """
@@ -86,6 +90,10 @@ def retrieve(
         prefilter.load()
     find = partial(kernels.find, queries=_stream(queries), forget=forget, how=how)
     first_pass = engine.map(find, engine.table(jobs), rows.FOUND, rows=1, cut=partial(kernels.cut, how=how))
+    claimed = engine.map(rows.claimed, engine.sql(_CLAIMED, first_pass=first_pass), rows.CLAIMED)
+    if callable(given):
+        found = engine.sql(_found(options), claimed=claimed).to_arrow()
+        given = given(found.column("post_id").to_pylist())
     listed = engine.table(_given(given))
     progress("reading", 1, 2)
     ids = engine.sql(_IDS, first_pass=first_pass, given=listed)
@@ -93,7 +101,7 @@ def retrieve(
     gather = partial(kernels.gather, forget=forget, how=how)
     copies = engine.map(gather, engine.table(lines), rows.COPIES, rows=1)
     progress("reading", 2, 2)
-    return _tables(engine, first_pass, copies, engine.table(reposts), listed, options, wrong)
+    return _tables(engine, first_pass, claimed, copies, engine.table(reposts), listed, options, wrong)
 
 
 LARGE = 16 << 20
@@ -118,10 +126,9 @@ def _elsewhere(engine: Engine, first_pass: Table, jobs: pa.Table, ids: pa.Table)
 
 
 def _tables(
-    engine: Engine, first_pass: Table, copies: Table, reposts: Table, given: Table, options: Retrieval,
-    wrong: list[tuple[str, str, str]],
+    engine: Engine, first_pass: Table, claimed: Table, copies: Table, reposts: Table, given: Table,
+    options: Retrieval, wrong: list[tuple[str, str, str]],
 ) -> Retrieved:  # fmt: skip
-    claimed = engine.map(rows.claimed, engine.sql(_CLAIMED, first_pass=first_pass), rows.CLAIMED)
     chosen = engine.sql(_CHOSEN, copies=copies, first_pass=first_pass)
     judged = engine.sql(_judged(options), claimed=claimed, given=given, chosen=chosen)
     hits = engine.sql(_HITS, judged=judged)
@@ -215,8 +222,7 @@ WHERE c.rank_of_copy = 1 ORDER BY c.post_id
 
 def _judged(options: Retrieval) -> str:
     """Every claimed or matched (claim, post, query) with the reason that drops it, empty if none does."""
-    since, until = _moment(options.since, "since"), _moment(options.until, "until")
-    required = ", ".join(f"'{kind}'" for kind in options.require_match) or "''"
+    (since, until), required = span(options), _required(options)
     dates = " OR ".join(
         [f"c.created_at < '{since}'"] * bool(since) + [f"c.created_at >= '{until}'", "c.created_at = ''"] * bool(until)
         + ["c.created_at = ''"] * bool(since)
@@ -243,6 +249,21 @@ SELECT claim_id, post_id, query_id, kind, verified, matched, reason, repost_of F
   ) AS h LEFT JOIN chosen AS c ON h.post_id = c.post_id
 ) AS every WHERE nth = 1 ORDER BY claim_id, post_id, query_id
 """
+
+
+def _found(options: Retrieval) -> str:
+    """The posts of which some copy satisfies a query."""
+    unverified = f"verified = 'no' AND kind IN ({_required(options)})"
+    return f"SELECT DISTINCT post_id FROM claimed WHERE NOT ({unverified}) ORDER BY post_id"
+
+
+def _required(options: Retrieval) -> str:
+    return ", ".join(f"'{kind}'" for kind in options.require_match) or "''"
+
+
+def span(options: Retrieval) -> tuple[str, str]:
+    """The first moment of `since` and the first after `until`, as tables write times; empty where there is no limit."""
+    return _moment(options.since, "since"), _moment(options.until, "until")
 
 
 def _moment(text: str, name: str) -> str:

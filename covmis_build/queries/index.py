@@ -108,12 +108,12 @@ class Index:
                 return np.setdiff1d(self._every_row, self.rows(part, kind), assume_unique=True)
 
     def nearest(
-        self, terms: Iterable[Term], most: int, besides: Iterable[str] = ()
+        self, terms: Iterable[Term], most: int, *, among: Rows | None = None, besides: Rows | None = None
     ) -> list[tuple[str, float]]:
         """The posts with the highest BM25 score for any of these terms, and the scores, best first.
 
         `most` of all, and `most` of those that are not `besides`: what queries find does not crowd out what they miss.
-        Scores are rounded to six decimals, ties go by id: the order is the same on every machine.
+        `among` leaves all other posts out. Scores are rounded to six decimals, ties go by id: the order is the same on every machine.
         """
         asked = " OR ".join(dict.fromkeys(_leaf(term, "keywords") for term in terms))
         if not asked:
@@ -121,7 +121,10 @@ class Index:
         query = "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?"
         rows = self.connection.execute(query, (asked,)).fetchall()
         numbers, scores = np.array([row[0] for row in rows]), np.array([row[1] for row in rows]).round(6)
-        known = np.isin(numbers, self.numbers(besides))
+        if among is not None:
+            inside = np.isin(numbers, among)
+            numbers, scores = numbers[inside], scores[inside]
+        known = np.isin(numbers, besides if besides is not None else [])
         # with everybody who ties with the last
         first = (scores >= _least(scores, most)) | (~known & (scores >= _least(scores[~known], most)))
         posts = zip(
@@ -133,6 +136,15 @@ class Index:
             if at < most or (not is_known and new <= most):
                 chosen.append((post_id, score))
         return chosen
+
+    def between(self, since: str, until: str) -> Rows | None:
+        """The numbers of the posts from one moment to before another, which may be empty; nothing where both are."""
+        if not since and not until:
+            return None
+        query = "SELECT number FROM posts WHERE created_at <> '' AND created_at >= ? AND (? = '' OR created_at < ?)"
+        return np.array(
+            self.connection.execute(query, (since, until, until)).fetchall(), dtype=np.int64
+        ).ravel()
 
     def _id(self, number: int) -> str:
         row = self.connection.execute("SELECT post_id FROM posts WHERE number = ?", (number,)).fetchone()

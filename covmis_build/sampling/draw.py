@@ -111,10 +111,13 @@ def _apart(rows: history.Past, now: history.Past) -> tuple[history.Past, history
 
 
 def _expected_ranked(claim: str, chances: Mapping[str, float], drawn: int, frozen: int) -> dict[str, Any]:
-    """The ranked stratum among the others; its probability is the smallest, of the largest weight."""
+    """The ranked stratum among the others; its probability is the smallest, of the largest weight.
+
+    Frozen ones that are no longer near have no chance now, and the one that they were drawn with.
+    """
     return {
         "claim_id": claim, "stratum": RANKED, "kind": RANKED, "N": len(chances),
-        "probability": min(chances.values(), default=float("nan")), "expected": sum(chances.values()),
+        "probability": min((p for p in chances.values() if p), default=float("nan")), "expected": sum(chances.values()),
         "variance": sum(p * (1 - p) for p in chances.values()), "drawn": drawn, "frozen": frozen,
     }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,8 @@ class SamplePlan:
     cost: Cost
     precision: Precision
     share: float = field(default=0.5)
+    weights_up_to: float = math.inf
+    """What `[retrieval] ranked` allows."""
 
     def to_frame(self) -> pd.DataFrame:
         """The plans."""
@@ -87,12 +90,17 @@ class SamplePlan:
             )
         ]
         ranked = self.strata["kind"] == RANKED
-        if ranked.any():
+        if self.strata.loc[ranked, "probability"].notna().any():
+            largest = 1 / float(self.strata.loc[ranked, "probability"].min())
             said.append(
                 f"{self.strata.loc[ranked, 'expected'].sum():,.0f} of them are expected among {self.strata.loc[ranked, 'posts'].sum():,} "
-                "near posts that no query finds, on top of per_claim; one of these may stand for up to "
-                f"{1 / self.strata.loc[ranked, 'probability'].min():,.0f} posts."
+                f"near posts that no query finds, on top of per_claim; one of these may stand for up to {largest:,.0f} posts."
             )
+            if largest > self.weights_up_to + 0.5:
+                said.append(
+                    f"That is more than weights_up_to = {self.weights_up_to:g}: even an even draw of so few has such weights. "
+                    "Raise `expected`, or lower `depth`."
+                )
         wanted = self.strata[~ranked].groupby("claim_id")["expected"].sum()
         if over := int((wanted > self.per_claim + 1e-9).sum()):
             said.append(
@@ -165,7 +173,7 @@ def plan_sample(
             claims=target, posts=settings.sampling.per_claim, share=share, design_effect=float(own["design_effect"]),
             r_squared=r_squared,
         ),
-        share,
+        share, settings.retrieval.nearest.weights_up_to if settings.retrieval.nearest else math.inf,
     )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from covmis_build.engine import open_engine, silent
 from covmis_build.errors import InputError
 from covmis_build.estimation.recall import Figure, expected, stands_for
 from covmis_build.estimation.recall_report import FrameFacts, RecallReport, report_of
+from covmis_build.matching.stage import span
 from covmis_build.options import RANKED
 from covmis_build.queries.suggest import READ
 from covmis_build.ranking.guide import Guide, fit
@@ -228,8 +229,10 @@ class Recall:
                 raise InputError(
                     f"this frame has been drawn from with as many labels (round {rounds[-1].number})"
                     if rounds
-                    else "there is nothing to draw from: no claim has a post that it could be about",
-                    remedy="Ask for more with --labels",
+                    else "there is nothing to draw from: no query finds a post, and no post shares a word with a claim",
+                    remedy="Ask for more with --labels"
+                    if rounds
+                    else "Look at the archive with `covmis posts look`",
                 )
             number = record.next_number(study.places.rounds, RoundKind.RECALL)
             frozen = self._frozen(chosen, posts, number)
@@ -283,11 +286,13 @@ class Recall:
         found = (
             hits.groupby(["claim_id", "post_id"])["kind"].agg(lambda kinds: sorted(set(kinds))).reset_index()
         )
-        posts_found = {str(claim): set(rows) for claim, rows in found.groupby("claim_id")["post_id"]}
         with search_index(study.places, study.settings, progress) as index:
-            size = index.size
+            among = index.between(*span(study.settings.retrieval))
+            size = index.size if among is None else len(among)
+            known = {str(claim): index.numbers(rows) for claim, rows in found.groupby("claim_id")["post_id"]}
             ranking = nearest(
-                index, claims, study.places, found=posts_found, first=max(FIRST, depth), model=model, progress=progress
+                index, claims, study.places, found=known, among=among, first=max(FIRST, depth), model=model,
+                progress=progress,
             )  # fmt: skip
         guide = fit(ranking.posts, self._known())
         ranked = ranking.posts.assign(guess=guide.guess(ranking.posts))

@@ -124,7 +124,7 @@ def check_what_is_published(study, about):
     folder = study.release(bundle=True)
     assert set(storage.read_column(folder / "corpus.parquet", "kind")) == {"keywords", "ranked"}
     card = (folder / "card.md").read_text()
-    assert "among the 90 nearest of a claim" in card
+    assert "of all others, the 90 nearest of each claim" in card
     assert "50 nearest of each claim (BM25)" in card
     assert "found by a query or not: favor" in card
     checks = covmis.verify(folder)
@@ -151,6 +151,51 @@ def test_a_post_that_a_query_finds_stands_for_its_copies(made):
     assert groups.loc["x:9001", "group_size"] > 1
 
 
+def test_depth_counts_what_no_query_finds_within_the_study_s_days(made):
+    """Found posts come first in every ranking, and older ones are no part of the study: neither takes a candidate's place."""
+    study, _ = made
+    archive = study.places.folder / "data/archive/posts.jsonl"
+    lines = [
+        line.replace("2020-04-01", "2019-04-01") if at % 3 == 0 else line
+        for at, line in enumerate(archive.read_text().splitlines())
+    ]
+    storage.write_text(archive, "\n".join(lines) + "\n")
+    path = study.places.folder / "study.toml"
+    storage.write_text(path, path.read_text().replace('since = ""', 'since = "2020-01-01"'))
+    study = with_setting(study, '{ by = "bm25", depth = 25, expected = 5 }')
+    study.run()
+    hits = study.hits
+    by_query = set(hits.loc[hits["kind"] != "ranked", "post_id"])
+    known = storage.read_table(study.places.table("candidates"), "candidates")
+    assert known["claim_id"].value_counts().to_dict() == {"c1": 25, "c2": 25}
+    assert not set(known["post_id"]) & by_query
+    # a rank is a post's place among all that are near
+    assert known.groupby("claim_id")["rank"].max().min() > 25
+    ranked = hits[hits["kind"] == "ranked"]
+    assert set(ranked["claim_id"] + ranked["post_id"]) == set(known["claim_id"] + known["post_id"])
+    assert set(study.posts["created_at"].str[:4]) == {"2020"}
+    facts = study.recall().plan(labels=20, depth=25).facts
+    assert (facts.pairs_missed, facts.posts_in_archive) == (50, sum(1 for line in lines if "2020-04" in line))
+
+
+def test_what_a_platform_s_query_found_in_vain_may_be_near(made):
+    """A post that was collected by a claim's query and does not match it here is found by no query."""
+    study, _ = made
+    post = {"id": "9001", "text": "They say garlic heals coronavirus now I doubt it", "lang": "en",
+            "created_at": "2020-04-01T00:00:00Z", "author_id": "7"}  # fmt: skip
+    query = study.queries.set_index("claim_id").loc["c1", "query_id"]
+    text = dict.fromkeys(("job", "expression", "search", "since", "until", "next", "url", "version"), "")
+    stamp = {**text, "source": "x", "query_id": query, "claim_id": "c1", "kind": "keywords", "page": 1, "retrieved_at": "2020-05-01T00:00:00Z"}  # fmt: skip
+    page = json.dumps({"__covmis": stamp, "data": [post]})
+    storage.write_text(study.places.folder / "data/archive/page.jsonl", page + "\n")
+    study = with_setting(study, '{ by = "bm25", depth = 400 }')
+    study.run()
+    dropped = study.dropped.set_index("post_id").loc[["x:9001"]]
+    assert "does not match locally" not in set(dropped["reason"])
+    mine = study.hits.set_index("post_id").loc[["x:9001"]]
+    assert mine["kind"].tolist() == ["ranked"]
+
+
 @pytest.mark.parametrize(
     ("ranked", "problem"),
     [
@@ -158,6 +203,7 @@ def test_a_post_that_a_query_finds_stands_for_its_copies(made):
         ('{ by = "tfidf" }', 'must be "bm25"'),
         ("{ depht = 5 }", "depth"),
         ("{ depth = 0 }", "at least 1"),
+        ("{ expected = 0 }", "at least 0.1"),
         ('{ by = "bm25", model = "x" }', "has a model"),
     ],
 )

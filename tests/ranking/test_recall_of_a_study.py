@@ -287,6 +287,8 @@ def test_stances_of_found_and_missed_posts(made):
     assert shares["low"]["against"] <= missed / (found + missed) <= shares["high"]["against"]
     assert shares["low"]["favor"] <= found / (found + missed) <= shares["high"]["favor"]
     assert shares["share"].sum() == pytest.approx(1)
+    whole = report.figures.iloc[0]
+    assert shares["total"].sum() == pytest.approx(whole["found"] + whole["missed"])
     assert shares["share"]["neither"] == 0
     assert shares["high"]["neither"] > 0
     assert 0 < report.without_stance <= 3
