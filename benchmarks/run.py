@@ -1,74 +1,94 @@
-"""Wall time, memory and each stage's share of `covmis run`, on the demonstration and on generated posts.
+"""Wall time, CPU, memory and each stage's share of `covmis run`, on the demonstration and on generated posts.
 
-python benchmarks/run.py                     the demonstration
-python benchmarks/run.py --posts 1000000     as many generated posts, in a temporary folder
+python benchmarks/run.py                                        the demonstration
+python benchmarks/run.py --posts 1000000                        as many generated posts, in a temporary folder
+python benchmarks/run.py --archive FOLDER --stages claims queries retrieve --before CHECKOUT
+                                                                a folder made before; in turn with other code
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-PROGRAM = [sys.executable, "-c", "from covmis_build.cli import main; main()"]
 
 
-def study_of(folder: Path, posts: int) -> Path:
-    """A copy of the demonstration, with its own archive or a generated one."""
-    shutil.copytree(ROOT / "queries", folder / "queries")
-    shutil.copyfile(ROOT / "study.toml", folder / "study.toml")
-    archive = folder / "data" / "archive"
-    if posts:
-        command = [
-            sys.executable,
-            "-m",
-            "tests.demonstration.generate",
-            "--posts",
-            str(posts),
-            "--out",
-            str(archive),
-        ]
-        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    else:
-        shutil.copytree(ROOT / "data" / "archive", archive)
+class Ran(NamedTuple):
+    """What a run of the program cost, its processes' processes included; `peak` is of the largest, in MB."""
+
+    wall: float
+    cpu: float
+    peak: float
+    said: bytes
+
+
+def run(checkout: Path, *arguments: str | Path) -> Ran:
+    """`covmis`, by the code of a checkout."""
+    began = time.perf_counter()
+    with tempfile.TemporaryFile() as said:
+        program = [sys.executable, "-c", "from covmis_build.cli import main; main()", *map(str, arguments)]
+        process = subprocess.Popen(program, cwd=checkout, stdout=said, stderr=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        wall = time.perf_counter() - began
+        if process.returncode:
+            raise SystemExit(f"{program} ended with {process.returncode}")
+        said.seek(0)
+        return Ran(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, said.read())
+
+
+def study_of(folder: Path, checkout: Path, archive: Path) -> Path:
+    """A copy of the checkout's demonstration with this archive."""
+    shutil.copytree(checkout / "queries", folder / "queries")
+    shutil.copyfile(checkout / "study.toml", folder / "study.toml")
+    (folder / "data").mkdir()
+    (folder / "data" / "archive").symlink_to(archive)
     return folder
 
 
 def main() -> None:
-    """Print one table for one size."""
+    """Print one line a run."""
     options = argparse.ArgumentParser()
     options.add_argument("--posts", type=int, default=0)
+    options.add_argument("--archive", type=Path, default=ROOT / "data" / "archive")
+    options.add_argument("--stages", nargs="*", default=[])
+    options.add_argument("--before", type=Path, nargs="*", default=[])
     options.add_argument("--repeat", type=int, default=3)
     asked = options.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        study = study_of(Path(folder) / "study", asked.posts)
-        size = sum(path.stat().st_size for path in (study / "data" / "archive").iterdir())
-        print(f"{asked.posts or 20_000:,} posts, {size / 1e6:.1f} MB compressed")
+    with tempfile.TemporaryDirectory() as name:
+        folder, archive = Path(name), asked.archive.resolve()
+        if asked.posts:
+            archive = folder / "archive"
+            command = [sys.executable, "-m", "tests.demonstration.generate", "--posts", str(asked.posts)]
+            subprocess.run([*command, "--out", archive], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        checkouts = [ROOT, *(checkout.resolve() for checkout in asked.before)]
+        studies = {
+            checkout: study_of(folder / f"study{number}", checkout, archive)
+            for number, checkout in enumerate(checkouts)
+        }
+        size = sum(path.stat().st_size for path in archive.iterdir())
+        print(f"{archive.name}: {size / 1e6:.1f} MB; load {os.getloadavg()[0]:.1f}")
         for number in range(asked.repeat + 1):
-            shutil.rmtree(study / "data" / "build", ignore_errors=True)
-            began = time.perf_counter()
-            done = subprocess.run(
-                [*PROGRAM, "run", "--json", "--study", str(study)], check=True, capture_output=True
-            )
-            wall = time.perf_counter() - began
-            stages = {one["stage"]: one["seconds"] for one in json.loads(done.stdout)["stages"]}
-            shares = ", ".join(
-                f"{name} {seconds:.2f} s ({seconds / wall:.0%})" for name, seconds in stages.items()
-            )
-            kind = "first run (kernels compiled if not yet)" if number == 0 else f"run {number}"
-            print(f"{kind}: {wall:.2f} s; {shares}")
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        print(f"peak memory of the largest process: {peak:.0f} MB")
-        began = time.perf_counter()
-        subprocess.run([*PROGRAM, "run", "--study", str(study)], check=True, capture_output=True)
-        print(f"a second run with nothing to do: {time.perf_counter() - began:.2f} s")
+            for checkout, study in studies.items():
+                shutil.rmtree(study / "data" / "build", ignore_errors=True)
+                ran = run(checkout, "run", *asked.stages, "--json", "--study", study)
+                stages = {stage["stage"]: stage["seconds"] for stage in json.loads(ran.said)["stages"]}
+                shares = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stages.items())
+                print(
+                    f"{checkout.name}, run {number}{' (may compile)' if not number else ''}: {ran.wall:.1f} s, CPU {ran.cpu:.1f} s"
+                    f" ({ran.cpu / ran.wall:.2f} cores), {ran.peak:.0f} MB; {shares}; load {os.getloadavg()[0]:.1f}",
+                    flush=True,
+                )
+        print(f"nothing to do: {run(ROOT, 'run', *asked.stages, '--study', studies[ROOT]).wall:.2f} s")
 
 
 if __name__ == "__main__":

@@ -81,7 +81,10 @@ class How(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a job that somebody else has unpacked: its blocks, and the form of the file that they go on with."""
+    """A part of a job that somebody else has unpacked: its blocks, and the form of the file that they go on with.
+
+    Of a table a block is whole rows, and its offset the number of the first.
+    """
 
     blocks: Sequence[streams.Block]
     file: str = ""
@@ -118,13 +121,13 @@ def glance(
 ) -> Iterator[Glanced]:
     """The same as `read` gives, many lines at a time, for whoever needs few of the posts whole.
 
-    Where places are given, sorted, for files, only the lines that stand there are decoded; tables are read all the same.
+    Where places are given, sorted, for files, only the lines that stand there are decoded.
     """
     waiting, rule = _Waiting(), how.rule(job.name)
     if rule and rule.time_from_id:
         yield from waiting.of_rows(read(job, forget, how))
     elif job.kind == streams.TABLE:
-        yield from waiting.of_rows(_table(job, forget, how, waiting.add_rows))
+        yield from waiting.of_rows(_table(job, forget, how, waiting.add_rows, part, places))
     else:
         blocks = part.blocks if part else streams.blocks(job, how.limits)
         file, form = (part.file, part.form) if part else ("", "")
@@ -337,8 +340,11 @@ Take: TypeAlias = "Callable[[Read, list[list[str]], columns.Reading], bool]"
 """Takes rows of a table all at once, if nothing has to be said about any; the first stands where the line says."""
 
 
-def _table(job: streams.Job, forget: Forget, how: How, take: Take | None = None) -> Iterator[Read | None]:
-    """The rows of a table; None for those that were taken."""
+def _table(
+    job: streams.Job, forget: Forget, how: How, take: Take | None = None, part: Part | None = None,
+    places: Mapping[str, Sequence[int]] | None = None,
+) -> Iterator[Read | None]:  # fmt: skip
+    """The rows of a table, or of a part of it; None for those that were taken."""
     name = file_of(job)
     try:
         opened = open_job(job, how)
@@ -351,23 +357,40 @@ def _table(job: streams.Job, forget: Forget, how: How, take: Take | None = None)
     if understood.questions:
         yield Read(name, 0, understood.form, [], in_one_line(understood.questions[0]))
         return
-    for note in understood.notes:
+    for note in () if part and part.file else understood.notes:  # once, with the first rows
         yield Read(name, 0, understood.form, [], note=note)
+    wanted = None if places is None else places.get(name, ())
     try:
         with doubted(name):
-            yield from _rows(opened, name, forget, take)
+            for table in [opened.table] if part is None else _tables(opened.table, part):
+                yield from _rows(opened, table, name, forget, take, wanted)
     except InputError as error:
         yield Read(name, 0, understood.form, [], in_one_line(error.problem))
 
 
-def _rows(opened: Opened, name: str, forget: Forget, take: Take | None) -> Iterator[Read | None]:
-    table, line = opened.table, Read(name, 0, opened.understood.form, [])
-    reading = columns.Reading(table, opened.understood)
+def _tables(table: TableFile, part: Part) -> Iterator[TableFile]:
+    """The rows of a part; of a file that can no longer be cut, none: it has changed since."""
+    if table.cutting is not None:
+        for block in part.blocks:
+            yield table.cutting.table((block.offset, bytes(block.data)))
+
+
+def _rows(
+    opened: Opened,
+    table: TableFile,
+    name: str,
+    forget: Forget,
+    take: Take | None,
+    wanted: Sequence[int] | None,
+) -> Iterator[Read | None]:
+    line, reading = Read(name, 0, opened.understood.form, []), columns.Reading(table, opened.understood)
     if take is None or forget or opened.tool or not reading.plain_columns:
         for number, cells in table.rows():
             yield _row(line._replace(place=number), cells, opened.tool or reading, table.header, forget)
         return
     for first, block in table.blocks():
+        if wanted is not None and bisect_left(wanted, first) == bisect_left(wanted, first + len(block)):
+            continue
         rows = [cells for cells in block if cells is not None]
         if len(rows) == len(block) and take(line._replace(place=first), rows, reading):
             yield None

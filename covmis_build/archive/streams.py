@@ -294,19 +294,6 @@ def blocks(job: Job, limits: Limits = Limits()) -> Iterator[Block]:  # noqa: B00
         yield Block(job.name, 0, b"", f"cannot be read: {error}"[:200])
 
 
-LARGE = 4 << 20
-QUICK = {"gz", "zst"}
-"""Packings that are unpacked several times faster than what is in them can be matched."""
-
-
-def is_large_and_packed(job: Job) -> bool:
-    """Whether a job is worth unpacking for several processes: nobody can begin in the middle of it."""
-    if job.kind != LINES or job.member or job.end:
-        return False
-    path = place(job.path)
-    return path.stat().st_size >= LARGE and _packing(path) in QUICK
-
-
 def _packing(path: Path) -> str:
     with path.open("rb") as file:
         return kind(file.read(6))

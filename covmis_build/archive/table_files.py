@@ -11,13 +11,13 @@ import io
 import json
 import math
 import zipfile
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
-from itertools import chain, islice
-from typing import IO, TYPE_CHECKING, Any, AnyStr
+from itertools import chain, islice, pairwise
+from typing import IO, TYPE_CHECKING, Any, AnyStr, NamedTuple
 
 import msgspec
 
@@ -33,6 +33,9 @@ Row = tuple[int, list[str] | None]
 
 Block = tuple[int, list[list[str] | None]]
 """Rows one behind the other, and the number of the first."""
+
+Part = tuple[int, bytes]
+"""The number of a row, and what stands in a file from there on up to another row's beginning."""
 
 Open = Callable[[], IO[bytes]]
 CHUNK = 1 << 20
@@ -59,6 +62,7 @@ class TableFile:
     settled: Callable[[int, Sequence[list[str] | None]], Iterator[Row]] = lambda first, rows: zip(
         range(first, first + len(rows)), rows, strict=True
     )
+    cutting: Cutting | None = None
 
     def blocks(self) -> Iterator[Block]:
         """Many rows at a time, and the number of the first."""
@@ -74,6 +78,13 @@ class TableFile:
             rows.append(cells)
         if rows:
             yield first, rows
+
+
+class Cutting(NamedTuple):
+    """How a file of rows is cut, if it can be: parts of some megabytes, in order, and the rows of one as a table."""
+
+    parts: Callable[[], Iterator[Part]]
+    table: Callable[[Part], TableFile]
 
 
 def open_table(opened: Open) -> TableFile:
@@ -109,43 +120,102 @@ def _csv(opened: Open, head: bytes) -> TableFile:
     first = text[told.end() :] if told else text
     separator = told[1] if told else _separator(first.lstrip().split("\n", 1)[0])
     csv.field_size_limit(LONGEST_CELL)
+    return _Csv(opened, encoding, separator, told=bool(told)).table()
 
-    def lines() -> Generator[list[str]]:
-        with opened() as file, io.TextIOWrapper(file, encoding, "replace", newline="") as source:
-            if told:
+
+class _Csv:
+    """A file of cells parted by a sign, and where it can be cut: only who has read all before knows which line begins a row."""
+
+    def __init__(self, opened: Open, encoding: str, separator: str, *, told: bool) -> None:
+        self.opened, self.encoding, self.separator, self.told = opened, encoding, separator, told
+        with closing(self.lines(_Spot(encoding))) as source:
+            header = [cell.strip() for cell in next(source, [])]
+        if len(header) > MOST_COLUMNS:
+            raise InputError(f"has {len(header):,} columns", remedy=f"At most {MOST_COLUMNS:,}")
+        bare = len(header) == 1 and _is_id(header[0])
+        names = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+        self.form = "ids, one a line" if bare else f"CSV with {names[separator]}"
+        self.form += "" if encoding.startswith("utf-8") else f", {encoding}"
+        self.header, self.first = (["id"], 1) if bare else (header, 2)
+        self.cuts: list[tuple[int, int]] = []
+
+    def table(self) -> TableFile:
+        """All rows."""
+        whole = self._table(self.raw)
+        if not (self.told or self.encoding == "utf-16"):
+            whole.cutting = Cutting(self.parts, self.of_part)
+        return whole
+
+    def _table(self, raw: Callable[[], Iterator[Block]]) -> TableFile:
+        settled = partial(_settled, len(self.header))
+
+        def rows() -> Iterator[Row]:
+            for first, block in raw():
+                yield from settled(first, block)
+
+        return TableFile(self.form, self.header, rows, raw=raw, settled=settled)
+
+    def lines(self, spot: _Spot) -> Generator[list[str]]:
+        """The cells of each line, the header's, too."""
+        with self.opened() as file, io.TextIOWrapper(file, self.encoding, "replace", newline="") as source:
+            if self.told:
                 source.readline()
-            try:
-                yield from csv.reader(_bounded(source), delimiter=separator, strict=True)
-            except csv.Error as error:
-                raise InputError(f"is not readable as CSV: {error}") from None
+            yield from self.cells(chain.from_iterable(spot.pieces(source)))
 
-    with closing(lines()) as source:
-        header = [cell.strip() for cell in next(source, [])]
-    if len(header) > MOST_COLUMNS:
-        raise InputError(f"has {len(header):,} columns", remedy=f"At most {MOST_COLUMNS:,}")
-    bare = len(header) == 1 and _is_id(header[0])
+    def cells(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        try:
+            yield from csv.reader(lines, delimiter=self.separator, strict=True)
+        except csv.Error as error:
+            raise InputError(f"is not readable as CSV: {error}") from None
 
-    def raw() -> Iterator[Block]:
-        source = lines()
-        if not bare:
+    def raw(self) -> Iterator[Block]:
+        """Lines as they stand; who reads to the end has seen where rows begin, once a piece."""
+        spot = _Spot(self.encoding)
+        source = self.lines(spot)
+        if self.first > 1:
             next(source, None)
-        yield from _together(source, 1 if bare else 2)
+        cuts, passed = [(self.first, spot.offset())], spot.before
+        for first, block in _together(source, self.first):
+            if spot.before > passed:
+                cuts.append((first + len(block), spot.offset()))
+                passed = spot.before
+            yield first, block
+        self.cuts = cuts
 
-    settled = partial(_settled, len(header))
+    def parts(self) -> Iterator[Part]:
+        if not self.cuts:
+            return
+        with self.opened() as file:
+            file.read(self.cuts[0][1])
+            for (first, begin), (_, end) in pairwise(self.cuts):
+                yield first, file.read(end - begin)
+            yield self.cuts[-1][0], file.read()
 
-    def rows() -> Iterator[Row]:
-        for first, block in raw():
-            yield from settled(first, block)
+    def of_part(self, part: Part) -> TableFile:
+        text = part[1].decode(self.encoding.removesuffix("-sig"), "replace")
+        return self._table(lambda: _together(self.cells(io.StringIO(text, newline="")), part[0]))
 
-    names = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-    form = "ids, one a line" if bare else f"CSV with {names[separator]}"
-    return TableFile(
-        form + ("" if encoding.startswith("utf-8") else f", {encoding}"),
-        ["id"] if bare else header,
-        rows,
-        raw=raw,
-        settled=settled,
-    )
+
+class _Spot:
+    """Where whoever takes lines of a text stands in its file, in bytes."""
+
+    def __init__(self, encoding: str) -> None:
+        self.encoding, self.text, self.piece = encoding, "", io.StringIO()
+        self.before = len(codecs.BOM_UTF8) if encoding == "utf-8-sig" else 0
+
+    def pieces(self, source: IO[str]) -> Iterator[IO[str]]:
+        """The lines, in pieces."""
+        for piece in _pieces(source):
+            self.before += self._bytes(self.text)
+            self.text, self.piece = piece.getvalue(), piece
+            yield piece
+
+    def offset(self) -> int:
+        """Behind the last line that was taken."""
+        return self.before + self._bytes(self.text[: self.piece.tell()])
+
+    def _bytes(self, text: str) -> int:
+        return len(text) if self.encoding == "cp1252" else len(text.encode())
 
 
 def _together(source: Iterator[list[str]], first: int) -> Iterator[Block]:
@@ -177,7 +247,7 @@ def _bounded(source: IO[AnyStr]) -> Iterator[AnyStr]:
     return chain.from_iterable(_pieces(source))
 
 
-def _pieces(source: IO[AnyStr]) -> Iterator[IO[AnyStr]]:
+def _pieces(source: IO[AnyStr]) -> Iterator[Any]:
     while block := source.read(CHUNK):
         if block[-1:] not in {"\n", b"\n"}:
             block += source.readline(LONGEST_LINE)
@@ -286,15 +356,29 @@ def _json_lines(opened: Open) -> TableFile:
             if number > 10_000:
                 break
 
+    def read(lines: Iterable[bytes], first: int) -> Iterator[Row]:
+        for number, line in enumerate(lines, start=first):
+            if line.strip():
+                row = _loads(line.removeprefix(codecs.BOM_UTF8))
+                good = isinstance(row, dict)
+                yield number, [cell(row.get(name)) for name in names] if good else None
+
     def rows() -> Iterator[Row]:
         with opened() as file:
-            for number, line in enumerate(_bounded(file), start=1):
-                if line.strip():
-                    row = _loads(line.removeprefix(codecs.BOM_UTF8))
-                    good = isinstance(row, dict)
-                    yield number, [cell(row.get(name)) for name in names] if good else None
+            yield from read(_bounded(file), 1)
 
-    return TableFile("JSON lines of rows", list(names), rows)
+    def parts() -> Iterator[Part]:
+        with opened() as file:
+            first = 1
+            for piece in _pieces(file):
+                lines = piece.getvalue()
+                yield first, lines
+                first += lines.count(b"\n")
+
+    def of_part(part: Part) -> TableFile:
+        return TableFile("JSON lines of rows", list(names), lambda: read(io.BytesIO(part[1]), part[0]))
+
+    return TableFile("JSON lines of rows", list(names), rows, cutting=Cutting(parts, of_part))
 
 
 def _loads(data: bytes) -> Any:
@@ -343,14 +427,29 @@ def _arrow(opened: Open) -> TableFile:
 
 
 def _arrow_table(form: str, names: list[str], batches: Callable[[], Iterator[Any]]) -> TableFile:
-    def rows() -> Iterator[Row]:
-        number = 0
-        for batch in batches():
-            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                number += 1
-                yield number, [cell(value) for value in values]
+    import pyarrow as pa
 
-    return TableFile(form, [str(name) for name in names], rows)
+    header = [str(name) for name in names]
+
+    def rows(batches: Iterable[Any], number: int = 1) -> Iterator[Row]:
+        for batch in batches:
+            values = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            yield from enumerate(([cell(value) for value in row] for row in values), start=number)
+            number += len(batch)
+
+    def parts() -> Iterator[Part]:
+        first = 1
+        for batch in batches():
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            yield first, sink.getvalue().to_pybytes()
+            first += len(batch)
+
+    def of_part(part: Part) -> TableFile:
+        return TableFile(form, header, lambda: rows(pa.ipc.open_stream(part[1]), part[0]))
+
+    return TableFile(form, header, lambda: rows(batches()), cutting=Cutting(parts, of_part))
 
 
 # Excel, OpenDocument

@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from covmis_build import tables
-from covmis_build.archive import columns, formats, streams
+from covmis_build.archive import columns, streams
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.intake import Outcome
-from covmis_build.archive.reader import EMPTIED, Glanced, How, Part, first_line, glance, open_job
+from covmis_build.archive.parts import parts
+from covmis_build.archive.reader import EMPTIED, Glanced, How, Part, glance, open_job
 from covmis_build.errors import BrokenIds, InputError
 from covmis_build.matching import rows
 from covmis_build.matching.matcher import Matcher, read_queries
@@ -250,8 +251,8 @@ def gather(block: pa.Table, *, forget: Forget = NOTHING, how: How = How()) -> pa
     wanted: dict[streams.Job, dict[tuple[str, int], set[str]]] = {}
     for row in block.to_pylist():
         ids = wanted.setdefault(_job(row), {})
-        for place, post_id in zip(row["places"], row["ids"], strict=True):
-            ids.setdefault((row["file"], place), set()).add(post_id)
+        for file, place, post_id in zip(row["files"], row["places"], row["ids"], strict=True):
+            ids.setdefault((file, place), set()).add(post_id)
     copies = []
     for job, ids in wanted.items():
         places: dict[str, list[int]] = {}
@@ -307,43 +308,22 @@ def jobs_table(jobs: Sequence[streams.Job]) -> pa.Table:
 
 def _work(block: pa.Table) -> Iterator[tuple[int, streams.Job, Part | None]]:
     """The jobs of a block; or the part of one that is unpacked already."""
-    listed = block.to_pylist()
     if "data" not in block.column_names:
-        yield from ((row["number"], _job(row), None) for row in listed)
-    elif listed:
-        blocks = [
-            streams.Block(row["file"], row["offset"], row["data"], row["problem"], row["single"])
-            for row in listed
-        ]
-        first = listed[0]
-        yield first["number"], _job(first), Part(blocks, first["known_file"], first["known_form"])
+        yield from ((row["number"], _job(row), None) for row in block.to_pylist())
+    elif len(block):
+        (first,) = block.slice(0, 1).to_pylist()
+        yield first["number"], _job(first), rows.part_of(block)
 
 
-ENOUGH = 2 << 20
-"""Bytes of lines that are worth sending to another process."""
-
-
-def cut(block: pa.Table, *, how: How) -> Iterator[pa.Table]:
-    """A job as it is; or, of one large packed file, its lines as they are unpacked, for processes that match them."""
+def cut(block: pa.Table, *, how: How, jobs: AbstractSet[streams.Job]) -> Iterator[pa.Table]:
+    """A job as it is; or, of one of these, what is in it as it is unpacked, for processes that match it."""
     (row,) = block.to_pylist()
-    job = _job(row)
-    if not streams.is_large_and_packed(job):
+    job, whole = _job(row), True
+    for part in parts(job, how) if job in jobs else ():
+        whole = False
+        yield rows.part(row, part)
+    if whole:
         yield block
-        return
-    own = {name: row[name] for name in rows.JOBS.names}
-    known, waiting, size = ("", ""), list[dict[str, Any]](), 0
-    file, form = known
-    for part in streams.blocks(job, how.limits):
-        if part.file != file and (first := first_line(bytes(part.data))):
-            file, form = part.file, formats.detect(first)
-        fields = part._replace(data=bytes(part.data))._asdict()
-        waiting.append({**own, **fields, "known_file": known[0], "known_form": known[1]})
-        size += len(part.data)
-        if size >= ENOUGH:
-            yield pa.Table.from_pylist(waiting, schema=rows.PARTS)
-            known, waiting, size = (file, form), [], 0
-    if waiting:
-        yield pa.Table.from_pylist(waiting, schema=rows.PARTS)
 
 
 def renamed(block: pa.Table, *, names: list[str]) -> pa.Table:

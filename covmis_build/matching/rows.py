@@ -9,6 +9,8 @@ import pyarrow as pa
 
 from covmis_build import tables
 from covmis_build.archive.formats.post import fingerprint, iso
+from covmis_build.archive.reader import Part
+from covmis_build.archive.streams import Block
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,8 +36,8 @@ PARTS = pa.schema(
 )  # fmt: skip
 """Blocks of a job that somebody else has unpacked, and the file and form that the first of them goes on with."""
 
-LINES = pa.schema([*JOBS, ("file", _S), ("places", _PLACES), ("ids", _IDS)])
-"""Jobs, and the posts in them that are read again."""
+LINES = pa.schema([*JOBS, ("files", _IDS), ("places", _PLACES), ("ids", _IDS)])
+"""Jobs, and the posts in them that are read again: each one's file, place and id."""
 
 HIT = pa.struct(
     [("claim_id", _S), ("query_id", _S), ("kind", _S), ("verified", _S), ("matched", tables.STRINGS)]
@@ -95,6 +97,21 @@ def table(schema: pa.Schema, count: int, columns: Mapping[str, Sequence[Any] | p
         return values if isinstance(values, pa.Array) else tables.column(values, kind)
 
     return pa.Table.from_arrays([array(one.name, one.type) for one in schema], schema=schema)
+
+
+def part(job: Mapping[str, Any], part: Part) -> pa.Table:
+    """A part of a job as rows, one a block."""
+    count = len(part.blocks)
+    blocks = {name: [getattr(block, name) for block in part.blocks] for name in Block._fields}
+    named = {**job, "known_file": part.file, "known_form": part.form}
+    return pa.table({**blocks, **{name: [value] * count for name, value in named.items()}}, schema=PARTS)
+
+
+def part_of(block: pa.Table) -> Part:
+    """And such rows as a part of a job."""
+    fields = (block.column(name).to_pylist() for name in Block._fields)
+    (first,) = block.select(["known_file", "known_form"]).slice(0, 1).to_pylist()
+    return Part(list(map(Block, *fields)), first["known_file"], first["known_form"])
 
 
 def records(schema: pa.Schema, what: str, rows: Sequence[Any], names: Sequence[str]) -> pa.Table:

@@ -7,6 +7,7 @@ of files and lines, the number of processes and the engine; where a post was fou
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,6 +20,7 @@ import pyarrow.compute as pc
 from covmis_build import tables
 from covmis_build.addresses import place
 from covmis_build.archive import streams
+from covmis_build.archive.parts import to_cut
 from covmis_build.archive.reader import How, file_of, in_one_line
 from covmis_build.archive.walk import archive_files
 from covmis_build.engine import silent
@@ -89,7 +91,8 @@ def retrieve(
     if sum(place(job.path).stat().st_size for job in readable if not job.start) > LARGE:
         prefilter.load()
     find = partial(kernels.find, queries=_stream(queries), forget=forget, how=how)
-    first_pass = engine.map(find, engine.table(jobs), rows.FOUND, rows=1, cut=partial(kernels.cut, how=how))
+    handed_on = partial(kernels.cut, how=how, jobs=to_cut(readable, os.cpu_count() or 1))
+    first_pass = engine.map(find, engine.table(jobs), rows.FOUND, rows=1, cut=handed_on)
     claimed = engine.map(rows.claimed, engine.sql(_CLAIMED, first_pass=first_pass), rows.CLAIMED)
     if callable(given):
         found = engine.sql(_found(options), claimed=claimed).to_arrow()
@@ -113,10 +116,15 @@ def _elsewhere(engine: Engine, first_pass: Table, jobs: pa.Table, ids: pa.Table)
     others = engine.sql(_ELSEWHERE, first_pass=first_pass)
     wanted = partial(kernels.elsewhere, wanted=_bytes(ids))
     among = engine.map(wanted, others, rows.ELSEWHERE).to_arrow()
-    lines = among.filter(pc.greater(pc.list_value_length(among.column("ids")), 0))
-    own = jobs.take(lines.column("job"))
+    whose = pc.list_parent_indices(among.column("ids"))
+    single = among.select(["job", "file"]).take(whose).rename_columns(["job", "files"])
+    for name in ("places", "ids"):
+        single = single.append_column(name, pc.list_flatten(among.column(name)))
+    by_job = single.group_by("job", use_threads=False).aggregate(
+        [(one, "list") for one in ("files", "places", "ids")]
+    )
     places = pa.table(
-        [*own.columns, *(lines.column(name) for name in ("file", "places", "ids"))], schema=rows.LINES
+        [*jobs.take(by_job.column("job")).columns, *by_job.drop_columns("job").columns], schema=rows.LINES
     )
     pairs = pa.table({name: pc.list_flatten(among.column(name)) for name in ("reposted", "reposters")})
     counts = pairs.group_by("reposted").aggregate([("reposters", "count_distinct")])
