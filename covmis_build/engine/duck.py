@@ -181,6 +181,10 @@ class DuckEngine:
     _numbers: Iterator[int] = field(default_factory=itertools.count, repr=False)
     _folder: Path | None = field(default=None, repr=False)
 
+    def fresh(self) -> DuckEngine:
+        """Another folder."""
+        return DuckEngine(self.scratch, self.workers, self.memory)
+
     def __enter__(self) -> Self:
         """Make a folder for scratch tables."""
         if self.scratch:
