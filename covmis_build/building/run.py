@@ -7,8 +7,10 @@ change a single row. Tables are written beside the old ones and renamed together
 
 from __future__ import annotations
 
+import functools
 import json
 import time
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,7 @@ from covmis_build.building import ledger
 from covmis_build.building.ledger import Entry, Event, TableFacts
 from covmis_build.building.purge import refuse_unfinished
 from covmis_build.building.stages import STAGES, frozen_files
-from covmis_build.engine import check_engine, silent
+from covmis_build.engine import HERE, check_engine, open_engine, silent
 from covmis_build.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from covmis_build.building.stages import Stage
-    from covmis_build.engine import Progress, Table
+    from covmis_build.engine import Engine, Progress, Table
     from covmis_build.places import Places
     from covmis_build.settings import Settings
 
@@ -66,13 +68,21 @@ def run(
         log = places.build / "ledger.jsonl"
         outcomes = []
         keys: dict[str, Key] = {}
-        for stage in wanted:
-            keys[stage.name] = key = _key(places, settings, stage, keys, cache)
-            entry = ledger.last(ledger.read(log), stage.name)
-            if entry and stage.name not in forced and _is_current(places, stage, entry, key, cache):
-                outcomes.append(Outcome(stage.name, False, 0.0, entry.rows(stage.makes)))
-            else:
-                outcomes.append(_make(places, settings, stage, key, engine, workers, conf or {}, progress))
+        with ExitStack() as stack:
+
+            @functools.cache
+            def opened(name: str) -> Engine:
+                its = open_engine(name, scratch=places.scratch, workers=workers, settings=conf or {})
+                return stack.enter_context(its)
+
+            for stage in wanted:
+                keys[stage.name] = key = _key(places, settings, stage, keys, cache)
+                entry = ledger.last(ledger.read(log), stage.name)
+                if entry and stage.name not in forced and _is_current(places, stage, entry, key, cache):
+                    outcomes.append(Outcome(stage.name, False, 0.0, entry.rows(stage.makes)))
+                else:
+                    its = opened(engine if stage.large else HERE)
+                    outcomes.append(_make(places, settings, stage, key, its, progress))
         storage.remove(places.scratch)
         storage.write_text(places.build / ".files.json", json.dumps(cache, indent=0, sort_keys=True))
     return outcomes
@@ -188,17 +198,13 @@ def _make(
     settings: Settings,
     stage: Stage,
     key: Key,
-    engine_name: str,
-    workers: int,
-    conf: dict[str, str],
+    opened: Engine,
     progress: Progress,
 ) -> Outcome:
     """Run one stage: write its tables beside, note the start, rename them, note the end."""
-    from covmis_build.engine import open_engine
-
     began = time.monotonic()
     log = places.build / "ledger.jsonl"
-    with open_engine(engine_name, scratch=places.scratch, workers=workers, settings=conf) as engine:
+    with opened.fresh() as engine:
         waiting = {table: places.build / f".{table}.new" for table in stage.makes}
         try:
             results = stage.make(places, settings, engine, progress)
@@ -211,7 +217,7 @@ def _make(
                 path.unlink(missing_ok=True)
     seconds = time.monotonic() - began
     done = Entry(
-        stage.name, Event.DONE, key.whole, key.without_rounds, engine_name, settings.seed, round(seconds, 3), facts,
+        stage.name, Event.DONE, key.whole, key.without_rounds, opened.name, settings.seed, round(seconds, 3), facts,
         _version(), {name: _setting(settings, name) for name in stage.settings},
     )  # fmt: skip
     ledger.append(log, done)

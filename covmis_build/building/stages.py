@@ -40,6 +40,8 @@ class Stage:
     makes: tuple[str, ...]
     files: Callable[[Places], list[Path]]
     make: Callable[[Places, Settings, Engine, Progress], Made]
+    large: bool = False
+    """Whether the engine that was asked for makes it; what starts from tables of this machine, and is little, stays here."""
 
 
 def _claims_file(places: Places) -> list[Path]:
@@ -249,10 +251,11 @@ STAGES = (
     Stage(
         "retrieve", 9, ("claims", "queries"), ("retrieval",),
         ("posts", "hits", "candidates", "provenance", "unreadable", "intake", "retrieve.dropped"), _retrieve_files, _make_retrieve,
+        large=True,
     ),
     Stage(
         "clean", 5, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
-        _clean_files, _make_clean,
+        _clean_files, _make_clean, large=True,
     ),
     Stage(
         "sample", 2, ("claims", "clean"), ("sampling", "labels.automatic", "annotation.audit"), ("sample", "dropped"),

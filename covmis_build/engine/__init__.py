@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "Engine", "Groups", "Kernel", "Notice", "Progress", "Table", "check_engine", "open_engine", "silent", "unheard",
+    "HERE", "Engine", "Groups", "Kernel", "Notice", "Progress", "Table", "check_engine", "open_engine", "silent", "unheard",
 ]  # fmt: skip
 
-ENGINES = ("duckdb", "spark")
+HERE = "duckdb"
+ENGINES = (HERE, "spark")
 
 
 def check_engine(name: str) -> None:
@@ -25,7 +26,7 @@ def check_engine(name: str) -> None:
 
 
 def open_engine(
-    name: str = "duckdb",
+    name: str = HERE,
     *,
     scratch: Path | None = None,
     workers: int = 0,

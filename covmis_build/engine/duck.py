@@ -183,6 +183,10 @@ class DuckEngine:
     _folder: Path | None = field(default=None, repr=False)
     _database: duckdb.DuckDBPyConnection | None = field(default=None, repr=False)
 
+    def fresh(self) -> DuckEngine:
+        """Another folder."""
+        return DuckEngine(self.scratch, self.workers, self.memory)
+
     def __enter__(self) -> Self:
         """Make a folder for scratch tables."""
         if self.scratch:

@@ -112,6 +112,9 @@ class Engine(Protocol):
         distinct posts in any case.
         """
 
+    def fresh(self) -> Engine:
+        """The same engine with room of its own, for a stage: what is slow to start is started once."""
+
     def __enter__(self) -> Self:
         """Make room for scratch tables."""
 

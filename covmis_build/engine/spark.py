@@ -126,12 +126,16 @@ class SparkEngine:
     scratch: Path | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     name: str = "spark"
+    of: SparkEngine | None = None
+    """Whose session this uses, if it has none of its own."""
     _stack: ExitStack = field(default_factory=ExitStack, repr=False)
     _kept_before: int = field(default_factory=lambda: len(KEPT), repr=False)
 
     @cached_property
     def session(self) -> SparkSession:
         """Spark, started when something is first asked of it; its workers have the same covmis."""
+        if self.of:
+            return self.of.session
         session = self.started()
         if not is_here(session.sparkContext.master):
             spark_workers.check(session)
@@ -149,10 +153,16 @@ class SparkEngine:
 
     @cached_property
     def _folder(self) -> Path:
-        """Where files wait that workers fetch."""
+        """Where files wait that workers fetch: as long as Spark runs, for new workers ask for all of them."""
+        if self.of:
+            return self.of._folder  # noqa: SLF001 - of this class
         if self.scratch:
             self.scratch.mkdir(parents=True, exist_ok=True)
         return Path(self._stack.enter_context(tempfile.TemporaryDirectory(dir=self.scratch)))
+
+    def fresh(self) -> SparkEngine:
+        """The same session; what Spark keeps for it is freed when it is left."""
+        return SparkEngine(self.scratch, self.settings, of=self)
 
     def __enter__(self) -> Self:
         """Nothing to make room for."""
@@ -202,6 +212,14 @@ class SparkEngine:
         numbers = self.session.range(0, groups, 1, max(1, groups))
         return self._keep(numbers.mapInArrow(row_groups(name, schema), ddl(schema)))
 
+    def _send_words(self, words: pa.Table) -> str:
+        """A table that each worker fetches once and maps into its memory."""
+        path = self._folder / f"{uuid.uuid4().hex}.arrow"
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, words.schema) as writer:
+            writer.write_table(words)
+        self.session.sparkContext.addFile(str(path))
+        return path.name
+
     def map(
         self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0, cut: Cut | None = None
     ) -> Table:
@@ -240,7 +258,7 @@ class SparkEngine:
         from covmis_build.engine.spark_join import near_duplicates
 
         members, chains = near_duplicates(
-            self.frame(source), threshold=threshold, grouping=grouping, scope=scope
+            self.frame(source), threshold=threshold, grouping=grouping, scope=scope, send=self._send_words
         )
         return Groups(self._keep(members), self.table(chains))
 

@@ -1,11 +1,13 @@
-"""Near-duplicates on Spark: the exact join of `text/join.py` as joins of tables, nothing large on the driver.
+"""Near-duplicates on Spark: the exact join of `text/join.py` as joins of tables, little on the driver.
 
-    posts → distinct texts ("rows") → words → document frequencies → prefixes → pairs of rows in one list
+    posts → distinct texts ("rows") → words with their document frequencies, numbered from rare to common
+          → each row's words as numbers ("bodies") → prefixes → pairs of rows in one list
           → their cosine → groups → the post that stands for each
 
 The bounds are those of `text/join.py` and the cosine is computed by the same code on the same whole numbers, so that
-every group and every similarity is the same to the bit. For components, the rows of a list are first compared with one
-of them only; most of what belongs together is then known to, and only rows of different groups are still compared.
+every group and every similarity is the same to the bit. Words that two rows share are numbered on the driver, and the
+list is sent to each worker once: texts then travel as numbers. For components, the rows of a list are first compared with
+one of them only; most of what belongs together is then known to, and only rows of different groups are still compared.
 What it costs: the rows of one list meet in one place, so n rows in it are about n**2 / 2 looks at two numbers, on one
 core; what is more than a look (words fetched, cosines) comes after the first turn, for few pairs. Greedy groups need
 every pair.
@@ -13,9 +15,9 @@ every pair.
 
 from __future__ import annotations
 
-from collections import Counter
+import functools
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,65 +26,72 @@ import pyarrow.compute as pc
 from covmis_build.engine.spark_frames import batchwise, ddl, settled
 from covmis_build.text import join
 from covmis_build.text import near_duplicates as near
-from covmis_build.text.bags import Bags
-from covmis_build.text.weights import weigh
+from covmis_build.text.bags import Bags, frequencies, words_of
+from covmis_build.text.weights import CLASSES, Weighed, squared_idf, weigh
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
-    from covmis_build.text.weights import Weighed
-
     Judge = Callable[[DataFrame], DataFrame]
+    Send = Callable[[pa.Table], str]
 
-STRING, REAL = pa.string(), pa.float64()
-WORDS = pa.schema([("row", STRING), ("copies", pa.int64()), ("word", STRING), ("times", pa.int32())])
-PREFIX = pa.schema([("row", STRING), ("word", STRING), ("norm", REAL), ("own", REAL), ("after", REAL)])
+STRING, REAL, COUNT = pa.string(), pa.float64(), pa.int64()
+WORDS = pa.schema([("word", pa.binary()), ("hash", COUNT), ("documents", COUNT), ("rows_with", COUNT)])
+BODIES = pa.schema([("row", STRING), ("body", pa.binary()), ("square", REAL)])
+PREFIX = pa.schema([("row", STRING), ("word", pa.int32()), ("norm", REAL), ("own", REAL), ("after", REAL)])
 ALIKE = pa.schema([("a", STRING), ("b", STRING), ("similarity", REAL)])
-BODY = "array_sort(collect_list(struct(documents, rows_with, word, times)))"
+
+
+class Corpus(NamedTuple):
+    """What a cosine needs to know of all texts: how many there are, and the file of the words that rows share."""
+
+    size: int
+    words: str
 
 
 def near_duplicates(
-    source: DataFrame, *, threshold: float, grouping: str, scope: str
+    source: DataFrame, *, threshold: float, grouping: str, scope: str, send: Send
 ) -> tuple[DataFrame, pa.Table]:
-    """The members and the chains of `Engine.near_duplicates`."""
+    """The members and the chains of `Engine.near_duplicates`; `send` lays a table where workers find it by a name."""
     from pyspark.sql import functions as f
 
     near.check_threshold(threshold)
-    keys = f"{scope} AS scope" if scope else "'' AS scope"
-    posts = settled(source.selectExpr(keys, "post_id", "text", "priority"))
-    once = posts.select("post_id", "text").dropDuplicates(["post_id"])
-    copies = "MIN(post_id) OVER (PARTITION BY text) AS row", "COUNT(*) OVER (PARTITION BY text) AS copies"
-    texts = settled(once.selectExpr("post_id", "text", *copies))
-    size = texts.count()
-    body = settled(_bodies(texts.where("post_id = row")))
+    keys, once = "'' AS scope", "1 AS once"
+    if scope:  # a post of several scopes counts once
+        keys = f"{scope} AS scope"
+        once = f"INT(ROW_NUMBER() OVER (PARTITION BY post_id ORDER BY {scope}) = 1) AS once"
+    copies = "MIN(post_id) OVER (PARTITION BY text) AS row", "SUM(once) OVER (PARTITION BY text) AS copies"
+    posts = source.selectExpr(keys, "post_id", "text", "priority", once)
+    posts = settled(posts.selectExpr("scope", "post_id", "text", "priority", "once", *copies))
+    rows = posts.where("post_id = row AND once = 1").select("row", "copies", "text")
+    corpus = Corpus(posts.where("once = 1").count(), send(numbered(_shared(rows))))
+    body = settled(rows.mapInArrow(batchwise(partial(bodies, corpus=corpus), BODIES), ddl(BODIES)))
     # A node is a distinct text within a scope; of texts without words, each post is one of its own.
-    with_row = posts.drop("text").join(texts.select("post_id", "row"), "post_id")
-    with_row = with_row.join(body.select("row", f.lit(1).alias("words")), "row", "left")
+    with_words = posts.join(body.select("row", f.lit(1).alias("words")), "row", "left")
     node = "IF(words = 1, row, post_id) AS node"
-    placed = settled(with_row.selectExpr("scope", "post_id", "priority", "row", node))
+    placed = settled(with_words.selectExpr("scope", "post_id", "priority", "row", node))
     nodes = placed.where("node = row").select("scope", "node").distinct()
-    lists = settled(_lists(body, nodes, size, threshold))
-    judged = partial(_alike_above, body=body, size=size, threshold=threshold)
+    lists = settled(_lists(body, nodes, corpus, threshold))
+    judged = partial(_alike_above, body=body, corpus=corpus, threshold=threshold)
     if grouping == "greedy":
         labels = _greedy(placed, settled(judged(_met(lists, threshold))))
     else:
         labels = _components(_linking(lists, judged, threshold))
-    members = settled(_members(placed, labels, body, size))
-    chains = _chains(members, body, size)
+    members = settled(_members(placed, labels, body, corpus))
+    chains = _chains(members, body, corpus)
     columns = members.selectExpr("scope", "post_id", "group_id", "kept", "similarity")
     return columns.withColumnRenamed("scope", scope) if scope else columns.drop("scope"), chains
 
 
-def _bodies(texts: DataFrame) -> DataFrame:
-    """Each distinct text's words, from rare to common, with their document frequencies."""
-    words = texts.select("row", "copies", "text").mapInArrow(batchwise(tokenise, WORDS), ddl(WORDS))
-    words = settled(words)
-    frequencies = words.groupBy("word").agg(
-        *(_expression("SUM(copies) AS documents"), _expression("COUNT(*) AS rows_with"))
-    )
-    return words.join(frequencies, "word").groupBy("row").agg(_expression(f"{BODY} AS body"))
+def _shared(rows: DataFrame) -> pa.Table:
+    """The words that at least two rows have, in no order."""
+    words = rows.mapInArrow(batchwise(counted, WORDS), ddl(WORDS))
+    sums = [f"SUM({name}) AS {name}" for name in ("documents", "rows_with")]
+    every = words.groupBy("word", "hash").agg(*map(_expression, sums))
+    return every.where("rows_with > 1").select("word", "hash", "documents").toArrow()
 
 
 def _expression(text: str) -> Any:
@@ -91,9 +100,9 @@ def _expression(text: str) -> Any:
     return f.expr(text)
 
 
-def _lists(body: DataFrame, nodes: DataFrame, size: int, threshold: float) -> DataFrame:
+def _lists(body: DataFrame, nodes: DataFrame, corpus: Corpus, threshold: float) -> DataFrame:
     """Which rows meet: each row once for each word of its prefix, with the numbers that bound its cosines."""
-    kernel = partial(prefixes, size=size, threshold=threshold)
+    kernel = partial(prefixes, corpus=corpus, threshold=threshold)
     lists = body.mapInArrow(batchwise(kernel, PREFIX), ddl(PREFIX))
     return lists.join(nodes.withColumnRenamed("node", "row"), "row")
 
@@ -136,18 +145,18 @@ def _linking(lists: DataFrame, judged: Judge, threshold: float) -> DataFrame:
     return first.union(judged(_met(labelled, threshold, label="label")))
 
 
-def _alike_above(met: DataFrame, *, body: DataFrame, size: int, threshold: float) -> DataFrame:
+def _alike_above(met: DataFrame, *, body: DataFrame, corpus: Corpus, threshold: float) -> DataFrame:
     """Of these pairs (scope, a, b), those whose cosine is above the threshold."""
-    judged = _alike(met.select("a", "b").distinct(), body, size).where(f"similarity > {threshold!r}")
+    judged = _alike(met.select("a", "b").distinct(), body, corpus).where(f"similarity > {threshold!r}")
     return met.join(judged, ["a", "b"]).select("scope", "a", "b")
 
 
-def _alike(pairs: DataFrame, body: DataFrame, size: int) -> DataFrame:
+def _alike(pairs: DataFrame, body: DataFrame, corpus: Corpus) -> DataFrame:
     """The similarity of these pairs of rows."""
-    with_bodies = pairs.join(body.selectExpr("row AS a", "body AS body_a"), "a").join(
-        body.selectExpr("row AS b", "body AS body_b"), "b"
-    )
-    return with_bodies.mapInArrow(batchwise(partial(cosines, size=size), ALIKE), ddl(ALIKE))
+    for side in "ab":
+        named = (f"{name} AS {name}_{side}" for name in ("body", "square"))
+        pairs = pairs.join(body.selectExpr(f"row AS {side}", *named), side)
+    return pairs.mapInArrow(batchwise(partial(cosines, corpus=corpus), ALIKE), ddl(ALIKE))
 
 
 def _components(edges: DataFrame) -> DataFrame:
@@ -206,7 +215,7 @@ def _greedy(placed: DataFrame, edges: DataFrame) -> DataFrame:
     return beside.agg(_expression("MIN_BY(v, turn_v) AS label")).withColumnRenamed("u", "node")
 
 
-def _members(placed: DataFrame, labels: DataFrame, body: DataFrame, size: int) -> DataFrame:
+def _members(placed: DataFrame, labels: DataFrame, body: DataFrame, corpus: Corpus) -> DataFrame:
     """Each post's group, the post that stands for it, and the similarity to that post."""
     grouped = placed.join(labels, ["scope", "node"], "left").selectExpr(
         "scope", "post_id", "row", "priority", "COALESCE(label, node) AS label"
@@ -220,14 +229,14 @@ def _members(placed: DataFrame, labels: DataFrame, body: DataFrame, size: int) -
     pairs = named.where("row <> kept_row").selectExpr(
         "LEAST(row, kept_row) AS a", "GREATEST(row, kept_row) AS b"
     )
-    alike = _alike(pairs.distinct(), body, size)
+    alike = _alike(pairs.distinct(), body, corpus)
     named = named.selectExpr("*", "LEAST(row, kept_row) AS a", "GREATEST(row, kept_row) AS b")
     return named.join(alike, ["a", "b"], "left").selectExpr(
         "scope", "post_id", "row", "group_id", "kept", "COALESCE(similarity, 1.0D) AS similarity"
     )
 
 
-def _chains(members: DataFrame, body: DataFrame, size: int) -> pa.Table:
+def _chains(members: DataFrame, body: DataFrame, corpus: Corpus) -> pa.Table:
     """The report of the largest groups; at most 20 times 1,000 texts come to the driver."""
     second = "MIN(CASE WHEN post_id <> group_id THEN post_id END) AS second"
     sizes = members.groupBy("scope", "group_id").agg(_expression("COUNT(*) AS size"), _expression(second))
@@ -244,7 +253,7 @@ def _chains(members: DataFrame, body: DataFrame, size: int) -> pa.Table:
             pc.equal(texts["scope"], group["scope"]), pc.equal(texts["group_id"], group["group_id"])
         )
         part = texts.filter(inside)
-        weighed = _weigh(part["body"], size)
+        weighed = _weighed(part["body"], part["square"], corpus)[0]
         weakest, a, b = near.least_similar(np.arange(len(part)), *near.parts_of(weighed))
         posts = part["post_id"].to_pylist()
         second = posts[b] if len(posts) > 1 else group["second"]
@@ -258,71 +267,122 @@ def _chains(members: DataFrame, body: DataFrame, size: int) -> pa.Table:
 # Kernels: what runs in Spark's Python workers.
 
 
-def tokenise(block: pa.Table) -> pa.Table:
-    """One row for each different word of each text, found as scikit-learn's default tokeniser finds them."""
-    import re
-
-    word = re.compile(r"(?u)\b\w\w+\b")
-    rows: dict[str, list[Any]] = {name: [] for name in WORDS.names}
-    for row, copies, text in zip(
-        *(block.column(n).to_pylist() for n in ("row", "copies", "text")), strict=True
-    ):
-        counted = Counter(word.findall((text or "").lower()))
-        rows["row"] += [row] * len(counted)
-        rows["copies"] += [copies] * len(counted)
-        rows["word"] += counted.keys()
-        rows["times"] += counted.values()
-    return pa.table(rows, schema=WORDS)
+def counted(block: pa.Table) -> pa.Table:
+    """The words of a block, with the number of texts and of rows that have them."""
+    words = words_of(block.column("text"))
+    copies = block.column("copies").to_numpy()
+    documents, rows_with = frequencies(words.start, words.term, copies, len(words.hashes))
+    return pa.table([words.letters, words.hashes.view(np.int64), documents, rows_with], names=WORDS.names)
 
 
-def prefixes(block: pa.Table, *, size: int, threshold: float) -> pa.Table:
-    """The lists that each row is in: its terms from rare to common, as long as what follows may be enough."""
-    bodies = _flat(block.column("body"))
-    weighed = _weigh(block.column("body"), size)
+def numbered(shared: pa.Table) -> pa.Table:
+    """Words with their places from rare to common, those equally rare by their letters; in the order of their hashes.
+
+    The order is one and the same everywhere: rows that share a word must have it at the same place, or the prefixes of
+    two of them might not meet.
+    """
+    ordered = shared.combine_chunks().sort_by([("documents", "ascending"), ("word", "ascending")])
+    place = pa.array(np.arange(len(ordered), dtype=np.int32))
+    return ordered.append_column("place", place).sort_by("hash").combine_chunks()
+
+
+class Known(NamedTuple):
+    """The shared words in the order of their hashes, and how many texts have each, by place."""
+
+    letters: pa.Array
+    hashes: NDArray[np.int64]
+    place: NDArray[np.int32]
+    documents: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, words: pa.Table) -> Known:
+        """Of what `numbered` makes."""
+        place = words["place"].to_numpy()
+        documents = np.empty(len(place), np.int64)
+        documents[place] = words["documents"].to_numpy()
+        letters = words["word"].cast(pa.large_binary()).combine_chunks()
+        return cls(letters, words["hash"].to_numpy(), place, documents)
+
+
+@functools.lru_cache(maxsize=1)
+def known_words(name: str) -> Known:
+    """On a worker: the words of this file, which was sent to it."""
+    from pyspark import SparkFiles
+
+    with pa.memory_map(SparkFiles.get(name)) as file:
+        return Known.of(pa.ipc.open_file(file).read_all())
+
+
+def places_of(letters: pa.Array, hashes: NDArray[np.int64], known: Known) -> NDArray[np.int32]:
+    """The place of each word, -1 for one that no other row has. Hashes find candidates; letters decide."""
+    place = np.full(len(hashes), -1, np.int32)
+    at, open_ = np.searchsorted(known.hashes, hashes), np.arange(len(hashes))
+    while True:
+        open_ = open_[at[open_] < len(known.hashes)]
+        open_ = open_[known.hashes[at[open_]] == hashes[open_]]
+        if not len(open_):
+            return place
+        same = pc.equal(known.letters.take(pa.array(at[open_])), letters.take(pa.array(open_)))
+        same = same.to_numpy(zero_copy_only=False)
+        place[open_[same]] = known.place[at[open_[same]]]
+        open_ = open_[~same]
+        at[open_] += 1
+
+
+def bodies(block: pa.Table, *, corpus: Corpus) -> pa.Table:
+    """Each row's shared words as numbers, from rare to common, how often it has each, and its squared length."""
+    words, known = words_of(block.column("text")), known_words(corpus.words)
+    copies = block.column("copies").to_numpy()
+    place = places_of(words.letters, words.hashes.view(np.int64), known)
+    # a word that no other row has stands in as many texts as its row
+    documents, rows_with = frequencies(words.start, words.term, copies, len(place))
+    documents = np.where(place < 0, documents, known.documents[place] if len(known.documents) else 0)
+    order = np.lexsort((place, documents))
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    term, rows_with = rank[words.term], np.where(place < 0, 1, 2)[order]
+    bags = Bags(copies, copies, words.start, term, words.count, documents[order], rows_with)
+    weighed = weigh(bags, corpus.size)
+    pairs = np.stack([place[order][weighed.rank], weighed.count], axis=1)
+    buffers = [None, pa.py_buffer(8 * weighed.start), pa.py_buffer(np.ascontiguousarray(pairs))]
+    body = pa.Array.from_buffers(pa.large_binary(), len(block), buffers)
+    made = pa.table([block.column("row"), body, weighed.square], names=BODIES.names)
+    return made.filter(pa.array(weighed.square > 0))
+
+
+def prefixes(block: pa.Table, *, corpus: Corpus, threshold: float) -> pa.Table:
+    """The lists that each row is in: its words from rare to common, as long as what follows may be enough."""
+    weighed, places = _weighed(block.column("body"), block.column("square"), corpus)
     begin, whose, _, own, after = join.index(weighed, np.arange(len(block)), threshold)
-    rank = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
-    words = bodies.words.take(pa.array(np.argsort(bodies.documents, kind="stable")[rank]))
+    word = places[np.repeat(np.arange(len(begin) - 1), np.diff(begin))]
     norm = np.sqrt(own.astype(float) ** 2 + after.astype(float) ** 2)
     rows = block.column("row").take(pa.array(whose))
-    return pa.table(
-        {"row": rows, "word": words, "norm": norm, "own": own.astype(float), "after": after.astype(float)}
-    )
+    return pa.table([rows, word, norm, own.astype(float), after.astype(float)], names=PREFIX.names)
 
 
-def cosines(block: pa.Table, *, size: int) -> pa.Table:
+def cosines(block: pa.Table, *, corpus: Corpus) -> pa.Table:
     """The similarity of each pair of rows, from their bodies side by side."""
-    both = pa.chunked_array([*block.column("body_a").chunks, *block.column("body_b").chunks])
-    weighed = _weigh(both, size)
+    body, square = (
+        pa.chunked_array([*block.column(f"{name}_a").chunks, *block.column(f"{name}_b").chunks])
+        for name in ("body", "square")
+    )
+    weighed, _ = _weighed(body, square, corpus)
     n = len(block)
     value = near.similarities(np.arange(n), np.arange(n, 2 * n), *near.parts_of(weighed))
     return pa.table({"a": block.column("a"), "b": block.column("b"), "similarity": value})
 
 
-class _flat:  # noqa: N801 - a plain record that only this module sees
-    """Bodies as arrays: each different word once, with its frequencies, and each row's words as numbers."""
-
-    def __init__(self, bodies: pa.ChunkedArray) -> None:
-        lists = bodies.combine_chunks()
-        flat = lists.flatten()
-        words = flat.field("word").dictionary_encode()
-        # Words equally rare stand in the order of their spelling, in every block: rows that share a word must have it
-        # at the same place of one and the same order, or the prefixes of two of them might not meet.
-        spelt = pc.sort_indices(words.dictionary)
-        self.words: pa.Array = words.dictionary.take(spelt)
-        place = np.empty(len(spelt), np.int32)
-        place[spelt.to_numpy()] = np.arange(len(spelt), dtype=np.int32)
-        self.term = place[words.indices.to_numpy()]
-        self.times = flat.field("times").to_numpy().astype(np.int32)
-        self.start = np.concatenate([[0], np.cumsum(lists.value_lengths().to_numpy())]).astype(np.int64)
-        self.documents, self.rows_with = np.zeros((2, len(self.words)), np.int64)
-        self.documents[self.term] = flat.field("documents").to_numpy()
-        self.rows_with[self.term] = flat.field("rows_with").to_numpy()
-
-
-def _weigh(bodies: pa.ChunkedArray, size: int) -> Weighed:
-    """The rows of a block, weighed with the frequencies that they carry."""
-    flat = _flat(bodies)
-    each_once = np.ones(len(flat.start) - 1, np.int64)
-    return weigh(
-        Bags(each_once, each_once, flat.start, flat.term, flat.times, flat.documents, flat.rows_with), size
-    )
+def _weighed(
+    bodies: pa.ChunkedArray, squares: pa.ChunkedArray, corpus: Corpus
+) -> tuple[Weighed, NDArray[np.int32]]:
+    """The rows of a block as `text/join.py` has them, and the place of each of their words."""
+    column = bodies.cast(pa.large_binary()).combine_chunks()
+    _, offsets, data = column.buffers()
+    start = np.frombuffer(offsets, np.int64, len(column) + 1, column.offset * 8)
+    pairs = np.frombuffer(data or b"", np.int32)[start[0] // 4 : start[-1] // 4].reshape(-1, 2)
+    places, rank = np.unique(pairs[:, 0], return_inverse=True)
+    idf2 = squared_idf(known_words(corpus.words).documents[places], corpus.size)
+    no_sketch = np.empty((0, CLASSES), np.uint8)
+    count = np.ascontiguousarray(pairs[:, 1])
+    start = (start - start[0]) // 8
+    return Weighed(start, rank.astype(np.int32), count, idf2, squares.to_numpy(), no_sketch), places

@@ -70,8 +70,30 @@ def bags(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> Bags:
     else:
         start, term, count, terms = _in_two_threads(data, offset, first, table)
     copies = np.bincount(row, minlength=len(first))
-    documents, rows_with = _frequencies(start, term, copies, terms)
+    documents, rows_with = frequencies(start, term, copies, terms)
     return Bags(row, copies, start, term, count, documents, rows_with)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of each text, where equal texts are not looked for; terms with their letters and hashes.
+
+    Letters are coded as `_words` has them: equal if the words are, in an order of their own.
+    """
+
+    start: NDArray[np.int64]
+    term: NDArray[np.int32]
+    count: NDArray[np.int32]
+    letters: pa.LargeBinaryArray
+    hashes: NDArray[np.uint64]
+
+
+def words_of(texts: pa.ChunkedArray) -> Words:
+    """The words of each of these texts."""
+    data, offset = utf8(texts)
+    start, term, count, _, pool, at, hashes = _tokenise(data, offset, np.arange(len(texts)), letters())
+    buffers = [None, pa.py_buffer(at[: len(hashes) + 1]), pa.py_buffer(pool)]
+    return Words(start, term, count, pa.Array.from_buffers(pa.large_binary(), len(hashes), buffers), hashes)
 
 
 def utf8(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -387,7 +409,8 @@ def _apply(name: Any, term: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _frequencies(start: Any, term: Any, copies: Any, terms: Any) -> Any:
+def frequencies(start: Any, term: Any, copies: Any, terms: Any) -> Any:
+    """For each term how many texts have it, and how many rows."""
     documents, rows_with = np.zeros(terms, np.int64), np.zeros(terms, np.int64)
     for row in range(len(start) - 1):
         for k in range(start[row], start[row + 1]):

@@ -22,10 +22,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).parents[2]
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env"]
-"""Its powers end with the second program that it starts, and the first would still be found in a closed folder."""
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--pdeathsig=KILL", "env"]
+"""It ends with us, however we end. Its powers end with the second program that it starts, and the first would still be found in a closed folder."""
 PLAIN = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
 PLAIN |= {name: os.environ[name] for name in ("JAVA_HOME",) if name in os.environ}
+
+
+SMALL = {
+    "spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false", "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}  # fmt: skip
+"""Of tiny tables, planning and compiling would take most of the time."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,9 @@ class Cluster:
 
 
 @contextmanager
-def cluster(environment: Mapping[str, str], workers: int = 2) -> Iterator[Cluster]:
+def cluster(
+    environment: Mapping[str, str], workers: int = 2, *, memory: str = "1g", more: Mapping[str, str] = SMALL
+) -> Iterator[Cluster]:
     """A master and so many workers of one core, which know this environment and nothing else."""
     packages = f"{Path(importlib.util.find_spec('pyspark').origin).parents[1]}:{ROOT}"
     python = _python_of_nobody(packages)
@@ -63,21 +73,27 @@ def cluster(environment: Mapping[str, str], workers: int = 2) -> Iterator[Cluste
             place.mkdir()
             shutil.chown(place, 65534, 65534)
             run = [f"{home}/bin/spark-class", "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1"]
-            run += ["--cores", "1", "--memory", "1g", "--webui-port", "0", "--work-dir", str(place), address]
+            run += [
+                "--cores",
+                "1",
+                "--memory",
+                memory,
+                "--webui-port",
+                "0",
+                "--work-dir",
+                str(place),
+                address,
+            ]
             its = own | environment | {"SPARK_LOCAL_DIRS": str(place), "NUMBA_CACHE_DIR": str(compiled)}
             groups.append(_begin(stack, [*NOBODY, *run], its, folder / f"worker-{number}.log"))
         for number in range(workers):
             _says(folder / f"worker-{number}.log", "Successfully registered with master")
         settings = {
             "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.memory": "3g",
-            "spark.executor.memory": "1g", "spark.executor.cores": "1", "spark.ui.enabled": "false",
+            "spark.executor.memory": memory, "spark.executor.cores": "1", "spark.ui.enabled": "false",
             "spark.pyspark.python": python, "spark.executorEnv.PYTHONPATH": packages,
-            "spark.sql.shuffle.partitions": "2", "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-            # tiny tables: planning and compiling would take most of the time
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1", "spark.sql.adaptive.enabled": "false",
-            "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         }  # fmt: skip
-        yield Cluster(address, settings, groups, folder)
+        yield Cluster(address, settings | dict(more), groups, folder)
 
 
 def _python_of_nobody(packages: str) -> str:

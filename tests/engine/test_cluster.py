@@ -63,8 +63,8 @@ def study(expected, tmp_path):
     return folder
 
 
-def hashes(study):
-    return {name: hashlib.sha256(study.places.table(name).read_bytes()).hexdigest() for name in TABLES}
+def hashes(study, names=TABLES):
+    return {name: hashlib.sha256(study.places.table(name).read_bytes()).hexdigest() for name in names}
 
 
 def words_of(running, changed):
@@ -84,24 +84,42 @@ def covmis(study, bucket, running, changed=()):
 
 KILLING = """
 import json, os, sys
+from pathlib import Path
+from covmis_build.building import ledger, run
 from covmis_build.study.study import open_study
 
-study, master, settings, at, group = json.loads(sys.argv[1])
-steps = []
+study, stages, master, settings, moments = json.loads(sys.argv[1])
 
-def progress(step, done, total):
-    steps.append(step)
-    if len(steps) == at:
+def at(moment):
+    for name in [name for name in moments if moment.startswith(name)]:
+        group = moments.pop(name)
         os.killpg(group, 9) if group else os.kill(os.getpid(), 9)
 
-open_study(study).run(engine="spark", master=master, settings=settings, progress=progress)
-assert len(steps) >= at, steps
+def before(module, name, moment_of):
+    function = getattr(module, name)
+    def wrapped(*given):
+        at(moment_of(*given))
+        return function(*given)
+    setattr(module, name, wrapped)
+
+def replace(path, target, function=Path.replace):
+    replaced = function(path, target)
+    at(f"renamed {Path(target).stem}")
+    return replaced
+
+Path.replace = replace
+before(run, "_write", lambda _, table, *__: f"write {table}")
+before(ledger, "append", lambda _, entry: f"{entry.event} {entry.stage}")
+open_study(study).run(
+    stages, engine="spark", master=master, settings=settings, progress=lambda step, done, _: at(f"{step} {done}")
+)
+assert not moments, f"never came to {moments}"
 """
 
 
-def killing(study, bucket, running, at, group=0):
-    """Run, and at the so-manieth step kill a worker, or (0) the run itself."""
-    told = json.dumps([str(study), running.master, running.settings, at, group])
+def killing(study, bucket, running, moments, stages=()):
+    """Run, and at each of these moments kill a worker, or (0) the run itself."""
+    told = json.dumps([str(study), stages, running.master, running.settings, moments])
     command = [sys.executable, "-c", KILLING, told]
     return subprocess.run(
         command, env=os.environ | bucket, capture_output=True, text=True, timeout=900, check=False, cwd=ROOT
@@ -164,17 +182,36 @@ def test_what_a_worker_lacks_is_said_in_one_line(bucket, expected, study, runnin
     assert "\tat " not in done.stderr
 
 
-@pytest.mark.parametrize("at", [2, 5])
-def test_a_run_that_is_killed_and_run_again_makes_the_same_tables(bucket, expected, study, running, at):
-    assert killing(study, bucket, running, at).returncode == -signal.SIGKILL
-    done = covmis(study, bucket, running)
+MOMENTS = {
+    "retrieve": ("reading 1", "reading 2", "write hits", "renamed posts"),
+    "clean": ("language and words", "near-duplicates", "write clean.dropped", "renamed items"),
+    "sample": ("write dropped", "renamed sample", "done sample"),
+}
+
+
+@pytest.mark.parametrize("stage", MOMENTS)
+def test_a_run_killed_again_and_again_makes_the_same_tables(bucket, expected, study, running, stage):
+    before = [one.name for one in STAGES[: [one.name for one in STAGES].index(stage)]]
+    command = [sys.executable, "-m", "covmis_build", "run", *before, "--study", str(study)]
+    done = subprocess.run(command, env=os.environ | bucket, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert hashes(open_study(study)) == hashes(expected)
+    for moment in MOMENTS[stage]:
+        done = killing(study, bucket, running, {moment: 0}, [stage])
+        assert done.returncode == -signal.SIGKILL, (moment, done.stderr)
+    done = killing(study, bucket, running, {}, [stage])
+    assert done.returncode == 0, done.stderr
+    made = [table for one in STAGES[: len(before) + 1] for table in one.makes]
+    assert hashes(open_study(study), made) == hashes(expected, made)
 
 
-@pytest.mark.parametrize("at", [3, 6])
-def test_a_worker_that_is_killed_in_the_middle_changes_no_table(bucket, expected, study, at):
-    with cluster(bucket) as running:
-        done = killing(study, bucket, running, at, running.workers[0])
+@pytest.mark.parametrize(
+    "moments",
+    [("reading 2", "near-duplicates"), ("write hits", "write items")],
+    ids=["while it works", "while it writes"],
+)
+def test_a_worker_killed_in_each_stage_on_the_cluster_changes_no_table(bucket, expected, study, moments):
+    with cluster(bucket, len(moments) + 1) as running:
+        killed = dict(zip(moments, running.workers, strict=False))
+        done = killing(study, bucket, running, killed)
     assert done.returncode == 0, done.stderr
     assert hashes(open_study(study)) == hashes(expected)

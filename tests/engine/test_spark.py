@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pyarrow as pa
 import pytest
 
@@ -67,36 +65,6 @@ def test_greedy_groups_within_claims_are_the_same(spark):
     order = [("claim_id", "ascending"), ("post_id", "ascending")]
     assert found.sort_by(order).to_pylist() == members.to_pylist()
     assert groups.chains.to_arrow().to_pylist() == chains.to_pylist()
-
-
-def bodies_of(texts: list[str]) -> pa.Table:
-    """What `_bodies` makes, without Spark."""
-    from covmis_build.engine.spark_join import tokenise
-
-    rows = [f"{number:03d}" for number in range(len(texts))]
-    words = tokenise(pa.table({"row": rows, "copies": [1] * len(rows), "text": texts})).to_pylist()
-    documents = Counter(one["word"] for one in words)
-    made: dict[str, list[tuple[int, int, str, int]]] = {row: [] for row in rows}
-    for one in words:
-        made[one["row"]].append((documents[one["word"]], documents[one["word"]], one["word"], one["times"]))
-    kind = pa.list_(pa.struct(
-        [("documents", pa.int64()), ("rows_with", pa.int64()), ("word", pa.string()), ("times", pa.int32())]
-    ))  # fmt: skip
-    names = "documents", "rows_with", "word", "times"
-    body = [[dict(zip(names, one, strict=True)) for one in sorted(made[row])] for row in rows]
-    return pa.table({"row": rows, "body": pa.array(body, kind)})
-
-
-def test_a_row_is_in_the_same_lists_whatever_the_block():
-    """Words that are equally rare come in one order everywhere; two prefixes would not meet otherwise."""
-    from covmis_build.engine.spark_join import prefixes
-
-    bodies = bodies_of(cascades(60, seed=4, words=40))
-    size = len(bodies)
-    whole = prefixes(bodies, size=size, threshold=0.7)
-    apart = [prefixes(bodies.slice(at, 1), size=size, threshold=0.7) for at in reversed(range(size))]
-    order = [("row", "ascending"), ("word", "ascending")]
-    assert pa.concat_tables(apart).sort_by(order).to_pylist() == whole.sort_by(order).to_pylist()
 
 
 def double(block: pa.Table) -> pa.Table:
