@@ -85,7 +85,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what is `slow` if this is to be quick, and `@pytest.mark.needs("spark")` without Spark: before any fixture."""
-    if item.config.getoption("--quick") and not IN_CI and item.get_closest_marker("slow"):
+    if item.config.getoption("--quick") and item.get_closest_marker("slow"):
         pytest.skip(SLOW)
     for mark in item.iter_markers("needs"):
         for name in mark.args:
