@@ -11,7 +11,11 @@ time over ours. A peer that cannot do it all multiplies a part of the rows (1M: 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
+import lzma
+import os
+import random
 import resource
 import subprocess
 import sys
@@ -20,6 +24,16 @@ from pathlib import Path
 
 T = 0.8
 BLOCK = 1000
+
+
+def real(size):
+    """So many posts of $COVMIS_DATA_HOME/posts, each once, with the copies that there are; the same for the same number."""
+    folder = Path(os.environ["COVMIS_DATA_HOME"]) / "posts"
+    with lzma.open(folder / "troll_500k.tsv.xz", "rt", encoding="utf-8", errors="replace") as file:
+        texts = [cells[2] for line in file if len(cells := line.rstrip("\n").split("\t")) > 2]
+    with gzip.open(folder / "stocknet_raw_119844.jsonl.gz") as file:
+        texts += [json.loads(line)["text"] for line in file]
+    return [" ".join(text.split()) for text in random.Random(size).sample(texts, min(size, len(texts)))]
 
 
 def vectors(texts, dtype=None):
@@ -171,6 +185,7 @@ def main():
     options.add_argument("--peers", default=sys.executable)
     options.add_argument("--folder", type=Path, default=Path("/tmp/near_duplicates"))
     options.add_argument("--pool", help="a file of real posts, one a line")
+    options.add_argument("--real", action="store_true", help="real posts as they are, instead of cascades")
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--only", default="")
     options.add_argument("--one", nargs=4)
@@ -180,8 +195,10 @@ def main():
         return
     told.folder.mkdir(exist_ok=True, parents=True)
     for size in told.sizes:
-        file = told.folder / f"posts_{size}.txt"
-        if not file.exists():
+        file = told.folder / f"{'real' if told.real else 'posts'}_{size}.txt"
+        if told.real:
+            file.write_text("".join(f"{text}\n" for text in real(size)), encoding="utf-8")
+        elif not file.exists():
             subprocess.run(
                 [
                     sys.executable,
