@@ -52,7 +52,7 @@ def codes(frame: pd.DataFrame) -> np.ndarray:
 def predictions() -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """The test part: people's labels by number, and the probabilities of each model and of their mean."""
     frame = datasets.read("semeval2016-task6", Path(os.environ["COVMIS_DATA_HOME"]))
-    _, _, encode = sentence_model(minilm())
+    _, _, encode, _ = sentence_model(minilm())
     texts = frame["text"].tolist()
     frame = frame.assign(
         vector=[vector for at in range(0, len(texts), 64) for vector in encode(texts[at : at + 64])]

@@ -110,6 +110,11 @@ class Nearest:
     weights_up_to: float = setting(100.0, at_least=1)
     model: str = ""
 
+    @property
+    def ranked_by(self) -> str:
+        """What ranks, in words."""
+        return f"BM25 and the sentence model {self.model}" if self.model else "BM25"
+
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:

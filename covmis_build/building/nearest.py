@@ -72,9 +72,9 @@ def nearest(
 
 
 def candidates(
-    places: Places, settings: Settings, found: Sequence[str], progress: Progress = silent
+    places: Places, settings: Settings, matched: Sequence[str], progress: Progress = silent
 ) -> pd.DataFrame:
-    """The table `candidates`: each claim's nearest posts of those that are not `found` for any, as `[retrieval] ranked` asks.
+    """The table `candidates`: each claim's nearest posts of those that are not `matched` for any, as `[retrieval] ranked` asks.
 
     Ranks are places among all posts, found or not: where found ones come first, chances fall as little as nearness does.
     """
@@ -84,12 +84,12 @@ def candidates(
     claims = storage.read_table(places.table("claims"), "claims")
     with search_index(places, settings, progress) as index:
         among = index.between(*span(settings.retrieval))
-        known = dict.fromkeys(claims["claim_id"], index.numbers(found))
+        known = dict.fromkeys(claims["claim_id"], index.numbers(matched))
         ranking = nearest(
             index, claims[claims["selected"].astype(bool)], places, found=known, among=among, model=options.model,
             progress=progress,
         )  # fmt: skip
-    rows = ranking.posts[~ranking.posts["post_id"].isin(found)].groupby("claim_id").head(options.depth)
+    rows = ranking.posts[~ranking.posts["post_id"].isin(matched)].groupby("claim_id").head(options.depth)
     told = rows[["claim_id", "post_id", "rank", "score"]].assign(
         ranked_by=ranking.name, version=ranking.version
     )

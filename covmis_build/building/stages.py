@@ -96,10 +96,10 @@ def _make_retrieve(places: Places, settings: Settings, engine: Engine, progress:
     forget = read_list(places.purge_csv)
     ranked = tables.empty("candidates")
 
-    def nearest(found: Sequence[str]) -> pd.DataFrame:
+    def nearest(matched: Sequence[str]) -> pd.DataFrame:
         """What a ranking gives besides, once it is known what queries find."""
         nonlocal ranked
-        ranked = candidates(places, settings, found, progress)
+        ranked = candidates(places, settings, matched, progress)
         return ranked.assign(kind=RANKED)
 
     retrieved = retrieve(

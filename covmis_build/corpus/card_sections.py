@@ -146,10 +146,9 @@ def _nearest(facts: ReleaseFacts) -> list[str]:
     nearest = facts.retrieval.nearest
     if nearest is None:
         return []
-    model = f" and the sentence model {nearest.model}" if nearest.model else ""
     told = (
         f"Every weighted figure is of the posts that a query finds and, of all others, the {nearest.depth} nearest of each claim "
-        f"(BM25{model}); {nearest.expected:g} of the latter were expected for each claim, with chances that fall with the "
+        f"({nearest.ranked_by}); {nearest.expected:g} of the latter were expected for each claim, with chances that fall with the "
         f"rank and weights of up to {nearest.weights_up_to:g} where that was possible."
     )
     return [told]
@@ -207,7 +206,7 @@ def _sampling(facts: ReleaseFacts, numbers: Statistics) -> Section:
         "Sampling and weights",
         f"For each claim {drawn.per_claim} posts were expected, at least {drawn.per_kind} of each "
         f"{listed(['kind of query', *drawn.strata_by])} where there are so many; {design}. The column weight undoes "
-        "these probabilities: sums of weights estimate what the queries found, while plain counts show what the sample was made to contain."
+        "these probabilities: sums of weights estimate what was retrieved, while plain counts show what the sample was made to contain."
         + (
             f"\n\nDrawn and not in the release: {left}."
             if left

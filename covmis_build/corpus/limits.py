@@ -21,7 +21,12 @@ def _reach(facts: ReleaseFacts, numbers: Statistics) -> list[str]:
     sentences = [
         (
             "It represents what these queries found on these platforms, not public opinion: people who post are not "
-            "everyone, and posts that use other words were not found."
+            "everyone, and "
+            + (
+                "of the posts that use other words only the nearest were looked at."
+                if facts.retrieval.nearest
+                else "posts that use other words were not found."
+            )
         ),
         f"Posts in other languages than {listed(facts.cleaning.languages)} are missing."
         if facts.cleaning.languages

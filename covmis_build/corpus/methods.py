@@ -16,8 +16,9 @@ from covmis_build.corpus.phrases import (
 )
 
 if TYPE_CHECKING:
-    from covmis_build.corpus.release_facts import ReleaseFacts
+    from covmis_build.corpus.release_facts import FlowStep, ReleaseFacts
     from covmis_build.corpus.statistics import Statistics
+    from covmis_build.options import Nearest
 
 REFERENCES = {
     "hou2022covmis": """@misc{hou2022covmis,
@@ -69,9 +70,7 @@ def _collection(facts: ReleaseFacts) -> str:
     sentences = [
         "The posts are simulated." if facts.release.simulated else "",
         f"Following Hou et al. (2022), posts were retrieved for each claim with queries of the kinds {listed(KINDS.values())}.",
-        f"The queries found {count(matched.pairs or 0, 'pair')} of claim and post for {count(matched.claims, 'claim')}."
-        if matched
-        else "",
+        _retrieved(matched, facts.retrieval.nearest) if matched else "",
         f"We kept posts in the languages {listed(cleaning.languages)} with at least {count(cleaning.minimum_words, 'word')}, "
         f"one post of each group with a TF-IDF cosine above {cleaning.similarity:g}, and claims with at least "
         f"{count(cleaning.minimum_posts, 'post')}"
@@ -85,8 +84,23 @@ def _collection(facts: ReleaseFacts) -> str:
             f"{sampling.per_claim} posts a claim, at least {sampling.per_kind} of each "
             f"{listed(['kind', *sampling.strata_by])} where there are so many; the corpus gives each post's inclusion probability, and estimates weight by its inverse (Horvitz and Thompson, 1952)."
         ),
+        f"On top of these {facts.retrieval.nearest.expected:g} of each claim's near posts were expected, each drawn by a chance that "
+        "falls with its rank."
+        if facts.retrieval.nearest
+        else "",
     ]
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _retrieved(matched: FlowStep, nearest: Nearest | None) -> str:
+    """What there was before cleaning; near posts are no finds of the queries."""
+    pairs, claims = f"{count(matched.pairs or 0, 'pair')} of claim and post", count(matched.claims, "claim")
+    if nearest is None:
+        return f"The queries found {pairs} for {claims}."
+    return (
+        f"With the {nearest.depth} nearest of each claim among the posts that no query finds ({nearest.ranked_by}) there were "
+        f"{pairs} for {claims}."
+    )
 
 
 def _annotation(facts: ReleaseFacts, numbers: Statistics) -> str:
@@ -116,12 +130,12 @@ def _annotation(facts: ReleaseFacts, numbers: Statistics) -> str:
             f"The corpus has {count(numbers.rows, 'post')} on {count(numbers.claims, 'claim')}: "
             f"{label_counts(numbers.labels, {name: int(total[name]) for name in numbers.labels})}."
         ),
-        _estimated(numbers),
+        _estimated(numbers, "retrieved" if facts.retrieval.nearest else "found"),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _estimated(numbers: Statistics) -> str:
+def _estimated(numbers: Statistics, how: str) -> str:
     """The weighted shares of distinct messages, with their intervals."""
     rows = numbers.shares[numbers.shares["estimand"] == "messages"].to_dict("records")
     told = listed(
@@ -129,7 +143,7 @@ def _estimated(numbers: Statistics) -> str:
         for row in rows
     )
     return (
-        f"Weighted, the shares among the distinct messages found are {told}, with 95% intervals."
+        f"Weighted, the shares among the distinct messages {how} are {told}, with 95% intervals."
         if rows
         else ""
     )

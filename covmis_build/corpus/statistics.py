@@ -16,8 +16,8 @@ SOURCES = {"title": "Title", "news_url": "URL", "fact_check_url": "URL", "keywor
 """The paper's Table 4 counts the two kinds of URL together."""
 
 ESTIMANDS = {
-    "messages": "distinct messages that the queries found and cleaning kept",
-    "posts": "posts that the queries found, copies counted with their message",
+    "messages": "distinct messages that were retrieved and that cleaning kept",
+    "posts": "posts that were retrieved, copies counted with their message",
 }
 
 

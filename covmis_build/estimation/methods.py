@@ -41,7 +41,8 @@ def methods_sentences(
         f"{' and '.join(['query', *options.strata_by])} and {options.per_claim} posts of each claim, where there are as "
         "many (COVMis-Stance, appendix A.3)."
     )
-    if (corpus["kind"] == RANKED).any():
+    ranked = bool((corpus["kind"] == RANKED).any())
+    if ranked:
         yield (
             "The pool are the posts that a query finds and, of all others, the nearest of each claim; "
             "each of the latter was drawn by a chance of its own, which falls with its rank."
@@ -58,9 +59,10 @@ def methods_sentences(
         )
     if shares["strength"].any():
         yield from _assisted_sentences(shares)
+    which = "of the pool" if ranked else "found"
     meant = {
-        Estimand.MESSAGES: "distinct messages found",
-        Estimand.POSTS: "posts found (near-copies counted with their message)",
+        Estimand.MESSAGES: f"distinct messages {which}",
+        Estimand.POSTS: f"posts {which} (near-copies counted with their message)",
     }
     for estimand, words in meant.items():
         pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == estimand)]
@@ -87,8 +89,8 @@ def methods_sentences(
             "still be too narrow, and a label may be missing there."
         )
     yield (
-        "These shares describe the posts that the queries found and the cleaning kept, among the claims of this "
-        "study; they are not shares of public opinion."
+        f"These shares describe the posts that {'were retrieved' if ranked else 'the queries found'} and the cleaning kept, among the "
+        "claims of this study; they are not shares of public opinion."
     )
     yield from audits.sentences(checked, level=level)
 

@@ -95,8 +95,8 @@ def retrieve(
     first_pass = engine.map(find, engine.table(jobs), rows.FOUND, rows=1, cut=handed_on)
     claimed = engine.map(rows.claimed, engine.sql(_CLAIMED, first_pass=first_pass), rows.CLAIMED)
     if callable(given):
-        found = engine.sql(_found(options), claimed=claimed).to_arrow()
-        given = given(found.column("post_id").to_pylist())
+        matched = engine.sql(_matched(options), claimed=claimed).to_arrow()
+        given = given(matched.column("post_id").to_pylist())
     listed = engine.table(_given(given))
     progress("reading", 1, 2)
     ids = engine.sql(_IDS, first_pass=first_pass, given=listed)
@@ -259,7 +259,7 @@ SELECT claim_id, post_id, query_id, kind, verified, matched, reason, repost_of F
 """
 
 
-def _found(options: Retrieval) -> str:
+def _matched(options: Retrieval) -> str:
     """The posts of which some copy satisfies a query."""
     unverified = f"verified = 'no' AND kind IN ({_required(options)})"
     return f"SELECT DISTINCT post_id FROM claimed WHERE NOT ({unverified}) ORDER BY post_id"

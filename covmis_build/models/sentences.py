@@ -15,13 +15,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+    Sizes = Callable[[Sequence[str]], list[int]]
 
 TOKENS = 128
 """What is read of a text."""
+AT_ONCE = 4096
+"""Texts whose tokens are counted at once."""
 
 
-def sentence_model(path: str) -> tuple[str, str, Encode]:
-    """The name, the version (a hash of the weights) and the function of a model, by its folder or its name on the hub."""
+def sentence_model(path: str) -> tuple[str, str, Encode, Sizes]:
+    """The name, the version (a hash of the weights) and the function of a model, by its folder or its name on the hub.
+
+    With it goes a function that counts the tokens which it reads of each text.
+    """
     import torch
 
     tokenizer, encoder = pretrained(path)
@@ -36,8 +42,15 @@ def sentence_model(path: str) -> tuple[str, str, Encode]:
             read: NDArray[np.float32] = torch.nn.functional.normalize(vectors, dim=1).cpu().numpy()
             return read
 
+    def sizes(texts: Sequence[str]) -> list[int]:
+        counts: list[int] = []
+        for start in range(0, len(texts), AT_ONCE):
+            read = tokenizer(list(texts[start : start + AT_ONCE]), truncation=True, max_length=TOKENS)
+            counts += map(len, read["input_ids"])
+        return counts
+
     told = hashlib.sha256(str(TOKENS).encode())
     for name, weights in sorted(encoder.state_dict().items()):
         told.update(name.encode() + weights.detach().cpu().contiguous().numpy().tobytes())
     name = Path(path).resolve().name if Path(path).is_dir() else path
-    return name, told.hexdigest()[:12], encode
+    return name, told.hexdigest()[:12], encode, sizes

