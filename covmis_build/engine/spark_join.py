@@ -346,8 +346,8 @@ def bodies(block: pa.Table, *, corpus: Corpus) -> pa.Table:
     pairs = np.stack([place[order][weighed.rank], weighed.count], axis=1)
     buffers = [None, pa.py_buffer(8 * weighed.start), pa.py_buffer(np.ascontiguousarray(pairs))]
     body = pa.Array.from_buffers(pa.large_binary(), len(block), buffers)
-    made = pa.table([block.column("row"), body, weighed.square], names=BODIES.names)
-    return made.filter(pa.array(weighed.square > 0))
+    rows = pa.table([block.column("row"), body, weighed.square], names=BODIES.names)
+    return rows.filter(pa.array(weighed.square > 0))
 
 
 def prefixes(block: pa.Table, *, corpus: Corpus, threshold: float) -> pa.Table:
