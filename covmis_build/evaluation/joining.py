@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from covmis_build.errors import InputError, nearest
+from covmis_build.errors import InputError, counted, nearest
 from covmis_build.evaluation.label_files import as_label, is_empty
 from covmis_build.stats.confusion import cell_codes
 
@@ -211,7 +211,7 @@ def _joined(
 def _some(ids: Sequence[Any], *, count: bool = True) -> str:
     """Up to three ids by name, and how many there are."""
     shown = ", ".join(str(item) for item in ids[:3]) + (", …" if len(ids) > 3 else "")
-    return f"{len(ids)} items ({shown})" if count else shown
+    return f"{counted(len(ids), 'items')} ({shown})" if count else shown
 
 
 def grouping(values: Any, joined: JoinedLabels, what: str) -> tuple[Codes, list[Any]]:

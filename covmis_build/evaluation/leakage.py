@@ -273,13 +273,13 @@ def _sentences(leak: Leakage) -> list[str]:
                 f"characters: for them, {leak.edits} edits say little."
             )
     lines += [
-        f"{len(claims):,} claims of {part} also occur in train."
+        f"Claims of {part} that also occur in train: {len(claims):,}."
         for part, claims in leak.shared_claims.items()
         if claims
     ]
     if leak.times is not None:
         lines += [
-            f"{row['not_later_than_train']:,} items of {row['part']} are not later than the last item of train."
+            f"Items of {row['part']} that are not later than the last item of train: {row['not_later_than_train']:,}."
             for row in leak.times.to_dict("records")
             if row["not_later_than_train"]
         ]

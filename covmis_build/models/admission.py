@@ -161,7 +161,7 @@ class Admission:
                 f"Left out, with fewer than {FEWEST_ITEMS} comparable items: {', '.join(self.left_out)}."
             )
         if self.alone:
-            notes.append(f"{self.alone:,} items have one person only, and say nothing here.")
+            notes.append(f"Items with one person only, which say nothing here: {self.alone:,}.")
         if len(self.comparisons) < 3:
             notes.append(f"{len(self.comparisons)} people are few for a winning rate.")
         notes.append(

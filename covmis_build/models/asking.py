@@ -84,10 +84,13 @@ class Asked:
         """What was asked, and what is left."""
         tokens = f", {self.tokens:,} tokens" if self.tokens else ""
         lines = [
-            f"{counted(self.asked, 'items')} asked, {self.already:,} answered before; {counted(self.requests, 'requests')} in all{tokens}."
+            (
+                f"{counted(self.asked, 'items')} asked, {self.already:,} answered before; "
+                f"{counted(self.requests, 'requests')} in all{tokens}."
+            )
         ]
         if self.left:
-            lines.append(f"{self.left:,} items are left: {self.why}. The same command goes on.")
+            lines.append(f"{counted(self.left, 'items')} left: {self.why}. The same command goes on.")
         return lines
 
 

@@ -217,7 +217,7 @@ def test_a_server_restored_from_an_older_copy_is_told_and_the_record_counts(fold
     change(fake.tasks[1][0], "against", "2026-11-01T12:00:00Z")
     pulled = covmis(folder, "round", "pull", fails=1)
     assert pulled["added"] == 0
-    assert "1 labels there differ from the record and are older" in pulled["problems"][0]
+    assert "1 label there unlike the record's, and older" in pulled["problems"][0]
     assert covmis(folder, "round", "pull", fails=1)["told_before"] == 1
 
 

@@ -51,7 +51,7 @@ def test_of_two_exports_the_later_answer_counts_and_pulling_again_adds_nothing(f
     item = export(round_.sheets / newer, round_, "against", "2026-01-01T11:00:00.000Z")
     first = covmis(folder, "round", "pull", fails=1)
     assert (first["added"], labels(folder)["a1", item]) == (1, ("against", "given"))
-    assert any("differ in 1 answers" in problem for problem in first["problems"])
+    assert any("differ in 1 answer (" in problem for problem in first["problems"])
     again = covmis(folder, "round", "pull", fails=1)
     assert (again["added"], again["told_before"]) == (0, len(again["problems"])), "told once as new"
     (round_.sheets / newer).unlink()

@@ -268,9 +268,9 @@ def test_an_older_export_takes_nothing_back(folder, browser):
     const input = document.getElementById('load'); input.files = moved.files; input.dispatchEvent(new Event('change'));
     """
     for label, at, told in (
-        ("against", "2026-01-01T11:00:00.000Z", "1 answers loaded."),
-        ("favor", "2026-01-01T10:00:00.000Z", "0 answers loaded. 1 here are as new or newer, and stay."),
-        ("neither", "2026-01-01T12:00:00.000Z", "1 answers loaded."),
+        ("against", "2026-01-01T11:00:00.000Z", "Answers loaded: 1."),
+        ("favor", "2026-01-01T10:00:00.000Z", "Answers loaded: 0. As new or newer here, and kept: 1."),
+        ("neither", "2026-01-01T12:00:00.000Z", "Answers loaded: 1."),
     ):
         browser.run(load.replace("LABEL", repr(label)).replace("AT", repr(at)))
         browser.wait(f"return document.getElementById('message').textContent === {told!r}")

@@ -76,7 +76,7 @@ def test_claims_times_and_labels() -> None:
     assert overlap.loc["test", "not_later_than_train"] == 1
     text = " ".join(result.findings)
     assert "1 of 3 test items (33.3%) have the same text as an item of train." in text
-    assert "1 claims of test also occur in train." in text
+    assert "Claims of test that also occur in train: 1." in text
     assert "The part test lacks b." in text
     assert result.to_dict()["shared_claims"]["test"] == ["1"]
 

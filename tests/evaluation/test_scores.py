@@ -272,7 +272,7 @@ def test_missing_predictions_are_refused_or_wrong() -> None:
         (["a", "B"], ["a", "b"], {}, "gold has the unknown label 'B'"),
         (["a", None], ["a", "b"], {}, "gold has an item without a label"),
         ([], [], {}, "no items"),
-        ({"1": "a"}, {"1": "a", "2": "b"}, {}, r"1 items \(2\), which gold lacks"),
+        ({"1": "a"}, {"1": "a", "2": "b"}, {}, r"1 item \(2\), which gold lacks"),
         (["a", "b"], ["a", "b"], {"measures": ["macro_f11"]}, "Did you mean"),
         (["a", "b"], ["a", "b"], {"measures": ["wf1"]}, "needs class weights"),
         (["a", "b"], ["a", "b"], {"order": ["a", "c"]}, "not an order"),
@@ -294,7 +294,7 @@ def test_errors_say_what_and_where(gold, said, options, words) -> None:
 
 def test_predictions_of_other_items_are_refused_or_ignored() -> None:
     gold, more = {"1": "a", "2": "b"}, {"2": "b", "9": "a", "1": "b"}
-    with pytest.raises(InputError, match=r"1 items \(9\), which gold lacks.*extra = ignore"):
+    with pytest.raises(InputError, match=r"1 item \(9\), which gold lacks.*extra = ignore"):
         score(gold, {"s": more}, labels=["a", "b"])
     table = score(gold, {"s": more}, labels=["a", "b"], measures=["accuracy"], extra="ignore", replicates=0)
     assert table["value"].item() == 0.5
@@ -309,7 +309,7 @@ def test_whole_numbers_are_labels_too() -> None:
 
 def test_duplicate_ids_are_named() -> None:
     gold = pd.Series(["a", "b"], ["1", "2"])
-    with pytest.raises(InputError, match=r"s has 1 items \(1\) more than once"):
+    with pytest.raises(InputError, match=r"s has 1 item \(1\) more than once"):
         score(gold, {"s": pd.Series(["a", "b", "b"], ["1", "2", "1"])}, labels=["a", "b"])
 
 

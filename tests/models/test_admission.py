@@ -178,7 +178,7 @@ def test_what_the_test_cannot_tell_is_said():
     result = admit(people_of(given), {f"i{at}": "favor" for at in range(40)}, epsilon=0.2)
     notes = " ".join(result.notes)
     assert "fewer than three people" in notes
-    assert "5 items have one person only" in notes
+    assert "Items with one person only, which say nothing here: 5." in notes
     assert not result.passed  # no variance: p is undefined, and no win
     assert result.to_frame()["items"].tolist() == [35, 35]
     assert "<table" in result._repr_html_()

@@ -164,7 +164,7 @@
       keep();
       show();
       const kept = fitting.length - newer.length;
-      say(`${newer.length} answers loaded.` + (kept ? ` ${kept} here are as new or newer, and stay.` : ""));
+      say(`Answers loaded: ${newer.length}.` + (kept ? ` As new or newer here, and kept: ${kept}.` : ""));
     } catch {
       say("That file cannot be read.");
     }

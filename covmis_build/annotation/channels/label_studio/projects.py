@@ -29,6 +29,7 @@ from covmis_build.annotation.channels.label_studio import tasks
 from covmis_build.annotation.channels.label_studio.client import Gone
 from covmis_build.annotation.channels.label_studio.label_config import label_config
 from covmis_build.annotation.pull import two_channels
+from covmis_build.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -170,7 +171,7 @@ def _older(round_: RoundFolder, answers: Sequence[Answer]) -> list[Problem]:
     if not differ:
         return []
     what = (
-        f"{len(differ)} labels there differ from the record and are older ({differ[0]}{', …' if differ[1:] else ''}); "
+        f"{counted(len(differ), 'labels')} there unlike the record's, and older ({differ[0]}{', …' if differ[1:] else ''}); "
         "the record's count"
     )
     return [Problem("Label Studio", what, "Was the server restored from a copy?")]
