@@ -89,6 +89,7 @@ def test_svy_gives_the_same(study, tmp_path) -> None:
 
 def same_by_svy(release, folder) -> None:
     """Shares and errors over claims, of the pool and of each kind, beside those of the script for numpy."""
+    files = sorted(release.rglob("*"))
     words = [
         [sys.executable, "-c", ALONE, folder / "numpy.csv"],
         [peers.PYTHON, "estimates_svy.py", folder / "svy.csv"],
@@ -96,6 +97,7 @@ def same_by_svy(release, folder) -> None:
     for command in words:
         done = subprocess.run(command, cwd=release, check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+    assert sorted(release.rglob("*")) == files, "a script left something beside the release"
     numpy, svy = (
         pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=["NA"])
         .set_index(KEY)
