@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
 from urllib.parse import unquote
 
@@ -14,13 +15,20 @@ pytestmark = [pytest.mark.needs("docs"), pytest.mark.timeout(300)]
 TARGET = re.compile(r'(?:href|src)="([^"#?]+)(?:[?#][^"]*)?"')
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def built_site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
-    (folder / "extra" / "gallery").mkdir(parents=True)
-    for page in PAGES:
-        (folder / "extra" / "gallery" / f"{page.name}.html").write_text("a page", "utf-8")
-    assert site(folder / "html", folder / "extra") == ""
+    """The site, built once, whichever worker needs it first."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if base.name.startswith("popen-") else base) / "site"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        told = folder / "told"
+        if not told.exists():
+            (folder / "extra" / "gallery").mkdir(parents=True)
+            for page in PAGES:
+                (folder / "extra" / "gallery" / f"{page.name}.html").write_text("a page", "utf-8")
+            told.write_text(site(folder / "html", folder / "extra"), "utf-8")
+    assert told.read_text("utf-8") == ""
     return folder / "html"
 
 

@@ -89,6 +89,9 @@ class Loopback:
 
 
 class _Handler(BaseHTTPRequestHandler):
+    disable_nagle_algorithm = (
+        True  # or every answer of two parts waits 40 ms for its first to be told received
+    )
     protocol_version = "HTTP/1.1"
     loopback: Loopback
 
