@@ -6,12 +6,13 @@ import sys
 import time
 from pathlib import Path
 
-time.sleep = lambda seconds: None
+if __name__ == "__main__":  # never where somebody imports JOBS: nothing in that process would wait any more
+    time.sleep = lambda seconds: None
 
-from covmis_build import credentials  # noqa: E402
-from covmis_build.collecting.crawl import Crawl, Job, crawl  # noqa: E402
-from covmis_build.collecting.prices import read_prices  # noqa: E402
-from covmis_build.collecting.sources import x  # noqa: E402
+from covmis_build import credentials
+from covmis_build.collecting.crawl import Crawl, Job, crawl
+from covmis_build.collecting.prices import read_prices
+from covmis_build.collecting.sources import x
 
 JOBS = [
     Job("x", f"c{number}", "c", "keywords", word, word, "", "2021-01-01T00:00:00Z", "all")
