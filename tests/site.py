@@ -49,7 +49,8 @@ def main() -> None:
     options.add_argument("--again", action="store_true", help="render the gallery's pages anew")
     asked = options.parse_args()
     extra = BUILD / "gallery" / "extra"
-    if asked.study or asked.again or not (extra / "gallery" / f"{pages.PAGES[-1].name}.html").exists():
+    whole = all((extra / "gallery" / f"{page.name}.html").exists() for page in pages.PAGES)
+    if asked.study or asked.again or not whole:
         study = asked.study
         if study is None:
             study = BUILD / "gallery" / "demonstration"

@@ -123,6 +123,13 @@ def test_damaged_settings_are_one_line_with_the_file(study, settings) -> None:
     assert Path(path).exists()
 
 
+def test_what_another_version_has_written_is_not_dropped_in_silence(study) -> None:
+    path = study.places.rounds / "001" / "round.json"
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"later": 1}), "utf-8")
+    with pytest.raises(InputError, match=r"round\.json: is not as covmis writes it.*`later`"):
+        record.all_rounds(study.places.rounds)
+
+
 def test_a_pilot_round_does_not_govern(study) -> None:
     changed = set_to(study, "minimum_words = 10 ", "minimum_words = 3 ")
     covmis("run", "--study", changed.places.folder)

@@ -121,22 +121,15 @@ def _confusion(compared: Agreement) -> Section:
                 pair.stuart_maxwell and pair.stuart_maxwell.p,
             )
         )  # fmt: skip
-    columns = (
-        "Pair",
-        "Posts",
-        "Raw agreement",
-        "Cohen's κ",
-        INTERVAL,
-        "Bowker's p",
-        "Stuart and Maxwell's p",
-    )
+    tests = ("Bowker's p", "Stuart and Maxwell's p")
+    columns = ("Pair", "Posts", "Raw agreement", "Cohen's κ", INTERVAL, *tests)
     prose = (
         "Each cell counts the posts that one person gave the row's label and the other the column's. Bowker tests "
         "whether the confusions go both ways alike; Stuart and Maxwell test whether both use each label equally often."
         if rows
         else "No two people have labelled the same post."
     )
-    body = rows_html(columns, rows) if rows else Markup("")
+    body = rows_html(columns, rows, p_values=tests) if rows else Markup("")
     return Section("Who confuses what", prose=prose, body=body, figures=drawn)
 
 
@@ -191,7 +184,7 @@ def _drift(drifts: Sequence[Drift]) -> list[Section]:
         "How many percentage points more often somebody gives a label than the others do on the same posts. "
         "A small p says that this changed from round to round."
     )
-    return [Section("Drift", prose=prose, body=rows_html(columns, rows))]
+    return [Section("Drift", prose=prose, body=rows_html(columns, rows, p_values=("p",)))]
 
 
 def _groups(title: str, column: str, groups: Sequence[GroupAgreement]) -> list[Section]:

@@ -80,7 +80,7 @@ class Reopening(Struct, frozen=True):
     seal: str
 
 
-class About(Struct, frozen=True, kw_only=True):
+class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What round.json says; what only some rounds have to say does not stand in the others' file."""
 
     round: str = ""

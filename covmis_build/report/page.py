@@ -106,11 +106,14 @@ def table_html(
     )
 
 
-def rows_html(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
+def rows_html(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, p_values: Collection[str] = ()
+) -> Markup:
     """Rows of cells as such a table; the first cell heads its row."""
     import pandas as pd
 
-    return table_html(pd.DataFrame(list(rows), columns=list(columns), dtype=object), headings=1)
+    frame = pd.DataFrame(list(rows), columns=list(columns), dtype=object)
+    return table_html(frame, headings=1, p_values=p_values)
 
 
 def table_latex(

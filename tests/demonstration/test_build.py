@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -68,11 +67,9 @@ def test_dropped_claims_are_seen(built):
 
 
 def test_second_time_does_nothing(built, tmp_path):
-    began = time.monotonic()
     log = build(built / "study", tmp_path / "log")
     assert "built already" in log
     assert "$ covmis" not in log
-    assert time.monotonic() - began < 20
 
 
 OF_THE_MOMENT = {".files.json", "ledger.jsonl", "round.json", "seal.json", "checksums.txt"}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covmis_build.report import figures
-from covmis_build.report.page import Section, latex_escape, page, render, table_html, table_latex
+from covmis_build.report.page import Section, latex_escape, page, render, rows_html, table_html, table_latex
 
 HOSTILE = "<script>alert('x')</script><img src=http://example.org/x onerror=alert(1)> & \"quoted\" $x^2$"
 
@@ -111,3 +111,4 @@ def test_no_p_value_is_nothing():
     html = table_html(frame, p_values=["p"])
     assert "&lt; 0.001" in html
     assert html.count("0.000") == 1  # the effect's
+    assert "&lt; 0.001" in rows_html(["pair", "p"], [("a1 and a2", 0.0004)], p_values=["p"])

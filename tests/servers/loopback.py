@@ -89,9 +89,8 @@ class Loopback:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    disable_nagle_algorithm = (
-        True  # or every answer of two parts waits 40 ms for its first to be told received
-    )
+    # or every answer of two parts waits 40 ms for its first to be told received
+    disable_nagle_algorithm = True
     protocol_version = "HTTP/1.1"
     loopback: Loopback
 
