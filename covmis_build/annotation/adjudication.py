@@ -28,7 +28,7 @@ from covmis_build.annotation.answers import (
     usable,
 )  # fmt: skip
 from covmis_build.annotation.channels.sheets import FIXED, fixed_cells, misplaced, read_rows
-from covmis_build.annotation.frozen_items import rows_of
+from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.gold import write_decisions
 from covmis_build.errors import counted
 from covmis_build.storage import csv_bytes
@@ -90,7 +90,7 @@ def versions(
 
 
 def _with_sub(row: Label) -> str:
-    return " | ".join(one for one in (row.sub_label, row.comment) if one)
+    return " | ".join(part for part in (row.sub_label, row.comment) if part)
 
 
 def talked(labels: pd.DataFrame) -> dict[str, str]:
@@ -117,13 +117,13 @@ def decision_sheet(
     to fill in: label, sub_label, error_class, reason, comment.
     """
     versions_of = versions(frozen, labels, wanted, seed=seed)
-    most = max([2, *(len(one) for one in versions_of.values())])
+    most = max([2, *map(len, versions_of.values())])
     letters = [name for at in range(most) for name in (LETTERS[at], f"comment {LETTERS[at]}")]
     columns = [*FIXED, *letters, *(["discussed"] if notes is not None else []), *WRITTEN]
-    places = {row["item_id"]: row for row in rows_of(frozen)}
+    places = by_item(frozen)
     filled = {row["item_id"]: row for row in before}
     rows = []
-    for item in sorted(wanted, key=lambda one: (places[one]["claim_id"], one)):
+    for item in sorted(wanted, key=lambda item: (places[item]["claim_id"], item)):
         cells = fixed_cells(places[item])
         for letter, label, comment in versions_of[item]:
             cells |= {letter: label, f"comment {letter}": comment}
@@ -137,7 +137,7 @@ def read_decisions(
     path: Path, phase: Phase, decider: str, frozen: pd.DataFrame, scheme: Labels
 ) -> tuple[list[Answer], list[Problem]]:
     """What has been decided on this sheet so far; `undecided` passes an item on to the third person."""
-    items = {row["item_id"]: row for row in rows_of(frozen)}
+    items = by_item(frozen)
     answers: dict[str, Answer] = {}
     problems: list[Problem] = []
     for row in read_rows(path, ("item_id", "claim", "post", *(n for n in WRITTEN if n != "sub_label"))):
@@ -160,7 +160,7 @@ def decision(
     item: str,
     phase: Phase,
     decider: str,
-    frozen: dict[str, Any],
+    frozen: Mapping[str, Any],
     scheme: Labels,
     channel: Channel = Channel.CSV,
 ) -> tuple[Answer, str]:

@@ -205,7 +205,7 @@ def checked(answer: Answer, scheme: Labels) -> Answer:
     if not label:
         what = f"unknown label '{answer.label}'" if answer.label else "empty answer"
         return _with(answer, label="", sub_label="", status=Status.INVALID, reason=what)
-    allowed = {one.casefold(): one for one in scheme.sub_labels.get(label, ())}
+    allowed = {name.casefold(): name for name in scheme.sub_labels.get(label, ())}
     sub = allowed.get(answer.sub_label.strip().casefold(), "")
     if answer.sub_label.strip() and not sub:
         what = f"'{answer.sub_label.strip()}' is not a sub-label of {label}"
@@ -224,7 +224,7 @@ def known_label(text: str, scheme: Labels) -> str:
     known = scheme.values  # noqa: PD011 - not pandas'
     if word in known:
         return word
-    folded = {one.casefold(): one for one in (SKIP, *known)}
+    folded = {name.casefold(): name for name in (SKIP, *known)}
     keys = dict(zip(scheme.keys, known, strict=True))
     return folded.get(word.casefold()) or keys.get(word, "")
 

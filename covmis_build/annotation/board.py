@@ -50,7 +50,7 @@ def board_page(
 
 
 def _next(rounds: Sequence[tuple[RoundFolder, Progress]]) -> str:
-    folder, progress = max(rounds, key=lambda one: (one[0].about.opened_at, one[0].number))
+    folder, progress = max(rounds, key=lambda row: (row[0].about.opened_at, row[0].number))
     return f"Round {folder.number}, the last one opened. Next: {progress.next.replace('`', '')}."
 
 

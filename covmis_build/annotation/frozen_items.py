@@ -157,6 +157,11 @@ def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): cell for name, cell in row.items()} for row in frame.to_dict("records")]
 
 
+def by_item(frozen: pd.DataFrame) -> dict[str, Mapping[str, Any]]:
+    """The row of each item, with the columns of `FROZEN`."""
+    return {row["item_id"]: row for row in rows_of(frozen)}
+
+
 def for_people(frozen: pd.DataFrame) -> pd.DataFrame:
     """The items that annotators label: all but the automatic ones outside the audit."""
     return frozen[(frozen["automatic_label"] == "") | frozen["audited"].astype(bool)]

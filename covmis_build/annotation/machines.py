@@ -14,7 +14,7 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Answer, Channel, Problem, Pulled, Status, checked
 from covmis_build.annotation.channels.sheets import read_rows
 from covmis_build.annotation.figure import number
-from covmis_build.annotation.frozen_items import rows_of
+from covmis_build.annotation.frozen_items import by_item
 from covmis_build.errors import InputError
 from covmis_build.options import file_stem, is_machine
 
@@ -53,7 +53,7 @@ def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Pa
     column = next((name for name in SAID if rows and name in rows[0]), "")
     if not column:
         raise InputError("has no column prediction", file=path, remedy="It needs item_id and prediction")
-    shown = {str(row["item_id"]): str(row["shown"]) for row in rows_of(round_.items())}
+    shown = {item: str(row["shown"]) for item, row in by_item(round_.items()).items()}
     saved = min(record.moment(path.stat().st_mtime), now)
     answers: dict[str, Answer] = {}
     pulled = Pulled()

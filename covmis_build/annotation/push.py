@@ -5,7 +5,7 @@ Sending twice changes nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from covmis_build.annotation.channels.label_studio.tasks import SentProject
     from covmis_build.annotation.round_folder import RoundFolder
 
 
@@ -30,7 +31,7 @@ class Sent:
     channel: Channel
     work: Mapping[str, Sequence[str]]
     written: tuple[str, ...] = ()
-    projects: tuple[dict[str, Any], ...] = ()
+    projects: tuple[SentProject, ...] = ()
     machines: Mapping[str, str] = field(default_factory=dict)
     """Where the predictions of each machine go; nothing is sent to them."""
 
@@ -48,7 +49,10 @@ class Sent:
     @property
     def _to_people(self) -> list[str]:
         if self.channel == Channel.LABEL_STUDIO:
-            return [f"{row['annotator']}: {row['url']} ({row['added']} tasks added)" for row in self.projects]
+            return [
+                f"{project.annotator}: {project.url} ({counted(project.added, 'tasks')} added)"
+                for project in self.projects
+            ]
         lines = [f"Written: {name}" for name in self.written] or ["Everything was sent out already."]
         named = f" --round {self.round}" if kind_of(self.round) else ""
         return [
@@ -61,7 +65,7 @@ class Sent:
         """As `covmis round push --json` prints it."""
         counts = {code: len(items) for code, items in self.work.items()}
         to = (
-            {"projects": list(self.projects)}
+            {"projects": [asdict(project) for project in self.projects]}
             if self.channel == Channel.LABEL_STUDIO
             else {"written": list(self.written)}
         )

@@ -16,7 +16,7 @@ from covmis_build.annotation.adjudication import disagreements
 from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.answers import Phase, Status, answered, present, stale, usable
 from covmis_build.annotation.case import Case, Said
-from covmis_build.annotation.frozen_items import for_people, rows_of
+from covmis_build.annotation.frozen_items import by_item, for_people
 from covmis_build.annotation.machines import BesidePerson, beside_people
 from covmis_build.errors import counted
 from covmis_build.options import by_people
@@ -290,7 +290,7 @@ def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> Audit | None:
 def cases(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> Iterable[Case]:
     """Every disagreement: what was shown, and everybody's label and comment."""
     answers = answered(frozen, labels)
-    rows = {row["item_id"]: row for row in rows_of(frozen)}
+    rows = by_item(frozen)
     for item in disagreements(frozen, labels, per_item):
         said = (
             Said(answer.annotator, answer.label or answer.status, answer.sub_label, answer.comment)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import keyed, storage
 from covmis_build.annotation.answers import Phase, Status, labels_of, usable
 from covmis_build.annotation.case import Case, Said, cases_html
-from covmis_build.annotation.frozen_items import FROZEN, rows_of
+from covmis_build.annotation.frozen_items import FROZEN, by_item, rows_of
 from covmis_build.annotation.gold import How
 from covmis_build.annotation.round_folder import read_json
 from covmis_build.errors import counted
@@ -191,7 +191,7 @@ def feedback(round_: RoundFolder, annotator: str, *, study: str) -> str:
 
     key = dict(zip(round_.decisions()["item_id"], round_.decisions()["label"], strict=True))
     reasons: Mapping[str, str] = read_json(round_.folder / "training.json")["reasons"]
-    items = {row["item_id"]: row for row in rows_of(round_.items())}
+    items = by_item(round_.items())
     mine = [row for row in labels_of(_answers(round_)) if row.annotator == annotator]
     wrong = [row for row in mine if row.label != key[row.item_id]]
     cases = [

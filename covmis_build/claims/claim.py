@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage, tables
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -17,43 +19,63 @@ LISTS = ("keywords", "titles", "news_urls", "fact_check_urls", "edits")
 """Columns with several values; in a cell they stand one a line."""
 
 
-def claim(claim_id: str, text: str, **values: Any) -> dict[str, Any]:
-    """One row of the table, with what is not given left empty."""
-    blank: dict[str, Any] = {
-        "language": "",
-        "first_seen": "",
-        "selected": True,
-        **{name: [] for name in LISTS},
-    }
-    return {"claim_id": claim_id, "text": " ".join(text.split()), **blank, **values}
+@dataclass
+class Claim:
+    """A row of the table `claims`, and of the CSV, before it is checked; what is not given is empty."""
+
+    claim_id: str
+    text: str
+    _: KW_ONLY
+    language: str = ""
+    first_seen: str = ""
+    selected: bool = True
+    keywords: Sequence[str] = ()
+    titles: Sequence[str] = ()
+    news_urls: Sequence[str] = ()
+    fact_check_urls: Sequence[str] = ()
+    edits: Sequence[str] = ()
+    verdict: str = ""
+    misinformation: str = ""
+    own: dict[str, str] = field(default_factory=dict)
+    """A person's own columns, which begin with `_`."""
+    row: int | str = ""
+    """Where its file has it."""
+
+    def __post_init__(self) -> None:
+        self.text = " ".join(self.text.split())
+
+    def cells(self) -> dict[str, Any]:
+        """Its columns."""
+        columns = vars(self) | {name: list(getattr(self, name)) for name in LISTS} | self.own
+        return {name: value for name, value in columns.items() if name not in {"own", "row"}}
 
 
-def checked(rows: list[dict[str, Any]], path: Path) -> pd.DataFrame:
-    """Rows as the table `claims`: every claim with an id of its own and a text."""
+def checked(claims: Sequence[Claim], path: Path) -> pd.DataFrame:
+    """Claims as the table `claims`: every one with an id of its own and a text."""
     import pandas as pd
 
-    if not rows:
+    if not claims:
         raise InputError("has no claims", file=path)
-    seen: dict[str, int] = {}
-    for row in rows:
-        claim_id, number = row["claim_id"], row.pop("row", "")
+    seen: dict[str, int | str] = {}
+    for claim in claims:
+        claim_id = claim.claim_id
         if not claim_id:
-            raise InputError("has no claim_id", file=path, row=number, remedy="Give every claim an id")
+            raise InputError("has no claim_id", file=path, row=claim.row, remedy="Give every claim an id")
         if re.search(r"[|:\s]", claim_id):
             raise InputError(
                 f"the claim_id '{claim_id}' has a space, a colon or a bar in it",
                 file=path,
-                row=number,
+                row=claim.row,
                 remedy="Use letters, digits, - and _",
             )
         if claim_id in seen:
             raise InputError(
-                f"the claim_id {claim_id} is already that of row {seen[claim_id]}", file=path, row=number
+                f"the claim_id {claim_id} is already that of row {seen[claim_id]}", file=path, row=claim.row
             )
-        seen[claim_id] = number
-        if not row["text"]:
-            raise InputError(f"the claim {claim_id} has no text", file=path, row=number)
-    return claims_frame(pd.DataFrame(rows))
+        seen[claim_id] = claim.row
+        if not claim.text:
+            raise InputError(f"the claim {claim_id} has no text", file=path, row=claim.row)
+    return claims_frame(pd.DataFrame([claim.cells() for claim in claims]))
 
 
 def claims_frame(rows: pd.DataFrame) -> pd.DataFrame:

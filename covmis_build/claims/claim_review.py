@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.claims.claim import claim
+from covmis_build.claims.claim import Claim
 from covmis_build.claims.verdicts import is_misinformation
 from covmis_build.errors import InputError
 from covmis_build.text.urls import canonical_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 
@@ -31,36 +32,53 @@ def vocabulary(documents: list[Any]) -> Vocabulary | None:
     return Vocabulary.SCHEMA_ORG if any(True for document in documents for _ in _reviews(document)) else None
 
 
-def claims(documents: list[Any], path: Path, *, google: bool) -> list[dict[str, Any]]:
+def claims(documents: list[Any], path: Path, *, google: bool) -> list[Claim]:
     """One claim for each text that was reviewed; several reviews of it bring several fact-check addresses."""
     return merged(
-        facts
+        review
         for document in documents
-        for facts in (google_reviews(document) if google else _schema_org(document, path))
+        for review in (google_reviews(document) if google else _schema_org(document, path))
     )
 
 
-def merged(reviews: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+@dataclass(frozen=True, kw_only=True)
+class Review:
+    """What fact-checkers say of a claim, in the claim list's words."""
+
+    text: str
+    titles: Sequence[str] = ()
+    news_urls: Sequence[str] = ()
+    fact_check_urls: Sequence[str]
+    language: str
+    first_seen: str
+    verdict: str
+
+
+def merged(reviews: Iterable[Review]) -> list[Claim]:
     """Reviews of the same claim as one claim; ids come from the claim's own words, so that they do not move."""
-    claims: dict[str, dict[str, Any]] = {}
+    claims: dict[str, Claim] = {}
     for review in reviews:
-        text = " ".join(review["text"].split())
+        text = " ".join(review.text.split())
         if not text:
             continue
         key = hashlib.sha256(text.casefold().encode("utf-8", "replace")).hexdigest()[:10]
-        row = claims.setdefault(key, claim(f"c{key}", text))
-        for name in ("titles", "news_urls", "fact_check_urls"):
-            known = {canonical_url(address) or address: address for address in row[name]}
-            for address in review[name]:
-                if address:
-                    known.setdefault(canonical_url(address) or address, address)
-            row[name] = list(known.values())
-        row["language"] = row["language"] or review["language"]
-        row["verdict"] = row.get("verdict") or review["verdict"]
-        row["misinformation"] = is_misinformation(row["verdict"])
-        days = [day for day in (row["first_seen"], review["first_seen"]) if day]
-        row["first_seen"] = min(days, default="")
+        claim = claims.setdefault(key, Claim(f"c{key}", text))
+        claim.titles = _together(claim.titles, review.titles)
+        claim.news_urls = _together(claim.news_urls, review.news_urls)
+        claim.fact_check_urls = _together(claim.fact_check_urls, review.fact_check_urls)
+        claim.language = claim.language or review.language
+        claim.verdict = claim.verdict or review.verdict
+        claim.misinformation = is_misinformation(claim.verdict)
+        claim.first_seen = min(filter(None, (claim.first_seen, review.first_seen)), default="")
     return list(claims.values())
+
+
+def _together(known: Sequence[str], more: Sequence[str]) -> list[str]:
+    """Each address once, however it is written."""
+    first: dict[str, str] = {}
+    for address in filter(None, (*known, *more)):
+        first.setdefault(canonical_url(address) or address, address)
+    return list(first.values())
 
 
 def _answers(document: Any) -> Iterator[dict[str, Any]]:
@@ -68,40 +86,40 @@ def _answers(document: Any) -> Iterator[dict[str, Any]]:
     for page in pages:
         listed = page.get("claims", [page]) if isinstance(page, dict) else []
         yield from (
-            one for one in _list(listed) if isinstance(one, dict) and isinstance(one.get("claimReview"), list)
+            item
+            for item in _list(listed)
+            if isinstance(item, dict) and isinstance(item.get("claimReview"), list)
         )
 
 
-def google_reviews(document: Any) -> Iterator[dict[str, Any]]:
+def google_reviews(document: Any) -> Iterator[Review]:
     """Claims of `claims:search`, or of a list of such pages."""
     for answer in _answers(document):
         reviews = [review for review in answer["claimReview"] if isinstance(review, dict)]
-        yield {
-            "text": _text(answer.get("text")),
-            "titles": [],
-            "news_urls": [],
-            "fact_check_urls": [_text(review.get("url")) for review in reviews],
-            "language": next((_text(review.get("languageCode")) for review in reviews), ""),
-            "first_seen": _day(answer.get("claimDate")),
-            "verdict": next((_text(review.get("textualRating")) for review in reviews), ""),
-        }
+        yield Review(
+            text=_text(answer.get("text")),
+            fact_check_urls=[_text(review.get("url")) for review in reviews],
+            language=next((_text(review.get("languageCode")) for review in reviews), ""),
+            first_seen=_day(answer.get("claimDate")),
+            verdict=next((_text(review.get("textualRating")) for review in reviews), ""),
+        )
 
 
-def _schema_org(document: Any, path: Path) -> Iterator[dict[str, Any]]:
+def _schema_org(document: Any, path: Path) -> Iterator[Review]:
     any_review = False
     for review in _reviews(document):
         any_review = True
         item = _first(review.get("itemReviewed"))
         shown = [*_list(item.get("appearance")), *_list(item.get("firstAppearance"))]
-        yield {
-            "text": _text(review.get("claimReviewed")) or _text(item.get("name")),
-            "titles": [_text(one.get("headline")) for one in shown if isinstance(one, dict)],
-            "news_urls": [_address(one) for one in shown],
-            "fact_check_urls": [_address(review)],
-            "language": _text(review.get("inLanguage")),
-            "first_seen": _day(item.get("datePublished")) or _day(review.get("datePublished")),
-            "verdict": _text(_first(review.get("reviewRating")).get("alternateName")),
-        }
+        yield Review(
+            text=_text(review.get("claimReviewed")) or _text(item.get("name")),
+            titles=[_text(article.get("headline")) for article in shown if isinstance(article, dict)],
+            news_urls=[_address(article) for article in shown],
+            fact_check_urls=[_address(review)],
+            language=_text(review.get("inLanguage")),
+            first_seen=_day(item.get("datePublished")) or _day(review.get("datePublished")),
+            verdict=_text(_first(review.get("reviewRating")).get("alternateName")),
+        )
     if not any_review:
         raise InputError(
             "has no ClaimReview in it", file=path, remedy="A CSV is read too: see `covmis claims import -h`"
@@ -134,7 +152,7 @@ def _list(node: Any) -> list[Any]:
 
 
 def _first(node: Any) -> dict[str, Any]:
-    return next((one for one in _list(node) if isinstance(one, dict)), {})
+    return next((item for item in _list(node) if isinstance(item, dict)), {})
 
 
 def _day(value: Any) -> str:

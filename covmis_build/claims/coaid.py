@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from covmis_build.claims.claim import claim
+from covmis_build.claims.claim import Claim
 from covmis_build.errors import InputError
 from covmis_build.text.sheets import check_ids, need, read_rows
 
@@ -30,12 +30,12 @@ def files(path: Path) -> list[Path]:
     """The lists of fake news and claims at this place: a file, a release, or a folder of releases."""
     if path.is_file():
         return [path]
-    return sorted(one for one in path.rglob("*.csv") if _NAMED.fullmatch(one.name))
+    return sorted(file for file in path.rglob("*.csv") if _NAMED.fullmatch(file.name))
 
 
-def claims(path: Path) -> list[dict[str, Any]]:
+def claims(path: Path) -> list[Claim]:
     """The claims of all releases at this place."""
-    rows = []
+    claims: list[Claim] = []
     for file in files(path):
         header, lines = read_rows(file)
         if not is_header(header):
@@ -44,8 +44,8 @@ def claims(path: Path) -> list[dict[str, Any]]:
             title = mended(line["title"]) or mended(line.get("newstitle", "")).strip('"')
             urls = [line.get(name, "").strip() for name in header if re.fullmatch(r"news_url\d?", name)]
             headline = mended(line.get("newstitle", "")).strip()
-            rows.append(
-                claim(
+            claims.append(
+                Claim(
                     line[""].strip(),
                     title.strip().strip('"'),
                     language="en",
@@ -58,7 +58,7 @@ def claims(path: Path) -> list[dict[str, Any]]:
                     row=number,
                 )
             )
-    return rows
+    return claims
 
 
 def posts(path: Path) -> list[tuple[str, str]]:

@@ -113,9 +113,9 @@ def _without(row: dict[str, Any], rule: str, address: str) -> dict[str, Any]:
     """A claim without this address, under whatever form it was written."""
     key = canonical_url(address) or address
     columns = ("fact_check_urls",) if rule == "shared" else ("news_urls", "fact_check_urls")
-    gone = {name: [one for one in row[name] if (canonical_url(one) or one) == key] for name in columns}
-    notes = [f"{rule}: took off {one}" for urls in gone.values() for one in urls]
-    kept = {name: [one for one in row[name] if one not in gone[name]] for name in columns}
+    gone = {name: [url for url in row[name] if (canonical_url(url) or url) == key] for name in columns}
+    notes = [f"{rule}: took off {url}" for urls in gone.values() for url in urls]
+    kept = {name: [url for url in row[name] if url not in gone[name]] for name in columns}
     return {**row, **kept, "edits": [*row["edits"], *notes]}
 
 

@@ -12,6 +12,9 @@ from covmis_build.text.characters import whole_in_json
 if TYPE_CHECKING:
     import httpx
 
+    from covmis_build.claims.claim import Claim
+    from covmis_build.claims.claim_review import Review
+
 ADDRESS = "https://factchecktools.googleapis.com/v1alpha1/claims:search"
 KEY = "GOOGLE_FACT_CHECK_KEY"
 PAGE = 100
@@ -19,26 +22,26 @@ PAGE = 100
 
 def search_fact_checks(
     query: str, *, language: str = "", most: int = 1000, client: httpx.Client | None = None, address: str = ADDRESS
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Rows of the claim list for a search; the key comes from the environment and travels in a header only."""
+) -> list[Claim]:  # fmt: skip
+    """The claims of a search; the key comes from the environment and travels in a header only."""
     import httpx
 
     key = os.environ.get(KEY, "").strip()
     if not key:
         raise InputError("Google's Fact Check Tools want a key", remedy=f"Set the environment variable {KEY}")
-    reviews: list[dict[str, Any]] = []
+    reviews: list[Review] = []
     asked: dict[str, str | int] = {"query": query, "pageSize": PAGE}
     if language:
         asked["languageCode"] = language
     with client or httpx.Client(timeout=30) as http:
         while len(reviews) < most:
             page = _page(http, address, asked, key)
-            rows, following = list(google_reviews(page)), str(page.get("nextPageToken") or "")
-            reviews += rows
-            if not rows or not following or following == asked.get("pageToken"):
+            more, following = list(google_reviews(page)), str(page.get("nextPageToken") or "")
+            reviews += more
+            if not more or not following or following == asked.get("pageToken"):
                 break
             asked["pageToken"] = following
-    return merged(iter(reviews[:most]))
+    return merged(reviews[:most])
 
 
 def _page(http: httpx.Client, address: str, asked: dict[str, str | int], key: str) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build import storage
 from covmis_build.claims import claim_review, coaid
-from covmis_build.claims.claim import LISTS, checked, claim
+from covmis_build.claims.claim import LISTS, Claim, checked
 from covmis_build.claims.claim_review import Vocabulary
 from covmis_build.claims.days import days_of
 from covmis_build.claims.list_columns import LIAR_COLUMNS, PRESETS, Mapped, map_columns
@@ -105,15 +105,15 @@ def _read(path: Path, form: str, *, strict: bool = True) -> pd.DataFrame:
     if not path.exists():
         raise InputError("is missing", file=path)
     if form == "coaid":
-        rows = coaid.claims(path)
+        claims = coaid.claims(path)
     elif form == "csv":
-        rows = _csv_rows(path, strict=strict)
+        claims = _csv_claims(path, strict=strict)
     elif form in list(Vocabulary):
-        rows = claim_review.claims(read_json(path), path, google=form == Vocabulary.GOOGLE)
+        claims = claim_review.claims(read_json(path), path, google=form == Vocabulary.GOOGLE)
     else:
         allowed = ", ".join(FORMATS)
         raise InputError(f"no claim list format is called '{form}'", remedy=f"Allowed: {allowed}")
-    return checked(rows, path)
+    return checked(claims, path)
 
 
 def _detect(path: Path) -> str:
@@ -174,19 +174,19 @@ def _from_sheet(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -
     liar = tuple(sheet.header) == LIAR_COLUMNS
     mapped = map_columns(sheet, path, "liar" if liar else "" if form == "csv" else form, named)
     notes = [sheet.note] if sheet.note else []
-    rows, posts = _rows(sheet, path, mapped, notes)
-    if all(row["language"] == "" for row in rows) and "language" in mapped.columns:
+    claims, posts = _claims(sheet, path, mapped, notes)
+    if not any(claim.language for claim in claims) and "language" in mapped.columns:
         notes.append(f"the column {mapped.columns['language']} names no language")
-    return ClaimList(checked(rows, path), mapped.form, mapped.columns, mapped.left_over, notes, posts)
+    return ClaimList(checked(claims, path), mapped.form, mapped.columns, mapped.left_over, notes, posts)
 
 
-def _rows(
+def _claims(
     sheet: Sheet, path: Path, mapped: Mapped, notes: list[str]
-) -> tuple[list[dict[str, Any]], list[GivenPost]]:
-    """The rows of the table `claims`; rows of one id and one text are one claim, with the posts of all."""
+) -> tuple[list[Claim], list[GivenPost]]:
+    """The list's claims; rows of one id and one text are one claim, with the posts of all."""
     columns = mapped.columns
     days = _days(sheet, columns, notes)
-    rows: dict[str, dict[str, Any]] = {}
+    claims: dict[str, Claim] = {}
     posts: dict[GivenPost, None] = {}
     alone: list[str] = []
     unlike_addresses = empty = 0
@@ -203,14 +203,15 @@ def _rows(
         unlike_addresses += sum(bool(cells.get(name)) and not urls[name] for name in urls)
         verdict = cells.get("verdict", "")
         titles = _text_and_language(cells.get("titles", ""), "", mapped.form)[0]
-        row = claim(
-            claim_id, text, language=language, titles=_lines(titles), keywords=_lines(cells.get("keywords", "")), **urls,
-            first_seen=day, verdict=verdict, misinformation=is_misinformation(verdict), row=number + (mapped.form != "liar"),
+        claim = Claim(
+            claim_id, text, language=language, titles=_lines(titles), keywords=_lines(cells.get("keywords", "")),
+            news_urls=urls["news_urls"], fact_check_urls=urls["fact_check_urls"], first_seen=day, verdict=verdict,
+            misinformation=is_misinformation(verdict), row=number + (mapped.form != "liar"),
         )  # fmt: skip
-        known = rows.get(claim_id)
-        if known is not None and known["text"] != row["text"] and mapped.form != "covidlies":
-            rows[f"{claim_id} in row {row['row']}"] = row  # `checked` refuses it with both rows
-        rows.setdefault(claim_id, row)  # COVIDLies words one misconception in several ways
+        known = claims.get(claim_id)
+        if known is not None and known.text != claim.text and mapped.form != "covidlies":
+            claims[f"{claim_id} in row {claim.row}"] = claim  # `checked` refuses it with both rows
+        claims.setdefault(claim_id, claim)  # COVIDLies words one misconception in several ways
         natives = _post_ids(cells)
         alone += natives if len(natives) == 1 else []
         posts.update((GivenPost(claim_id, f"x:{native}"), None) for native in natives)
@@ -221,7 +222,7 @@ def _rows(
     if "claim_id" not in columns:
         notes.append(f"no column holds ids: claims are called by their row, {_stem(path)}-0001 and on")
     check_ids(path, alone)  # a spreadsheet rounds a number that has its cell to itself
-    return list(rows.values()), sorted(posts)
+    return list(claims.values()), sorted(posts)
 
 
 def _days(sheet: Sheet, columns: Mapping[str, str], notes: list[str]) -> list[str]:
@@ -292,7 +293,7 @@ def _unknown(header: list[str]) -> list[str]:
     ]
 
 
-def _csv_rows(path: Path, *, strict: bool) -> list[dict[str, Any]]:
+def _csv_claims(path: Path, *, strict: bool) -> list[Claim]:
     header, lines = read_rows(path, strict=True)
     named = {name: column(header, known) for name, known in _NAMES.items()}
     named["claim_id"], named["text"] = (
@@ -306,7 +307,7 @@ def _csv_rows(path: Path, *, strict: bool) -> list[dict[str, Any]]:
             row=1,
             remedy=f"{nearest(unknown[0], _NAMES)} (a column of your own begins with _)",
         )
-    rows = []
+    claims = []
     for number, line in enumerate(lines, start=2):
         cells = {name: storage.restored(line[source]) if source else "" for name, source in named.items()}
         chosen = cells["selected"].strip().lower()
@@ -319,8 +320,8 @@ def _csv_rows(path: Path, *, strict: bool) -> list[dict[str, Any]]:
             raise InputError(
                 f"first_seen is '{day[:40]}'", file=path, row=number, remedy="Write it like 2020-01-31"
             )
-        rows.append(
-            claim(
+        claims.append(
+            Claim(
                 cells["claim_id"].strip(),
                 cells["text"],
                 language=cells["language"].strip(),
@@ -330,7 +331,7 @@ def _csv_rows(path: Path, *, strict: bool) -> list[dict[str, Any]]:
                 verdict=cells["verdict"].strip(),
                 misinformation=cells["misinformation"].strip(),
                 **{name: _lines(cells[name]) for name in LISTS},
-                **{name: storage.restored(line[name]) for name in header if name.startswith("_")},
+                own={name: storage.restored(line[name]) for name in header if name.startswith("_")},
             )
         )
-    return rows
+    return claims

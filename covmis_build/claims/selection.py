@@ -50,7 +50,7 @@ def select(claims: pd.DataFrame, hits: pd.DataFrame, top: int) -> Selection:
         raise InputError("--top must be at least 1")
     counted = hits[hits["kind"].isin(COUNTED)].groupby("claim_id")["post_id"].nunique()
     ids = list(claims["claim_id"])
-    posts = [int(counted.get(one, 0)) for one in ids]
+    posts = [int(counted.get(claim, 0)) for claim in ids]
     order = sorted(range(len(ids)), key=lambda at: (-posts[at], at))
     rank = {at: place for place, at in enumerate(order, start=1)}
     taken = set(order[:top])

@@ -127,9 +127,9 @@ def collect_ids(
         return
     with progress() as report:
         options |= {"budget": budget, "notice": detail if as_json else say, "progress": report}
-        done = open_study(study).collect_ids(file, again=again, **options)
-    tell(done.to_dict(), done.summary, as_json=as_json)
-    done.check()
+        looked_up = open_study(study).collect_ids(file, again=again, **options)
+    tell(looked_up.to_dict(), looked_up.summary, as_json=as_json)
+    looked_up.check()
 
 
 @app.command("snscrape")
@@ -160,6 +160,6 @@ def _collect(source: str, options: Searching, as_json: bool, **own: Any) -> None
         would.check()
         return
     with progress() as report:
-        done = study.collect(source, progress=report, **own)
-    tell(done.to_dict(), done.summary, as_json=as_json)
-    done.check()
+        collected = study.collect(source, progress=report, **own)
+    tell(collected.to_dict(), collected.summary, as_json=as_json)
+    collected.check()

@@ -26,7 +26,7 @@ def purge(
     from covmis_build.study.study import open_study
 
     with progress() as report:
-        done = open_study(study, half_purged=True).purge(posts=keys or (), progress=report)
-    warn(*done.problems, *done.notes)
-    tell(done.to_dict(), done.summary, as_json=as_json)
-    done.check()
+        purged = open_study(study, half_purged=True).purge(posts=keys or (), progress=report)
+    warn(*purged.problems, *purged.notes)
+    tell(purged.to_dict(), purged.summary, as_json=as_json)
+    purged.check()

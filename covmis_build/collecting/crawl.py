@@ -138,42 +138,42 @@ class Crawl:
 
 def crawl(jobs: Sequence[Job], folder: Path, how: Crawl, progress: Progress) -> Crawled:
     """Fetch all pages of all jobs that are not on disk yet; stops cleanly at the budget or at a lasting fault."""
-    done = Crawled(jobs=len(jobs), spent=how.spent)
+    crawled = Crawled(jobs=len(jobs), spent=how.spent)
     for number, job in enumerate(jobs):
         progress(how.platform.name, number, len(jobs))
         path = job.path(folder)
         last = pages.resume(path)
         if last is not None and not last.next:
-            done.already += 1
+            crawled.already += 1
             continue
-        if done.stopped:
-            done.gaps.append(_gap(job, last, done.stopped))
+        if crawled.stopped:
+            crawled.gaps.append(_gap(job, last, crawled.stopped))
             continue
-        before = done.spent.posts
+        before = crawled.spent.posts
         reason = ""
         try:
-            if not _one(job, path, last, how, done):
-                done.fault, reason = "budget", f"the budget ({how.budget}) is used up"
+            if not _fetched(job, path, last, how, crawled):
+                crawled.fault, reason = "budget", f"the budget ({how.budget}) is used up"
         except Fault as fault:
             reason = f"not accepted: {fault.detail}"
             if fault.kind in STOPPING:
-                done.fault, reason = fault.kind, _sentence(how.platform.name, fault)
+                crawled.fault, reason = fault.kind, _sentence(how.platform.name, fault)
         if reason:
             how.notice(reason)
-            done.gaps.append(_gap(job, pages.resume(path), reason))
-            done.stopped = reason if done.fault else ""
+            crawled.gaps.append(_gap(job, pages.resume(path), reason))
+            crawled.stopped = reason if crawled.fault else ""
         else:
-            done.finished += 1
-            how.notice(_line(job, done.spent.posts - before, how, len(jobs) - number - 1))
+            crawled.finished += 1
+            how.notice(_line(job, crawled.spent.posts - before, how, len(jobs) - number - 1))
     progress(how.platform.name, len(jobs), len(jobs))
-    return done
+    return crawled
 
 
-def _one(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, done: Crawled) -> bool:
+def _fetched(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, crawled: Crawled) -> bool:
     """The rest of one search; whether it came to its end, or to the budget's."""
     cursor, number, empty = (last.next, last.page + 1, 0) if last else ("", 1, 0)
     reached = last.oldest if last else ""
-    spent, platform, visited = done.spent, how.platform, {cursor}
+    spent, platform, visited = crawled.spent, how.platform, {cursor}
     while True:
         most = spent.allows(
             how.budget.less(how.earlier),
@@ -203,10 +203,10 @@ def _one(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, done: Crawl
                 f"{job.query_id}: the platform leads in a circle; what remains of this search is not fetched"
             )
             following = ""
-            done.gaps.append(_gap(job, None, "the platform leads in a circle", until=reached))
+            crawled.gaps.append(_gap(job, None, "the platform leads in a circle", until=reached))
         if page.lost:
             notes.append(page.lost)
-            done.gaps.append(_gap(job, None, page.lost, until=reached))
+            crawled.gaps.append(_gap(job, None, page.lost, until=reached))
         stamp = pages.Stamp(
             job=job.id, source=job.source, query_id=job.query_id, claim_id=job.claim_id, kind=job.kind,
             expression=job.expression, search=job.search, since=job.since, until=job.until, page=number,

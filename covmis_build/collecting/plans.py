@@ -116,12 +116,12 @@ def jobs_of(
             searches = expression.render(source, limit)  # type: ignore[arg-type]
         except InputError as error:
             raise InputError(f"query {row['query_id']}: {error}") from error
-        planned = [replace(base, search=one) for one in searches]
+        planned = [replace(base, search=search) for search in searches]
         node = expression.node
         if source == "x" and isinstance(node, Address) and node.key.startswith("x.com/status/"):
             native = node.key.rpartition("/")[2]
             planned.append(replace(base, search=native, mode="ids", since="", until=""))
-        jobs.update((one.id, one) for one in planned)
+        jobs.update((job.id, job) for job in planned)
     return list(jobs.values())
 
 
@@ -143,14 +143,14 @@ def known(folder: Path) -> dict[str, Known]:
 
 def plan(wanted: Iterable[Job], begun: Mapping[str, Known], before: Sequence[Job]) -> list[Job]:
     """What remains to be done for these searches: windows begun or planned before, and time that none covers."""
-    earlier = {**{job.id: job for job in before}, **{name: one.job for name, one in begun.items()}}
+    earlier = {**{job.id: job for job in before}, **{name: known.job for name, known in begun.items()}}
     by_search: dict[tuple[str, ...], list[Job]] = {}
     for job in earlier.values():
         by_search.setdefault(_search(job), []).append(job)
     remaining: list[Job] = []
     for job in wanted:
         there = by_search.get(_search(job), [])
-        remaining += [one for one in there if one.id not in begun or not begun[one.id].finished]
+        remaining += [alike for alike in there if alike.id not in begun or not begun[alike.id].finished]
         remaining += [replace(job, since=since, until=until) for since, until in _uncovered(job, there)]
     return list({job.id: job for job in remaining}.values())
 

@@ -88,7 +88,7 @@ def read_budget(text: str) -> Budget:
     (Budget(dollars=25.0, posts=None, requests=None), Budget(dollars=7.5, posts=10000, requests=None))
     """
     limits: dict[str, float] = {}
-    for part in filter(None, (one.strip() for one in text.split(","))):
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
         match = re.fullmatch(r"\$?\s*(\d+(?:\.\d+)?)\s*(usd|dollars?|posts?|requests?)?", part, re.IGNORECASE)
         if not match:
             raise InputError(f"--budget {text} is not an amount", remedy="Like 25, 10000posts or 500requests")

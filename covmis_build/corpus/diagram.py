@@ -88,7 +88,7 @@ def _text(
 
 def _plain(text: str, longest: int) -> str:
     """What XML can hold and a box has room for."""
-    kept = "".join(one for one in text if unicodedata.category(one) not in {"Cc", "Cf", "Cs", "Cn"})
+    kept = "".join(letter for letter in text if unicodedata.category(letter) not in {"Cc", "Cf", "Cs", "Cn"})
     return kept if len(kept) <= longest else kept[: longest - 1] + "…"
 
 
@@ -105,7 +105,7 @@ def _numbers(step: FlowStep) -> str:
 
 def _dropped(step: FlowStep) -> list[str]:
     """What the step dropped, most first, on two lines at most."""
-    ranked = sorted(step.reasons.items(), key=lambda one: (-one[1], one[0]))
+    ranked = sorted(step.reasons.items(), key=lambda reason: (-reason[1], reason[0]))
     shown = ranked if len(ranked) <= 2 else ranked[:1]
     more = ranked[len(shown) :]
     told = [f"\N{MINUS SIGN} {number:,} {reason}" for reason, number in shown]

@@ -59,7 +59,7 @@ def read_plain(path: Path) -> pd.DataFrame | None:
     if (empty := ids == "").any():
         raise InputError("has a row without an id", file=path, row=int(empty.argmax()) + 2)
     check_ids(ids, path)
-    posts = [f"x:{one}" if one.isascii() and one.isdigit() else one for one in ids]
+    posts = [f"x:{id_}" if id_.isascii() and id_.isdigit() else id_ for id_ in ids]
     told = pd.DataFrame(
         {
             "item_id": [f"{number}|{post}" for number, post in enumerate(posts, 1)], "claim_id": "", "post_id": posts,

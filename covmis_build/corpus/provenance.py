@@ -96,7 +96,7 @@ def ro_crate(facts: ReleaseFacts, lead: str, data: Sequence[ReleasedFile], texts
         "license": _ref(licence.url) if licence else facts.release.licence or UNSTATED,
         "author": [_ref(person["@id"]) for person in people],
         "conformsTo": [_ref(profile) for profile in PROFILES], "mainEntity": _ref(WORKFLOW),
-        "hasPart": [_ref(WORKFLOW), *outputs], "mentions": [_ref("#run"), *(_ref(one["@id"]) for one in actions)],
+        "hasPart": [_ref(WORKFLOW), *outputs], "mentions": [_ref("#run"), *(_ref(action["@id"]) for action in actions)],
         "variableMeasured": [_ref(chance["@id"]) for chance in chances],
     }  # fmt: skip
     workflow = {

@@ -39,8 +39,8 @@ def undersample(
         )
     counts = frame["label"].value_counts()
     chosen = [
-        label in keep or keyed.uniform(seed, "undersample", name, about, one) < expected / counts[label]
-        for name, about, one, label in zip(
+        label in keep or keyed.uniform(seed, "undersample", name, about, post) < expected / counts[label]
+        for name, about, post, label in zip(
             frame["dataset"], frame["target_id"], frame["id"], frame["label"], strict=True
         )
     ]

@@ -58,11 +58,11 @@ def preprocess(text: str, options: Preprocessing | None = None) -> str:
         text = USER.sub(f" {chosen.user} ", text)
     text = PLACEHOLDERS.sub(lambda found: _placeholder(found[0], chosen), text)
     if chosen.emoji_names:
-        text = "".join(_named(one) for one in text)
+        text = "".join(_named(character) for character in text)
     if chosen.punctuation:
-        text = "".join(PUNCTUATION.get(one, one) for one in text)
+        text = "".join(PUNCTUATION.get(character, character) for character in text)
     if chosen.whitespace:
-        text = " ".join("".join(_visible(one) for one in text).split())
+        text = " ".join("".join(_visible(character) for character in text).split())
     if chosen.lower:
         text = text.lower()
     if chosen.count_repeats:

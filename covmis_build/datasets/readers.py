@@ -48,7 +48,7 @@ def read(name: str, home: Path | str, *, layout: str = "", check: bool = True) -
 def complete_layout(dataset: Dataset, home: Path) -> Layout | None:
     """The first layout whose files are all there."""
     folder = home / dataset.folder
-    return next((one for one in dataset.layouts if _is_complete(one, folder)), None)
+    return next((layout for layout in dataset.layouts if _is_complete(layout, folder)), None)
 
 
 def _is_complete(layout: Layout, folder: Path) -> bool:
@@ -113,6 +113,6 @@ def _in_order(row: Row) -> tuple[str, ...]:
 
 def _whole(text: str) -> str:
     """Text that every format can hold: halves of characters, which JSON can name, become U+FFFD."""
-    if text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text):
+    if text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

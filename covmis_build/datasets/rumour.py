@@ -68,7 +68,7 @@ def _key(path: Path) -> dict[str, str]:
     """An answer key: {id: label}, or 2019's nested by subtask."""
     answers = json.loads(text_of(path))
     answers = answers.get("subtaskaenglish", answers)
-    if not isinstance(answers, dict) or not all(isinstance(one, str) for one in answers.values()):
+    if not isinstance(answers, dict) or not all(isinstance(answer, str) for answer in answers.values()):
         raise InputError("is no answer key of subtask A", file=path, remedy="It maps post ids to labels")
     return answers
 

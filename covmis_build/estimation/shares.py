@@ -205,10 +205,10 @@ def _joint(
         if not np.allclose([chance[name] for name in names], rows["p_sample"].astype(float), atol=1e-9):
             continue
         pairs = {
-            (one, other): float(allocation.together(one, other))
-            for one in set(names)
+            (name, other): float(allocation.together(name, other))
+            for name in set(names)
             for other in set(names)
-            if one != other or allocation.counts[one] > 1
+            if name != other or allocation.counts[name] > 1
         }
         matrices[str(claim)] = np.array([[pairs.get((a, b), 1.0) for b in names] for a in names])
     return matrices

@@ -139,7 +139,7 @@ class Comparison:
             )
             for row in self.table.to_dict("records")
         ]
-        words = Markup("").join(Markup("<p>{}</p>").format(one) for one in self.table["sentence"])
+        words = Markup("").join(Markup("<p>{}</p>").format(sentence) for sentence in self.table["sentence"])
         square = matrix(self.table).rename_axis("system").reset_index()
         return page(
             "Comparison of systems",
@@ -313,7 +313,7 @@ class _Data:
         self.units = len(joined.gold) if owners is None else int(owners.max()) + 1
         if self.units < 2:
             raise InputError("there is one item or cluster", remedy="A comparison needs at least two")
-        totals = np.stack([np.bincount(one, minlength=self.width) for one in self.cells.T])
+        totals = np.stack([np.bincount(column, minlength=self.width) for column in self.cells.T])
         self.each_run = self.value(totals.astype(np.float64))
         self.observed = self._over_runs(self.each_run)
 

@@ -103,7 +103,7 @@ def _array(path: Path) -> pd.DataFrame:
         raise InputError(
             f"is an array of shape {values.shape}", file=path, remedy="One label per item is expected"
         )
-    return pd.DataFrame({"label": [str(one) for one in values]})
+    return pd.DataFrame({"label": [str(value) for value in values]})
 
 
 def _lines(path: Path) -> pd.DataFrame:
@@ -130,9 +130,11 @@ def _answers(path: Path) -> pd.DataFrame:
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         prediction_of = dict(pairs)
-        if len(prediction_of) != len(pairs) and all(isinstance(one, str) for one in prediction_of.values()):
+        if len(prediction_of) != len(pairs) and all(
+            isinstance(label, str) for label in prediction_of.values()
+        ):
             seen: set[str] = set()
-            twice = next(one for one, _ in pairs if one in seen or seen.add(one))  # type: ignore[func-returns-value]
+            twice = next(item for item, _ in pairs if item in seen or seen.add(item))  # type: ignore[func-returns-value]
             raise InputError(
                 f"the id {twice} occurs more than once", file=path, remedy="Keep one label per item"
             )

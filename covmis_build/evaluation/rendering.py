@@ -42,10 +42,10 @@ def write(file: Path | str, results: Rendered) -> None:
     elif kind == ".csv":
         table = results.to_frame()
         rows = (
-            [None if _missing(one) else one for one in row]
+            [None if _missing(cell) else cell for cell in row]
             for row in table.itertuples(index=False, name=None)
         )
-        storage.write_bytes(path, storage.csv_bytes([str(one) for one in table.columns], rows))
+        storage.write_bytes(path, storage.csv_bytes([str(column) for column in table.columns], rows))
     elif kind == ".tex":
         storage.write_text(path, results.latex())
     else:
@@ -57,9 +57,9 @@ def write(file: Path | str, results: Rendered) -> None:
 def plain(value: Any) -> Any:
     """Values that JSON knows; what is undefined is null."""
     if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(part) for part in value]
     if hasattr(value, "item"):
         value = value.item()
     return None if _missing(value) else value

@@ -118,4 +118,4 @@ def _weights(
             if label not in labels:
                 raise UnknownName(f"a weight for the unknown label '{label}'", remedy=nearest(label, labels))
         return tuple(float(given.get(label, 0.0)) for label in labels)
-    return tuple(float(one) for one in given)
+    return tuple(float(part) for part in given)

@@ -30,7 +30,7 @@ LIMIT = 1 << 20
 def every_draw(units: int) -> Array:
     """All ways to draw as many units as there are: (units ** units, units) weights."""
     _affordable(units**units)
-    return np.array([np.bincount(one, minlength=units) for one in product(range(units), repeat=units)])
+    return np.array([np.bincount(drawn, minlength=units) for drawn in product(range(units), repeat=units)])
 
 
 def bootstrap_p(differences: Array, observed: float, *, exact: bool = False) -> float:
@@ -69,7 +69,7 @@ def randomisation_p(
             differences = np.abs(value(totals[a] + moved) - value(totals[b] - moved))
             extreme[at] += at_least(differences, abs(float(values[a] - values[b]))).sum()
         done += len(swapped)
-    return np.array([p_value(float(one), done, exact=exact) for one in extreme])
+    return np.array([p_value(float(value), done, exact=exact) for value in extreme])
 
 
 def mcnemar_p(only_first: int, only_second: int) -> float:
@@ -189,7 +189,8 @@ def welch(first: Array, second: Array) -> tuple[float, float]:
         same = bool(first[0] == second[0])
         return (0.0, 1.0) if same else (float(np.sign(first[0] - second[0]) * np.inf), 0.0)
     sides = [
-        (float(one.mean()), float(one.std(ddof=1)), len(one)) for one in map(np.asarray, (first, second))
+        (float(sample.mean()), float(sample.std(ddof=1)), len(sample))
+        for sample in map(np.asarray, (first, second))
     ]
     test = ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False)  # one side may be constant
     return float(test.statistic), float(test.pvalue)

@@ -180,7 +180,7 @@ def _object(answer: dict[str, Any], known: dict[str, str]) -> Reading:
     key = _field(answer)
     value = answer.get(key) if key is not None else None
     if isinstance(value, list):
-        if len({folded(str(one)) for one in value}) > 1:
+        if len({folded(str(part)) for part in value}) > 1:
             return Reading(Outcome.SEVERAL)
         value = value[0] if value else None
     if not isinstance(value, str) or folded(value) not in known:

@@ -29,7 +29,7 @@ def save_encoder(model: EncoderModel, folder: Path, card: dict[str, Any] | None 
     from safetensors.torch import save
 
     name = f"weights-{digest(model)[:16]}"
-    head = {key: one.contiguous().cpu() for key, one in model.head.state_dict().items()}
+    head = {key: tensor.contiguous().cpu() for key, tensor in model.head.state_dict().items()}
     with storage.filling(folder / name) as beside:
         model.encoder.save_pretrained(beside / "encoder")
         model.tokenizer.save_pretrained(beside / "encoder")
@@ -77,7 +77,7 @@ def described(folder: Path) -> dict[str, Any]:
             file=folder,
             remedy="Make one with `covmis model train --model cross-encoder`",
         )
-    known = {one.name for one in fields(Encoder)}
+    known = {option.name for option in fields(Encoder)}
     right = (
         whole.get("format") == FORMAT
         and isinstance(whole.get("options"), dict)
@@ -128,4 +128,4 @@ _known: dict[str, tuple[Any, str]] = {}
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    yield from sorted(one for one in folder.iterdir() if one.suffix in HASHED and one.is_file())
+    yield from sorted(path for path in folder.iterdir() if path.suffix in HASHED and path.is_file())

@@ -128,9 +128,7 @@ class Model:
             for at, label in enumerate(self.labels):
                 weights = part.coefficients[at] if names else np.zeros(0)
                 order = np.lexsort((np.arange(len(weights)), -weights))[:count]
-                rows += [
-                    (target, label, *names[one], float(weights[one])) for one in order if weights[one] > 0
-                ]
+                rows += [(target, label, *names[at], float(weights[at])) for at in order if weights[at] > 0]
         return pd.DataFrame(rows, columns=["model_of", "label", "column", "feature", "weight"])
 
 

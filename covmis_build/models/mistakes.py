@@ -101,7 +101,7 @@ def _by(mistakes: pd.DataFrame, parts: Sequence[str], names: Sequence[str]) -> p
 
     rows = []
     for name in names:
-        here = mistakes[[one == name for one in parts]]
+        here = mistakes[[part == name for part in parts]]
         if len(here):
             rows.append((name, len(here), float(here["right"].mean()), float(here["probability"].mean())))
     return pd.DataFrame(rows, columns=["part", "items", "accuracy", "mean_probability"])

@@ -37,7 +37,7 @@ def scored(gold: Iterable[object], said: Sequence[str], labels: Sequence[str]) -
 
     measures = ["accuracy", "macro_f1"]
     scores = score(
-        [str(one) for one in gold], {"": list(said)}, labels=labels, measures=measures, replicates=0
+        [str(label) for label in gold], {"": list(said)}, labels=labels, measures=measures, replicates=0
     )
     return {str(row["measure"]): float(row["value"]) for row in scores.to_frame().to_dict("records")}
 

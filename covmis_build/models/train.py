@@ -159,7 +159,7 @@ def steps_before(posts: Sequence[Posts], maps: Mapping[str, str] | None = None) 
     declared = dict(maps or {})
     if declared and not posts:
         raise InputError("--map maps the labels of --before", remedy="Name the files with --before")
-    steps = [Step(Path(_name(one)).stem, read_posts(one, labelled=True)) for one in posts]
+    steps = [Step(Path(_name(path)).stem, read_posts(path, labelled=True)) for path in posts]
     known = {label for step in steps for label in step.frame["label"]}
     for old, new in declared.items():
         if old not in known:
@@ -182,7 +182,9 @@ def _linear(
     if dev is not None:
         candidates = [replace(options, C=value) for value in choose]
         options, values = choose_linear(frame, dev, candidates, measure=measure, labels=labels, poles=poles)
-        chosen_from = [{"c": one.C, "value": value} for one, value in zip(candidates, values, strict=True)]
+        chosen_from = [
+            {"c": candidate.C, "value": value} for candidate, value in zip(candidates, values, strict=True)
+        ]
         card["chosen"] = {"measure": measure, "values": chosen_from}
     model = train_linear(frame, options, labels=labels)
     if dev is not None:

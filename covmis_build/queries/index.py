@@ -161,7 +161,7 @@ class Index:
         query = "SELECT text, urls FROM posts WHERE post_id = ?"
         for post_id in post_ids:
             text, urls = self.connection.execute(query, (post_id,)).fetchone() or ("", "")
-            yield {canonical_url(one) for one in (*urls.split("\n"), *addresses(text)) if one} - {""}
+            yield {canonical_url(url) for url in (*urls.split("\n"), *addresses(text)) if url} - {""}
 
     def posts(self, post_ids: Iterable[str]) -> Iterator[SamplePost]:
         """These posts, as far as the archive has them."""
@@ -266,7 +266,7 @@ def _build(path: Path, posts: Iterable[Indexed], state: str, unread: Sequence[st
 
 def _coded(row: tuple[int, str, str, str]) -> tuple[int, str, str, str]:
     number, text, urls, titles = row
-    keys = {canonical_url(one) for one in (*urls.split("\n"), *addresses(text)) if one}
+    keys = {canonical_url(url) for url in (*urls.split("\n"), *addresses(text)) if url}
     return (
         number,
         " ".join(map(_ascii, tokens(text))),

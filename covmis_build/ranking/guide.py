@@ -54,7 +54,7 @@ def fit(posts: pd.DataFrame, relevant: Mapping[str, bool]) -> Guide:
     # a weak ridge on raw features; Newton's method ends at the same numbers on every machine but for the last bits
     model = LogisticRegression(C=100, solver="newton-cholesky", tol=1e-9, max_iter=200)
     model.fit(_features(posts)[known], y)
-    coefficients = tuple(round(float(one), 9) for one in model.coef_[0])
+    coefficients = tuple(round(float(weight), 9) for weight in model.coef_[0])
     return Guide(len(y), round(float(model.intercept_[0]), 9), coefficients)
 
 

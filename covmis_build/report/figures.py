@@ -142,11 +142,11 @@ def course(
         for at, (name, values) in enumerate(series.items()):
             colour = SERIES[at % len(SERIES)]
             if bands and name in bands:
-                low, high = ([nan if one is None else one for one in side] for side in bands[name])
+                low, high = ([nan if value is None else value for value in side] for side in bands[name])
                 axes.fill_between(range(len(x)), low, high, color=colour, alpha=0.16, linewidth=0)
-            line = [nan if one is None else one for one in values]
+            line = [nan if value is None else value for value in values]
             axes.plot(range(len(x)), line, color=colour, marker="o", markersize=4, label=_plain(name))
-        axes.set_xticks(range(len(x)), [_plain(one) for one in x])
+        axes.set_xticks(range(len(x)), [_plain(tick) for tick in x])
         if len(x) > 12:
             axes.tick_params(axis="x", rotation=60)
         axes.yaxis.grid(visible=True)
@@ -179,7 +179,7 @@ def heat(
                 axes.text(to, at, f"{value:,.{digits}f}", ha="center", va="center", fontsize=11)
         axes.set_xlim(-0.5, len(columns) - 0.5)
         _rows(axes, rows)
-        axes.set_xticks(range(len(columns)), [_plain(one) for one in columns])
+        axes.set_xticks(range(len(columns)), [_plain(column) for column in columns])
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
         axes.set_xlabel(_plain(column_title))
@@ -233,7 +233,7 @@ def _quiet(axes: Axes, unit: str) -> None:
 
 def _plain(text: str, longest: int = 46) -> str:
     """A label that XML can hold and an axis has room for."""
-    kept = "".join(one for one in str(text) if unicodedata.category(one) not in {"Cc", "Cs", "Cn"})
+    kept = "".join(letter for letter in str(text) if unicodedata.category(letter) not in {"Cc", "Cs", "Cn"})
     return kept if len(kept) <= longest else kept[: longest - 1] + "…"
 
 

@@ -77,7 +77,7 @@ def page(
 
     HTML is what is marked as such (`Markup`, `table_html`, the figures of `report.figures`); plain text is escaped.
     """
-    parts = [one if isinstance(one, Section) else Section(one[0], body=one[1]) for one in sections]
+    parts = [part if isinstance(part, Section) else Section(part[0], body=part[1]) for part in sections]
     return render("page.html", title=title, sections=parts, study=study, lead=lead, tiles=tiles)
 
 
@@ -155,8 +155,9 @@ def latex_escape(text: str) -> str:
     >>> print(latex_escape("50% of $x_1$ & co"))
     50\% of \$x\_1\$ \& co
     """
-    escaped = (LATEX.get(one, one) for one in text)
-    return "".join(one for one in escaped if len(one) > 1 or unicodedata.category(one) not in {"Cc", "Cs"})
+    return "".join(
+        LATEX.get(letter, "" if unicodedata.category(letter) in {"Cc", "Cs"} else letter) for letter in text
+    )
 
 
 def shown(cell: Any, digits: int = 3) -> Any:
@@ -168,7 +169,7 @@ def shown(cell: Any, digits: int = 3) -> Any:
     if cell is None or cell != cell:  # noqa: PLR0124 - only what is not a number differs from itself
         return UNDEFINED
     if isinstance(cell, list | tuple):
-        return ", ".join(str(one) for one in cell)
+        return ", ".join(str(part) for part in cell)
     if _is_flag(cell):
         return "yes" if cell else "no"
     if _is_number(cell):

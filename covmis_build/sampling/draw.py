@@ -88,7 +88,7 @@ def sample(
         drawn = history.draw(claim, stratum, allocation, before, design=options.design, seed=seed)
         chosen += drawn
         kinds = {stratum[item]: row["kind"] for item, row in rows.items()}
-        counted = Counter(stratum.get(one.item_id, "") for one in drawn)
+        counted = Counter(stratum.get(item.item_id, "") for item in drawn)
         frozen_ones = Counter(stratum.get(item, "") for item in before)
         for name, row in expectation(allocation, drawn[0].design if drawn else options.design).items():
             here = {"drawn": counted[name], "frozen": frozen_ones[name]}

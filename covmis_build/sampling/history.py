@@ -130,7 +130,7 @@ def combined_probabilities(
 
 
 def _rounds_of(frozen: pd.DataFrame) -> list[str]:
-    return [str(one) for one in frozen["round"]] if "round" in frozen.columns else [""] * len(frozen)
+    return [str(number) for number in frozen["round"]] if "round" in frozen.columns else [""] * len(frozen)
 
 
 def closed(past: Past) -> list[Chosen]:

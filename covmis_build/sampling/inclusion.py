@@ -102,10 +102,10 @@ def joint_probabilities(
     """
     drawn = allocate(counts, per_kind, per_claim)
     return {
-        (one, other): float(drawn.together(one, other))
-        for one in drawn.counts
+        (stratum, other): float(drawn.together(stratum, other))
+        for stratum in drawn.counts
         for other in drawn.counts
-        if one != other or drawn.counts[one] > 1
+        if stratum != other or drawn.counts[stratum] > 1
     }
 
 

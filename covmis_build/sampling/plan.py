@@ -114,7 +114,9 @@ def _row(
     drawn = {
         claim: allocate(number, sampling.per_kind, sampling.per_claim) for claim, number in counts.items()
     }
-    chance = {(claim, name): float(one.chance(name)) for claim, one in drawn.items() for name in one.counts}
+    chance = {
+        (claim, name): float(draw.chance(name)) for claim, draw in drawn.items() for name in draw.counts
+    }
     pairs = zip(frame["claim_id"], frame["stratum"], strict=True)
     p = np.array([chance[str(claim), name] for claim, name in pairs], dtype=float)
     first = frame["p_claim"].to_numpy(dtype=float)

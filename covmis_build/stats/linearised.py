@@ -35,7 +35,7 @@ def cells(labels: Sequence[str], gold: Sequence[str], predicted: Sequence[str]) 
         if label not in at:
             raise InputError(f"the label '{label}' is not one of {', '.join(labels)}")
     pairs = zip(gold, predicted, strict=True)
-    return np.array([at[one] * len(labels) + at[other] for one, other in pairs], dtype=np.intp)
+    return np.array([at[right] * len(labels) + at[said] for right, said in pairs], dtype=np.intp)
 
 
 def weighted_confusion(
@@ -84,7 +84,7 @@ def gradients(measures: Measures, matrix: Floats, n: float) -> dict[str, tuple[f
 
 def gradient(measure: Measure, matrix: Floats, n: float) -> tuple[float, Floats]:
     """`gradients` of one measure that takes one matrix."""
-    return gradients(lambda stack: {"": np.array([float(measure(one)) for one in stack])}, matrix, n)[""]
+    return gradients(lambda stack: {"": np.array([float(measure(table)) for table in stack])}, matrix, n)[""]
 
 
 def variance_of_measure(
@@ -113,7 +113,7 @@ def measure_estimate(
 ) -> Estimate:
     """`weighted_measures` of one measure that takes one matrix, and of labels by their names."""
     estimates = weighted_measures(
-        lambda stack: {"": np.array([float(measure(one)) for one in stack])},
+        lambda stack: {"": np.array([float(measure(table)) for table in stack])},
         {"": bounds},
         [cells(labels, gold, predicted)],
         (len(labels), len(labels)),

@@ -19,10 +19,10 @@ def bowker(table: Array) -> ChiSquare | None:
     cells = [
         (float(table[a, b]), float(table[b, a])) for a, b in itertools.combinations(range(len(table)), 2)
     ]
-    met = [(one, other) for one, other in cells if one + other > 0]
+    met = [(there, back) for there, back in cells if there + back > 0]
     if not met:
         return None
-    statistic = sum((one - other) ** 2 / (one + other) for one, other in met)
+    statistic = sum((there - back) ** 2 / (there + back) for there, back in met)
     return chi_square(statistic, len(met))
 
 

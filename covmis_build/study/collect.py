@@ -84,12 +84,12 @@ class Collected:
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis collect --json` prints it."""
-        done, spent = self.crawled, self.crawled.spent
+        crawled, spent = self.crawled, self.crawled.spent
         return {
-            "platform": self.platform, "searches": done.jobs, "finished": done.finished + done.already,
+            "platform": self.platform, "searches": crawled.jobs, "finished": crawled.finished + crawled.already,
             "posts": spent.posts, "requests": spent.requests, "dollars": spent.dollars,
-            "budget": str(self.budget), "prices_date": self.prices.date, "stopped": done.stopped,
-            "gaps": [asdict(gap) for gap in done.gaps],
+            "budget": str(self.budget), "prices_date": self.prices.date, "stopped": crawled.stopped,
+            "gaps": [asdict(gap) for gap in crawled.gaps],
         }  # fmt: skip
 
     @property
@@ -333,15 +333,17 @@ def collect_ids(study: Study, file: Path | str | None, wanted: Wanted, *, again:
         )
     notes = study.places.notes
     _archive_here(study)
-    done = LookedUp(listed, {})
+    looked_up = LookedUp(listed, {})
     with study.locked(notes, "covmis collect ids"):
         id_lists.write_list(notes / "ids.json", listed, day, begun)
         for prefix, part in _parts(study, listed, wanted, day, "" if file else begun):
-            done.parts.append(part)
+            looked_up.parts.append(part)
             found = {f"{prefix}{native}": state for native, state in part.outcomes.items()}
-            done.outcomes.update({post_id: found[post_id] for post_id in listed.post_ids if post_id in found})
-            id_lists.write_outcomes(notes / "outcomes.csv", done.outcomes)
-    return done
+            looked_up.outcomes.update(
+                {post_id: found[post_id] for post_id in listed.post_ids if post_id in found}
+            )
+            id_lists.write_outcomes(notes / "outcomes.csv", looked_up.outcomes)
+    return looked_up
 
 
 def _list(study: Study, file: Path | str | None, *, again: bool, wanted: Wanted) -> tuple[IdList, str, str]:

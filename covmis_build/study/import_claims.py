@@ -82,7 +82,9 @@ class LookedAt:
             "columns": self.understood.columns,
             "left_over": self.understood.left_over,
             "posts": len(self.understood.posts),
-            "verdicts": [{"verdict": one, "claims": n, "misinformation": said} for one, n, said in verdicts],
+            "verdicts": [
+                {"verdict": verdict, "claims": n, "misinformation": said} for verdict, n, said in verdicts
+            ],
             "notes": self.understood.notes,
             "first": self.understood.claims.head(3),
         }
@@ -167,10 +169,10 @@ def _are_examples(known: pd.DataFrame) -> bool:
 
 
 def _searched(search: str, language: str) -> ClaimList:
-    rows = search_fact_checks(search, language=language)
-    if not rows:
+    claims = search_fact_checks(search, language=language)
+    if not claims:
         raise InputError(f"no fact-checks were found for '{search}'")
-    return ClaimList(checked(rows, Path("Google Fact Check Tools")), "fact_check")
+    return ClaimList(checked(claims, Path("Google Fact Check Tools")), "fact_check")
 
 
 def _refuse_other_texts(known: pd.DataFrame, fresh: pd.DataFrame, path: Path) -> None:

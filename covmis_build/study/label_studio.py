@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.channels.label_studio import projects, server
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from covmis_build.annotation.answers import Pulled
+    from covmis_build.annotation.channels.label_studio.tasks import SentProject
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.study.study import Study
 
@@ -63,8 +64,8 @@ def _from_keyring() -> str:
 
 def push_round(
     study: Study, round_: RoundFolder, work: dict[str, list[str]], guideline: str
-) -> list[dict[str, Any]]:
-    """Make or complete everybody's project; one row each."""
+) -> list[SentProject]:
+    """Make or complete everybody's project."""
     own = round_.folder / "label_config.xml"  # of a question of its own
     config = study_config(own if round_.asks_relevance else study.places.label_config, round_.scheme)
     with connected(study) as label_studio:

@@ -106,7 +106,7 @@ def purge(
             "nothing is to be forgotten",
             remedy="Name post ids or author keys, or list them in queries/purge.csv",
         )
-    done = Purged()
+    purged = Purged()
     with ExitStack() as locks:
         for folder in (places.notes, *sorted(path for path in places.notes.glob("*") if path.is_dir())):
             locks.enter_context(storage.locked(folder / ".lock", "covmis purge"))
@@ -114,17 +114,17 @@ def purge(
             locks.enter_context(storage.locked(places.build / name, "covmis purge"))
         forget = purging.add_to_list(places.purge_csv, more)
         files = _archive(places)
-        unfinished = _find(done, places, forget, files)
-        _forget(done, study, unfinished, files, progress)
-        _search(done, places, unfinished)
+        unfinished = _find(purged, places, forget, files)
+        _forget(purged, study, unfinished, files, progress)
+        _search(purged, places, unfinished)
         if unfinished.forget.authors:
-            _note_nameless(done, places, files)
-        if done.problems:
+            _note_nameless(purged, places, files)
+        if purged.problems:
             purging.keep_ids_only(places, unfinished)
         else:
             storage.remove(places.purge_journal)
-    done.posts = len(unfinished.forget.posts)
-    return done
+    purged.posts = len(unfinished.forget.posts)
+    return purged
 
 
 def _archive(places: Places) -> list[Path]:
@@ -135,7 +135,7 @@ def _archive(places: Places) -> list[Path]:
     return [file.path for file in archive_files(there, hidden=True)]
 
 
-def _find(done: Purged, places: Places, forget: Forget, files: list[Path]) -> purging.Unfinished:
+def _find(purged: Purged, places: Places, forget: Forget, files: list[Path]) -> purging.Unfinished:
     """All that is to be forgotten, with the posts that show something of it, on disk before anything is changed."""
     from covmis_build.annotation.forgetting import in_context
 
@@ -144,14 +144,14 @@ def _find(done: Purged, places: Places, forget: Forget, files: list[Path]) -> pu
     authors = forget.authors | (begun.forget.authors if begun else set())
     wanted = Forget(frozenset(posts), authors)
     for path in files if wanted.authors else []:
-        posts |= done.attempt(
+        posts |= purged.attempt(
             places.relative(path), partial(rewriting.posts_of_authors, [path], wanted), set()
         )
     posts |= _of_authors_by_id(places, wanted)
     known = _showing(places, posts)
     known["quoted"] |= begun.quoting if begun else set()
     known["parent"] |= begun.answering if begun else set()
-    showing = done.attempt("annotation", partial(in_context, places.rounds, posts, known), known)
+    showing = purged.attempt("annotation", partial(in_context, places.rounds, posts, known), known)
     purging.note(
         places,
         purging.Entry(
@@ -168,11 +168,11 @@ def _find(done: Purged, places: Places, forget: Forget, files: list[Path]) -> pu
     return whole
 
 
-def _note_nameless(done: Purged, places: Places, files: list[Path]) -> None:
+def _note_nameless(purged: Purged, places: Places, files: list[Path]) -> None:
     """Say where an author's posts can be found only by their ids."""
     for path in files:
-        if done.attempt(places.relative(path), partial(rewriting.names_no_authors, path), otherwise=False):
-            done.notes.append(
+        if purged.attempt(places.relative(path), partial(rewriting.names_no_authors, path), otherwise=False):
+            purged.notes.append(
                 f"{places.relative(path)}: was imported and does not say who wrote a post; posts of these authors that stand "
                 "nowhere else are forgotten only by their ids: name them, too"
             )
@@ -216,7 +216,7 @@ def _words(places: Places, posts: set[str]) -> set[str]:
 
 
 def _forget(
-    done: Purged, study: Study, unfinished: purging.Unfinished, files: list[Path], progress: Progress
+    purged: Purged, study: Study, unfinished: purging.Unfinished, files: list[Path], progress: Progress
 ) -> None:
     """Let each place forget, whatever becomes of the others."""
     from covmis_build.annotation import round_folder as record
@@ -228,37 +228,39 @@ def _forget(
     how = How.of(study.settings.retrieval)
     for number, path in enumerate(files):
         progress("archive", number, len(files))
-        count = done.attempt(places.relative(path), partial(_lines_rewritten, path, forget, how), 0)
+        count = purged.attempt(places.relative(path), partial(_lines_rewritten, path, forget, how), 0)
         lines, changed = lines + count, changed + bool(count)
     progress("archive", len(files), len(files))
-    done.places.append(("archive", lines, f"lines or pages changed, in {changed:,} of {len(files):,} files"))
+    purged.places.append(
+        ("archive", lines, f"lines or pages changed, in {changed:,} of {len(files):,} files")
+    )
     showing = {"quoted": unfinished.quoting, "parent": unfinished.answering}
     context = partial(forget_context, places.rounds, posts, showing, forget.without_addresses)
-    quoting = done.attempt("annotation", context, 0)
-    blank = done.attempt("annotation", partial(record.forget, places.rounds, posts), 0)
-    done.places.append(("frozen items", blank, "texts emptied; seals still verify"))
-    pairs = done.attempt("recall", partial(recall.forget_pairs, places.rounds, posts), 0)
-    done.places.append(("recall", pairs, "pairs of a frame that were not drawn have lost their id"))
-    done.places.append(("their quotations", quoting, "other posts' items, which keep their own texts"))
+    quoting = purged.attempt("annotation", context, 0)
+    blank = purged.attempt("annotation", partial(record.forget, places.rounds, posts), 0)
+    purged.places.append(("frozen items", blank, "texts emptied; seals still verify"))
+    pairs = purged.attempt("recall", partial(recall.forget_pairs, places.rounds, posts), 0)
+    purged.places.append(("recall", pairs, "pairs of a frame that were not drawn have lost their id"))
+    purged.places.append(("their quotations", quoting, "other posts' items, which keep their own texts"))
     traces = Traces([*forget.posts, *forget.authors], unfinished.words)
-    build = done.attempt("build", partial(_build, places, traces), 0)
-    done.places.append(("build", build, "tables and indexes removed; `covmis run` makes them anew"))
-    notes = done.attempt("collect", partial(_notes, places.notes, forget), 0)
-    done.places.append(("collect", notes, "notes of collecting changed"))
-    tasks = done.attempt(
+    build = purged.attempt("build", partial(_build, places, traces), 0)
+    purged.places.append(("build", build, "tables and indexes removed; `covmis run` makes them anew"))
+    notes = purged.attempt("collect", partial(_notes, places.notes, forget), 0)
+    purged.places.append(("collect", notes, "notes of collecting changed"))
+    tasks = purged.attempt(
         "Label Studio",
         partial(label_studio.forget, study, [*posts, *unfinished.quoting, *unfinished.answering]),
         0,
     )
-    done.places.append(("Label Studio", tasks, "tasks removed"))
-    release = done.attempt("release", partial(_release, places, traces), 0)
-    done.places.append(("release", release, "files removed; `covmis release` makes them anew"))
-    outputs = done.attempt("outputs", partial(_outputs, places, traces), 0)
-    done.places.append(("outputs", outputs, "files removed that commands wrote elsewhere in the study"))
+    purged.places.append(("Label Studio", tasks, "tasks removed"))
+    release = purged.attempt("release", partial(_release, places, traces), 0)
+    purged.places.append(("release", release, "files removed; `covmis release` makes them anew"))
+    outputs = purged.attempt("outputs", partial(_outputs, places, traces), 0)
+    purged.places.append(("outputs", outputs, "files removed that commands wrote elsewhere in the study"))
     leftovers = [path for path in _of_study(places) if storage.is_unfinished(path)]
     for path in leftovers:
-        done.attempt(places.relative(path), partial(storage.remove, path), None)
-    done.places.append(("leftovers", len(leftovers), "half-written files of killed commands removed"))
+        purged.attempt(places.relative(path), partial(storage.remove, path), None)
+    purged.places.append(("leftovers", len(leftovers), "half-written files of killed commands removed"))
 
 
 def _lines_rewritten(path: Path, forget: Forget, how: How) -> int:
@@ -336,7 +338,7 @@ def _of_study(places: Places) -> list[Path]:
     return sorted(files)
 
 
-def _search(done: Purged, places: Places, unfinished: purging.Unfinished) -> None:
+def _search(purged: Purged, places: Places, unfinished: purging.Unfinished) -> None:
     """Look through the whole study, byte by byte, and say what is left where."""
     posts, people = Traces(unfinished.forget.posts, unfinished.words), Traces(unfinished.forget.authors)
     for path in dict.fromkeys([*_of_study(places), *_archive(places)]):
@@ -349,15 +351,15 @@ def _search(done: Purged, places: Places, unfinished: purging.Unfinished) -> Non
         try:
             of_posts, of_people = posts.in_file(path, ids=ids, texts=texts), ids and people.in_file(path)
         except UNREADABLE as error:
-            told = done.notes if where is Where.ELSEWHERE else done.problems
+            told = purged.notes if where is Where.ELSEWHERE else purged.problems
             told.append(f"{places.relative(path)}: cannot be searched ({type(error).__name__})")
             continue
         if where is not Where.ELSEWHERE and (of_posts or (of_people and where is not Where.ARCHIVE)):
-            done.problems.append(f"{places.relative(path)}: still holds something of it")
+            purged.problems.append(f"{places.relative(path)}: still holds something of it")
         elif of_posts or of_people:
-            done.notes.append(f"{places.relative(path)}: names or holds something of it; look yourself")
+            purged.notes.append(f"{places.relative(path)}: names or holds something of it; look yourself")
     if (places.folder / ".git").exists():
-        done.notes.append(".git: earlier commits keep what they held")
+        purged.notes.append(".git: earlier commits keep what they held")
 
 
 class Where(StrEnum):

@@ -93,7 +93,10 @@ class Released:
     @property
     def warnings(self) -> list[str]:
         """What deserves care before this is published."""
-        told = [f"{one}; the card tells of the settings that governed the data" for one in self.differences]
+        told = [
+            f"{difference}; the card tells of the settings that governed the data"
+            for difference in self.differences
+        ]
         return [TEXT_WARNING, *told] if self.text else told
 
 

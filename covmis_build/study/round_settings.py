@@ -134,8 +134,8 @@ def _with(options: Any, values: dict[str, Any], round_: RoundFolder) -> Any:
 
 def _tuples(value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(_tuples(one) for one in value)
-    return {name: _tuples(one) for name, one in value.items()} if isinstance(value, dict) else value
+        return tuple(_tuples(part) for part in value)
+    return {name: _tuples(part) for name, part in value.items()} if isinstance(value, dict) else value
 
 
 def _flat(settings: Settings) -> dict[str, Any]:

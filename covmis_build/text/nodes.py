@@ -182,7 +182,7 @@ def conjunctions(node: Node) -> list[Node]:
     """The expression as alternatives without OR or a quorum inside (disjunctive normal form)."""
     match node:
         case Or(parts):
-            parts_found = [one for part in parts for one in conjunctions(part)]
+            parts_found = [conjunction for part in parts for conjunction in conjunctions(part)]
         case And(parts):
             parts_found = _products([conjunctions(part) for part in parts], node)
         case AtLeast(least, parts):
@@ -198,7 +198,7 @@ def conjunctions(node: Node) -> list[Node]:
 
 def _products(groups: Sequence[list[Node]], node: Node) -> list[Node]:
     _refuse_too_many(math.prod(map(len, groups)), node)
-    return [joined(And, one) for one in itertools.product(*groups)]
+    return [joined(And, combination) for combination in itertools.product(*groups)]
 
 
 def _refuse_too_many(size: int, node: Node) -> None:

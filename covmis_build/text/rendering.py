@@ -199,7 +199,9 @@ def _for_x(node: Node) -> str:
         case Address(key):
             post = _POST.fullmatch(key)
             return (
-                f"quotes_of_tweet_id:{post[1]}" if post else _either([f'url:"{one}"' for one in _spelt(node)])
+                f"quotes_of_tweet_id:{post[1]}"
+                if post
+                else _either([f'url:"{spelling}"' for spelling in _spelt(node)])
             )
         case Not(part):
             # the word of a hashtag may be there
@@ -209,7 +211,8 @@ def _for_x(node: Node) -> str:
         case Or(parts):
             written = [_for_x(part) for part in parts]
             return " OR ".join(
-                f"({one})" if isinstance(part, And) else one for part, one in zip(parts, written, strict=True)
+                f"({text})" if isinstance(part, And) else text
+                for part, text in zip(parts, written, strict=True)
             )
         case AtLeast():
             return _for_x(written_out(node))

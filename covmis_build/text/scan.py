@@ -63,7 +63,7 @@ class Sought:
         for word, queries in words.items():
             first[place[hashed(word)]] = len(needs)
             for query in queries:
-                others = [hashed(one) for one in query if one != word]
+                others = [hashed(other) for other in query if other != word]
                 needs += (len(others), *others)
             needs.append(LAST)
         heads = np.zeros(1 << 16, bool)

@@ -82,7 +82,7 @@ def test_two_rounds_with_two_annotators_and_an_adjudicator(folder, ls):
         found = covmis(folder, "round", "adjudicate")
         assert found["to_discuss"] == 4
         one = record.find(folder / "annotation" / "rounds")
-        talk = projects.known_projects(one)["discussion"]["project"]
+        talk = projects.known_projects(one)["discussion"].project
         first = Person(ls, "a1")
         for item, task in first.tasks(talk).items():
             said = task["data"]["said"]
@@ -94,7 +94,7 @@ def test_two_rounds_with_two_annotators_and_an_adjudicator(folder, ls):
         found = covmis(folder, "round", "adjudicate")
         assert (found["discussed"], found["to_adjudicate"]) == (2, 2)
         third = Person(ls, "adjudicator")
-        for task in third.tasks(projects.known_projects(one)["third person"]["project"]).values():
+        for task in third.tasks(projects.known_projects(one)["third person"].project).values():
             assert "Discussion: talked it over" in task["data"]["said"]
             third.answer(task["id"], "favor")
         found = twice(folder, "round", "adjudicate")
@@ -272,7 +272,7 @@ def pushing(folder, client):
 def counted(ls, rows) -> list[tuple[int, int]]:
     found = []
     for row in rows:
-        tasks = [uid for uid, tasks in connected_to(ls).by_uid(row["project"]).items() for _ in tasks]
+        tasks = [uid for uid, tasks in connected_to(ls).by_uid(row.project).items() for _ in tasks]
         found.append((len(tasks), len(set(tasks))))
     return found
 
@@ -296,9 +296,9 @@ def test_an_answer_that_never_arrives_makes_no_duplicate(folder, ls):
 
     rows = pushing(folder, flaky(ls, lose_first))
     assert counted(ls, rows) == [(11, 11), (11, 11)]
-    assert len({row["project"] for row in rows}) == 2
+    assert len({row.project for row in rows}) == 2
     again = pushing(folder, flaky(ls, lose_answers))
-    assert [row["added"] for row in again] == [0, 0]
+    assert [row.added for row in again] == [0, 0]
 
 
 def test_an_import_that_ran_twice_is_mended(folder, ls):
@@ -327,7 +327,7 @@ def test_an_import_cut_in_half_is_completed(folder, ls, monkeypatch):
         pushing(folder, flaky(ls, die_later))
     rows = pushing(folder, connected_to(ls))
     assert counted(ls, rows) == [(11, 11), (11, 11)]
-    assert [row["added"] for row in rows] == [3, 11]
+    assert [row.added for row in rows] == [3, 11]
 
 
 def test_the_server_restarts_in_mid_push(folder, ls, monkeypatch):

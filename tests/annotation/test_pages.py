@@ -396,4 +396,4 @@ def test_label_studios_page_is_worked_with_the_keyboard(folder, browser, ls):
     assert found["added"] >= 1
     labels = record.find(folder / "annotation" / "rounds").labels()
     assert set(labels["label"]) == {LABELS[1]}
-    assert projects.known_projects(record.find(folder / "annotation" / "rounds"))["a1"]["project"] == project
+    assert projects.known_projects(record.find(folder / "annotation" / "rounds"))["a1"].project == project

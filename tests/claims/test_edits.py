@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from covmis_build.claims.claim import checked, claim
+from covmis_build.claims.claim import Claim, checked
 from covmis_build.claims.edits import accept, merge, split, used_ids
 from covmis_build.claims.lint import lint
 from covmis_build.claims.selection import select
@@ -17,9 +17,9 @@ def listed(*rows):
 
 
 CLAIMS = listed(
-    claim("11", "First.", news_urls=["https://a.org/1"], keywords=["one"], first_seen="2020-02-02"),
-    claim("12", "A and B.", titles=["T"], keywords=["a b"], edits=["simplify: was A, B."]),
-    claim("13", "Third.", news_urls=["http://www.a.org/1/", "https://a.org/3"], first_seen="2020-01-01"),
+    Claim("11", "First.", news_urls=["https://a.org/1"], keywords=["one"], first_seen="2020-02-02"),
+    Claim("12", "A and B.", titles=["T"], keywords=["a b"], edits=["simplify: was A, B."]),
+    Claim("13", "Third.", news_urls=["http://www.a.org/1/", "https://a.org/3"], first_seen="2020-01-01"),
 )
 
 
@@ -73,14 +73,14 @@ def test_what_cannot_be_done(change, message):
 
 def test_accepted_findings_are_recorded():
     claims = listed(
-        claim("1", "No evidence that garlic cures it", language="en", news_urls=["https://a.org/1"]),
-        claim(
+        Claim("1", "No evidence that garlic cures it", language="en", news_urls=["https://a.org/1"]),
+        Claim(
             "2",
             "Garlic cures it in May. Onions cure it in June.",
             language="en",
             news_urls=["https://a.org/2"],
         ),
-        claim("3", "Garlic cures it, was said", language="en", news_urls=["https://m.a.org/1"]),
+        Claim("3", "Garlic cures it, was said", language="en", news_urls=["https://m.a.org/1"]),
     )
     made = accept(claims, lint(claims).to_frame(), ["correct:1", "split:2", "merge:1"])
     assert made["claim_id"].tolist() == ["1", "2a", "2b"]
@@ -93,7 +93,7 @@ def test_accepted_findings_are_recorded():
 
 def test_what_was_split_is_not_proposed_for_merging():
     claims = listed(
-        claim(
+        Claim(
             "1", "The first thing is so. Hospitals are full in May.", fact_check_urls=["https://check.org/1"]
         )
     )
@@ -146,8 +146,8 @@ UNLIKE = [
 def test_addresses_that_say_nothing_are_taken_off():
     shared = {"fact_check_urls": ["https://www.check.org/myths/#7", "https://check.org/own"]}
     claims = listed(
-        *(claim(str(at), text, **shared) for at, text in enumerate(UNLIKE[:4])),
-        claim("9", "Another story.", news_urls=["https://news.org/", "https://news.org/a"], fact_check_urls=["no address"]),
+        *(Claim(str(at), text, **shared) for at, text in enumerate(UNLIKE[:4])),
+        Claim("9", "Another story.", news_urls=["https://news.org/", "https://news.org/a"], fact_check_urls=["no address"]),
     )  # fmt: skip
     findings = lint(claims).to_frame()
     made = accept(claims, findings, ["shared:0", "addresses:9", "addresses:9:2"])

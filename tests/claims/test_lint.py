@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from covmis_build.claims.claim import Claim, checked
 from covmis_build.claims.lint import lint
-from covmis_build.claims.lists import checked, claim, read_claims
+from covmis_build.claims.lists import read_claims
 
 UNLIKE = [
     "Garlic cures the flu.",
@@ -17,15 +18,15 @@ UNLIKE = [
 GOOD = {"news_urls": ["https://news.org/a"], "fact_check_urls": ["https://check.org/a"]}
 
 
-def findings(*rows):
-    found = lint(checked([dict(row) for row in rows], "claims.csv")).to_frame()
+def findings(*claims):
+    found = lint(checked(claims, "claims.csv")).to_frame()
     return {row["finding"]: (row["says"], row["proposal"]) for row in found.to_dict("records")}
 
 
 def of_text(text, language="en"):
     return {
         name.split(":")[0]: proposal
-        for name, (_, proposal) in findings(claim("1", text, language=language, **GOOD)).items()
+        for name, (_, proposal) in findings(Claim("1", text, language=language, **GOOD)).items()
     }
 
 
@@ -107,7 +108,7 @@ def test_languages_without_rules_are_reported_as_not_checked():
 
 def test_addresses():
     found = findings(
-        claim("1", "A thing."), claim("2", "Another.", news_urls=["https://news.org/a"]), claim("3", "Third one.", **GOOD | {"fact_check_urls": ["check.org", "ftp://x"]})
+        Claim("1", "A thing."), Claim("2", "Another.", news_urls=["https://news.org/a"]), Claim("3", "Third one.", **GOOD | {"fact_check_urls": ["check.org", "ftp://x"]})
     )  # fmt: skip
     assert found["addresses:1"][0] == "has neither a news address nor a fact-check"
     assert found["addresses:2"][0] == "has no fact-check address"
@@ -119,7 +120,7 @@ def test_addresses():
 
 def test_one_page_about_many_claims():
     rows = [
-        claim(
+        Claim(
             str(at),
             UNLIKE[at],
             fact_check_urls=["https://check.org/myths#" + str(at)],
@@ -140,8 +141,8 @@ def test_reported_questions_and_denials_are_no_corrections():
 
 def test_the_same_story_under_two_ids():
     found = findings(
-        claim("1", "The cat sat on the mat in May.", **GOOD), claim("2", "The cat sat on dogs.", news_urls=["http://m.news.org/a/"], fact_check_urls=["https://check.org/b"]),
-        claim("3", "In May the cat sat on the mat!", news_urls=["https://news.org/c"], fact_check_urls=["https://check.org/c"]),
+        Claim("1", "The cat sat on the mat in May.", **GOOD), Claim("2", "The cat sat on dogs.", news_urls=["http://m.news.org/a/"], fact_check_urls=["https://check.org/b"]),
+        Claim("3", "In May the cat sat on the mat!", news_urls=["https://news.org/c"], fact_check_urls=["https://check.org/c"]),
     )  # fmt: skip
     assert found["merge:1"] == ("may be the same story as 2: the news address news.org/a", "2")
     assert found["merge:1:2"] == ("may be the same story as 3: nearly the same words", "3")
@@ -158,18 +159,18 @@ def test_the_same_story_under_two_ids():
     ],
 )  # fmt: skip
 def test_two_things_of_a_kind_are_no_story(first, second):
-    assert findings(claim("1", first, **GOOD), claim("2", second, news_urls=["https://news.org/b"], fact_check_urls=["https://check.org/b"])) == {}  # fmt: skip
+    assert findings(Claim("1", first, **GOOD), Claim("2", second, news_urls=["https://news.org/b"], fact_check_urls=["https://check.org/b"])) == {}  # fmt: skip
 
 
 def test_what_is_true_of_most_claims_is_said_once():
-    rows = [claim(str(at), f"Statement number {at} about thing{at} only.") for at in range(7)]
-    found = lint(checked([dict(row) for row in rows], "claims.csv"))
+    claims = [Claim(str(at), f"Statement number {at} about thing{at} only.") for at in range(7)]
+    found = lint(checked(claims, "claims.csv"))
     assert found.summaries == ("addresses: 7 of 7 claims: has neither a news address nor a fact-check",)
     assert len(found) == 0
 
 
 def test_every_finding_names_its_rule():
-    assert set(lint(checked([claim("1", "No evidence that x y")], "x")).to_frame()["section"]) == {"A.1"}
+    assert set(lint(checked([Claim("1", "No evidence that x y")], "x")).to_frame()["section"]) == {"A.1"}
 
 
 def test_the_published_lists(data_home):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covmis_build.claims.claim import checked, claim, claims_csv
+from covmis_build.claims.claim import Claim, checked, claims_csv
 from covmis_build.claims.coaid import mended
 from covmis_build.claims.lists import given_posts, read_claims
 from covmis_build.errors import InputError
@@ -31,10 +31,10 @@ def test_csv_of_our_own(file):
         '12a,"Garlic  cures it.",en,"garlic cure\n[es] ajo cura",,https://a.org/x,,2020-03-01,no,"split from 12: All of it."\n'
     )
     (row,) = read_claims(path).to_dict("records")
-    assert row == claim(
+    assert row | {"verdict": "", "misinformation": ""} == Claim(
         "12a", "Garlic cures it.", language="en", keywords=["garlic cure", "[es] ajo cura"], news_urls=["https://a.org/x"],
         first_seen="2020-03-01", selected=False, edits=["split from 12: All of it."],
-    )  # fmt: skip
+    ).cells()  # fmt: skip
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
@@ -94,14 +94,14 @@ LIST = st.lists(CELL.filter(bool), max_size=3)
 @settings(deadline=None)
 @given(st.lists(st.builds(dict, text=CELL.map(lambda text: " ".join(text.split())).filter(bool), keywords=LIST, titles=LIST, news_urls=LIST, edits=LIST, selected=st.booleans()), min_size=1, max_size=4))  # fmt: skip
 def test_written_and_read_back_it_is_the_same(tmp_path_factory, rows):
-    frame = checked([claim(f"c{at}", **row) for at, row in enumerate(rows)], "x")
+    frame = checked([Claim(f"c{at}", **row) for at, row in enumerate(rows)], "x")
     path = tmp_path_factory.mktemp("claims") / "claims.csv"
     path.write_bytes(claims_csv(frame))
     pd.testing.assert_frame_equal(read_claims(path, "csv"), frame)
 
 
 def test_a_spreadsheet_runs_nothing_of_it():
-    data = claims_csv(checked([claim("1", '=HYPERLINK("http://a.org")', keywords=["-mask", "+1"])], "x"))
+    data = claims_csv(checked([Claim("1", '=HYPERLINK("http://a.org")', keywords=["-mask", "+1"])], "x"))
     cells = data.decode("utf-8-sig").splitlines()[1]
     assert data.startswith(b"\xef\xbb\xbf")
     assert "'=HYPERLINK" in cells

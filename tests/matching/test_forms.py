@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from covmis_build.claims.claim import claim
+from covmis_build.claims.claim import Claim, checked
 from covmis_build.queries.build import build_queries
 from tests.matching.test_stage import run
 
@@ -31,7 +31,9 @@ def test_the_same_posts_in_two_forms_give_the_same_hits(one, other, data_home):
     words = sorted(
         {word for text in texts_of(paths[0]) for word in text.split() if word.isalpha() and len(word) > 3}
     )
-    queries = build_queries(pd.DataFrame([claim("1", "Any of them.", keywords=[" OR ".join(words[:60])])]))
+    queries = build_queries(
+        checked([Claim("1", "Any of them.", keywords=[" OR ".join(words[:60])])], "claims.csv")
+    )
     hits = [run(path, queries=queries)["hits"] for path in paths]
     assert len(hits[0])
     pd.testing.assert_frame_equal(*(found.drop(columns="verified") for found in hits))

@@ -12,7 +12,7 @@ import pytest
 from covmis_build import tables
 from covmis_build.archive import streams
 from covmis_build.archive.reader import How
-from covmis_build.claims.claim import claim
+from covmis_build.claims.claim import Claim, checked
 from covmis_build.engine import open_engine
 from covmis_build.errors import InputError
 from covmis_build.matching import passes
@@ -21,12 +21,13 @@ from covmis_build.options import Retrieval
 from covmis_build.queries.build import build_queries
 
 FACES = ("posts", "hits", "provenance", "unreadable", "dropped")
-CLAIMS = pd.DataFrame(
+CLAIMS = checked(
     [
-        claim("1", "Garlic cures it.", keywords=["garlic (covid-19 OR coronavirus)"], titles=["Garlic kills the virus"]),
-        claim("2", "The story.", news_urls=["https://example.org/a", "https://twitter.com/a/status/1252934402983763960"]),
-        claim("3", "Nobody said it.", keywords=["unicorn"]),
-    ]
+        Claim("1", "Garlic cures it.", keywords=["garlic (covid-19 OR coronavirus)"], titles=["Garlic kills the virus"]),
+        Claim("2", "The story.", news_urls=["https://example.org/a", "https://twitter.com/a/status/1252934402983763960"]),
+        Claim("3", "Nobody said it.", keywords=["unicorn"]),
+    ],
+    "claims.csv",
 )  # fmt: skip
 QUERIES = build_queries(CLAIMS)
 FIRST = 1252934402983763968

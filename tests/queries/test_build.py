@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from covmis_build import tables
-from covmis_build.claims.claim import checked, claim
+from covmis_build.claims.claim import Claim, checked
 from covmis_build.claims.lists import read_claims
 from covmis_build.errors import InputError
 from covmis_build.queries.build import build_queries
@@ -13,13 +13,13 @@ from covmis_build.text.expression import parse
 from covmis_build.text.urls import canonical_url
 
 
-def built(*rows):
-    return build_queries(checked([dict(row) for row in rows], "claims.csv"))
+def built(*claims):
+    return build_queries(checked(claims, "claims.csv"))
 
 
 def test_one_query_for_each_title_address_and_line_of_keywords():
     made = built(
-        claim(
+        Claim(
             "12", "x", language="en", titles=['"He said "no" to masks"'], news_urls=["https://www.example.org/a/?fbclid=1"],
             fact_check_urls=["https://check.org/1"], keywords=["mask (flu OR covid-19)", "[ES] mascarilla -gripe"],
         )
@@ -42,7 +42,7 @@ def test_one_query_for_each_title_address_and_line_of_keywords():
 
 def test_repetitions_and_what_says_nothing_make_no_query():
     made = built(
-        claim(
+        Claim(
             "1",
             "x",
             keywords=["mask", "MASK", "?!"],
@@ -54,10 +54,10 @@ def test_repetitions_and_what_says_nothing_make_no_query():
 
 
 def test_claims_that_are_not_selected_have_none():
-    assert built(claim("1", "x", keywords=["a"], selected=False), claim("2", "y", keywords=["b"]))[
+    assert built(Claim("1", "x", keywords=["a"], selected=False), Claim("2", "y", keywords=["b"]))[
         "claim_id"
     ].tolist() == ["2"]
-    nothing = built(claim("1", "x"))
+    nothing = built(Claim("1", "x"))
     assert list(nothing.columns) == tables.SCHEMAS["queries"].names
     assert len(nothing) == 0
 
@@ -68,7 +68,7 @@ def test_claims_that_are_not_selected_have_none():
 )  # fmt: skip
 def test_what_cannot_be_read_names_its_claim(values, message):
     with pytest.raises(InputError) as error:
-        built(claim("7", "x", **values))
+        built(Claim("7", "x", **values))
     assert message in str(error.value)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from covmis_build.claims.claim import checked, claim
+from covmis_build.claims.claim import Claim, checked
 from covmis_build.claims.lint import lint
 from covmis_build.queries.index import Index, build
 from covmis_build.queries.suggest import WIDTHS, suggest
@@ -97,7 +97,7 @@ def test_expressions(language, entry):
 
 @pytest.mark.parametrize(("language", "entry"), pairs("wordings"))
 def test_wordings(language, entry):
-    row = claim(
+    row = Claim(
         "1", entry["text"], language=language, news_urls=["https://news.org/a"], fact_check_urls=["https://check.org/a"]
     )  # fmt: skip
     findings = lint(checked([row], "claims.csv")).to_frame()

@@ -13,7 +13,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.answers import Answer, Channel, Problem, Status, checked
-from covmis_build.annotation.frozen_items import rows_of
+from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.guideline import as_html
 from covmis_build.errors import InputError
 from covmis_build.report.page import TEMPLATES, render
@@ -45,7 +45,7 @@ def offline_page(
     part: str = "",
 ) -> str:
     """The page with these items, in this order, for this annotator; `part` names it among several."""
-    rows = {row["item_id"]: row for row in rows_of(frozen)}
+    rows = by_item(frozen)
     data = {
         "format": FORMAT,
         "round": number,
@@ -90,7 +90,7 @@ def read_export(
             f"is not an export of the page: {error}", file=path, remedy="Export it again"
         ) from None
     _check_file(path, data, annotators, number)
-    known = {row["item_id"]: row for row in rows_of(frozen)}
+    known = by_item(frozen)
     answers: list[Answer] = []
     problems: list[Problem] = []
     for at, row in enumerate(data["answers"], start=1):

@@ -27,14 +27,14 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.answers import SKIP, Answer, Channel, Problem, Status, checked, known_label
 from covmis_build.annotation.channels.workbooks import Grid, as_cell, ods, read_table, xlsx
-from covmis_build.annotation.frozen_items import rows_of
+from covmis_build.annotation.frozen_items import by_item
 from covmis_build.errors import InputError
 from covmis_build.storage import csv_bytes, restored
 from covmis_build.text.sheets import bytes_of
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -72,7 +72,7 @@ def sheet(
     """
     columns = header(scheme)
     filled = {row["item_id"]: row for row in before if _is_filled(row)}
-    frozen_rows = {row["item_id"]: row for row in rows_of(frozen)}
+    frozen_rows = by_item(frozen)
     order = [*wanted, *(item for item in filled if item not in set(wanted) and item in frozen_rows)]
     rows = []
     for item in order:
@@ -86,7 +86,7 @@ def sheet(
     return xlsx(grid) if channel == Channel.XLSX else ods(grid)
 
 
-def fixed_cells(row: dict[str, Any]) -> dict[str, str]:
+def fixed_cells(row: Mapping[str, Any]) -> dict[str, str]:
     """The cells of a row that are to be read, not written."""
     parts = shown_parts(row)
     context = "\n\n".join(f"{heading}: {text}" for heading, text in parts[2:])
@@ -181,7 +181,7 @@ def read_sheet(
     A row without a label is blank, also with a comment, if its item was `labelled` before: the label was taken back.
     """
     rows = read_rows(path, ("item_id", "claim", "post", "label", "comment"))
-    items = {row["item_id"]: row for row in rows_of(frozen)}
+    items = by_item(frozen)
     answers: dict[str, Answer] = {}
     problems: list[Problem] = []
     blank: list[str] = []
@@ -242,7 +242,7 @@ def channel_of(path: Path) -> Channel:
 
 
 def _answer(
-    row: dict[str, str], item: str, annotator: str, frozen: dict[str, Any], channel: Channel
+    row: dict[str, str], item: str, annotator: str, frozen: Mapping[str, Any], channel: Channel
 ) -> Answer:
     return Answer(
         item_id=item,
@@ -259,7 +259,7 @@ def _remedy(scheme: Labels) -> str:
     return f"Write {', '.join(scheme.values)}, or skip"
 
 
-def misplaced(row: dict[str, str], frozen: dict[str, Any] | None) -> tuple[str, str] | None:
+def misplaced(row: dict[str, str], frozen: Mapping[str, Any] | None) -> tuple[str, str] | None:
     """What is wrong with the row's place: an item of no round, or another item's text."""
     if frozen is None:
         item = row["item_id"].strip() or "(empty)"

@@ -160,7 +160,7 @@ def _moments(posts: list[BlueskyPost]) -> list[str]:
         created = post.record.created_at if post.record else None
         times = [_utc(moment) for moment in (created, post.indexed_at) if moment]
         moments += [min(filter(None, times), default="")]
-    return [one for one in moments if one]
+    return [moment for moment in moments if moment]
 
 
 def _utc(text: str) -> str:

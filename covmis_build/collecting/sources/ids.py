@@ -96,25 +96,25 @@ def hydrate(part: Lookup, folder: Path, how: Crawl, progress: Progress, *, again
 
     The same list is looked up once; `again` (a day, say) makes it another time, for those who look again later.
     """
-    done = Hydrated()
+    hydrated = Hydrated()
     source = part.platform.name
 
     def one_pass(ids: Sequence[str], which: str) -> dict[str, tuple[str, str]]:
         job = _job(ids, source, again, f"{part.prefix} {which}")
-        done.passes.append(crawl([job], folder, replace(how, fetch=part.look(ids)), progress))
+        hydrated.passes.append(crawl([job], folder, replace(how, fetch=part.look(ids)), progress))
         return _read(job, folder, part.outcomes)
 
-    done.outcomes = one_pass(part.ids, "first pass")
-    if done.passes[0].gaps:
-        return done
-    rest = [native for native in part.ids if done.outcomes.get(native, ("unknown", ""))[0] in UNRESOLVED]
+    hydrated.outcomes = one_pass(part.ids, "first pass")
+    if hydrated.passes[0].gaps:
+        return hydrated
+    rest = [native for native in part.ids if hydrated.outcomes.get(native, ("unknown", ""))[0] in UNRESOLVED]
     later = one_pass(rest, "second pass") if rest else {}
-    if done.passes[-1].gaps:
-        return done
-    done.outcomes.update({native: state for native, state in later.items() if state[0] != "unknown"})
-    when = max((at for _, at in done.outcomes.values()), default=iso(how.clock.now()))
-    done.outcomes = {native: done.outcomes.get(native, ("unknown", when)) for native in part.ids}
-    return done
+    if hydrated.passes[-1].gaps:
+        return hydrated
+    hydrated.outcomes.update({native: state for native, state in later.items() if state[0] != "unknown"})
+    when = max((at for _, at in hydrated.outcomes.values()), default=iso(how.clock.now()))
+    hydrated.outcomes = {native: hydrated.outcomes.get(native, ("unknown", when)) for native in part.ids}
+    return hydrated
 
 
 def _job(ids: Sequence[str], source: str, again: str, which: str) -> Job:

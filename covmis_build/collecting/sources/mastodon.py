@@ -165,7 +165,7 @@ def looker(session: Session, ids: Sequence[str]) -> Callable[[Job, str, int], Pa
 
 def outcomes(payload: Mapping[str, Any]) -> dict[str, str]:
     """What became of each post that a look-up asked for."""
-    return {str(one): str(state) for one, state in payload.get("asked", {}).items()}
+    return {str(post): str(state) for post, state in payload.get("asked", {}).items()}
 
 
 class _Absent(Exception):

@@ -72,7 +72,7 @@ class Session:
     def fields(self) -> dict[str, str]:
         """The parameters that say what an answer shall contain."""
         names = {"post.fields" if self.new_naming else "tweet.fields": ",".join(FIELDS)}
-        wanted = [one for name in self.expand for one in EXPANSIONS[name]]
+        wanted = [expansion for name in self.expand for expansion in EXPANSIONS[name]]
         if wanted:
             names["expansions"] = ",".join(wanted)
         if "authors" in self.expand:

@@ -80,7 +80,7 @@ def polygon(recall: float, false: float, vertex: Sequence[float]) -> float:
 
 def odd_over_91(near: float) -> float:
     """The tau of 14 systems without ties that is nearest: an odd number over 91."""
-    return min((k / 91 for k in range(-91, 92, 2)), key=lambda one: abs(one - near - 0.00005))
+    return min((k / 91 for k in range(-91, 92, 2)), key=lambda tau: abs(tau - near - 0.00005))
 
 
 def odd_triples(taus: Sequence[float]) -> float:
@@ -98,7 +98,7 @@ def odd_triples(taus: Sequence[float]) -> float:
 
 def rankings(first: Sequence[str], second: Sequence[str]) -> float:
     """Kendall's tau of two printed rankings of the same systems."""
-    return kendall([first.index(one) for one in first], [second.index(one) for one in first]).tau_b
+    return kendall([first.index(name) for name in first], [second.index(name) for name in first]).tau_b
 
 
 BLOCKS = {"top": slice(0, 5), "mid": slice(5, 10), "bottom": slice(10, None)}
@@ -110,15 +110,15 @@ def block(first: Sequence[str], second: Sequence[str], block: str) -> tuple[floa
     for leading in (first, second):
         names = leading[BLOCKS[block]]
         readings.append(
-            rankings([one for one in first if one in names], [one for one in second if one in names])
+            rankings([name for name in first if name in names], [name for name in second if name in names])
         )
     return tuple(readings)
 
 
 def rank(values: Sequence[Sequence[float]], of: int) -> float:
     """The rank of one row by its mean, the lowest first."""
-    means = [mean(one) for one in values]
-    return float(1 + sum(one < means[of] for one in means))
+    means = [mean(column) for column in values]
+    return float(1 + sum(other < means[of] for other in means))
 
 
 def floor_part(size: int, part: str) -> float:

@@ -259,7 +259,7 @@ def _computations(table: pd.DataFrame) -> list[str]:
 
 def _as_text(table: pd.DataFrame) -> pd.DataFrame:
     """Numbers as they are: a column of mixed precision must not be rounded alike."""
-    return table.map(lambda one: "" if one is None or one != one else str(one))  # noqa: PLR0124
+    return table.map(lambda cell: "" if cell is None or cell != cell else str(cell))  # noqa: PLR0124
 
 
 def figures() -> list[tuple[str, Figure]]:

@@ -66,7 +66,7 @@ def label_config(scheme: Labels, *, deciding: bool = False, discussion: bool = F
             _choices(inside, f"sub_label_{at}", [(sub, "") for sub in subs], required=False)
     if deciding:
         ET.SubElement(root, "Header", value="Why did they differ?", size="5")
-        _choices(root, "error_class", [(one, "") for one in ERROR_CLASSES], required=False)
+        _choices(root, "error_class", [(error_class, "") for error_class in ERROR_CLASSES], required=False)
         _words(root, "reason", "The reason for the decision")
     _words(root, "comment", "Comment, if you hesitated")
     ET.indent(root, " ")
@@ -117,17 +117,17 @@ def check_config(text: str, scheme: Labels, path: Path) -> None:
         raise InputError(
             f"is not XML: {error}", file=path, remedy="Delete it to have it made again"
         ) from None
-    shown = {one.get("value") for one in root.iter("Text")}
+    shown = {tag.get("value") for tag in root.iter("Text")}
     for name in ("$claim", "$post"):
         if name not in shown:
             raise InputError(f'nothing shows {name}: a <Text value="{name}"/> is needed', file=path)
-    groups = [one for one in root.iter("Choices") if one.get("name") == "label"]
+    groups = [tag for tag in root.iter("Choices") if tag.get("name") == "label"]
     if len(groups) != 1:
         raise InputError('needs exactly one <Choices name="label">', file=path)
-    values = [one.get("value") for one in groups[0].iter("Choice")]
-    if sorted(str(one) for one in values) != sorted(scheme.values):
+    values = [choice.get("value") for choice in groups[0].iter("Choice")]
+    if sorted(str(value) for value in values) != sorted(scheme.values):
         raise InputError(
-            f"its choices are {', '.join(str(one) for one in values)}, [labels] values are {', '.join(scheme.values)}",
+            f"its choices are {', '.join(str(value) for value in values)}, [labels] values are {', '.join(scheme.values)}",
             file=path,
             remedy="Make them the same, or delete the file to have it made again",
         )

@@ -9,7 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
 
 from covmis_build import storage
 from covmis_build.annotation import adjudication
@@ -29,7 +32,7 @@ from covmis_build.annotation.channels.label_studio import tasks
 from covmis_build.annotation.channels.label_studio.client import Gone
 from covmis_build.annotation.channels.label_studio.label_config import label_config
 from covmis_build.annotation.pull import two_channels
-from covmis_build.errors import counted
+from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,13 +52,13 @@ def push_round(
     study: str,
     config: str,
     guideline: str,
-) -> list[dict[str, Any]]:
-    """Make or complete everybody's project; one row each."""
+) -> list[tasks.SentProject]:
+    """Make or complete everybody's project."""
     record.refuse_sealed(round_)
     frozen = round_.asked()
-    rows = []
+    sent = []
     for code, wanted in work.items():
-        row = tasks.send_project(
+        project = tasks.send_project(
             server,
             frozen,
             wanted,
@@ -67,9 +70,9 @@ def push_round(
             remembered=_remembered(round_, server.url, code),
             answered=_answered(round_, code),
         )
-        _remember(round_, server.url, code, row["project"])
-        rows.append(row)
-    return rows
+        _remember(round_, server.url, code, KnownProject(project.project, code, Phase.INDEPENDENT))
+        sent.append(project)
+    return sent
 
 
 def _answered(round_: RoundFolder, code: str) -> set[str]:
@@ -82,11 +85,11 @@ def _answered(round_: RoundFolder, code: str) -> set[str]:
 def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
     """Bring back everybody's answers, and what the discussion and the third person have decided."""
     pulled, every = Pulled(), list[Answer]()
-    for name, about in known_projects(round_).items():
+    for name, project in known_projects(round_).items():
         try:
-            answers, problems = _read(server, round_, name, about)
+            answers, problems = _read(server, round_, name, project)
         except Gone:
-            pulled.problems.append(_deleted(name, about))
+            pulled.problems.append(_deleted(name, project))
             continue
         pulled.answers += sum(answer.status != Status.WITHDRAWN for answer in answers)
         pulled.problems += problems
@@ -120,9 +123,9 @@ class Compared:
 def compare_round(server: LabelStudio, round_: RoundFolder) -> Compared:
     """Compare what is on Label Studio with what came from there and is in the record; nothing is recorded."""
     there: list[Answer] = []
-    for name, about in known_projects(round_).items():
+    for name, project in known_projects(round_).items():
         with contextlib.suppress(Gone):
-            there += _read(server, round_, name, about)[0]
+            there += _read(server, round_, name, project)[0]
     labels = _recorded(round_)
     theirs = {_place(answer): (answer.label, answer.status) for answer in there if answer.status in _SAID}
     kept = {place for place, row in labels.items() if row.channel == Channel.LABEL_STUDIO}
@@ -151,11 +154,11 @@ def _recorded(round_: RoundFolder) -> dict[tuple[str, str, str], Label]:
 
 
 def _read(
-    server: LabelStudio, round_: RoundFolder, name: str, about: Mapping[str, Any]
+    server: LabelStudio, round_: RoundFolder, name: str, project: KnownProject
 ) -> tuple[list[Answer], list[Problem]]:
     return tasks.bring_back(
-        server, int(about["project"]), about["who"], round_.asked(), round_.scheme, round_.answers(),
-        phase=Phase(about["phase"]), anybody=name == DISCUSSION,
+        server, project.project, project.who, round_.asked(), round_.scheme, round_.answers(),
+        phase=project.phase, anybody=name == DISCUSSION,
     )  # fmt: skip
 
 
@@ -202,20 +205,20 @@ def adjudicate_round(
         said = adjudication.versions(frozen, labels, wanted, seed=seed)
         talked = adjudication.talked(labels) if name == THIRD else {}
         more = {item: {"said": _said(said[item], talked.get(item, ""))} for item in wanted}
-        row = tasks.send_project(
+        sent = tasks.send_project(
             server, frozen, wanted, DISCUSSION if name == DISCUSSION else who, study=study, number=round_.number,
             config=label_config(round_.scheme, deciding=True, discussion=name == DISCUSSION), guideline=guideline,
             more=more, remembered=_remembered(round_, server.url, name),
         )  # fmt: skip
-        _remember(round_, server.url, name, row["project"], who=who, phase=phase)
+        _remember(round_, server.url, name, KnownProject(sent.project, who, phase))
     return pulled
 
 
-def _deleted(name: str, about: Mapping[str, Any]) -> Problem:
+def _deleted(name: str, project: KnownProject) -> Problem:
     """Somebody has removed a project: what was brought back before is in the record, the rest can be asked again."""
-    again = "`covmis round push`" if about["phase"] == Phase.INDEPENDENT else "`covmis round adjudicate`"
+    again = "`covmis round push`" if project.phase == Phase.INDEPENDENT else "`covmis round adjudicate`"
     return Problem(
-        name, f"the project {about['project']} is not on Label Studio any more", f"{again} makes it anew"
+        name, f"the project {project.project} is not on Label Studio any more", f"{again} makes it anew"
     )
 
 
@@ -226,26 +229,47 @@ def _said(versions: Sequence[tuple[str, str, str]], talked: str) -> str:
     return "\n".join([*lines, *([f"Discussion: {talked}"] if talked else [])])
 
 
-def known_projects(round_: RoundFolder) -> dict[str, dict[str, Any]]:
-    """The round's projects by name: number, whose, phase."""
+class KnownProject(Struct, frozen=True):
+    """A project of a round: its number on the server, whose it is, and what its answers are."""
+
+    project: int
+    who: str
+    phase: Phase
+
+
+class _Known(Struct, frozen=True):
+    """label_studio.json."""
+
+    url: str = ""
+    projects: dict[str, KnownProject] = {}
+
+
+def _known(round_: RoundFolder) -> _Known:
     path = round_.folder / "label_studio.json"
-    return dict(record.read_json(path)["projects"]) if path.exists() else {}
+    if not path.exists():
+        return _Known()
+    try:
+        return msgspec.convert(record.read_json(path), _Known)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"is not as covmis writes it: {error}", file=path, remedy="Restore it from a copy"
+        ) from None
+
+
+def known_projects(round_: RoundFolder) -> dict[str, KnownProject]:
+    """The round's projects by name."""
+    return _known(round_).projects
 
 
 def _remembered(round_: RoundFolder, url: str, name: str) -> int | None:
     """The number of the project that this round has on this server."""
-    path = round_.folder / "label_studio.json"
-    if not path.exists() or record.read_json(path).get("url") != url:
-        return None
-    about = known_projects(round_).get(name)
-    return int(about["project"]) if about else None
+    known = _known(round_)
+    return known.projects[name].project if known.url == url and name in known.projects else None
 
 
-def _remember(
-    round_: RoundFolder, url: str, name: str, project: int, *, who: str = "", phase: Phase = Phase.INDEPENDENT
-) -> None:
-    projects = known_projects(round_) | {name: {"project": project, "who": who or name, "phase": phase}}
-    text = json.dumps({"url": url, "projects": projects}, indent=1, sort_keys=True)
+def _remember(round_: RoundFolder, url: str, name: str, project: KnownProject) -> None:
+    known = _Known(url, known_projects(round_) | {name: project})
+    text = json.dumps(msgspec.to_builtins(known), indent=1, sort_keys=True)
     storage.write_text(round_.folder / "label_studio.json", text + "\n")
 
 
@@ -253,9 +277,9 @@ def forget_tasks(server: LabelStudio, rounds: Sequence[RoundFolder], post_ids: S
     """Purge posts from all projects of these rounds; how many tasks that removed."""
     wanted, count = set(post_ids), 0
     for round_ in rounds:
-        for about in known_projects(round_).values():
+        for project in known_projects(round_).values():
             try:
-                held = server.by_uid(int(about["project"]))
+                held = server.by_uid(project.project)
             except Gone:
                 continue
             for uid, copies in held.items():

@@ -10,7 +10,7 @@ import datetime as dt
 import hashlib
 import json
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from covmis_build.annotation.adjudication import UNDECIDED
 from covmis_build.annotation.answers import Answer, Channel, Phase, Problem, Status, checked, withdrawals
 from covmis_build.annotation.channels.label_studio.client import project_key, project_title, user_of
 from covmis_build.annotation.channels.sheets import fixed_cells
-from covmis_build.annotation.frozen_items import rows_of
+from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.guideline import as_html
 from covmis_build.text.shown import shown_parts
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from covmis_build.options import Labels
 
 
-def task_data(row: dict[str, Any], more: Mapping[str, str] | None = None) -> dict[str, str]:
+def task_data(row: Mapping[str, Any], more: Mapping[str, str] | None = None) -> dict[str, str]:
     """What a task shows of a frozen item, and the id by which it is known."""
     cells = fixed_cells(row)
     return {
@@ -66,6 +66,17 @@ def _line(text: str) -> str:
     return f"<{tag}>{escape(text)}</{tag}>"
 
 
+@dataclass(frozen=True, slots=True)
+class SentProject:
+    """Somebody's project, and how many tasks it has got and has."""
+
+    annotator: str
+    project: int
+    added: int
+    tasks: int
+    url: str
+
+
 def send_project(  # noqa: PLR0913 - a project is all of these
     server: LabelStudio,
     frozen: pd.DataFrame,
@@ -79,9 +90,9 @@ def send_project(  # noqa: PLR0913 - a project is all of these
     more: Mapping[str, Mapping[str, str]] | None = None,
     remembered: int | None = None,
     answered: Collection[str] = frozenset(),
-) -> dict[str, Any]:
+) -> SentProject:
     """Make or complete this person's project: the form, the guideline, and each of these items once, in order."""
-    rows = {row["item_id"]: row for row in rows_of(frozen)}
+    rows = by_item(frozen)
     key = project_key(list(frozen["shown"]), number, who)
     settings = {
         "label_config": config,
@@ -100,8 +111,7 @@ def send_project(  # noqa: PLR0913 - a project is all of these
             server.change(project, changed)
     tasks = [task_data(rows[item], (more or {}).get(item)) for item in wanted]
     added = server.send(project, tasks, answered)
-    return {"annotator": who, "project": project, "added": added, "tasks": len(tasks),
-            "url": f"{server.url}/projects/{project}/data"}  # fmt: skip
+    return SentProject(who, project, added, len(tasks), f"{server.url}/projects/{project}/data")
 
 
 def bring_back(
@@ -121,7 +131,7 @@ def bring_back(
     """
     users = server.users()
     own = None if anybody else user_of(who, users)
-    items = {row["item_id"]: row for row in rows_of(frozen)}
+    items = by_item(frozen)
     answers: list[Answer] = []
     problems: list[Problem] = []
     if own is None and not anybody:
@@ -156,7 +166,7 @@ def bring_back(
 
 def _one_task(
     task: Task, uid: str, who: str, own: int | None, users: Mapping[int, str],
-    frozen: dict[str, Any], scheme: Labels,
+    frozen: Mapping[str, Any], scheme: Labels,
 ) -> tuple[Answer | None, list[str]]:  # fmt: skip
     """The answer to one task, if there is one, and what is wrong with it."""
     wrong: list[str] = []
@@ -223,7 +233,7 @@ def _answer(annotation: Annotation, uid: str, who: str, shown: str, *, open_: bo
     return answer
 
 
-def shown_now(data: Mapping[str, Any], frozen: dict[str, Any]) -> str:
+def shown_now(data: Mapping[str, Any], frozen: Mapping[str, Any]) -> str:
     """The hash of what the task shows: the frozen one, unless somebody changed the task."""
     ours = task_data(frozen)
     if "beside" not in data:  # a task that was sent before it had one
