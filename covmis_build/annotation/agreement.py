@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct, UnsetType, field, to_builtins
 from msgspec.structs import replace
 
 from covmis_build.annotation.drift import Drift, TimePerItem, drift, time_per_item
-from covmis_build.annotation.figure import LEVEL, Figure, between, number, over_items, words
+from covmis_build.annotation.figure import LEVEL, Figure, number, over_items, words
 from covmis_build.annotation.group_agreement import (
     ClaimAgreement,
     GroupAgreement,
@@ -31,7 +31,7 @@ from covmis_build.annotation.label_matrix import in_scheme, label_matrix, long_r
 from covmis_build.annotation.pair_agreement import PairAgreement, cohen, pair_agreement
 from covmis_build.annotation.second_opinion import SecondOpinion, second_opinion
 from covmis_build.errors import counted
-from covmis_build.stats.intervals import kappa_interval
+from covmis_build.stats.intervals import between, kappa_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

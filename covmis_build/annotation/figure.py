@@ -65,11 +65,6 @@ def number(value: Any) -> float | None:
     return plain if math.isfinite(plain) else None
 
 
-def between(low: float | None, high: float | None, digits: int = 3) -> str:
-    """An interval as readers see it, empty if there is none."""
-    return "" if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
-
-
 def landis_koch(value: float) -> str:
     """Landis and Koch's word for a kappa.
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from covmis_build.annotation.case import cases_html
-from covmis_build.annotation.figure import Figure, between
 from covmis_build.errors import counted
 from covmis_build.report import figures
 from covmis_build.report.page import UNDEFINED, Section, page, rows_html
+from covmis_build.stats.intervals import between
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.agreement import Agreement
     from covmis_build.annotation.checks import Checked
     from covmis_build.annotation.drift import Drift, TimePerItem
+    from covmis_build.annotation.figure import Figure
     from covmis_build.annotation.group_agreement import GroupAgreement
     from covmis_build.annotation.machines import BesidePerson
     from covmis_build.annotation.report import Audit, Findings

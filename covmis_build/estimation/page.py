@@ -11,6 +11,7 @@ from covmis_build.errors import InputError
 from covmis_build.estimation.scopes import TIMES, Estimand, Scope
 from covmis_build.report.figures import forest
 from covmis_build.report.page import Section, page, table_html
+from covmis_build.stats.intervals import between
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -101,8 +102,8 @@ def _shown(shares: pd.DataFrame) -> pd.DataFrame:
     rows = [
         (
             row["estimand"], row["name"] or row["scope"], row["label"], row["share"],
-            _between(row["low"], row["high"], "z.3f"), _whole(row["effective_n"]), bool(row["flagged"]), row["unweighted"],
-            _whole(row["total"]), _between(row["total_low"], row["total_high"], ",.0f"),
+            between(row["low"], row["high"]), _whole(row["effective_n"]), bool(row["flagged"]), row["unweighted"],
+            _whole(row["total"]), between(row["total_low"], row["total_high"], ",.0f"),
         )
         for row in shares.to_dict("records")
     ]  # fmt: skip
@@ -111,10 +112,6 @@ def _shown(shares: pd.DataFrame) -> pd.DataFrame:
 
 def _whole(value: float) -> int | None:
     return round(value) if math.isfinite(value) else None
-
-
-def _between(low: float, high: float, digits: str) -> str:
-    return f"{low:{digits}} to {high:{digits}}" if math.isfinite(low) and math.isfinite(high) else ""
 
 
 def _forest(rows: pd.DataFrame, claims: Mapping[str, str], alt: str, low: str, high: str) -> str:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covmis_build.errors import InputError
+from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.gold_and_systems import gold_and_systems
 from covmis_build.evaluation.joining import Extra, Missing, join, numbers_of_items
 from covmis_build.evaluation.measure import Need
+from covmis_build.evaluation.measure_figures import forests, legend
 from covmis_build.evaluation.rendering import booktabs, bounded, escape, notebook, titled, write
 from covmis_build.evaluation.setting import setting
 from covmis_build.stats.horvitz_thompson import made_design
+from covmis_build.stats.intervals import between
 from covmis_build.stats.linearised import weighted_measures
 
 if TYPE_CHECKING:
@@ -31,9 +34,15 @@ if TYPE_CHECKING:
 
 MESSAGES, POSTS = "messages", "posts"
 """What is counted: each distinct message once, or each post, copies too."""
+COUNTED = {MESSAGES: "Each distinct message once", POSTS: "Each post, copies too"}
 HOW = (
     "Over the posts found, weighted by 1/(p_claim·p_sample), with linearised intervals over posts: each distinct "
     "message counts once (messages), or as often as it was posted (posts). Neither is public opinion."
+)
+WORTH = (
+    "Unweighted: the same measure over the labelled items alone. The effective number is how many items drawn with equal "
+    "chances would give an interval as narrow; there is none where a measure cannot be anything else. The design effect "
+    "says how many times greater the variance is than that of as many such items."
 )
 
 
@@ -86,11 +95,14 @@ class ScoresOverPosts:
         """The page."""
         from covmis_build.report.page import Section, page, table_html
 
-        table = self.tables()[0][1]
-        return page(
-            "Scores over all posts", [Section("Measures", prose=self.how, body=table_html(table, headings=3))],
-            study=self.study,
-        )  # fmt: skip
+        sections = []
+        for estimand, title in COUNTED.items():
+            table = self.table[self.table["estimand"] == estimand]
+            if len(table):
+                body = table_html(_shown(table), headings=2)
+                sections.append(Section(title, body=body, figures=forests(table)))
+        sections.append(Section("The measures", prose=WORTH, body=table_html(legend(self.table["measure"]))))
+        return page("Scores over all posts", sections, study=self.study, lead=self.how)
 
     def latex(self) -> str:
         """A row per system, measure and estimand, with booktabs' rules."""
@@ -101,6 +113,23 @@ class ScoresOverPosts:
         ]
         header = ["System", "Measure", "Counted", "Value", "Low", "High", "Unweighted"]
         return booktabs(header, lines, titled(self.study, self.how))
+
+
+def _shown(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of one estimand for readers."""
+    import pandas as pd
+
+    names = {name: measures[name].title for name in dict.fromkeys(table["measure"])}
+    by_measure = sorted(table.to_dict("records"), key=lambda row: list(names).index(row["measure"]))
+    rows = [
+        (
+            names[row["measure"]], row["system"], row["value"], between(row["low"], row["high"]), row["unweighted"],
+            round(row["effective_n"]) if math.isfinite(row["effective_n"]) else None, row["design_effect"],
+        )
+        for row in by_measure
+    ]  # fmt: skip
+    columns = ["Measure", "System", "Value", "Interval", "Unweighted", "Effective number", "Design effect"]
+    return pd.DataFrame(rows, columns=columns, dtype=object)
 
 
 def score_over_posts(  # noqa: PLR0913 - every option is named

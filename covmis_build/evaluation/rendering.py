@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -38,7 +39,8 @@ def write(file: Path | str, results: Rendered) -> None:
     if kind == ".html":
         storage.write_text(path, results.html())
     elif kind == ".json":
-        storage.write_text(path, json.dumps(plain(results.to_dict()), ensure_ascii=False, indent=1) + "\n")
+        text = json.dumps(plain(results.to_dict()), ensure_ascii=False, indent=1, allow_nan=False)
+        storage.write_text(path, text + "\n")
     elif kind == ".csv":
         table = results.to_frame()
         rows = (
@@ -55,14 +57,14 @@ def write(file: Path | str, results: Rendered) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Values that JSON knows; what is undefined is null."""
+    """Values that JSON knows; what is undefined or infinite is null."""
     if isinstance(value, dict):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     if hasattr(value, "item"):
         value = value.item()
-    return None if _missing(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def notebook(parts: Sequence[tuple[str, str, pd.DataFrame]]) -> str:

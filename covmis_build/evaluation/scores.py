@@ -11,12 +11,12 @@ import numpy as np
 from covmis_build.errors import UnknownName
 from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.ceiling import HUMAN
+from covmis_build.evaluation.measure_figures import forests, legend
 from covmis_build.evaluation.rendering import (
     booktabs,
     bounded,
     cell,
     escape,
-    known,
     latex_cell,
     notebook,
     titled,
@@ -252,48 +252,12 @@ class Scores:
         sections += [
             Section(f"By {name}", body=table_html(table, headings=2)) for name, table in self.groups().items()
         ]
-        used = [measures[name] for name in dict.fromkeys(self.table["measure"])]
-        legend = _frame(
-            [
-                {
-                    "symbol": measure.symbol,
-                    "measure": measure.title,
-                    "better": "higher" if measure.higher_is_better else "lower",
-                    "source": str(measure.cite),
-                }
-                for measure in used
-            ]
-        )
-        sections.append(Section("The measures", body=table_html(legend)))
+        sections.append(Section("The measures", body=table_html(legend(self.table["measure"]))))
         return page("Evaluation", sections, study=self.study, lead=f"Labels: {', '.join(self.labels)}.")
 
     def _forests(self) -> Sequence[str]:
-        from covmis_build.report.figures import forest
-
         chosen = self.table[self.table["group_by"] == ""]
-        if chosen["system"].nunique() < 2:
-            return []
-        figures = []
-        names = list(dict.fromkeys(chosen["measure"]))[:4]
-        shared = chosen[chosen["measure"].isin([name for name in names if measures[name].range[1] == 1])]
-        limits = (min(0.0, *shared["value"].dropna(), *shared["low"].dropna()), 1.0) if len(shared) else None
-        for name in names:
-            of = chosen[chosen["measure"] == name].sort_values(
-                "value", ascending=not measures[name].higher_is_better, kind="stable"
-            )
-            rows = [
-                (row["system"], known(row["value"]), known(row["low"]), known(row["high"]))
-                for row in of.to_dict("records")
-            ]
-            figures.append(
-                forest(
-                    rows,
-                    alt=f"{measures[name].title} of each system with its interval",
-                    unit=measures[name].title,
-                    limits=limits if measures[name].range[1] == 1 else None,
-                )
-            )
-        return figures
+        return forests(chosen) if len(set(chosen["system"])) > 1 else []
 
     def _matrices(self) -> Sequence[str]:
         from covmis_build.report.figures import heat

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+ROUNDING = 1e-18
+"""The variance of what cannot be anything else, in units of its range: less is left by the derivative's rounding."""
 CLIP = 1e-6
 """How near to its bounds a value may be on the logit scale."""
 SMALL_WORTH = 10.0
@@ -119,11 +121,23 @@ def measure_interval(
         return Bounds(low + (value - low) / factor, low + (value - low) * factor, worth)
     unit = (value - low) / (high - low)
     if 0 < unit < 1:
-        n = max(unit * (1 - unit) * (high - low) ** 2 / variance, 1.0) if variance > 0 else math.inf
+        share = variance / (high - low) ** 2
+        n = max(unit * (1 - unit) / share, 1.0) if share > ROUNDING else math.inf
     else:
         n = max(worth, 1.0)
     ends = wilson(unit, n, level=level)
     return Bounds(low + (high - low) * ends[0], low + (high - low) * ends[1], n)
+
+
+def between(low: float | None, high: float | None, form: str = "z.3f") -> str:
+    """An interval as readers see it, empty if there is none.
+
+    >>> between(0.25, 0.5), between(None, None), between(1200.0, 3400.0, ",.0f")
+    ('0.250 to 0.500', '', '1,200 to 3,400')
+    """
+    if low is None or high is None or not math.isfinite(high - low):
+        return ""
+    return f"{low:{form}} to {high:{form}}"
 
 
 def effective_claims(sizes: ArrayLike) -> float:

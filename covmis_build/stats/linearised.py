@@ -13,7 +13,7 @@ import numpy as np
 
 from covmis_build.errors import InputError
 from covmis_build.stats.horvitz_thompson import Design, Estimate
-from covmis_build.stats.intervals import Over, measure_interval
+from covmis_build.stats.intervals import ROUNDING, Over, measure_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -156,7 +156,7 @@ def weighted_measures(
         low, high, effective = measure_interval(
             value, max(variance, even / worth), bounds, worth=worth, level=level
         )
-        effect = variance * n / even if even else math.nan
+        effect = variance * n / even if even > ROUNDING else math.nan
         estimates[name] = Estimate(value, variance, low, high, n, effective, Over.POSTS, worth, effect)
     return estimates
 

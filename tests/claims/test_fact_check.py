@@ -42,8 +42,8 @@ def page(number, following=""):
 
 
 def test_pages_follow_one_another(service):
-    rows = search_fact_checks("garlic", language="en", client=service(page(1, "t2"), page(2)))
-    assert [row["text"] for row in rows] == ["Claim 1.", "Claim 2."]
+    claims = search_fact_checks("garlic", language="en", client=service(page(1, "t2"), page(2)))
+    assert [claim.text for claim in claims] == ["Claim 1.", "Claim 2."]
     assert [request.url.params.get("pageToken") for request in service.asked] == [None, "t2"]
     assert service.asked[0].url.params["languageCode"] == "en"
     assert all(

@@ -128,3 +128,20 @@ def test_an_unanswered_item_is_missing_or_wrong() -> None:
         covmis.score_over_posts(gold, {"mine": said})
     table = covmis.score_over_posts(gold, {"mine": said}, missing="wrong", measures=["accuracy"]).to_frame()
     assert 0 < table["value"].iloc[0] < 1
+
+
+def test_what_cannot_be_anything_else_has_no_effective_number(tmp_path) -> None:
+    """A constant's kappa is 0 whatever is right: what rounding leaves of its variance is worth no items."""
+    gold = corpus()
+    constant = gold.assign(prediction="against")[["item_id", "prediction"]]
+    scores = covmis.score_over_posts(gold, {"always": constant}, measures=["kappa", "accuracy"])
+    kappa = scores.to_frame().query("measure == 'kappa'")
+    assert np.isinf(kappa["effective_n"]).all()
+    assert kappa["design_effect"].isna().all()
+    scores.write(tmp_path / "scores.json")
+    text = (tmp_path / "scores.json").read_text()
+    rows = json.loads(text, parse_constant=pytest.fail)["measures"]
+    assert [row["effective_n"] is None for row in rows] == [True, False] * 2
+    page = scores.html()
+    assert "Each distinct message once" in page
+    assert ">inf<" not in page
