@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -227,7 +228,7 @@ def test_a_trace_is_found_in_whatever_is_packed(tmp_path):
         (tmp_path / name).write_bytes(data)
     pq.write_table(pa.table({"post": [GONE], "n": [1]}), tmp_path / "a.parquet")
     pyarrow.feather.write_feather(pa.table({"post": [GONE], "text": ["x" * 999]}), tmp_path / "a.feather")
-    with sqlite3.connect(tmp_path / "a.sqlite") as base:
+    with closing(sqlite3.connect(tmp_path / "a.sqlite")) as base, base:
         base.execute("CREATE TABLE t (id TEXT)")
         base.execute("INSERT INTO t VALUES (?)", (GONE,))
     found = [path.name for path in sorted(tmp_path.iterdir()) if Traces([GONE]).in_file(path)]
