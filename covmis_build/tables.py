@@ -244,6 +244,23 @@ def frame(table: pa.Table) -> pd.DataFrame:
     return pd.DataFrame(columns, columns=table.schema.names)
 
 
+def frame_of(given: Any) -> pd.DataFrame:
+    """A DataFrame of what a person has: a frame, columns by their names, or rows.
+
+    >>> frame_of({"label": ["favor"]}).columns.tolist()
+    ['label']
+    """
+    import pandas as pd
+
+    remedy = "Give a DataFrame, or columns by name"
+    if given is None or isinstance(given, str | int | float):
+        raise InputError(f"this is no table: {given!r}"[:80], remedy=remedy)
+    try:
+        return given if isinstance(given, pd.DataFrame) else pd.DataFrame(given)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"this is no table: {error}", remedy=remedy) from None
+
+
 def arrow(frame: pd.DataFrame) -> pa.Table:
     """A DataFrame of any columns as an Arrow table: plain strings, no notes of pandas' own."""
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)

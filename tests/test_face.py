@@ -7,6 +7,7 @@ import pkgutil
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 import covmis_build
@@ -66,4 +67,55 @@ def test_errors_travel_between_processes_with_what_they_are_about(tmp_path):
     assert (
         str(error)
         == """the engine 'spark' needs the extra 'spark'. Install it: pip install "covmis[spark]\""""
+    )
+
+
+POSTS = {
+    "id": list("abcdefghij"),
+    "text": [f"some text {at} hello" for at in range(10)],
+    "label": ["x", "y"] * 5,
+}
+TRAIN_AND_TEST = ["train", "test"] * 5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: covmis_build.score(None, {"s": ["x"]}), "gold = None is no labels"),
+        (lambda: covmis_build.score(["x"], 3), "systems = 3 is no labels"),
+        (lambda: covmis_build.score(pd.DataFrame({"label": [None]}), ["x"]), "no item of gold has a label"),
+        (lambda: covmis_build.sample(None, seed=1), "this is no table: None"),
+        (lambda: covmis_build.sample("a.csv", seed=1), "this is no table: 'a.csv'"),
+        (lambda: covmis_build.agreement(None), "this is no table: None"),
+        (lambda: covmis_build.splits(POSTS, scheme="grouped", group="nope"), "no column 'nope' of claims or events"),
+        (lambda: covmis_build.splits(POSTS, text="txt", similarity=0.8), "no column 'txt' of texts. Did you mean 'text'"),
+        (lambda: covmis_build.near_duplicate_groups(pd.DataFrame(POSTS)), "no texts, one by one"),
+        (lambda: covmis_build.near_duplicate_groups("hello"), "no texts, one by one"),
+        (lambda: covmis_build.near_duplicate_groups(["a", None]), "row 2: the text is None"),
+        (lambda: covmis_build.leakage(None, None), "the texts are missing"),
+        (lambda: covmis_build.leakage({"a": "x"}, {"b": "train"}), "parts lack the item a"),
+        (lambda: covmis_build.read_corpus("nowhere.csv"), "nowhere.csv: is not there"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)  # fmt: skip
+def test_what_is_no_table_or_text_is_one_line(wrong, message):
+    with pytest.raises(covmis_build.CovmisError, match=message) as error:
+        wrong()
+    assert "\n" not in str(error.value)
+
+
+def test_columns_by_name_and_rows_are_as_good_as_a_frame():
+    frame = pd.DataFrame(POSTS).assign(claim_id="1", kind="title", item_id=POSTS["id"])
+    drawn = covmis_build.sample(frame, seed=1)
+    assert covmis_build.sample(frame.to_dict("list"), seed=1).equals(drawn)
+    assert covmis_build.sample(frame.to_dict("records"), seed=1).equals(drawn)
+    assert covmis_build.splits(POSTS, folds=1).tolist() == covmis_build.splits(frame, folds=1).tolist()
+    by_id = dict(zip(POSTS["id"], POSTS["text"], strict=True))
+    parts = dict(zip(reversed(POSTS["id"]), reversed(TRAIN_AND_TEST), strict=True))
+    assert covmis_build.leakage(by_id, parts).summary.equals(
+        covmis_build.leakage(POSTS["text"], TRAIN_AND_TEST).summary
+    )
+    assert (
+        covmis_build.near_duplicate_groups(by_id).tolist()
+        == covmis_build.near_duplicate_groups(POSTS["text"]).tolist()
     )

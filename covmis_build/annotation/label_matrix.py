@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError, nearest
+from covmis_build.tables import frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,18 +29,10 @@ class LabelMatrix:
 
 
 def long_rows(
-    frame: Any, item: str, annotator: str | Sequence[str], label: str, claim: str | None, round_: str | None
+    given: Any, item: str, annotator: str | Sequence[str], label: str, claim: str | None, round_: str | None
 ) -> pd.DataFrame:
     """The frame with the columns item, annotator, label, and claim and round where there are any."""
-    import pandas as pd
-
-    if not isinstance(frame, pd.DataFrame):
-        try:
-            frame = pd.DataFrame(frame)
-        except (ValueError, TypeError) as error:
-            raise InputError(
-                f"this is no table: {error}", remedy="Give a DataFrame, or columns by name"
-            ) from None
+    frame = frame_of(given)
     for name in (claim, round_):
         if name is not None and name not in frame.columns:
             raise _missing_column(name, frame)

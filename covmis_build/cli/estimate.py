@@ -7,8 +7,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, tell, warn
-from covmis_build.cli.options import LevelOption
+from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
+from covmis_build.cli.options import LevelOption, RunOption
 
 
 def estimate(
@@ -40,7 +40,7 @@ def estimate(
     out: Annotated[
         list[Path] | None, Option("--out", metavar="FILE", help="Write .html, .csv or .json; repeatable.")
     ] = None,
-    run: Annotated[bool, Option("--run", help="Bring stale tables up to date first.")] = False,
+    run: RunOption = False,
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -55,9 +55,10 @@ def estimate(
     """
     from covmis_build.study.estimate_corpus import estimate_files
 
-    figures = estimate_files(
-        study, corpus, out=out or (), by=by, assisted_by=assisted_by, elsewhere=trained_elsewhere,
-        calibrated=calibrated, level=level, run=run,
-    )  # fmt: skip
+    with progress() as report:
+        figures = estimate_files(
+            study, corpus, out=out or (), by=by, assisted_by=assisted_by, elsewhere=trained_elsewhere,
+            calibrated=calibrated, level=level, run=run, progress=report,
+        )  # fmt: skip
     warn(*figures.warnings)
     tell(figures.to_dict(), [*figures.summary, *(f"Wrote {path}." for path in out or ())], as_json=as_json)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SeedOption = Annotated[int, Option(help="The seed of all chance.")]
 IdOption = Annotated[str, Option("--id", metavar="COLUMN", help="The column of ids (default: found).")]
+RunOption = Annotated[bool, Option("--run", help="Bring stale tables up to date first; or they are refused.")]
 LevelOption = Annotated[float, Option(min=0.5, max=0.999, help="The intervals' level.")]
 OutOption = Annotated[
     list[Path] | None,

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Option, Typer
 
 from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
-from covmis_build.cli.options import LevelOption, with_options
+from covmis_build.cli.options import LevelOption, RunOption, with_options
 from covmis_build.study.study import open_study
 
 app = Typer(no_args_is_help=True, help="Recall of the queries: plan, draw, report.")
@@ -30,7 +30,7 @@ class Drawing:
         str,
         Option(metavar="FOLDER|NAME", help="A sentence model that re-ranks what BM25 finds (extra: models)."),
     ] = ""
-    run: Annotated[bool, Option("--run", help="Bring stale tables up to date first.")] = False
+    run: RunOption = False
 
 
 @app.command()
@@ -82,9 +82,7 @@ def report(
     queries: Annotated[
         bool, Option("--queries", help="Also what missed posts share, and queries that would find them.")
     ] = False,
-    html: Annotated[
-        bool, Option("--html", help="Also as a page, with missed posts beside their claims.")
-    ] = False,
+    html: Annotated[bool, Option("--html", help="Also as a page, missed posts beside their claims.")] = False,
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:

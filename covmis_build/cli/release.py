@@ -8,6 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
+from covmis_build.cli.options import RunOption
 from covmis_build.errors import CheckFailed
 
 
@@ -22,9 +23,7 @@ def release(
         bool, Option("--deposit", help="Also data/deposit: what to upload, and a list of what is missing.")
     ] = False,
     sign: Annotated[Path | None, Option(metavar="KEY", help="Sign the checksums with this SSH key.")] = None,
-    run: Annotated[
-        bool, Option("--run", help="Bring stale tables up to date first; otherwise they are refused.")
-    ] = False,
+    run: RunOption = False,
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, say, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, progress, say, tell, warn
+from covmis_build.cli.options import RunOption
 from covmis_build.errors import counted
 from covmis_build.study.study import open_study
 
@@ -36,7 +37,7 @@ def open_(
         Path | None,
         Option(help="With --training: a sheet of posts and their labels (item_id, label, reason)."),
     ] = None,
-    run: Annotated[bool, Option("--run", help="Bring stale tables up to date first.")] = False,
+    run: RunOption = False,
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -47,9 +48,11 @@ def open_(
 
     Example: covmis round open
     """
-    round_ = open_study(folder).open_round(
-        claims, pilot=pilot, training=training, run=run, items=items, pass_mark=pass_mark, gold=gold
-    )
+    with progress() as report:
+        round_ = open_study(folder).open_round(
+            claims, pilot=pilot, training=training, run=run, items=items, pass_mark=pass_mark, gold=gold,
+            progress=report,
+        )  # fmt: skip
     tell(round_.to_dict(), round_.sentences, as_json=as_json)
 
 

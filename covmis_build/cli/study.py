@@ -75,9 +75,7 @@ def run(
 
 
 def status(
-    html: Annotated[
-        bool, Option("--html", help="Also write the flow as a page: data/build/flow.html.")
-    ] = False,
+    html: Annotated[bool, Option("--html", help="Also the flow as a page: data/build/flow.html.")] = False,
     published: Annotated[
         Path | None,
         Option(metavar="DIR", help="Instead: beside the published corpus that this study builds again."),

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage, tables
@@ -14,8 +15,6 @@ from covmis_build.text import parquet
 from covmis_build.text.sheets import bytes_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
 
 FORMATS = ("csv", "jsonl", "parquet")
@@ -69,10 +68,11 @@ def _missing(cell: Any) -> bool:
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
-def read_corpus(path: Path) -> pd.DataFrame:
+def read_corpus(file: Path | str) -> pd.DataFrame:
     """A released corpus in any of its formats, as the table `corpus` (text empty where it holds none)."""
     import pandas as pd
 
+    path = Path(file)
     if not path.is_file():
         raise InputError("is not there", file=path, remedy="Make it with `covmis release`")
     with doubted(path):

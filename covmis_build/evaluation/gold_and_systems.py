@@ -52,6 +52,8 @@ class GoldAndSystems:
             labels = [as_label(label) for label in given]
         else:
             labels = sorted({as_label(label) for label in _values(self.gold) if not is_empty(label)})
+        if not labels:
+            raise InputError("no item of gold has a label", file=self.table.file if self.table else "")
         for table in (self.table, *self.tables):
             if table is not None:
                 table.check_labels(labels)
@@ -102,6 +104,12 @@ def gold_and_systems(
     by_position: bool = False,
 ) -> GoldAndSystems:
     """Gold and systems in whatever form; `id` and `label` name columns of tables, which are found otherwise."""
+    for what, labels in (("gold", gold), ("systems", systems)):
+        if labels is None or isinstance(labels, int | float):
+            raise InputError(
+                f"{what} = {labels} is no labels",
+                remedy="Give a file, a DataFrame, a Series, a dict or a list",
+            )
     table = _table(gold, "gold", id or "", label or "")
     of_gold = gold if table is None else table.labels(table.id_column)
     joined, tables = {}, []

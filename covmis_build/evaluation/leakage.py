@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
+    from numpy.typing import NDArray
 
 NEAR = 0.2
 """A normalised distance below this is a near-copy: one character in five changed."""
@@ -74,7 +76,8 @@ def leakage(
     `summary` counts, per pair of parts: identical texts; items whose nearest Levenshtein distance is below `edits`
     and at most `edits`; items whose distance is below 0.2 of the longer text, because 20 edits say nothing about
     short posts; near-duplicates by TF-IDF cosine above `similarity`. Claims, times and labels are optional. Where
-    `texts` is a frame, `text` is its column of texts, and parts, claims, times and labels may be columns, too.
+    `texts` is a frame, `text` is its column of texts, and parts, claims, times and labels may be columns, too. Dicts
+    are joined by the ids that are their keys.
 
     >>> leak = leakage(["the same words", "another text", "the same words"], ["train", "train", "test"])
     >>> leak.summary[["part", "against", "identical", "below"]].to_dict("records")
@@ -82,21 +85,15 @@ def leakage(
     """
     import pandas as pd
 
+    if texts is None:
+        raise InputError("the texts are missing", remedy="Give a list, a Series, a dict or a DataFrame")
     parts, claims, times, labels = (
         _column(texts, what, given)
         for what, given in (("parts", parts), ("claims", claims), ("times", times), ("labels", labels))
     )
-    texts = _column(texts, "texts", text) if hasattr(texts, "columns") else texts
+    texts = _column(texts, "texts", text if hasattr(texts, "columns") else texts)
     words = ["" if cell is None or cell != cell else str(cell) for cell in texts]  # noqa: PLR0124
-    part = np.array([str(name) for name in parts], dtype=object)
-    if len(words) != len(part):
-        raise InputError(f"{len(words)} texts for {len(part)} parts", remedy="Give one part per text")
-    known = [name for name in dict.fromkeys(part) if name not in {"train", "dev", "test"}]
-    if known:
-        raise UnknownName(f"unknown part '{known[0]}'", remedy="Allowed: train, dev, test")
-    for needed in ("train", "test"):
-        if not (part == needed).any():
-            raise InputError(f"the part {needed} is empty", remedy="Give a division with train and test")
+    part = _parts(parts, len(words))
     for what, values in (("claims", claims), ("times", times), ("labels", labels)):
         if values is not None and len(values) != len(part):
             raise InputError(f"{len(values)} {what} for {len(part)} items", remedy="Give one per item")
@@ -123,15 +120,35 @@ def leakage(
     )
 
 
-def _column(frame: Any, what: str, given: Any) -> Any:
-    """One value per item: as given, or the frame's column of this name."""
+def _parts(parts: Any, texts: int) -> NDArray[np.object_]:
+    """The part of each text, if it is a division."""
+    if parts is None:
+        raise InputError("the parts are missing", remedy="Give train, dev or test for each text")
+    part = np.array([str(name) for name in parts], dtype=object)
+    if texts != len(part):
+        raise InputError(f"{texts} texts for {len(part)} parts", remedy="Give one part per text")
+    known = [name for name in dict.fromkeys(part) if name not in {"train", "dev", "test"}]
+    if known:
+        raise UnknownName(f"unknown part '{known[0]}'", remedy="Allowed: train, dev, test")
+    for needed in ("train", "test"):
+        if not (part == needed).any():
+            raise InputError(f"the part {needed} is empty", remedy="Give a division with train and test")
+    return part
+
+
+def _column(texts: Any, what: str, given: Any) -> Any:
+    """One value per text: as given, by the texts' ids, or the frame's column of this name."""
+    if isinstance(given, Mapping) and isinstance(texts, Mapping):
+        if lacking := [item for item in texts if item not in given]:
+            raise InputError(f"{what} lack the item {lacking[0]}", remedy="Give every text one")
+        return [given[item] for item in texts]
     if not isinstance(given, str):
         return given
-    if not hasattr(frame, "columns"):
+    if not hasattr(texts, "columns"):
         raise InputError(f"{what} = '{given}' names a column", remedy="Give a DataFrame instead of texts")
-    if given not in frame.columns:
-        raise UnknownName(f"there is no column '{given}'", remedy=nearest(given, map(str, frame.columns)))
-    return list(frame[given])
+    if given not in texts.columns:
+        raise UnknownName(f"there is no column '{given}'", remedy=nearest(given, map(str, texts.columns)))
+    return list(texts[given])
 
 
 def _nearest_of_all(

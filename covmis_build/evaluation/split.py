@@ -11,6 +11,7 @@ import numpy as np
 from covmis_build import keyed
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.kept_together import divide_groups, kept_together
+from covmis_build.tables import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,7 @@ Cuts = Sequence[Any] | Mapping[str, Sequence[Any]]
 
 
 def splits(  # noqa: PLR0913 - every option is named
-    frame: pd.DataFrame,
+    given: Any,
     *,
     scheme: Scheme = "random",
     fractions: tuple[float, float, float] = (0.7, 0.1, 0.2),
@@ -64,6 +65,7 @@ def splits(  # noqa: PLR0913 - every option is named
     import pandas as pd
 
     shares = _checked_shares(scheme, fractions, cuts)
+    frame = frame_of(given)
     ids = identities(frame, id)
     if scheme == "leave_one_out":
         return _leave_one_out(frame, group)
@@ -269,6 +271,9 @@ def milliseconds(values: list[Any]) -> list[int]:
 def _column(frame: pd.DataFrame, names: tuple[str, ...], what: str) -> NDArray[np.object_]:
     source = next((name for name in names if name in frame.columns), None)
     if source is None:
+        if len(names) == 1:
+            near = nearest(names[0], map(str, frame.columns))
+            raise UnknownName(f"there is no column '{names[0]}' of {what}", remedy=near)
         raise UnknownName(f"there is no column of {what}", remedy=f"Add one of: {', '.join(names)}")
     return np.array([str(cell) for cell in frame[source]], dtype=object)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from covmis_build.errors import InputError, nearest
 from covmis_build.sampling.designs import poisson, two_phase
 from covmis_build.sampling.inclusion import allocate
 from covmis_build.stats.horvitz_thompson import DESIGNS
+from covmis_build.tables import frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def sample(
-    frame: pd.DataFrame,
+    given: Any,
     *,
     id: str = "item_id",  # noqa: A002 - the column's name, as everywhere
     claim: str = "claim_id",
@@ -27,7 +28,7 @@ def sample(
     design: Literal["poisson", "two_phase"] = "poisson",
     seed: int,
 ) -> pd.DataFrame:
-    """The frame with `p_sample`, each row's probability, and `drawn`, whether it was (COVMis-Stance, appendix A.3).
+    """The frame (or columns by name, or rows) with `p_sample`, each row's probability, and `drawn`, whether it was (COVMis-Stance, appendix A.3).
 
     Of each claim, `per_kind` rows of each kind are wanted, and `per_claim` in all. Chance belongs to the id: more
     rows change the draw only as far as they change probabilities, and the order of rows changes nothing.
@@ -39,6 +40,7 @@ def sample(
     """
     if design not in DESIGNS:
         raise InputError(f"no design is called '{design}'", remedy=nearest(design, DESIGNS))
+    frame = frame_of(given)
     for name in (id, claim, kind):
         if name not in frame.columns:
             raise InputError(

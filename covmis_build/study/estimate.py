@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from covmis_build import storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.frozen_items import frozen_items
-from covmis_build.annotation.gold import gold_of, said_by_people
+from covmis_build.annotation.gold import check_seals, gold_of, said_by_people
 from covmis_build.building.purge import read_list
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.release import make_corpus
+from covmis_build.engine import silent
 from covmis_build.errors import InputError
 from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.predictions import Predictions, cross_fitted, predictions_for
@@ -31,13 +32,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.engine import Progress
     from covmis_build.study.study import Study
 
 FOLDS = 5
 """Parts of the claims when a model is cross-fitted."""
 
 
-def estimate(
+def estimate(  # noqa: PLR0913 - every option is named
     study: Study,
     *,
     by: str | Sequence[str] | None = None,
@@ -47,6 +49,7 @@ def estimate(
     calibrated: bool = False,
     level: float = 0.95,
     run: bool = False,
+    progress: Progress = silent,
 ) -> Estimates:
     """The share and total of each label among the posts found, from the rounds' gold and probabilities.
 
@@ -57,7 +60,7 @@ def estimate(
     """
     scopes = check_scopes(by)
     if run or study.places.table("sample").exists():
-        study.need_current(run=run)
+        study.need_current(run=run, progress=progress)
     rounds = round_folder.all_rounds(study.places.rounds)
     settings, differences = settings_of_rounds(study.settings, rounds)
     frozen = with_all_draws(frozen_items(study.places.rounds), rounds)
@@ -72,7 +75,8 @@ def estimate(
         # gold refuses a round that is not as it was sealed
         labelled = make_corpus(gold_of(rounds), frozen, study.settings.release, purged=purged)
     else:
-        labelled = read_corpus(Path(corpus))
+        check_seals(rounds)
+        labelled = read_corpus(corpus)
     if set(labelled["item_id"]) <= set(frozen["item_id"]):
         known = frozen.drop_duplicates("item_id").set_index("item_id").reindex(labelled["item_id"])
         drawn = {name: known[name].to_numpy() for name in ("design", "automatic_label", "p_sample")}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covmis_build.corpus.convert import read_corpus
+from covmis_build.engine import silent
 from covmis_build.errors import InputError
 from covmis_build.estimation.page import check_formats, write_estimates
 from covmis_build.estimation.scopes import check_scopes
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.engine import Progress
+
 
 def estimate_files(  # noqa: PLR0913 - every option is named
     folder: Path | None = None,
@@ -31,6 +34,7 @@ def estimate_files(  # noqa: PLR0913 - every option is named
     by: str | Sequence[str] | None = None,
     calibrated: bool = False,
     level: float = 0.95,
+    progress: Progress = silent,
 ) -> Estimates:
     """Estimate from the study in this folder, or from a corpus, and write the figures to the files `out`.
 
@@ -48,6 +52,7 @@ def estimate_files(  # noqa: PLR0913 - every option is named
             by=by,
             calibrated=calibrated,
             level=level,
+            progress=progress,
         )
     else:
         assert corpus is not None

@@ -18,6 +18,7 @@ from covmis_build.annotation.gold import How, check_seals
 from covmis_build.annotation.guideline import read_guideline
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.training import frozen_anew, known_items, write_key, written_reasons
+from covmis_build.engine import silent
 from covmis_build.errors import InputError
 from covmis_build.options import RANKED, is_machine
 from covmis_build.study.admit import check_admitted
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.engine import Progress
     from covmis_build.study.study import Study
 
 
-def open_round(study: Study, claims: int, *, pilot: bool, run: bool) -> Round:
+def open_round(study: Study, claims: int, *, pilot: bool, run: bool, progress: Progress = silent) -> Round:
     """Freeze the next claims' sampled posts, in the order of claims.csv; stale tables are made first, or refused."""
-    study.need_current(run=run)
+    study.need_current(run=run, progress=progress)
     check_admitted(study)
     with study.locked_rounds("covmis round open"):
         tables = {

@@ -294,7 +294,7 @@ class Study:
 
     def open_round(
         self, claims: int = 0, *, pilot: bool = False, training: bool = False, run: bool = False, items: int = 20,
-        pass_mark: float | None = None, gold: str | Path | None = None,
+        pass_mark: float | None = None, gold: str | Path | None = None, progress: Progress = silent,
     ) -> Round:  # fmt: skip
         """Freeze the next claims' sampled posts as a round; `claims`: how many (0: as the settings say).
 
@@ -305,7 +305,7 @@ class Study:
 
         if training:
             return open_training(self, items, pass_mark, Path(gold) if gold else None)
-        return open_round(self, claims, pilot=pilot, run=run)
+        return open_round(self, claims, pilot=pilot, run=run, progress=progress)
 
     def verify_rounds(self, *, label_studio: bool = False) -> VerifiedRounds:
         """Compare every round with its seal, and each seal with the one before; recall rounds are a chain of their own.
@@ -340,13 +340,14 @@ class Study:
     def estimate(
         self, *, by: str | Sequence[str] | None = None, assisted_by: pd.DataFrame | Path | str | None = None,
         elsewhere: bool = False, calibrated: bool = False, corpus: Path | str | None = None, level: float = 0.95,
-        run: bool = False,
+        run: bool = False, progress: Progress = silent,
     ) -> Estimates:  # fmt: skip
         """The share and total of each label among the posts found: see `study.estimate`."""
         from covmis_build.study.estimate import estimate
 
         return estimate(
             self, by=by, assisted_by=assisted_by, elsewhere=elsewhere, calibrated=calibrated, corpus=corpus, level=level, run=run,
+            progress=progress,
         )  # fmt: skip
 
     def recall(self) -> Recall:
@@ -366,7 +367,7 @@ class Study:
 
     def release(
         self, *, text: bool | None = None, bundle: bool = False, deposit: bool = False,
-        sign: Path | str | None = None, run: bool = False,
+        sign: Path | str | None = None, run: bool = False, progress: Progress = silent,
     ) -> Path:  # fmt: skip
         """Write data/release from the rounds as they were frozen and decided; its folder.
 
@@ -377,7 +378,9 @@ class Study:
         """
         from covmis_build.study.release import release
 
-        return release(self, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run).folder
+        return release(
+            self, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=progress
+        ).folder
 
     def bundle(self) -> Path:
         """Release with a bundle.zip, all that a rebuild needs elsewhere; its path."""

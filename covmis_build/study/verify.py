@@ -88,7 +88,7 @@ def check_rounds(bundle: Path, release: Path | None) -> list[Check]:
         manifest = unpack(bundle, folder)
         rounds = all_rounds(folder / "annotation" / "rounds")
         recall = rounds_of_kind(folder / "annotation" / "rounds", RoundKind.RECALL)
-        checks = [*check_seals(rounds), *check_seals(recall)]
+        checks = [*seals_of(rounds), *seals_of(recall)]
         if not all(check.passed for check in checks):
             return checks
         frozen = with_all_draws(frozen_items(folder / "annotation" / "rounds"), rounds)
@@ -218,7 +218,7 @@ def _settings(path: Path, settings: Settings) -> Check:
     return Check("the card's settings are those of its rounds", not differ, ", ".join(differ))
 
 
-def check_seals(rounds: Sequence[RoundFolder]) -> list[Check]:
+def seals_of(rounds: Sequence[RoundFolder]) -> list[Check]:
     """The seals of these rounds, chained."""
     return [
         Check(

@@ -8,6 +8,7 @@ to its copy. How it can be fast without losing a pair stands in `join.py`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,11 +57,26 @@ def near_duplicate_groups(
     [0, 0, 1, 2]
     """
     check_threshold(threshold)
-    words = bags(texts)
+    words = bags(_listed(texts))
     weighed = weigh(words)
     parent = join.connected(weighed, np.arange(len(words.copies)), threshold)
     numbers: NDArray[np.int64] = _number(words.row, parent, weighed.square > 0)
     return numbers
+
+
+def _listed(texts: Any) -> Any:
+    """Texts one by one, of a dict its values; a table of them, or one text alone, is refused."""
+    if texts is None or isinstance(texts, str) or hasattr(texts, "columns"):
+        raise InputError("these are no texts, one by one", remedy='Give a list, or a column: frame["text"]')
+    if isinstance(texts, pa.Array | pa.ChunkedArray):
+        return texts
+    listed = list(texts.values() if isinstance(texts, Mapping) else texts)
+    for number, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise InputError(
+                f"the text is {text!r}"[:80], row=number + 1, remedy="Give '' where there is none"
+            )
+    return listed
 
 
 def near_duplicate_pairs(
@@ -73,7 +89,7 @@ def near_duplicate_pairs(
     ([0], [1], [1.0])
     """
     check_threshold(threshold)
-    words = bags(texts)
+    words = bags(_listed(texts))
     weighed = weigh(words)
     a, b, similarity = join.pairs(weighed, np.arange(len(words.copies)), threshold)
     members, start = _members(words.row, len(words.copies))
