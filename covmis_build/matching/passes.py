@@ -23,7 +23,7 @@ from covmis_build.archive.parts import parts
 from covmis_build.archive.reader import EMPTIED, Glanced, How, Part, glance, open_job
 from covmis_build.errors import BrokenIds, InputError
 from covmis_build.matching import rows
-from covmis_build.matching.matcher import Matcher, read_queries
+from covmis_build.matching.matcher import Match, Matcher, read_queries
 from covmis_build.matching.prefilter import Prefilter
 from covmis_build.matching.rows import Copy, Hit
 
@@ -205,12 +205,16 @@ def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING, how: How 
 def _kept(glanced: Glanced, asked: Queries) -> Iterator[tuple[int, Copy]]:
     """The posts that are hits, by their number: what matched, and what was claimed by a query that collected, or a list."""
     standing = dict(_standing(glanced.seen.claimed, asked.expressions))
-    linked = dict(asked.candidates(glanced.seen))
-    for number in sorted(linked.keys() | standing.keys()):
+    candidates = {candidate.number: candidate for candidate in asked.candidates(glanced.seen)}
+    texts = glanced.seen.texts
+    for number in sorted(candidates.keys() | standing.keys()):
         post = glanced.whole(number)
         if not _whole(post):
             continue
-        found = asked.matcher.match(post, linked=linked[number]) if number in linked else ()
+        found: Sequence[Match] = ()
+        if candidate := candidates.get(number):
+            same = post.text == texts[number]  # a glance may hold more
+            found = asked.matcher.match(post, linked=candidate.linked, cut=candidate.cut if same else None)
         hits = [Hit(query.claim_id, query.query_id, query.kind, "yes", parts) for query, parts in found]
         hits += standing.get(number, ())
         if hits:
