@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build.archive.ids import post_at
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 LEARNED = 2_000
 """Posts after which the queries are put under the tokens that are rare in this archive."""
+
+
+REMEMBERED = 1 << 12
+"""Addresses whose keys are at hand: what is asked for comes again and again."""
 
 
 class Query(NamedTuple):
@@ -64,6 +69,7 @@ class Matcher:
         self.hosts = [host.partition(".")[0] for host in sorted(whole)]
         self.every = any(_site(host) in REWRITTEN or "xn--" in host for host in whole)
         self.parts = [_parts(query.node) for query in self.queries]
+        self._key = lru_cache(REMEMBERED)(self._key_of)
         self.required = [frozenset(_required(query.node)) for query in self.queries]
         self._index()
 
@@ -184,7 +190,7 @@ class Matcher:
                     keys[self.posts[post_id]] = None
         return keys
 
-    def _key(self, address: str) -> str:
+    def _key_of(self, address: str) -> str:
         """The key of an address, if it can be one that is asked for; finding that out is much less work."""
         if not self.every and _LITERAL.fullmatch(address) and self.cores.isdisjoint(_RUNS.findall(address)):
             lowered = address.lower() if self.hosts else ""

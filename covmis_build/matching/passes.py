@@ -189,17 +189,34 @@ def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING, how: How 
                 if copy.post.empty_numbers():
                     intake.add(glanced, Outcome.NOTED, copy.place, EMPTIED, example=copy.post.post_id)
             copies += kept.values()
+            if len(copies) >= MANY:
+                parts += _copies_with_hits(copies)
+                copies = []
             gone += without.values()
             elsewhere[glanced.file].add(glanced.seen, kept.keys() | without.keys())
         counts = list(intake.counts.values())
         parts += [
-            rows.copies(rows.FOUND, copies),
-            rows.records(rows.FOUND, "gone", gone, _Gone._fields),
+            *_copies_with_hits(copies),
+            *_gone_with_hits(gone),
             rows.records(rows.FOUND, "unreadable", problems, _Problem._fields),
             rows.records(rows.FOUND, "intake", counts, Count._fields),
             _elsewhere(elsewhere, number),
         ]
     return pa.concat_tables(parts) if parts else rows.FOUND.empty_table()
+
+
+MANY = 1_000
+"""Posts that become rows together; as objects they would crowd out of the processor's memory what is worked on."""
+
+
+def _copies_with_hits(copies: Sequence[Copy]) -> list[pa.Table]:
+    posts = rows.copies(rows.FOUND, copies)
+    return [posts, rows.hits(posts, [copy.hits for copy in copies])]
+
+
+def _gone_with_hits(gone: Sequence[_Gone]) -> list[pa.Table]:
+    posts = rows.records(rows.FOUND, "gone", gone, ("post_id", "retrieved_at", "detail"))
+    return [posts, rows.hits(posts, [post.hits for post in gone])]
 
 
 def _kept(glanced: Glanced, asked: Queries) -> Iterator[tuple[int, Copy]]:

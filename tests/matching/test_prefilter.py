@@ -239,4 +239,4 @@ def test_on_real_posts_the_tables_are_the_same_with_and_without(tmp_path, data_h
             out.write(json.dumps(row, ensure_ascii=bool(number % 2)) + "\n")
     with_it, without = both_ways(path, queries)
     assert with_it.equals(without)
-    assert pa.compute.list_value_length(with_it.column("hits")).drop_null().to_pylist().count(1) > 500
+    assert with_it.column("what").to_pylist().count("hit") > 500
