@@ -145,9 +145,11 @@ class _Others:
         for number, reposted in sorted(seen.reposts.items()):
             self.reposters.append(seen.ids[number])
             self.reposted.append(reposted)
-        ids, places = list(seen.ids), list(seen.places)
-        for number in sorted(kept, reverse=True):
-            del ids[number], places[number]
+        ids, places = seen.ids, seen.places
+        if kept:
+            ids, places = list(ids), list(places)
+            for number in sorted(kept, reverse=True):
+                del ids[number], places[number]
         self.ids.append(tables.column(ids, tables.STRING))
         self.places.append(pa.array(np.array(places, np.int64)))
 

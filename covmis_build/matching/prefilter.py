@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from covmis_build.matching import matcher as matching
 
 if TYPE_CHECKING:
@@ -56,7 +54,7 @@ class Prefilter:
         flags, cuts = self.sought.look(seen.texts, seen.titles, seen.titling, seen.links, seen.linking)
         if matcher.posts and (named := matcher.named(seen)):
             flags[list(named)] |= LINK
-        places = np.flatnonzero(flags)
+        (places,) = flags.nonzero()
         return [
             Candidate(number, bool(flag & LINK), None if flag & UNSURE_CUT else cuts.get(number, ASLEEP))
             for number, flag in zip(places.tolist(), flags[places].tolist(), strict=True)
