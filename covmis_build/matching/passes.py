@@ -230,11 +230,12 @@ def _kept(glanced: Glanced, asked: Queries) -> Iterator[tuple[int, Copy]]:
         post = glanced.whole(number)
         if not _whole(post):
             continue
-        found: Sequence[Match] = ()
+        matches: Sequence[Match] = ()
         if candidate := candidates.get(number):
             same = post.text == texts[number]  # a glance may hold more
-            found = asked.matcher.match(post, linked=candidate.linked, cut=candidate.cut if same else None)
-        hits = [Hit(query.claim_id, query.query_id, query.kind, "yes", parts) for query, parts in found]
+            cut = candidate.cut if same else None
+            matches = asked.matcher.match(post, linked=candidate.linked, cut=cut)
+        hits = [Hit(query.claim_id, query.query_id, query.kind, "yes", parts) for query, parts in matches]
         hits += standing.get(number, ())
         if hits:
             yield number, Copy(post, glanced.file, glanced.seen.places[number], glanced.form, hits)
