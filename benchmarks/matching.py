@@ -152,10 +152,8 @@ def ours(path: Path, times: int = 1):
     jobs = passes.jobs_table(streams.jobs([(path, path.name)]))
     for at in range(len(jobs)):
         found = passes.find(jobs.slice(at, 1), queries=sent)
-        hits = found.column("hits").combine_chunks()
-        posts = found.column("post_id").take(pc.list_parent_indices(hits))
-        asked = pc.struct_field(pc.list_flatten(hits), "query_id")
-        yield from zip(asked.to_pylist(), posts.to_pylist(), strict=True)
+        hits = found.filter(pc.equal(found.column("what"), "hit"))
+        yield from zip(hits.column("query_id").to_pylist(), hits.column("post_id").to_pylist(), strict=True)
 
 
 def ours_44(path: Path):

@@ -312,13 +312,14 @@ def utf8(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Texts as one buffer of UTF-8, and the offset of each."""
     import numpy as np
 
-    data = "".join(texts).encode("utf-8", "replace")
-    lengths = list(map(len, texts))
-    if len(data) > sum(lengths):
-        lengths = [
-            length if text.isascii() else len(text.encode("utf-8", "replace"))
-            for text, length in zip(texts, lengths, strict=True)
-        ]
+    if texts and texts[0] == texts[-1] and texts.count(texts[0]) == len(texts):  # as in many a column
+        only = texts[0].encode("utf-8", "replace")
+        return np.frombuffer(only * len(texts) or b"\0", np.uint8), np.arange(len(texts) + 1) * len(only)
+    try:
+        each = list(map(str.encode, texts))
+    except UnicodeEncodeError:
+        each = [text.encode("utf-8", "replace") for text in texts]
+    data = b"".join(each)
     offset = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum(np.array(lengths, np.int64), out=offset[1:])
+    np.cumsum(np.fromiter(map(len, each), np.int64, len(each)), out=offset[1:])
     return np.frombuffer(data or b"\0", np.uint8), offset

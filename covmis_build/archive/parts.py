@@ -15,7 +15,7 @@ from covmis_build.archive.streams import ZIP, Job, kind
 from covmis_build.errors import InputError, doubted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from covmis_build.archive.reader import How
 
@@ -28,11 +28,32 @@ QUICK = {"gz", "zst"}
 def to_cut(jobs: Sequence[Job], cores: int) -> frozenset[Job]:
     """Jobs of which one process should hand the content to others: large, and nobody can begin in the middle.
 
-    What is slow to unpack is cut only where there is less of it than cores: it keeps one busy by itself.
+    None where whole jobs keep all cores busy and none finds too much: handing on is work, too. What is slow to unpack is
+    cut only where there is less of it than cores: it keeps one busy by itself.
     """
     large = {job: packing for job in jobs if (packing := _packing_of_large(job)) is not None}
+    if max(map(_size, large), default=0) <= MOST_WHOLE and _even(map(_size, jobs), cores):
+        return frozenset()
     slow = {job for job, packing in large.items() if packing not in {*QUICK, ""}}
     return frozenset(large.keys() - slow if len(slow) >= cores else large)
+
+
+MOST_WHOLE = 8 * LARGE
+"""Bytes of a file whose hits may all come back at once: half a gigabyte, if half of its posts are some."""
+UNEVEN = 1.25
+"""How much longer than an even share the busiest core may take."""
+
+
+def _even(sizes: Iterable[int], cores: int) -> bool:
+    """Whether jobs of these sizes take about as long on each core."""
+    shares = [0] * cores
+    for size in sorted(sizes, reverse=True):
+        shares[shares.index(min(shares))] += size
+    return max(shares) <= UNEVEN * sum(shares) / cores
+
+
+def _size(job: Job) -> int:
+    return job.end - job.start or place(job.path).stat().st_size
 
 
 def _packing_of_large(job: Job) -> str | None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build.archive.ids import post_at
 from covmis_build.text.expression import parse
-from covmis_build.text.nodes import Address, And, AtLeast, Node, Not, Or, Seen, Term, holds, leaves
+from covmis_build.text.nodes import Address, And, AtLeast, Node, Not, Or, Seen, Term, holds, leaves, spaced
 from covmis_build.text.sites import REWRITTEN
 from covmis_build.text.tokens import tokens
 from covmis_build.text.urls import addresses, canonical_url
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from covmis_build.archive.formats.post import Glances, Post
-    from covmis_build.text.scan import Sought
+    from covmis_build.text.scan import Cut, Sought
 
 LEARNED = 2_000
 """Posts after which the queries are put under the tokens that are rare in this archive."""
+
+
+REMEMBERED = 1 << 12
+"""Addresses whose keys are at hand: what is asked for comes again and again."""
 
 
 class Query(NamedTuple):
@@ -64,8 +69,8 @@ class Matcher:
         self.hosts = [host.partition(".")[0] for host in sorted(whole)]
         self.every = any(_site(host) in REWRITTEN or "xn--" in host for host in whole)
         self.parts = [_parts(query.node) for query in self.queries]
+        self._key = lru_cache(REMEMBERED)(self._key_of)
         self.required = [frozenset(_required(query.node)) for query in self.queries]
-        self.phrases = [_phrases(query.node) for query in self.queries]
         self._index()
 
     def _index(self) -> None:
@@ -116,52 +121,58 @@ class Matcher:
         from covmis_build.text.scan import Sought
 
         words = {
-            word: {self.required[number] for number in waiting} for word, waiting in self.by_word.items()
+            word: {number: self.required[number] for number in waiting}
+            for word, waiting in self.by_word.items()
         }
         return Sought.of(words, self.cores, self.hosts, links=self.asked, every=self.every)
 
-    def match(self, post: Post, *, linked: bool = True) -> list[Match]:
-        """Every query that the post satisfies, in the order of the queries; `linked` if it may be by an address."""
-        cut = tokens(post.text)
-        if self.seen < LEARNED:
-            self._learn(set(cut))
+    def match(self, post: Post, *, linked: bool = True, cut: Cut | None = None) -> list[Match]:
+        """Every query that the post satisfies, in the order of the queries; `linked` if it may be by an address.
+
+        `cut` is what the compiled pass has seen in the post's text, if it is sure of it.
+        """
         keys = self._keys(post) if linked and self.asked else _NOTHING
-        words = set(cut)
-        waiting = {
-            number
-            for word in self.words & words
-            for number in self.by_word[word]
-            if self.required[number] <= words
-        }
+        waiting = set(self._woken(post.text) if cut is None else cut.waiting)
         if keys:
             waiting.update(number for key in keys if key in self.by_key for number in self.by_key[key])
-        words_of = self._found(waiting, Seen(words, f" {' '.join(cut)} ", keys)) if waiting else {}
+        words_of = self._found(waiting, post.text, "" if cut is None else cut.spaced, keys) if waiting else {}
         if post.cards and self.by_title:
             self._titles(post, words_of)
         return (
             [Match(self.queries[number], words_of[number]) for number in sorted(words_of)] if words_of else []
         )
 
-    def _found(self, waiting: Iterable[int], text: Seen) -> dict[int, list[str]]:
-        """Those of the waiting queries, which have all words that they require, that hold; with what of them is there."""
+    def _woken(self, text: str) -> Iterable[int]:
+        """The queries that wait under a word of the text, and have all words that they require."""
+        words = set(tokens(text))
+        if self.seen < LEARNED:
+            self._learn(words)
+        waiting = (number for word in self.words & words for number in self.by_word[word])
+        return (number for number in waiting if self.required[number] <= words)
+
+    def _found(
+        self, waiting: Iterable[int], text: str, tokens_of_text: str, keys: dict[str, None]
+    ) -> dict[int, list[str]]:
+        """Those of the waiting queries that hold, with what of them is there."""
         words_of: dict[int, list[str]] = {}
+        seen = Seen(tokens_of_text, keys)
         for number in waiting:
-            phrases = self.phrases[number]
-            if phrases is None:
-                if holds(self.queries[number].node, text):
-                    words_of[number] = _present(self.parts[number], text)
-            elif all(phrase in text.spaced for phrase in phrases):
-                words_of[number] = [name for name, _, _ in self.parts[number]]
+            node = self.queries[number].node
+            if isinstance(node, Address):
+                words_of[number] = [node.key]  # it waits under nothing else
+                continue
+            if not seen.spaced:
+                seen = Seen(spaced(text), keys)
+            if holds(node, seen):
+                words_of[number] = _present(self.parts[number], seen)
         return words_of
 
     def _titles(self, post: Post, words_of: dict[int, list[str]]) -> None:
         """Titles are also looked for in the cards of what the post links to."""
         for _, title, _ in post.cards:
-            cut = tokens(title)
-            words = set(cut)
+            words, text = set(tokens(title)), Seen(spaced(title), ())
             for word in self.by_title.keys() & words:
                 for number in self.by_title[word]:
-                    text = Seen(words, f" {' '.join(cut)} ", ())
                     if number not in words_of and holds(self.queries[number].node, text):
                         words_of[number] = _present(self.parts[number], text)
 
@@ -179,7 +190,7 @@ class Matcher:
                     keys[self.posts[post_id]] = None
         return keys
 
-    def _key(self, address: str) -> str:
+    def _key_of(self, address: str) -> str:
         """The key of an address, if it can be one that is asked for; finding that out is much less work."""
         if not self.every and _LITERAL.fullmatch(address) and self.cores.isdisjoint(_RUNS.findall(address)):
             lowered = address.lower() if self.hosts else ""
@@ -244,14 +255,6 @@ def _required(node: Node) -> Iterable[str]:
     return (token for part in _conjuncts(node) if isinstance(part, Term) for token in part.tokens)
 
 
-def _phrases(node: Node) -> list[str] | None:
-    """What else than its words a query requires, if it is nothing but words and phrases that must all be there."""
-    parts = [part for part in _conjuncts(node) if isinstance(part, Term)]
-    if len(parts) < len(list(_conjuncts(node))):
-        return None
-    return [f" {' '.join(part.tokens)} " for part in parts if len(part.tokens) > 1]
-
-
 Anchors = tuple[float, list[tuple[str, str]]]
 _NEVER = (float("inf"), list[tuple[str, str]]())
 
@@ -282,25 +285,23 @@ def _together(each: list[Anchors]) -> Anchors:
     return sum(cost for cost, _ in each), list(dict.fromkeys(one for _, many in each for one in many))
 
 
-_WORDS, _SPACED, _KEYS = 0, 1, 2
-Part = tuple[str, int, str]
+Part = tuple[str, bool, str]
 
 
 def _parts(node: Node) -> list[Part]:
-    """The terms and addresses of a query: how each is named where it is found, and what is looked for where."""
+    """The terms and addresses of a query: how each is named where it is found, whether it is an address, what is looked for."""
     parts: dict[Part, None] = {}
     for leaf in leaves(node):
         if isinstance(leaf, Address):
-            parts[leaf.key, _KEYS, leaf.key] = None
-        elif len(leaf.tokens) == 1:
-            parts[leaf.tokens[0], _WORDS, leaf.tokens[0]] = None
+            parts[leaf.key, True, leaf.key] = None
         else:
-            name = " ".join(leaf.tokens)
-            parts[name, _SPACED, f" {name} "] = None
+            parts[" ".join(leaf.tokens), False, leaf.spaced] = None
     return list(parts)
 
 
 def _present(parts: list[Part], text: Seen) -> list[str]:
     """The terms and addresses of the query that the text has."""
-    places = (text.words, text.spaced, text.keys)
-    return list(dict.fromkeys([name for name, place, what in parts if what in places[place]]))
+    keys, tokens_of_text = text.keys, text.spaced
+    return list(
+        dict.fromkeys([name for name, is_key, what in parts if what in (keys if is_key else tokens_of_text)])
+    )

@@ -23,7 +23,7 @@ from covmis_build.archive.parts import parts
 from covmis_build.archive.reader import EMPTIED, Glanced, How, Part, glance, open_job
 from covmis_build.errors import BrokenIds, InputError
 from covmis_build.matching import rows
-from covmis_build.matching.matcher import Matcher, read_queries
+from covmis_build.matching.matcher import Match, Matcher, read_queries
 from covmis_build.matching.prefilter import Prefilter
 from covmis_build.matching.rows import Copy, Hit
 
@@ -145,9 +145,11 @@ class _Others:
         for number, reposted in sorted(seen.reposts.items()):
             self.reposters.append(seen.ids[number])
             self.reposted.append(reposted)
-        ids, places = list(seen.ids), list(seen.places)
-        for number in sorted(kept, reverse=True):
-            del ids[number], places[number]
+        ids, places = seen.ids, seen.places
+        if kept:
+            ids, places = list(ids), list(places)
+            for number in sorted(kept, reverse=True):
+                del ids[number], places[number]
         self.ids.append(tables.column(ids, tables.STRING))
         self.places.append(pa.array(np.array(places, np.int64)))
 
@@ -189,12 +191,15 @@ def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING, how: How 
                 if copy.post.empty_numbers():
                     intake.add(glanced, Outcome.NOTED, copy.place, EMPTIED, example=copy.post.post_id)
             copies += kept.values()
+            if len(copies) >= MANY:
+                parts += _copies_with_hits(copies)
+                copies = []
             gone += without.values()
             elsewhere[glanced.file].add(glanced.seen, kept.keys() | without.keys())
         counts = list(intake.counts.values())
         parts += [
-            rows.copies(rows.FOUND, copies),
-            rows.records(rows.FOUND, "gone", gone, _Gone._fields),
+            *_copies_with_hits(copies),
+            *_gone_with_hits(gone),
             rows.records(rows.FOUND, "unreadable", problems, _Problem._fields),
             rows.records(rows.FOUND, "intake", counts, Count._fields),
             _elsewhere(elsewhere, number),
@@ -202,16 +207,35 @@ def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING, how: How 
     return pa.concat_tables(parts) if parts else rows.FOUND.empty_table()
 
 
+MANY = 1_000
+"""Posts that become rows together; as objects they would crowd out of the processor's memory what is worked on."""
+
+
+def _copies_with_hits(copies: Sequence[Copy]) -> list[pa.Table]:
+    posts = rows.copies(rows.FOUND, copies)
+    return [posts, rows.hits(posts, [copy.hits for copy in copies])]
+
+
+def _gone_with_hits(gone: Sequence[_Gone]) -> list[pa.Table]:
+    posts = rows.records(rows.FOUND, "gone", gone, ("post_id", "retrieved_at", "detail"))
+    return [posts, rows.hits(posts, [post.hits for post in gone])]
+
+
 def _kept(glanced: Glanced, asked: Queries) -> Iterator[tuple[int, Copy]]:
     """The posts that are hits, by their number: what matched, and what was claimed by a query that collected, or a list."""
     standing = dict(_standing(glanced.seen.claimed, asked.expressions))
-    linked = dict(asked.candidates(glanced.seen))
-    for number in sorted(linked.keys() | standing.keys()):
+    candidates = {candidate.number: candidate for candidate in asked.candidates(glanced.seen)}
+    texts = glanced.seen.texts
+    for number in sorted(candidates.keys() | standing.keys()):
         post = glanced.whole(number)
         if not _whole(post):
             continue
-        found = asked.matcher.match(post, linked=linked[number]) if number in linked else ()
-        hits = [Hit(query.claim_id, query.query_id, query.kind, "yes", parts) for query, parts in found]
+        matches: Sequence[Match] = ()
+        if candidate := candidates.get(number):
+            same = post.text == texts[number]  # a glance may hold more
+            cut = candidate.cut if same else None
+            matches = asked.matcher.match(post, linked=candidate.linked, cut=cut)
+        hits = [Hit(query.claim_id, query.query_id, query.kind, "yes", parts) for query, parts in matches]
         hits += standing.get(number, ())
         if hits:
             yield number, Copy(post, glanced.file, glanced.seen.places[number], glanced.form, hits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from covmis_build import tables
@@ -39,9 +40,6 @@ PARTS = pa.schema(
 LINES = pa.schema([*JOBS, ("files", _IDS), ("places", _PLACES), ("ids", _IDS)])
 """Jobs, and the posts in them that are read again: each one's file, place and id."""
 
-HIT = pa.struct(
-    [("claim_id", _S), ("query_id", _S), ("kind", _S), ("verified", _S), ("matched", tables.STRINGS)]
-)
 COPIES = pa.schema(
     [*((one.name, one.type) for one in tables.SCHEMAS["posts"]), ("copy", _S), ("length", _N), ("file", _S),
      ("place", _N), ("form", _S), ("query", _S)]
@@ -55,20 +53,15 @@ ELSEWHERE = pa.schema(
 
 _NEW = [one for one in ELSEWHERE if one.name != "file"]
 FOUND = pa.schema(
-    [("what", _S), *COPIES, ("hits", pa.list_(HIT)), ("detail", _S), ("outcome", _S), ("example", _S),
-     ("amount", _N), *_NEW]
+    [("what", _S), *COPIES, ("claim_id", _S), ("query_id", _S), ("kind", _S), ("verified", _S),
+     ("matched", tables.STRINGS), ("detail", _S), ("outcome", _S), ("example", _S), ("amount", _N), *_NEW]
 )  # fmt: skip
-"""Rows of the first pass. `what` is post (a copy with its hits), gone (no longer available, with the hits that somebody
-claims), unreadable, intake (what was seen in a file) or elsewhere; a row has the columns of its kind."""
-
-CLAIMED = pa.schema(
-    [("claim_id", _S), ("post_id", _S), ("query_id", _S), ("kind", _S), ("verified", _S),
-     ("matched", tables.STRINGS), ("copy", _S)]
-)  # fmt: skip
+"""Rows of the first pass. `what` is post (a copy that is a hit), hit (of a copy, or of a post that is gone), gone (no
+longer available), unreadable, intake (what was seen in a file) or elsewhere; a row has the columns of its kind."""
 
 
 class Hit(NamedTuple):
-    """A query that a post satisfies, or that says so, in the order of the struct HIT."""
+    """A query that a post satisfies, or that says so."""
 
     claim_id: str
     query_id: str
@@ -128,7 +121,7 @@ def copies(schema: pa.Schema, kept: Sequence[Copy]) -> pa.Table:
     """Posts as rows, in either schema that has them."""
     posts = [one.post for one in kept]
     columns: dict[str, Sequence[Any]] = {name: list(map(attrgetter(name), posts)) for name in _SAME}
-    columns |= {name: list(map(attrgetter(name), kept)) for name in ("file", "place", "form", "hits")}
+    columns |= {name: list(map(attrgetter(name), kept)) for name in ("file", "place", "form")}
     return table(schema, len(kept), columns | {
         "what": ["post"] * len(kept),
         "created_at": [iso(post.created_at) for post in posts],
@@ -140,12 +133,11 @@ def copies(schema: pa.Schema, kept: Sequence[Copy]) -> pa.Table:
     })  # fmt: skip
 
 
-def claimed(block: pa.Table) -> pa.Table:
-    """One row for each hit of posts that have several."""
-    import pyarrow.compute as pc
-
-    hits = block.column("hits").combine_chunks()
-    whose = pc.list_parent_indices(hits)
-    parts = dict(zip([one.name for one in HIT], pc.list_flatten(hits).flatten(), strict=True))
-    parts |= {name: block.column(name).take(whose) for name in ("post_id", "copy")}
-    return pa.table([parts[name] for name in CLAIMED.names], schema=CLAIMED)
+def hits(posts: pa.Table, of_each: Sequence[Sequence[Hit]]) -> pa.Table:
+    """The hits of posts as rows of the first pass; of those that are gone there is no copy."""
+    whose = pa.array(np.repeat(np.arange(len(of_each)), list(map(len, of_each))))
+    together = [hit for hits_of_post in of_each for hit in hits_of_post]
+    columns: dict[str, Any] = {name: list(map(attrgetter(name), together)) for name in Hit._fields}
+    columns["what"] = ["hit"] * len(together)
+    columns |= {name: posts[name].combine_chunks().take(whose).fill_null("") for name in ("post_id", "copy")}
+    return table(FOUND, len(together), columns)

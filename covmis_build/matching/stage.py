@@ -93,9 +93,8 @@ def retrieve(
     find = partial(kernels.find, queries=_stream(queries), forget=forget, how=how)
     handed_on = partial(kernels.cut, how=how, jobs=to_cut(readable, os.cpu_count() or 1))
     first_pass = engine.map(find, engine.table(jobs), rows.FOUND, rows=1, cut=handed_on)
-    claimed = engine.map(rows.claimed, engine.sql(_CLAIMED, first_pass=first_pass), rows.CLAIMED)
     if callable(given):
-        matched = engine.sql(_matched(options), claimed=claimed).to_arrow()
+        matched = engine.sql(_matched(options), first_pass=first_pass).to_arrow()
         given = given(matched.column("post_id").to_pylist())
     listed = engine.table(_given(given))
     progress("reading", 1, 2)
@@ -104,7 +103,7 @@ def retrieve(
     gather = partial(kernels.gather, forget=forget, how=how)
     copies = engine.map(gather, engine.table(lines), rows.COPIES, rows=1)
     progress("reading", 2, 2)
-    return _tables(engine, first_pass, claimed, copies, engine.table(reposts), listed, options, wrong)
+    return _tables(engine, first_pass, copies, engine.table(reposts), listed, options, wrong)
 
 
 LARGE = 16 << 20
@@ -134,11 +133,11 @@ def _elsewhere(engine: Engine, first_pass: Table, jobs: pa.Table, ids: pa.Table)
 
 
 def _tables(
-    engine: Engine, first_pass: Table, claimed: Table, copies: Table, reposts: Table, given: Table,
+    engine: Engine, first_pass: Table, copies: Table, reposts: Table, given: Table,
     options: Retrieval, wrong: list[tuple[str, str, str]],
 ) -> Retrieved:  # fmt: skip
     chosen = engine.sql(_CHOSEN, copies=copies, first_pass=first_pass)
-    judged = engine.sql(_judged(options), claimed=claimed, given=given, chosen=chosen)
+    judged = engine.sql(_judged(options), first_pass=first_pass, given=given, chosen=chosen)
     hits = engine.sql(_HITS, judged=judged)
     posts = engine.sql(_POSTS, hits=hits, chosen=chosen, reposts=reposts)
     refused = engine.table(_table(_REFUSED, wrong))
@@ -199,8 +198,6 @@ def _bytes(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-_CLAIMED = "SELECT post_id, copy, hits FROM first_pass WHERE what = 'post' OR what = 'gone'"
-
 _ELSEWHERE = "SELECT job, file, places, ids, reposters, reposted FROM first_pass WHERE what = 'elsewhere'"
 
 _IDS = """
@@ -251,7 +248,7 @@ SELECT claim_id, post_id, query_id, kind, verified, matched, reason, repost_of F
         h.verified, h.copy
     ) AS nth
   FROM (
-    SELECT DISTINCT claim_id, post_id, query_id, kind, verified, matched, COALESCE(copy, '') AS copy FROM claimed
+    SELECT claim_id, post_id, query_id, kind, verified, matched, copy FROM first_pass WHERE what = 'hit'
     UNION ALL
     SELECT claim_id, post_id, '' AS query_id, kind, 'not_applicable' AS verified, matched, '' AS copy FROM given
   ) AS h LEFT JOIN chosen AS c ON h.post_id = c.post_id
@@ -262,7 +259,9 @@ SELECT claim_id, post_id, query_id, kind, verified, matched, reason, repost_of F
 def _matched(options: Retrieval) -> str:
     """The posts of which some copy satisfies a query."""
     unverified = f"verified = 'no' AND kind IN ({_required(options)})"
-    return f"SELECT DISTINCT post_id FROM claimed WHERE NOT ({unverified}) ORDER BY post_id"
+    return (
+        f"SELECT DISTINCT post_id FROM first_pass WHERE what = 'hit' AND NOT ({unverified}) ORDER BY post_id"
+    )
 
 
 def _required(options: Retrieval) -> str:

@@ -22,6 +22,11 @@ class Term:
 
     tokens: tuple[str, ...]
     surface: str = field(default="", compare=False)
+    spaced: str = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Write it as it stands in a text that is its tokens, one blank around each."""
+        object.__setattr__(self, "spaced", f" {' '.join(self.tokens)} ")
 
     def __str__(self) -> str:
         parts = [self.tokens[0]]
@@ -89,24 +94,26 @@ Node = Term | Address | Not | And | Or | AtLeast
 
 
 class Seen(NamedTuple):
-    """A text as expressions see it: its tokens, the same as one spaced string, and the keys of its addresses."""
+    """A text as expressions see it: its tokens with a blank around each, and the keys of its addresses."""
 
-    words: Collection[str]
     spaced: str
     keys: Collection[str]
 
 
 def seen(text: str, keys: Iterable[str] = ()) -> Seen:
     """A text, and the pages it is known to link to beside those written in it."""
-    words = tokens(text)
-    return Seen(set(words), f" {' '.join(words)} ", {*keys, *map(canonical_url, addresses(text))})
+    return Seen(spaced(text), {*keys, *map(canonical_url, addresses(text))})
+
+
+def spaced(text: str) -> str:
+    """A text's tokens with a blank around each."""
+    return f" {' '.join(tokens(text))} "
 
 
 def holds(node: Node, text: Seen) -> bool:
     """Whether the text satisfies the node."""
     if isinstance(node, Term):
-        words = node.tokens
-        return words[0] in text.words if len(words) == 1 else f" {' '.join(words)} " in text.spaced
+        return node.spaced in text.spaced
     if isinstance(node, Address):
         return node.key in text.keys
     if isinstance(node, Not):

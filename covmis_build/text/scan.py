@@ -7,7 +7,7 @@ hashes of 64 bits: one that is the same by chance costs a look, and changes noth
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     Utf8 = tuple[NDArray[np.uint8], NDArray[np.int64]]
     """Texts as one buffer of UTF-8, and the offset of each; behind each is a byte that is not its own."""
 
-WORD, LINK = 1, 2
-"""What a flag says: a query that waits under one of the words has all it needs; an address may be one asked for."""
+WORD, LINK, UNSURE_CUT = 1, 2, 4
+"""What a flag says: a query that waits under one of the words has all it needs; an address may be one asked for; the
+text must be cut by `tokens`."""
 
 SEED, SPREAD, ALL = 0x9E3779B97F4A7C15, 0xFF51AFD7ED558CCD, 2**64 - 1
 LAST = ALL
@@ -35,8 +36,8 @@ LAST = ALL
 class Sought:
     """What is looked for: tokens and telling parts of addresses as hashes; parts of hosts as text.
 
-    Where a token is at `words[p]`, `first[p]` is where its queries begin in `needs`: for each the number of tokens that
-    it cannot do without beside this one, and these; then LAST in place of a number. `links` is whether addresses matter
+    Where a token is at `words[p]`, `first[p]` is where its queries begin in `needs`: for each its number, the number of
+    tokens that it cannot do without beside this one, and these; then LAST in place of a number. `links` is whether addresses matter
     at all, `every` whether any address may be asked for.
     """
 
@@ -53,7 +54,7 @@ class Sought:
 
     @classmethod
     def of(
-        cls, words: Mapping[str, Iterable[Collection[str]]], cores: Collection[str] = (),
+        cls, words: Mapping[str, Mapping[int, Collection[str]]], cores: Collection[str] = (),
         hosts: Collection[str] = (), *, links: bool = False, every: bool = False,
     ) -> Sought:  # fmt: skip
         """Under each word what its queries cannot do without; parts of hosts in lower case."""
@@ -62,9 +63,9 @@ class Sought:
         first, needs = np.zeros(len(table), np.int32), list[int]()
         for word, queries in words.items():
             first[place[hashed(word)]] = len(needs)
-            for query in queries:
-                others = [hashed(other) for other in query if other != word]
-                needs += (len(others), *others)
+            for query, required in queries.items():
+                others = [hashed(other) for other in required if other != word]
+                needs += (query, len(others), *others)
             needs.append(LAST)
         heads = np.zeros(1 << 16, bool)
         for host in hosts:
@@ -80,22 +81,59 @@ class Sought:
     def look(
         self, texts: Sequence[str], titles: Sequence[str] = (), titling: Sequence[int] = (),
         links: Sequence[str] = (), linking: Sequence[int] = (),
-    ) -> Any:  # fmt: skip
-        """The flags of posts with these texts; titles and addresses belong to the posts of these numbers."""
-        flags, letters = np.zeros(len(texts), np.uint8), folding()
-        for strings, whose in ((texts, np.arange(len(texts))), (titles, np.array(titling, np.int64))):
-            if strings:
-                _texts(
-                    *joined(strings), whose, letters.points[:128], letters.points,
-                    letters.several, self.words, self.rare, self.first, self.needs, self.cores, self.hosts,
-                    self.host_start, self.host_heads, self.links, self.every, flags,
-                )  # fmt: skip
+    ) -> tuple[Any, dict[int, Cut]]:  # fmt: skip
+        """The flags of posts with these texts, and what is in the texts that are flagged.
+
+        Titles and addresses belong to the posts of these numbers.
+        """
+        flags, cuts = np.zeros(len(texts), np.uint8), dict[int, Cut]()
+        if texts:
+            cuts = self._cut(texts, np.arange(len(texts)), flags)
+        if titles:
+            of_titles = np.zeros(len(texts), np.uint8)
+            self._cut(titles, np.array(titling, np.int64), of_titles)
+            flags |= of_titles & (WORD | LINK)
         if self.links and links:
             _addresses(
                 *joined(links), np.array(linking, np.int64), self.cores, self.hosts, self.host_start,
                 self.host_heads, self.every, flags,
             )  # fmt: skip
-        return flags
+        return flags, cuts
+
+    def _cut(self, texts: Sequence[str], owner: Any, flags: Any) -> dict[int, Cut]:
+        """Flag the owners of texts; by number those texts under whose words queries wait that have all they require."""
+        data, offset = joined(texts)
+        known, letters = folding(), np.empty(2 * len(data) + ROOM, np.uint32)
+        begin, woken = np.empty(len(texts) + 1, np.int64), np.empty((len(texts) + ROOM, 2), np.int64)
+        count, end = _texts(
+            data, offset, owner, known.points[:128], known.points, known.several, self.words, self.rare,
+            self.first, self.needs, self.cores, self.hosts, self.host_start, self.host_heads, self.links,
+            self.every, flags, letters, begin, woken,
+        )  # fmt: skip
+        if not count:
+            return {}
+        written = letters[:end].tobytes().decode("utf-32")
+        cuts: dict[int, Cut] = {}
+        for text, query in woken[:count].tolist():
+            if text in cuts:
+                cuts[text].waiting.append(query)
+            else:
+                cuts[text] = Cut(written[begin[text] : begin[text + 1]], [query])
+        return cuts
+
+
+class Cut(NamedTuple):
+    """A text's tokens with a blank around each, and the queries that wait under them; a number may stand twice."""
+
+    spaced: str
+    waiting: list[int]
+
+
+ASLEEP = Cut("", [])
+"""What a text is that wakes none."""
+
+ROOM = 1024
+"""More than what is likely to be needed; a text for which it does not do is cut by `tokens`."""
 
 
 def joined(texts: Sequence[str]) -> Utf8:
@@ -192,26 +230,34 @@ def _waits(value: Any, rare: Any, rare_shift: Any, words: Any, shift: Any) -> An
 
 
 @njit(cache=True, nogil=True)
-def _possible(noted: Any, count: Any, words: Any, shift: Any, first: Any, needs: Any) -> Any:
-    """Whether a query that waits under one of these tokens has all tokens that it cannot do without."""
+def _wake(
+    noted: Any, count: Any, words: Any, shift: Any, first: Any, needs: Any, text: Any, woken: Any, awake: Any
+) -> Any:
+    """Note the queries that wait under one of these tokens and have all tokens that they cannot do without.
+
+    Behind so many that are noted; how many there are then, or -1 if there is no room.
+    """
     for token in range(count):
         place = _place(words, shift, noted[token])
         if place < 0:
             continue
         at = np.int64(first[place])
         while needs[at] != last:
-            size, met = np.int64(needs[at]), 0
+            size, met = np.int64(needs[at + 1]), 0
             while met < size:
                 there = False
                 for number in range(count):
-                    there |= noted[number] == needs[at + 1 + met]
+                    there |= noted[number] == needs[at + 2 + met]
                 if not there:
                     break
                 met += 1
             if met == size:
-                return True
-            at += size + 1
-    return False
+                if awake == len(woken):
+                    return -1
+                woken[awake, 0], woken[awake, 1] = text, np.int64(needs[at])
+                awake += 1
+            at += size + 2
+    return awake
 
 
 @njit(cache=True, nogil=True)
@@ -306,8 +352,9 @@ def _pieces(
 def _texts(
     data: Any, offset: Any, owner: Any, plain: Any, points: Any, several: Any, words: Any, rare: Any, first: Any,
     needs: Any, cores: Any, hosts: Any, host_start: Any, heads: Any, links: Any, every: Any, flags: Any,
-) -> None:  # fmt: skip
-    """Flag the owner of every text that may match.
+    letters: Any, begins: Any, woken: Any,
+) -> Any:  # fmt: skip
+    """Flag the owner of every text that may match; write down the tokens of texts that wake queries.
 
     X's three escapes (`&lt;`) may be left as they are: what they stand for ends a token as they do, and looking also for
     the tokens `lt`, `gt` and `amp` loses nothing.
@@ -317,9 +364,17 @@ def _texts(
         longest = max(longest, offset[text + 1] - offset[text])
     noted = np.empty(2 * longest + 16, np.uint64)
     shift, rare_shift, core_shift = _bits(len(words)), _bits(8 * len(rare)), _bits(len(cores))
+    awake, kept = np.int64(0), np.int64(0)
     for text in range(len(offset) - 1):
         k, end = np.int64(offset[text]), np.int64(offset[text + 1]) - 1
-        value, count, waits, slash, sure, part = seed, 0, False, False, True, -1
+        sure = bool(kept + 2 * (end - k) + 8 <= len(letters))
+        if not sure:
+            k = end
+        value, count, waits, slash, part = seed, 0, False, False, -1
+        begins[text] = kept
+        at = np.uint64(kept)
+        letters[at] = BLANK
+        at += b1
         while k < end or part >= 0:
             if part < 0:
                 byte = data[np.uint64(k)]
@@ -328,6 +383,8 @@ def _texts(
                     letter = plain[byte]
                     if letter > 0:
                         value = _on(value, letter)
+                        letters[at] = letter
+                        at += b1
                         continue
                     slash |= byte == SLASH
                     if value != seed:
@@ -335,14 +392,20 @@ def _texts(
                         count += 1
                         waits |= _waits(value, rare, rare_shift, words, shift)
                         value = seed
+                        letters[at] = BLANK
+                        at += b1
                     continue
                 point, k = decode(data, k)
                 letter = points[point] if point < POINTS else np.int32(UNSURE)
             else:
                 letter = several[part]
                 part = part + 1 if letter != NOTHING else -1
+            if np.int64(at) + 2 * (end - k) + 8 > len(letters):
+                letter = np.int32(UNSURE)
             if 0 < letter < ALONE:
                 value = _on(value, letter)
+                letters[at] = letter
+                at += b1
                 continue
             if letter == NOTHING:
                 continue
@@ -357,24 +420,39 @@ def _texts(
                 count += 1
                 waits |= _waits(value, rare, rare_shift, words, shift)
                 value = seed
+                letters[at] = BLANK
+                at += b1
             if letter != ENDS:
                 alone = _on(seed, letter - ALONE)
                 noted[count] = alone
                 count += 1
                 waits |= _waits(alone, rare, rare_shift, words, shift)
-        if not sure:
-            flags[owner[text]] = WORD | LINK
-            continue
+                letters[at] = letter - ALONE
+                letters[at + b1] = BLANK
+                at += np.uint64(2)
         if value != seed:
             noted[count] = value
             count += 1
             waits |= _waits(value, rare, rare_shift, words, shift)
-        if waits and _possible(noted, count, words, shift, first, needs):
-            flags[owner[text]] |= WORD
+            letters[at] = BLANK
+            at += b1
+        if sure and waits:
+            before = awake
+            awake = _wake(noted, count, words, shift, first, needs, text, woken, awake)
+            if awake < 0:
+                sure, awake = False, before
+            elif awake > before:
+                flags[owner[text]] |= WORD
+                kept = np.int64(at)
+        if not sure:
+            flags[owner[text]] = WORD | LINK | UNSURE_CUT
+            continue
         if slash and links:
             begin = np.int64(offset[text])
             if _pieces(data, begin, end, cores, core_shift, hosts, host_start, heads, every):
                 flags[owner[text]] |= LINK
+    begins[len(offset) - 1] = kept
+    return awake, kept
 
 
 @njit(cache=True, nogil=True)

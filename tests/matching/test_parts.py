@@ -178,7 +178,7 @@ def seen(job, part=None):
 @pytest.mark.parametrize("name", [*CUT, *WHOLE])
 def test_parts_hold_what_the_whole_holds(name, tmp_path, small):
     jobs = jobs_of(written(tmp_path, {name: (CUT | WHOLE)[name]}))
-    parts_of = {job: list(parts.parts(job, How())) for job in parts.to_cut(jobs, cores=2)}
+    parts_of = {job: list(parts.parts(job, How())) for job in parts.to_cut(jobs, cores=9)}
     for job, its in parts_of.items():
         posts, told, skipped, lines = zip(*(seen(job, part) for part in its or [None]), strict=True)
         together = [*chain.from_iterable(posts)], [*chain.from_iterable(told)], sum(skipped), sum(lines)
@@ -231,11 +231,12 @@ def test_what_unpacks_slowly_is_left_to_the_others_where_there_is_much_of_it(tmp
     packed = {
         "a.jsonl.bz2": CUT["a.jsonl.bz2"],
         "b.jsonl.xz": CUT["a.jsonl.xz"],
-        "c.jsonl.gz": CUT["a.jsonl.gz"],
+        "c.jsonl.gz": lambda: 4 * CUT["a.jsonl.gz"](),
     }
     jobs = jobs_of(written(tmp_path / "archive", packed))
     assert {job.name for job in parts.to_cut(jobs, cores=2)} == {"c.jsonl.gz"}
     assert len(parts.to_cut(jobs, cores=3)) == 3
+    assert not parts.to_cut(2 * jobs[2:], cores=2), "a whole one for each: none has to hand on"
 
 
 CELLS = st.text(st.sampled_from('a;"é\n\r ,\u2028x'), max_size=12)

@@ -179,6 +179,11 @@ _OF_V1 = re.compile(
     re.ASCII,
 )
 """How interface 1.1 writes nearly all times; days that not every month has are read by the calendar."""
+_IN_UTC = re.compile(
+    r"([12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.\d{3}(?:\d{3})?)?(?:Z|\+00:00)",
+    re.ASCII,
+)
+"""How nearly everybody else does."""
 
 
 def iso(text: str) -> str:
@@ -189,6 +194,8 @@ def iso(text: str) -> str:
     """
     if not text:
         return ""
+    if in_utc := _IN_UTC.fullmatch(text):
+        return f"{in_utc[1]}Z"
     if (parts := _OF_V1.fullmatch(text)) and (at := _MONTHS.find(parts[1])) >= 0:
         return f"{parts[4]}-{at // 3 + 1:02d}-{parts[2]}T{parts[3]}Z"
     try:
@@ -207,7 +214,8 @@ def iso(text: str) -> str:
 def fingerprint(post: Post) -> str:
     """The content hash that tells copies of a post apart: everything but where, when and for what it was fetched."""
     own = post.retrieved_at, post.claimed
-    post.retrieved_at, post.claimed = "", ()
+    if any(own):
+        post.retrieved_at, post.claimed = "", ()
     content = _packed.encode(post)
     post.retrieved_at, post.claimed = own
     return hashlib.blake2b(content, digest_size=12).hexdigest()
