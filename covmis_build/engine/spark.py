@@ -227,7 +227,8 @@ class SparkEngine:
         del cut  # what one machine hands on would have to travel to the others
         data = self.frame(source)
         if rows:
-            data = data.repartition(max(1, -(-data.count() // rows)))
+            # out of one partition: several would each begin to deal at a place of their own
+            data = data.coalesce(1).repartition(max(1, -(-data.count() // rows)))
         return self._keep(data.mapInArrow(batchwise(kernel, schema, rows), ddl(schema)))
 
     def group_map(self, kernel: Kernel, source: Table, by: str, schema: pa.Schema) -> Table:

@@ -162,10 +162,10 @@ def _alike(pairs: DataFrame, body: DataFrame, corpus: Corpus) -> DataFrame:
 def _components(edges: DataFrame) -> DataFrame:
     """(scope, node, label): the smallest node that each is connected with, by large stars and small stars in turn.
 
-    Each turn hangs every node's larger neighbours (then its smaller ones) under its smallest one; when nothing
-    changes, every component is a star around its smallest node (Kiveris and others 2014).
+    Each turn hangs every node's larger neighbours (then its smaller ones) under its smallest one, until every
+    component is a star around its smallest node (Kiveris and others 2014): what hangs does so once, and bears nothing.
     """
-    stars = settled(edges.selectExpr("scope", "b AS u", "a AS v"), now=True)
+    stars = settled(edges.selectExpr("scope", "b AS u", "a AS v"))
     while True:
         both = stars.union(stars.selectExpr("scope", "v", "u"))
         least = "LEAST(u, MIN(v) OVER (PARTITION BY scope, u)) AS least"
@@ -177,10 +177,13 @@ def _components(edges: DataFrame) -> DataFrame:
         large = large.distinct()
         small = large.selectExpr("scope", "u", "v", "MIN(v) OVER (PARTITION BY scope, u) AS least")
         turned = small.where("v <> least").selectExpr("scope", "v AS u", "least AS v")
-        turned = settled(turned.union(small.selectExpr("scope", "u", "least AS v")).distinct(), now=True)
-        if turned.count() == stars.count() and turned.exceptAll(stars).isEmpty():
-            return turned.selectExpr("scope", "u AS node", "v AS label")
-        stars = turned
+        stars = settled(turned.union(small.selectExpr("scope", "u", "least AS v")).distinct())
+        ends = stars.selectExpr("scope", "u AS node", "1 AS hangs").union(stars.selectExpr("scope", "v", "0"))
+        of_node = ends.groupBy("scope", "node").agg(
+            _expression("SUM(hangs) AS hangs"), _expression("COUNT(*) AS ends")
+        )
+        if not of_node.where("hangs > 0 AND ends > 1").count():
+            return stars.selectExpr("scope", "u AS node", "v AS label")
 
 
 def _greedy(placed: DataFrame, edges: DataFrame) -> DataFrame:

@@ -208,7 +208,7 @@ SELECT post_id FROM (
   SELECT post_id FROM first_pass WHERE what = 'post' OR what = 'gone'
   UNION SELECT reply_to AS post_id FROM first_pass WHERE what = 'post'
   UNION SELECT quote_of AS post_id FROM first_pass WHERE what = 'post' UNION SELECT post_id FROM given
-) AS ids WHERE post_id <> '' ORDER BY post_id
+) AS ids WHERE post_id <> ''
 """
 
 _COPIES = ", ".join(rows.COPIES.names)
@@ -224,7 +224,7 @@ LEFT JOIN (
     row_number() OVER (PARTITION BY post_id ORDER BY retrieved_at DESC, detail) AS nth
   FROM first_pass WHERE what = 'gone' AND detail <> 'id only'
 ) AS g ON c.post_id = g.post_id AND g.nth = 1 AND (g.told_at = '' OR g.told_at >= c.retrieved_at)
-WHERE c.rank_of_copy = 1 ORDER BY c.post_id
+WHERE c.rank_of_copy = 1
 """
 
 
@@ -255,7 +255,7 @@ SELECT claim_id, post_id, query_id, kind, verified, matched, reason, repost_of F
     UNION ALL
     SELECT claim_id, post_id, '' AS query_id, kind, 'not_applicable' AS verified, matched, '' AS copy FROM given
   ) AS h LEFT JOIN chosen AS c ON h.post_id = c.post_id
-) AS every WHERE nth = 1 ORDER BY claim_id, post_id, query_id
+) AS every WHERE nth = 1
 """
 
 
