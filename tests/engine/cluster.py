@@ -32,9 +32,9 @@ PLAIN |= {name: os.environ[name] for name in ("JAVA_HOME",) if name in os.enviro
 SMALL = {
     "spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false", "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1", "spark.covmis.comparedHere": "0",
 }  # fmt: skip
-"""Of tiny tables, planning and compiling would take most of the time."""
+"""Of tiny tables, planning and compiling would take most of the time; near-duplicates are found on the cluster."""
 
 
 @dataclass(frozen=True)
