@@ -20,6 +20,7 @@ from covmis_build.addresses import Address, place
 from covmis_build.archive import streams
 from covmis_build.archive.reader import How, read
 from covmis_build.errors import InputError, ServiceError
+from covmis_build.places import Places
 from covmis_build.study.study import open_study
 from tests.services import object_store
 from tests.small_study import small_study
@@ -47,6 +48,11 @@ def test_an_address_is_a_path(tmp_path):
     assert place(str(address)) == address
     assert place("archive", tmp_path) == tmp_path / "archive"
     assert place(tmp_path) == tmp_path
+
+
+def test_what_is_collected_goes_to_a_folder_of_this_machine_where_there_is_one(tmp_path):
+    places = Places(tmp_path, ("s3://bucket/posts", "data/archive"))
+    assert places.collected == tmp_path / "data" / "archive"
 
 
 @pytest.fixture(scope="module")
