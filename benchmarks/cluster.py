@@ -129,10 +129,13 @@ def study_of(folder: Path, posts: int, bucket: dict[str, str]) -> Path:
     """The demonstration's claims, and generated posts in the bucket."""
     from run import study_of as on_disk
 
+    from tests.demonstration import generate
     from tests.services import object_store
 
-    study = on_disk(folder, posts)
-    for path in sorted((study / "data" / "archive").iterdir()):
+    archive = folder.parent / "archive"
+    generate.write(archive, posts)
+    study = on_disk(folder, ROOT, archive)
+    for path in sorted(archive.iterdir()):
         object_store.put(bucket["AWS_ENDPOINT_URL"], f"corpus/{posts}/{path.name}", path.read_bytes())
     settings = (study / "study.toml").read_text().replace('"data/archive"', f'"s3://corpus/{posts}"')
     (study / "study.toml").write_text(settings)

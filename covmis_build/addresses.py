@@ -96,15 +96,27 @@ class Address(PosixPath):
         return self
 
     def rglob(self, pattern: str = "*", **_: Any) -> Iterator[Address]:  # type: ignore[override]
-        """Everything below it."""
-        from pyarrow.fs import FileSelector
+        """Every file below it."""
+        from pyarrow.fs import FileSelector, FileType
 
         if pattern != "*":
             raise NotImplementedError(pattern)
         with _told(self):
             below = self._system.get_file_info(FileSelector(self._inside, recursive=True))
         for info in below:
-            yield self.joinpath(*info.path.removeprefix(self._inside).strip("/").split("/"))
+            if info.type is FileType.File:
+                yield self.joinpath(*info.path.removeprefix(self._inside).strip("/").split("/"))
+
+    def glob(self, pattern: str, **_: Any) -> Iterator[Address]:  # type: ignore[override]
+        """What is below it, as deep as the pattern says, and has such a name; nothing where there is nothing."""
+        depth = pattern.count("/") + 1
+        for path in self.rglob() if self.exists() else ():
+            below = path.relative_to(self)
+            if len(below.parts) == depth and below.match(pattern):
+                yield path
+
+    def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
+        """Nothing: a store has no folders but names."""
 
     def open(self, mode: str = "r", *_: Any, **__: Any) -> IO[Any]:  # type: ignore[override]
         """Its bytes, to be read from any place on."""
@@ -125,10 +137,15 @@ class Address(PosixPath):
                 self._system.delete_file(self._inside)
 
     def put(self, path: Path) -> None:
-        """Set the content of a file on this machine in its place: at once, or not at all."""
-        with _told(self), path.open("rb") as source, self._system.open_output_stream(self._inside) as out:
-            while part := source.read(AHEAD):
-                out.write(part)
+        """Set the content of a file on this machine in its place: at once, or not at all.
+
+        Not by a stream of Python: one that is left by an error or an interruption is closed, and what has been sent counts.
+        """
+        from pyarrow.fs import LocalFileSystem, copy_files
+
+        with _told(self, "written"):
+            here = LocalFileSystem()
+            copy_files(str(path), self._inside, source_filesystem=here, destination_filesystem=self._system)
 
     @property
     def _system(self) -> Any:
@@ -151,7 +168,7 @@ def _system(scheme: str, host: str, _process: int) -> tuple[Any, str]:
 
 
 @contextmanager
-def _told(address: Path | str) -> Iterator[None]:
+def _told(address: Path | str, done: str = "read") -> Iterator[None]:
     """Whatever a store refuses, and a network that fails, is said in one line and never taken for a damaged file."""
     import pyarrow as pa
 
@@ -162,7 +179,8 @@ def _told(address: Path | str) -> Iterator[None]:
     except (OSError, pa.ArrowException) as error:
         reason = " ".join(str(error).split())[:200]
         raise ServiceError(
-            f"{address} cannot be read: {reason}", remedy="Credentials and endpoint come from the environment"
+            f"{address} cannot be {done}: {reason}",
+            remedy="Credentials and endpoint come from the environment",
         ) from None
 
 

@@ -85,9 +85,9 @@ class Places:
 
     @property
     def collected(self) -> Path:
-        """Where collected posts go: the first archive that is a folder on this machine."""
-        here = (path for path in self.archives if not isinstance(path, Address) and not path.is_file())
-        return next(here, self.folder / "data" / "archive")
+        """Where collected posts go: the first archive that is a folder on this machine, or else the first in a store."""
+        nearest_first = sorted(self.archives, key=lambda path: isinstance(path, Address))
+        return next((path for path in nearest_first if not path.is_file()), self.folder / "data" / "archive")
 
     @property
     def notes(self) -> Path:

@@ -85,7 +85,7 @@ def rule_of(name: str, rules: Sequence[Columns]) -> Columns | None:
     """The first rule whose `files` matches, from the archive's folder on or below it."""
     below = name.partition("/")[2] or name
     return next(
-        (rule for rule in rules if any(fnmatch.fnmatch(one, rule.files) for one in (name, below))), None
+        (rule for rule in rules if any(fnmatch.fnmatch(place, rule.files) for place in (name, below))), None
     )
 
 
@@ -417,8 +417,8 @@ def addresses(cell: str, separator: str = "") -> list[str]:
         parts = cell.split(separator)
     elif cell.startswith("[") and (listed := _listed(cell)) is not None:
         parts = [
-            str(one.get("expanded_url") or one.get("url") or "") if isinstance(one, dict) else str(one)
-            for one in listed
+            str(link.get("expanded_url") or link.get("url") or "") if isinstance(link, dict) else str(link)
+            for link in listed
         ]
     else:
         parts = re.split(r"[\s|]+|[,;]\s*(?=https?://)", cell)

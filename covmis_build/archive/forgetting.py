@@ -42,15 +42,15 @@ class Forget:
 
     def __post_init__(self) -> None:
         """Note the platforms' own names for these posts and authors."""
-        posts = {one.partition(":")[2].rpartition("/")[2] for one in self.posts}
-        people = {re.split(r"[:/]", one)[-1] for one in self.authors}
+        posts = {post.partition(":")[2].rpartition("/")[2] for post in self.posts}
+        people = {re.split(r"[:/]", author)[-1] for author in self.authors}
         natives = frozenset(posts | people) - {""}
-        words = [max(_WORD.findall(one), key=len, default="") for one in natives]
+        words = [max(_WORD.findall(native), key=len, default="") for native in natives]
         accounts = (author.removeprefix("author:masto:") for author in self.authors if ":masto:" in author)
         names = [name for account in accounts for name in account_names(account)]
         object.__setattr__(self, "_natives", natives)
         object.__setattr__(self, "_accounts", tuple(names))
-        object.__setattr__(self, "_needles", frozenset(one.encode() for one in words))
+        object.__setattr__(self, "_needles", frozenset(word.encode() for word in words))
 
     def __bool__(self) -> bool:
         return bool(self.posts or self.authors)
@@ -58,8 +58,8 @@ class Forget:
     @property
     def names(self) -> frozenset[str]:
         """How a cell of a table may name these posts and authors."""
-        posts = {one.partition(":")[2] for one in self.posts}
-        people = {one.removeprefix("author:").partition(":")[2] for one in self.authors}
+        posts = {post.partition(":")[2] for post in self.posts}
+        people = {author.removeprefix("author:").partition(":")[2] for author in self.authors}
         return self.posts | self.authors | frozenset(posts | people)
 
     @property
@@ -107,8 +107,8 @@ class Forget:
         if isinstance(value, dict):
             return self._pruned_object(value, host)
         if isinstance(value, list):
-            pairs = [(self._pruned(one, host), one) for one in value]
-            return [left for left, one in pairs if left is not GONE and (left is not None or one is None)]
+            pairs = [(self._pruned(part, host), part) for part in value]
+            return [left for left, part in pairs if left is not GONE and (left is not None or part is None)]
         if isinstance(value, str | int) and not isinstance(value, bool):
             text = str(value)
             known = (len(text) >= SHORT and text in self._natives) or text in self.posts

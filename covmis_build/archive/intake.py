@@ -62,12 +62,12 @@ class FileIntake:
     @property
     def unreadable(self) -> int:
         """How many lines could not be read."""
-        return sum(one.count for one in self.counts if one.outcome is Outcome.UNREADABLE)
+        return sum(count.count for count in self.counts if count.outcome is Outcome.UNREADABLE)
 
     @property
     def refused(self) -> str:
         """Why the file was not read at all; empty if it was."""
-        return next((one.reason for one in self.counts if one.outcome is Outcome.REFUSED), "")
+        return next((count.reason for count in self.counts if count.outcome is Outcome.REFUSED), "")
 
     def why_not(self, share: float) -> str:
         """Why this file cannot be left so; empty if it can: refused, nothing read, or a larger share unreadable."""
@@ -98,7 +98,7 @@ class FileIntake:
 
     def to_dict(self) -> dict[str, Any]:
         """For programs."""
-        counts = [{**asdict(one), "outcome": one.outcome.value} for one in self.counts]
+        counts = [{**asdict(count), "outcome": count.outcome.value} for count in self.counts]
         own = {"file": self.file, "formats": self.formats, "lines": self.lines, "posts": self.posts}
         return {**own, "counts": counts}
 

@@ -1,5 +1,7 @@
 """The raw pages of one search, one zstd frame a page, and the checkpoint that each page carries in itself.
 
+A store cannot add to a file: there each page is a file of its own while its search goes on, and then they are joined.
+
 A line is the platform's answer as it came, with one key more: `__covmis`, a stamp that says which query asked,
 when, with which versions, and where the next page begins. Page and checkpoint are one write: there is no moment at
 which one is on disk without the other. A kill can tear only the last frame; `resume` cuts it off.
@@ -9,12 +11,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import zstandard
 
 from covmis_build import storage
+from covmis_build.addresses import Address
 from covmis_build.credentials import scrubbed
 from covmis_build.errors import InputError
 
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STAMP = "__covmis"
+ENDING = ".jsonl.zst"
 MAGIC = b"\x28\xb5\x2f\xfd"
 BLOCK = 1 << 20
 
@@ -75,7 +80,50 @@ def append(path: Path, payload: dict[str, Any], stamp: Stamp) -> None:
         data = (scrubbed(text) + "\n").encode("utf-8")
     except UnicodeEncodeError:  # half a surrogate pair: JSON can say it, UTF-8 cannot
         data = (scrubbed(json.dumps(line, separators=(",", ":"))) + "\n").encode("ascii")
-    storage.append_bytes(path, zstandard.ZstdCompressor(write_checksum=True).compress(data))
+    packed = zstandard.ZstdCompressor(write_checksum=True).compress(data)
+    if isinstance(path, Address):
+        storage.write_bytes(path.with_name(_own_name(path.name, stamp)), packed)
+    else:
+        storage.append_bytes(path, packed)
+
+
+def _own_name(whole: str, stamp: Stamp) -> str:
+    """The name of a page's own file: names sort as pages came, and one that was asked for again is not lost."""
+    when = re.sub(r"\D", "", stamp.retrieved_at)
+    return f"{whole.removesuffix(ENDING)}.{stamp.page:06d}-{when}{ENDING}"
+
+
+_OWN = re.compile(r"\.\d{6,}-\d+(?=\.jsonl\.zst$)")
+
+
+def _parts(path: Path) -> list[Path]:
+    """The pages of a search that are files of their own, in order."""
+    if not isinstance(path, Address):
+        return []
+    return sorted(part for part in path.parent.glob(f"*{ENDING}") if _whole_of(part) == path != part)
+
+
+def _whole_of(part: Path) -> Path:
+    return part.with_name(_OWN.sub("", part.name))
+
+
+def join(path: Path) -> None:
+    """At the end of a search: its pages as one file; killed in between, both are there, and `join_ended` goes on."""
+    parts = _parts(path)
+    if parts and not path.exists():
+        with storage.replacing(path) as whole, whole.open("wb") as file:
+            file.writelines(part.read_bytes() for part in parts)
+    for part in parts:
+        part.unlink()
+
+
+def join_ended(folder: Path) -> None:
+    """The same for every search that had ended when a kill came."""
+    parts = sorted(folder.glob(f"*{ENDING}")) if isinstance(folder, Address) else []
+    last = {_whole_of(part): part for part in parts if _whole_of(part) != part}
+    for path, part in last.items():
+        if any(not stamp.next and not stamp.unread for stamp in stamps(part)):
+            join(path)
 
 
 def _finite(value: Any) -> Any:
@@ -124,24 +172,24 @@ def is_ours(path: Path) -> bool:
 
 def resume(path: Path) -> Stamp | None:
     """Cut off what a kill has torn, and give the last whole page's stamp."""
-    if not path.exists():
-        return None
     end, last = 0, None
     for line, reached in frames(path):
         end = reached
         stamp = _stamp(line, path)
         last = last if stamp is not None and stamp.unread else line
-    size = path.stat().st_size
-    if end < size:
+    if not isinstance(path, Address) and path.exists() and end < path.stat().st_size:
         _refuse_damage(path, end)
         storage.cut(path, end)
     return _stamp(last, path) if last is not None else None
 
 
 def frames(path: Path) -> Iterator[tuple[bytes, int]]:
-    """Each whole frame's content, and the position behind it."""
-    if not path.exists():
-        return
+    """Each whole frame's content, and the position behind it in its file."""
+    for file in [path] if path.exists() else _parts(path):
+        yield from _frames(file)
+
+
+def _frames(path: Path) -> Iterator[tuple[bytes, int]]:
     reached = 0
     with path.open("rb") as file:
         rest = b""

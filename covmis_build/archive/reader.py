@@ -327,7 +327,7 @@ def _of_tool(table: TableFile, known: str, tool: formats.TableTool, name: str) -
     at = table.header.index(tool.ID) if tool.ID in table.header else table.header.index("id")
     native = [cells[at].strip() for _, cells in table.rows() if cells is not None]
     understood.rows, understood.taken = len(native), {"id": [table.header[at]]}
-    understood.suspicious = check_ids(name, [one for one in native if one.isdigit()])
+    understood.suspicious = check_ids(name, [id_ for id_ in native if id_.isdigit()])
     return understood
 
 
@@ -428,7 +428,7 @@ def _row(
 def _named(post: Post, cells: Iterable[str], forget: Forget) -> bool:
     """Whether a row names a forgotten post or author in any cell."""
     names = forget.names
-    return post.post_id in forget.posts or not names.isdisjoint(restored(one.strip()) for one in cells)
+    return post.post_id in forget.posts or not names.isdisjoint(restored(cell.strip()) for cell in cells)
 
 
 def _gone(post: Post) -> Post:

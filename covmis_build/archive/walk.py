@@ -56,7 +56,10 @@ def _files_below(place: Path) -> Iterable[Path]:
         inside: Iterable[Path] = [place]
     else:
         inside = place.rglob("*") if isinstance(place, Address) else _in_folder(place)
-    return (path for path in inside if path.name != NOT_POSTS and path.is_file())
+    # what a store lists are files; to ask for each would be a request for each
+    return (
+        path for path in inside if path.name != NOT_POSTS and (isinstance(path, Address) or path.is_file())
+    )
 
 
 def _in_folder(place: Path) -> Iterator[Path]:

@@ -20,13 +20,12 @@ FROM (SELECT *,
         COUNT(CASE WHEN step_if_not_frozen = '' AND ranked = 0 THEN 1 END) OVER (PARTITION BY claim_id) AS posts_if_not_frozen,
         COUNT(CASE WHEN step IN ('', 'near_duplicates') THEN 1 END)
           OVER (PARTITION BY claim_id, group_id) AS group_size
-      FROM steps) AS counted
-ORDER BY claim_id, post_id"""
+      FROM steps) AS counted"""
 """The steps of all pairs, with what the steps before have left of each claim and group; only posts found make a claim."""
 
 EMPTY_CLAIMS = """
 SELECT claim_id, MAX(posts_left) AS posts_left FROM counted GROUP BY claim_id
-HAVING COUNT(CASE WHEN step = '' THEN 1 END) = 0 ORDER BY claim_id"""
+HAVING COUNT(CASE WHEN step = '' THEN 1 END) = 0"""
 """Claims of which no item is left."""
 
 STEP = Step(

@@ -24,8 +24,7 @@ SELECT {keys}, p.text, m.draw_number - CASE WHEN c.frozen = 1 THEN 1.0 ELSE 0.0 
   + CASE WHEN c.ranked = 1 THEN 2.0 ELSE 0.0 END AS priority
 FROM (SELECT {keys}, MAX(frozen) AS frozen, MIN(ranked) AS ranked FROM chosen WHERE {stays} GROUP BY {keys}) AS c
 JOIN measured AS m USING (post_id) JOIN posts AS p USING (post_id)
-WHERE c.frozen = 1 OR (m.language_fits = 1 AND m.long_enough = 1)
-ORDER BY {keys}"""
+WHERE c.frozen = 1 OR (m.language_fits = 1 AND m.long_enough = 1)"""
 """What the steps before have left, and frozen items, which stand for their group: they come before all others.
 
 A post that a query finds stands for its copies that none finds.
@@ -67,8 +66,7 @@ OTHER = " "
 """Stands in the ids of posts of other corpora, between file and id, and in no id of ours."""
 
 WITH_OTHERS = """
-SELECT post_id, text, priority FROM ours UNION ALL SELECT post_id, text, -2.0 AS priority FROM others
-ORDER BY post_id"""
+SELECT post_id, text, priority FROM ours UNION ALL SELECT post_id, text, -2.0 AS priority FROM others"""
 """Posts of other corpora stand for their groups before all of ours."""
 
 

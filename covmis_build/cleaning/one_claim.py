@@ -14,8 +14,7 @@ FROM (SELECT claim_id, post_id FROM hits UNION SELECT claim_id, post_id FROM fro
 LEFT JOIN (SELECT claim_id, post_id, array_sort(array_agg(DISTINCT kind)) AS kinds,
              MIN(CASE WHEN kind = 'ranked' THEN 1 ELSE 0 END) AS ranked
            FROM hits GROUP BY claim_id, post_id) AS k ON k.claim_id = e.claim_id AND k.post_id = e.post_id
-LEFT JOIN frozen AS f ON f.claim_id = e.claim_id AND f.post_id = e.post_id
-ORDER BY post_id, claim_id"""
+LEFT JOIN frozen AS f ON f.claim_id = e.claim_id AND f.post_id = e.post_id"""
 """Every claim and post that came in, once, with the kinds of query that found it, and whether none did."""
 
 DRAWN = pa.schema(
@@ -34,7 +33,7 @@ CHOSEN = """
 SELECT *,
   ROW_NUMBER() OVER (PARTITION BY post_id ORDER BY frozen DESC, draw_number, claim_id) AS rank_in_post,
   FIRST_VALUE(claim_id) OVER (PARTITION BY post_id ORDER BY frozen DESC, draw_number, claim_id) AS first_claim
-FROM pairs ORDER BY post_id, claim_id"""
+FROM pairs"""
 """The claim that a post stays with is the first: a frozen one, or else the one with the smallest number."""
 
 

@@ -43,8 +43,7 @@ BY_NAME = {step.name: step for step in (*STEPS, minimum.STEP)}
 
 POSTS = """
 SELECT c.post_id, p.text, p.language
-FROM (SELECT DISTINCT post_id FROM chosen WHERE {stays}) AS c LEFT JOIN posts AS p ON p.post_id = c.post_id
-ORDER BY post_id"""
+FROM (SELECT DISTINCT post_id FROM chosen WHERE {stays}) AS c LEFT JOIN posts AS p ON p.post_id = c.post_id"""
 
 MEASURED = pa.schema(
     [
@@ -71,11 +70,11 @@ OTHERS = (
 
 KEPT = f"""
 SELECT c.*, o.claims FROM counted AS c LEFT JOIN ({OTHERS}) AS o ON o.post_id = c.post_id
-WHERE c.step = '' AND c.frozen = 0 ORDER BY c.claim_id, c.post_id"""
+WHERE c.step = '' AND c.frozen = 0"""
 
 FROZEN = """
 SELECT f.*, CASE WHEN c.step_if_not_frozen = '' THEN c.kinds END AS found_by
-FROM frozen AS f LEFT JOIN counted AS c ON c.claim_id = f.claim_id AND c.post_id = f.post_id ORDER BY item_id"""
+FROM frozen AS f LEFT JOIN counted AS c ON c.claim_id = f.claim_id AND c.post_id = f.post_id"""
 
 OVERRULED = """
 SELECT claim_id, post_id, n_claims, first_claim, detected_language, least_length, group_id, kept, similarity,
@@ -216,7 +215,7 @@ def as_found(block: pa.Table, *, seed: int) -> pa.Table:
 
 
 def _dropped(engine: Engine, counted: Table, options: Cleaning) -> Table:
-    gone = engine.sql("SELECT * FROM counted WHERE step <> '' ORDER BY claim_id, post_id", counted=counted)
+    gone = engine.sql("SELECT * FROM counted WHERE step <> ''", counted=counted)
     pairs = engine.map(partial(dropped_pairs, options=options), gone, DROPPED)
     empty = engine.sql(minimum.EMPTY_CLAIMS, counted=counted)
     claims = engine.map(partial(dropped_claims, options=options), empty, DROPPED)

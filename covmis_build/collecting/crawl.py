@@ -139,6 +139,7 @@ class Crawl:
 def crawl(jobs: Sequence[Job], folder: Path, how: Crawl, progress: Progress) -> Crawled:
     """Fetch all pages of all jobs that are not on disk yet; stops cleanly at the budget or at a lasting fault."""
     crawled = Crawled(jobs=len(jobs), spent=how.spent)
+    pages.join_ended(folder)
     for number, job in enumerate(jobs):
         progress(how.platform.name, number, len(jobs))
         path = job.path(folder)
@@ -164,6 +165,7 @@ def crawl(jobs: Sequence[Job], folder: Path, how: Crawl, progress: Progress) -> 
             crawled.stopped = reason if crawled.fault else ""
         else:
             crawled.finished += 1
+            pages.join(path)
             how.notice(_line(job, crawled.spent.posts - before, how, len(jobs) - number - 1))
     progress(how.platform.name, len(jobs), len(jobs))
     return crawled

@@ -127,7 +127,7 @@ def jobs_of(
 
 def known(folder: Path) -> dict[str, Known]:
     """Every window that has pages in this folder, by its job's id."""
-    begun = {}
+    begun: dict[str, Known] = {}
     for path in sorted(folder.glob("*.jsonl.zst")):
         last, posts = None, 0
         for stamp in pages.stamps(path):
@@ -137,7 +137,8 @@ def known(folder: Path) -> dict[str, Known]:
                 last.source, last.query_id, last.claim_id, last.kind, last.expression, last.search,
                 last.since, last.until, last.mode,
             )  # fmt: skip
-            begun[job.id] = Known(job, not last.next, last.oldest, posts)
+            earlier = begun[job.id].posts if job.id in begun else 0
+            begun[job.id] = Known(job, not last.next, last.oldest, earlier + posts)
     return begun
 
 

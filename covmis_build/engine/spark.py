@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from covmis_build.engine.port import Cut, Groups, Kernel, Table
 
 
+COMPARED_HERE, FEW_TEXTS = "spark.covmis.comparedHere", 1_000_000
+"""The setting that says up to how many texts this machine looks for near-duplicates by itself: a million take some 2 GB."""
+
+
 def open_spark(*, scratch: Path | None = None, settings: Mapping[str, str] | None = None) -> SparkEngine:
     """The engine on Spark: the session that is active, or a new one with these settings.
 
@@ -65,6 +69,8 @@ def _started(scratch: Path | None, settings: Mapping[str, str]) -> SparkSession:
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "FATAL",  # what matters is raised, in one line
+        # rows that are kept lie in as many pieces as they need; otherwise in 200, each a task for every later step
+        "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
     }
     if is_here(master):  # one machine: no page at a port, and not 200 pieces for every shuffle
         defaults |= {
@@ -227,7 +233,8 @@ class SparkEngine:
         del cut  # what one machine hands on would have to travel to the others
         data = self.frame(source)
         if rows:
-            data = data.repartition(max(1, -(-data.count() // rows)))
+            # out of one partition: several would each begin to deal at a place of their own
+            data = data.coalesce(1).repartition(max(1, -(-data.count() // rows)))
         return self._keep(data.mapInArrow(batchwise(kernel, schema, rows), ddl(schema)))
 
     def group_map(self, kernel: Kernel, source: Table, by: str, schema: pa.Schema) -> Table:
@@ -253,10 +260,14 @@ class SparkEngine:
     def near_duplicates(
         self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""
     ) -> Groups:
-        """The exact join of `spark_join.py`, spread over the cluster."""
+        """The exact join of `spark_join.py`, spread over the cluster; few texts are compared here, in less time than to plan that."""
         from covmis_build.engine.port import Groups
         from covmis_build.engine.spark_join import near_duplicates
+        from covmis_build.text.near_duplicates import group_table
 
+        if len(source) <= int(self.session.conf.get(COMPARED_HERE, str(FEW_TEXTS))):
+            grouped = group_table(source.to_arrow(), threshold=threshold, grouping=grouping, scope=scope)
+            return Groups(*map(self.table, grouped))
         members, chains = near_duplicates(
             self.frame(source), threshold=threshold, grouping=grouping, scope=scope, send=self._send_words
         )

@@ -110,10 +110,10 @@ class Matcher:
         numbers = (
             set[int]()
             if asked.isdisjoint(seen.ids)
-            else {number for number, one in enumerate(seen.ids) if one in asked}
+            else {number for number, post in enumerate(seen.ids) if post in asked}
         )
         for inner in (seen.quotes, seen.reposts):
-            numbers |= {number for number, one in inner.items() if one in asked}
+            numbers |= {number for number, post in inner.items() if post in asked}
         return numbers
 
     def sought(self) -> Sought:
@@ -208,7 +208,7 @@ class Matcher:
 
 def read_queries(rows: Iterable[tuple[str, str, str, str]]) -> list[Query]:
     """Rows (query id, claim id, kind, expression) as queries, in the order of their ids."""
-    return [Query(one, claim, kind, parse(text).node) for one, claim, kind, text in sorted(rows)]
+    return [Query(query, claim, kind, parse(text).node) for query, claim, kind, text in sorted(rows)]
 
 
 _RUNS = re.compile("[A-Za-z0-9_-]+")
@@ -282,7 +282,7 @@ def _anchors(node: Node, counts: Counter[str], common: Counter[str]) -> Anchors:
 
 
 def _together(each: list[Anchors]) -> Anchors:
-    return sum(cost for cost, _ in each), list(dict.fromkeys(one for _, many in each for one in many))
+    return sum(cost for cost, _ in each), list(dict.fromkeys(word for _, many in each for word in many))
 
 
 Part = tuple[str, bool, str]

@@ -159,9 +159,9 @@ def _elsewhere(others: Mapping[str, _Others], job: int) -> pa.Table:
     files, count = others.values(), len(others)
     named: dict[str, Any] = {
         "what": ["elsewhere"] * count, "job": [job] * count, "file": list(others),
-        "reposters": [one.reposters for one in files], "reposted": [one.reposted for one in files],
-        "places": _lists([one.places for one in files], tables.COUNT),
-        "ids": _lists([one.ids for one in files], tables.STRING),
+        "reposters": [file.reposters for file in files], "reposted": [file.reposted for file in files],
+        "places": _lists([file.places for file in files], tables.COUNT),
+        "ids": _lists([file.ids for file in files], tables.STRING),
     }  # fmt: skip
     return rows.table(rows.FOUND, count, named)
 

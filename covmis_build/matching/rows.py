@@ -41,7 +41,7 @@ LINES = pa.schema([*JOBS, ("files", _IDS), ("places", _PLACES), ("ids", _IDS)])
 """Jobs, and the posts in them that are read again: each one's file, place and id."""
 
 COPIES = pa.schema(
-    [*((one.name, one.type) for one in tables.SCHEMAS["posts"]), ("copy", _S), ("length", _N), ("file", _S),
+    [*((column.name, column.type) for column in tables.SCHEMAS["posts"]), ("copy", _S), ("length", _N), ("file", _S),
      ("place", _N), ("form", _S), ("query", _S)]
 )  # fmt: skip
 """Whole posts, a row for each copy of one."""
@@ -51,7 +51,7 @@ ELSEWHERE = pa.schema(
 )
 """The posts of a file that are no hits and where they stand, and all reposts."""
 
-_NEW = [one for one in ELSEWHERE if one.name != "file"]
+_NEW = [column for column in ELSEWHERE if column.name != "file"]
 FOUND = pa.schema(
     [("what", _S), *COPIES, ("claim_id", _S), ("query_id", _S), ("kind", _S), ("verified", _S),
      ("matched", tables.STRINGS), ("detail", _S), ("outcome", _S), ("example", _S), ("amount", _N), *_NEW]
@@ -89,7 +89,7 @@ def table(schema: pa.Schema, count: int, columns: Mapping[str, Sequence[Any] | p
             return pa.nulls(count, kind)
         return values if isinstance(values, pa.Array) else tables.column(values, kind)
 
-    return pa.Table.from_arrays([array(one.name, one.type) for one in schema], schema=schema)
+    return pa.Table.from_arrays([array(column.name, column.type) for column in schema], schema=schema)
 
 
 def part(job: Mapping[str, Any], part: Part) -> pa.Table:
@@ -113,13 +113,17 @@ def records(schema: pa.Schema, what: str, rows: Sequence[Any], names: Sequence[s
     return table(schema, len(rows), {"what": [what] * len(rows), **columns})
 
 
-_SAME = [one for one in tables.SCHEMAS["posts"].names if one not in {"created_at", "repost_count", "metrics"}]
+_SAME = [
+    column
+    for column in tables.SCHEMAS["posts"].names
+    if column not in {"created_at", "repost_count", "metrics"}
+]
 _UNKNOWN = (None, None, None, None)
 
 
 def copies(schema: pa.Schema, kept: Sequence[Copy]) -> pa.Table:
     """Posts as rows, in either schema that has them."""
-    posts = [one.post for one in kept]
+    posts = [copy.post for copy in kept]
     columns: dict[str, Sequence[Any]] = {name: list(map(attrgetter(name), posts)) for name in _SAME}
     columns |= {name: list(map(attrgetter(name), kept)) for name in ("file", "place", "form")}
     return table(schema, len(kept), columns | {

@@ -120,7 +120,7 @@ def _elsewhere(engine: Engine, first_pass: Table, jobs: pa.Table, ids: pa.Table)
     for name in ("places", "ids"):
         single = single.append_column(name, pc.list_flatten(among.column(name)))
     by_job = single.group_by("job", use_threads=False).aggregate(
-        [(one, "list") for one in ("files", "places", "ids")]
+        [(column, "list") for column in ("files", "places", "ids")]
     )
     places = pa.table(
         [*jobs.take(by_job.column("job")).columns, *by_job.drop_columns("job").columns], schema=rows.LINES
@@ -180,7 +180,7 @@ def _given(given: pd.DataFrame | None) -> pa.Table:
     """Posts that a claim list names; bare numbers are posts on X."""
     if given is None or not len(given):
         return _GIVEN.empty_table()
-    ids = [one if ":" in (one := str(raw).strip()) else f"x:{one}" for raw in given["post_id"]]
+    ids = [id_ if ":" in (id_ := str(raw).strip()) else f"x:{id_}" for raw in given["post_id"]]
     kinds = given["kind"] if "kind" in given.columns else ["title"] * len(ids)
     named = sorted(set(zip(map(str, given["claim_id"]), ids, map(str, kinds), strict=True)))
     return _table(_GIVEN, [(*row, []) for row in named])
@@ -205,7 +205,7 @@ SELECT post_id FROM (
   SELECT post_id FROM first_pass WHERE what = 'post' OR what = 'gone'
   UNION SELECT reply_to AS post_id FROM first_pass WHERE what = 'post'
   UNION SELECT quote_of AS post_id FROM first_pass WHERE what = 'post' UNION SELECT post_id FROM given
-) AS ids WHERE post_id <> '' ORDER BY post_id
+) AS ids WHERE post_id <> ''
 """
 
 _COPIES = ", ".join(rows.COPIES.names)
@@ -221,7 +221,7 @@ LEFT JOIN (
     row_number() OVER (PARTITION BY post_id ORDER BY retrieved_at DESC, detail) AS nth
   FROM first_pass WHERE what = 'gone' AND detail <> 'id only'
 ) AS g ON c.post_id = g.post_id AND g.nth = 1 AND (g.told_at = '' OR g.told_at >= c.retrieved_at)
-WHERE c.rank_of_copy = 1 ORDER BY c.post_id
+WHERE c.rank_of_copy = 1
 """
 
 
@@ -252,7 +252,7 @@ SELECT claim_id, post_id, query_id, kind, verified, matched, reason, repost_of F
     UNION ALL
     SELECT claim_id, post_id, '' AS query_id, kind, 'not_applicable' AS verified, matched, '' AS copy FROM given
   ) AS h LEFT JOIN chosen AS c ON h.post_id = c.post_id
-) AS every WHERE nth = 1 ORDER BY claim_id, post_id, query_id
+) AS every WHERE nth = 1
 """
 
 

@@ -141,11 +141,11 @@ class _Task:
 
 
 def _archive_here(study: Study) -> Path:
-    """The archive that takes what is collected; page after page is written behind one another, which a store cannot."""
+    """The archive that takes what is collected."""
     folder = study.places.collected
     if folder not in study.places.archives:
         raise InputError(
-            "[retrieval] archive names no folder on this machine for what is collected",
+            "[retrieval] archive names no folder for what is collected",
             file=study.places.study_toml,
             remedy='Add "data/archive" to it',
         )

@@ -11,11 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from covmis_build import keyed
+from covmis_build import addresses, keyed
 from covmis_build.archive import pages
+from covmis_build.collecting import plans
 from covmis_build.collecting.sources import x
+from tests.collecting.test_pages import stamp
 from tests.servers.killable import JOBS
 from tests.servers.x import X, posts
+from tests.services import object_store
 
 ROOT = Path(__file__).parents[2]
 MOMENTS = ("before the answer", "in the answer", "after the answer")
@@ -58,16 +61,16 @@ def arm(server, process, number, seed):
     server.before, server.after = before, after
 
 
-def survives(tmp_path, kills, seed):
+def survives(folder, kills, seed):
     with X(posts(260)) as server:
         server.corpus.extend([])
-        starts = killed_crawl(tmp_path, server, kills, seed)
+        starts = killed_crawl(folder, server, kills, seed)
         asked = Counter((one.query["query"], one.query.get("next_token")) for one in server.requests)
     expected = {one["id"] for one in server.corpus}
     for job in JOBS:
-        found = [post["id"] for page in pages.lines(job.path(tmp_path)) for post in page["data"]]
+        found = [post["id"] for page in pages.lines(job.path(folder)) for post in page["data"]]
         assert sorted(found) == sorted(expected)  # all of them, and each once
-        numbers = [one.page for one in pages.stamps(job.path(tmp_path))]
+        numbers = [one.page for one in pages.stamps(job.path(folder))]
         assert numbers == [*range(1, 27)]
     # a kill costs one page at most: the one that was on its way
     assert sum(asked.values()) - len(asked) <= starts - 1
@@ -77,6 +80,51 @@ def survives(tmp_path, kills, seed):
 @pytest.mark.needs("clients")
 def test_ten_kills(tmp_path):
     assert survives(tmp_path, 10, 1) > 5
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    """A store with a bucket, where this process and those that it starts find it."""
+    with object_store.store("bucket") as environment, pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        addresses._system.cache_clear()
+        yield addresses.place("s3://bucket/archive")
+    addresses._system.cache_clear()
+
+
+@pytest.mark.long  # beside a whole suite the store did not always begin to answer
+@pytest.mark.needs("clients", "object_store")
+def test_ten_kills_while_pages_go_to_a_store(bucket):
+    assert survives(bucket, 10, 2) > 5
+    assert sorted(bucket.rglob()) == sorted(job.path(bucket) for job in JOBS)
+    assert [one.posts for one in plans.known(bucket).values()] == [260, 260]
+
+
+@pytest.mark.long
+@pytest.mark.needs("object_store")
+def test_a_kill_while_pages_are_joined_in_a_store_doubles_none(bucket, monkeypatch):
+    folder = bucket.with_name("joined")
+    path, more = folder / f"q{pages.ENDING}", folder / f"r{pages.ENDING}"
+    for number in (1, 2, 3):
+        page = stamp(number, "" if number == 3 else "t")
+        pages.append(path, {"data": [number]}, page)
+        pages.append(more, {"data": [number]}, stamp(number))
+    assert len(list(folder.rglob())) == 6
+    with monkeypatch.context() as patch:
+        patch.setattr(addresses.Address, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            pages.join_ended(folder)
+    assert [page["data"] for page in pages.lines(path)] == [[1], [2], [3]]
+    pages.join_ended(folder)
+    assert sorted(found for found in folder.rglob() if found.name.startswith("q")) == [path]
+    assert [page["data"] for page in pages.lines(path)] == [[1], [2], [3]]
+    assert pages.resume(more).page == 3  # its search goes on
+    assert len(list(folder.rglob())) == 4
+
+
+def killed(path):
+    raise KeyboardInterrupt
 
 
 @pytest.mark.long

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from numba.core.caching import _CacheLocator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,9 +32,9 @@ PLAIN |= {name: os.environ[name] for name in ("JAVA_HOME",) if name in os.enviro
 SMALL = {
     "spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false", "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1", "spark.covmis.comparedHere": "0",
 }  # fmt: skip
-"""Of tiny tables, planning and compiling would take most of the time."""
+"""Of tiny tables, planning and compiling would take most of the time; near-duplicates are found on the cluster."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,7 @@ def cluster(
         run = [f"{home}/bin/spark-class", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"]
         _begin(stack, [*NOBODY, *run, "--port", str(port), "--webui-port", "0"], own, folder / "master.log")
         _says(folder / "master.log", "I have been elected leader")
-        groups, compiled = list[int](), folder / "numba"
-        compiled.mkdir()
-        shutil.chown(compiled, 65534, 65534)
+        groups, compiled = list[int](), _compiled(folder / "numba")
         for number in range(workers):
             place = folder / f"worker-{number}"
             place.mkdir()
@@ -94,6 +93,18 @@ def cluster(
             "spark.pyspark.python": python, "spark.executorEnv.PYTHONPATH": packages,
         }  # fmt: skip
         yield Cluster(address, settings | dict(more), groups, folder)
+
+
+def _compiled(folder: Path) -> Path:
+    """Where workers keep machine code, with what is there already: compiling it again takes each of them half a minute."""
+    folder.mkdir()
+    for file in (ROOT / "covmis_build").rglob("__pycache__/*.nb[ic]"):
+        its = folder / _CacheLocator.get_suitable_cache_subpath(str(file.parents[1] / "any.py"))
+        its.mkdir(exist_ok=True)
+        shutil.copyfile(file, its / file.name)
+    for place in (folder, *folder.iterdir()):
+        shutil.chown(place, 65534, 65534)
+    return folder
 
 
 def _python_of_nobody(packages: str) -> str:

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from covmis_build import tables
-from covmis_build.engine import open_engine
+from covmis_build.engine import open_engine, spark_join
+from covmis_build.engine.spark import COMPARED_HERE
 from covmis_build.errors import MissingExtra
 from covmis_build.options import Cleaning
 from covmis_build.text.near_duplicates import group_table
@@ -35,13 +36,16 @@ def spark():
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        COMPARED_HERE: "0",
     }
     with open_spark(settings=settings) as engine:
         engine.session.sparkContext.setLogLevel("ERROR")
         yield engine
 
 
-def test_cleaning_gives_the_same_tables(spark):
+@pytest.mark.parametrize("texts_here", [0, 1000], ids=["compared in Spark", "compared here"])
+def test_cleaning_gives_the_same_tables(spark, texts_here):
+    spark.session.conf.set(COMPARED_HERE, str(texts_here))
     hits, posts = generated(150, seed=3)
     german = next(one["post_id"] for one in posts if one["language"] == "de")
     foreign = next(one for one in hits if one["post_id"] == german)  # frozen, and dropped by these settings
@@ -55,10 +59,15 @@ def test_cleaning_gives_the_same_tables(spark):
     assert spark.session.range(3).count() == 3  # the session that was there is left as it was
 
 
-def test_greedy_groups_within_claims_are_the_same(spark):
+@pytest.mark.parametrize(
+    ("grouping", "edges_here"), [("greedy", 0), ("components", 0), ("components", 10**6)]
+)
+def test_groups_within_claims_are_the_same(spark, monkeypatch, grouping, edges_here):
+    spark.session.conf.set(COMPARED_HERE, "0")
+    monkeypatch.setattr(spark_join, "AT_ONCE", edges_here)
     texts = [*cascades(150, seed=12, words=60), "", "!!", "!!"]
     table = as_table(texts, seed=5, scope=["a"] * 80 + ["b"] * (len(texts) - 80))
-    options = {"threshold": 0.7, "grouping": "greedy", "scope": "claim_id"}
+    options = {"threshold": 0.7, "grouping": grouping, "scope": "claim_id"}
     members, chains = group_table(table, **options)
     groups = spark.near_duplicates(spark.table(table), **options)
     found = groups.members.to_arrow().select(members.column_names)

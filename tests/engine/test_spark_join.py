@@ -101,3 +101,28 @@ def test_words_of_one_hash_are_told_apart(rows):
     same = known._replace(hashes=np.zeros_like(known.hashes))
     expected = [*known.place[some], -1]
     assert spark_join.places_of(letters, np.zeros(5, np.int64), same).tolist() == expected
+
+
+def test_edges_are_connected_within_their_scope():
+    random_of = random.Random(5)
+    ends = [(f"s{random_of.randrange(2)}", *random_of.choices(range(60), k=2)) for _ in range(60)]
+    edges = pa.table(dict(zip(("scope", "u", "v"), map(list, zip(*ends, strict=True)), strict=True)))
+    edges = edges.set_column(1, "u", edges["u"].cast(pa.string())).set_column(
+        2, "v", edges["v"].cast(pa.string())
+    )
+    group = {(scope, node): {(scope, node)} for scope, *both in edges_of(edges) for node in both}
+    for scope, u, v in edges_of(edges):
+        whole = group[scope, u] | group[scope, v]
+        group |= dict.fromkeys(whole, whole)
+    found = spark_join.connected(edges).to_pylist()
+    assert sorted((row["scope"], row["node"]) for row in found) == sorted(group)
+    of_label = defaultdict(set)
+    for row in found:
+        of_label[row["scope"], row["label"]].add((row["scope"], row["node"]))
+    assert all(group[label] == members for label, members in of_label.items())
+    assert 4 < len(of_label) < len(group) / 2
+    assert len(spark_join.connected(edges.slice(0, 0))) == 0
+
+
+def edges_of(edges):
+    return [tuple(row.values()) for row in edges.to_pylist()]

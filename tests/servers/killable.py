@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 
 if __name__ == "__main__":  # never where somebody imports JOBS: nothing in that process would wait any more
     time.sleep = lambda seconds: None
 
 from covmis_build import credentials
+from covmis_build.addresses import place
 from covmis_build.collecting.crawl import Crawl, Job, crawl
 from covmis_build.collecting.prices import read_prices
 from covmis_build.collecting.sources import x
@@ -23,5 +23,5 @@ if __name__ == "__main__":
     x.PAGES = {"all": 10}
     session = x.connect(credentials.need("X_BEARER_TOKEN"))
     how = Crawl(x.searcher(session), x.platform("all"), read_prices("x"))
-    done = crawl(JOBS, Path(sys.argv[1]), how, lambda *_: None)
+    done = crawl(JOBS, place(sys.argv[1]), how, lambda *_: None)
     sys.exit(done.finished + done.already != len(JOBS))

@@ -115,7 +115,7 @@ def detect(line: bytes) -> str:
 def form_of(row: Any) -> str:
     """The form of a line that is decoded already."""
     if isinstance(row, list):
-        row = next((one for one in row if isinstance(one, dict)), None)
+        row = next((part for part in row if isinstance(part, dict)), None)
     if not isinstance(row, dict):
         return ""
     return next((name for name, (recognises, _) in FORMS.items() if recognises(row)), "")

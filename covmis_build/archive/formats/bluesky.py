@@ -272,14 +272,14 @@ def _quoted(embed: _Embed | None) -> _Ref | None:
 
 
 def _post(uri: str, record: Record, view: View) -> Post:
-    embeds = [one for one in (record.embed, record.embed.media if record.embed else None) if one]
+    embeds = [embed for embed in (record.embed, record.embed.media if record.embed else None) if embed]
     cards = [
-        (one.external.uri or "", one.external.title or "", one.external.description or "")
-        for one in embeds
-        if one.external
+        (embed.external.uri or "", embed.external.title or "", embed.external.description or "")
+        for embed in embeds
+        if embed.external
     ]
-    media = [("image", image.alt or "") for one in embeds for image in one.images or ()]
-    media += [("video", one.alt or "") for one in embeds if (one.kind or "").endswith(".video")]
+    media = [("image", image.alt or "") for embed in embeds for image in embed.images or ()]
+    media += [("video", embed.alt or "") for embed in embeds if (embed.kind or "").endswith(".video")]
     quoted, shown = _quoted(record.embed), _quoted(view.embed)
     quote = post_id(quoted.uri) if quoted else ""
     reply = record.reply

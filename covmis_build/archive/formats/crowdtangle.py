@@ -44,7 +44,7 @@ def post(row: Row) -> Post:
         raise ValueError(f"the zone {zone} may mean several (timezone = …)")
     link, final = row.get("Link", ""), row.get("Final Link", "")
     title = row.get("Link Text", "")
-    addresses = [one for one in (*whole, final, link) if one and not OWN.match(one)]
+    addresses = [address for address in (*whole, final, link) if address and not OWN.match(address)]
     card = [(final or link, title, row.get("Description", ""))] if title else []
     return Post(
         post_id,
@@ -103,7 +103,7 @@ def read(line: bytes) -> list[Post]:
     """The posts of an answer; its times are UTC."""
     row: _Line = decoded(_decoder, line)
     listed = row.result.posts or [] if row.result else [row]
-    return [_of_interface(one) for one in listed]
+    return [_of_interface(post) for post in listed]
 
 
 def _of_interface(row: _Post) -> Post:

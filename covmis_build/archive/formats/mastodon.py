@@ -154,7 +154,7 @@ def post(more: tuple[Status, Status, str, str]) -> Post:
         shown.language or "",
         list(dict.fromkeys([*links, *([card.url] if card and card.url else [])])),
         _cards(card),
-        [(one.type or "", one.description or "") for one in shown.media_attachments or ()],
+        [(medium.type or "", medium.description or "") for medium in shown.media_attachments or ()],
         f"masto:{server or home}/{shown.in_reply_to_id}" if shown.in_reply_to_id and status is shown else "",
         "",
         _id(quoted, server) if quoted else "",

@@ -72,7 +72,7 @@ def read(line: bytes) -> list[Post]:
     row: _Line = decoded(_decoder, line)
     if row.kind:
         return [_of_snscrape(decoded(_scraped, line))]
-    return [_post(one) for one in (row.data if row.data is not None else [row])]
+    return [_post(thing) for thing in (row.data if row.data is not None else [row])]
 
 
 def _post(row: _Row) -> Post:

@@ -139,7 +139,10 @@ def post(row: Row) -> Post:
         shown.lang or "",
         _links(shown),
         _cards(shown),
-        [((one.kind or "").rsplit(".", 1)[-1].lower(), one.altText or "") for one in shown.media or ()],
+        [
+            ((medium.kind or "").rsplit(".", 1)[-1].lower(), medium.altText or "")
+            for medium in shown.media or ()
+        ],
         x_id(row.in_reply_to_tweet_id),
         "",
         x_id(_native(quoted)) if quoted else "",

@@ -155,14 +155,14 @@ def _of_export(message: _Message, channel: int) -> Post:
     if entities is None:
         pieces = [message.text] if isinstance(message.text, str) else message.text
         entities = [_Entity("plain", piece) if isinstance(piece, str) else piece for piece in pieces]
-    links = [one.href or (one.text if one.type == "link" else "") for one in entities]
+    links = [entity.href or (entity.text if entity.type == "link" else "") for entity in entities]
     native = f"{channel}/{message.id}"
     moment = message.date_unixtime
     return Post(
         f"telegram:{native}",
         native,
         "telegram",
-        "".join(one.text for one in entities),
+        "".join(entity.text for entity in entities),
         # `date` is the exporter's local time without its zone
         SECONDS.read(str(moment)) if moment is not None else "",
         urls=list(dict.fromkeys(link for link in links if link)),

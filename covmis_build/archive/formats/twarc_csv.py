@@ -34,7 +34,7 @@ def post(row: Row) -> Post:
         unescaped(row.get("text", "").replace("\\n", "\n")),
         ISO.read(row.get("created_at", "")),
         row.get("lang", ""),
-        list(dict.fromkeys(one for one in addresses if isinstance(one, str) and one.startswith("http"))),
+        list(dict.fromkeys(address for address in addresses if isinstance(address, str) and address.startswith("http"))),
         [(link.get("unwound_url") or link.get("expanded_url") or "", link["title"], link.get("description") or "")
          for link in links if isinstance(link.get("title"), str) and link["title"]],
         reply_to=x_id(row.get("referenced_tweets.replied_to.id")),

@@ -64,7 +64,7 @@ def _posts(item: _Item) -> list[Post]:
     if kind == "commentThread" and snippet and snippet.top_level_comment:
         video = snippet.video_id or ""
         replies = item.replies.comments or [] if item.replies else []
-        return [_comment(one, video) for one in (snippet.top_level_comment, *replies)]
+        return [_comment(comment, video) for comment in (snippet.top_level_comment, *replies)]
     if kind == "comment":
         return [_comment(item, "")]
     if kind in {"video", "searchResult"} and snippet:

@@ -139,7 +139,7 @@ def _of_x(tweet: _Tweet) -> list[Post]:
         conversation=x_id(legacy.conversation_id_str),
         metrics=(own.reply_count, own.retweet_count, own.favorite_count, own.quote_count),
     )
-    inner = [one for part in (original, None if original else quoted) if part for one in _of_x(part)]
+    inner = [post for part in (original, None if original else quoted) if part for post in _of_x(part)]
     return [post, *inner]
 
 
