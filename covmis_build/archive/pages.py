@@ -103,16 +103,25 @@ def _parts(path: Path) -> list[Path]:
     return sorted(part for part in path.parent.glob(f"*{ENDING}") if _whole_of(part) == path != part)
 
 
+def _pieces(path: Path) -> list[Path]:
+    """The files of a search in order: what is whole (or was copied here half done), and the pages that are not in it."""
+    parts = _parts(path)
+    if not path.exists():
+        return parts
+    whole = path.read_bytes() if parts else b""
+    return [path, *(part for part in parts if part.read_bytes() not in whole)]
+
+
 def _whole_of(part: Path) -> Path:
     return part.with_name(_OWN.sub("", part.name))
 
 
 def join(path: Path) -> None:
     """At the end of a search: its pages as one file; killed in between, both are there, and `join_ended` goes on."""
-    parts = _parts(path)
-    if parts and not path.exists():
+    parts, pieces = _parts(path), _pieces(path)
+    if parts and pieces != [path]:
         with storage.replacing(path) as whole, whole.open("wb") as file:
-            file.writelines(part.read_bytes() for part in parts)
+            file.writelines(piece.read_bytes() for piece in pieces)
     for part in parts:
         part.unlink()
 
@@ -185,8 +194,8 @@ def resume(path: Path) -> Stamp | None:
 
 def frames(path: Path) -> Iterator[tuple[bytes, int]]:
     """Each whole frame's content, and the position behind it in its file."""
-    for file in [path] if path.exists() else _parts(path):
-        yield from _frames(file)
+    for piece in _pieces(path):
+        yield from _frames(piece)
 
 
 def _frames(path: Path) -> Iterator[tuple[bytes, int]]:

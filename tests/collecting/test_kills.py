@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from covmis_build import addresses, keyed
+from covmis_build import addresses, keyed, storage
 from covmis_build.archive import pages
 from covmis_build.collecting import plans
 from covmis_build.collecting.sources import x
@@ -121,6 +121,20 @@ def test_a_kill_while_pages_are_joined_in_a_store_doubles_none(bucket, monkeypat
     assert [page["data"] for page in pages.lines(path)] == [[1], [2], [3]]
     assert pages.resume(more).page == 3  # its search goes on
     assert len(list(folder.rglob())) == 4
+
+
+@pytest.mark.long
+@pytest.mark.needs("object_store")
+def test_what_was_copied_half_done_into_a_store_is_gone_on_with(bucket, tmp_path):
+    here, path = tmp_path / f"q{pages.ENDING}", bucket.with_name("copied") / f"q{pages.ENDING}"
+    pages.append(here, {"data": [1]}, stamp(1))
+    storage.write_bytes(path, here.read_bytes())
+    assert pages.resume(path).page == 1
+    pages.append(path, {"data": [2]}, stamp(2, ""))
+    assert pages.resume(path).page == 2
+    pages.join_ended(path.parent)
+    assert list(path.parent.rglob()) == [path]
+    assert [page["data"] for page in pages.lines(path)] == [[1], [2]]
 
 
 def killed(path):
