@@ -52,8 +52,9 @@ if TYPE_CHECKING:
     from covmis_build.sampling.frames import sample
     from covmis_build.sampling.inclusion import inclusion_probabilities
     from covmis_build.study.doctor import doctor
+    from covmis_build.study.rebuild import rebuild
     from covmis_build.study.round import Round
-    from covmis_build.study.study import Study, new_study, open_study
+    from covmis_build.study.study import Study, new_study, open_study, rebuild_published
     from covmis_build.study.verify import verify
     from covmis_build.text.expression import parse
     from covmis_build.text.near_duplicates import near_duplicate_groups, near_duplicate_pairs
@@ -93,6 +94,8 @@ _HOMES = {
     "predict": "models.predict",
     "prompt": "models.prompt",
     "read_corpus": "corpus.convert",
+    "rebuild": "study.rebuild",
+    "rebuild_published": "study.study",
     "reproduce": "evaluation.reproduction.reproduce",
     "sample": "sampling.frames",
     "score": "evaluation.score",
@@ -145,6 +148,8 @@ __all__ = [
     "predict",
     "prompt",
     "read_corpus",
+    "rebuild",
+    "rebuild_published",
     "reproduce",
     "sample",
     "score",

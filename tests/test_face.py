@@ -91,7 +91,7 @@ TRAIN_AND_TEST = ["train", "test"] * 5
         (lambda: covmis_build.splits(POSTS, text="txt", similarity=0.8), "no column 'txt' of texts. Did you mean 'text'"),
         (lambda: covmis_build.near_duplicate_groups(pd.DataFrame(POSTS)), "no texts, one by one"),
         (lambda: covmis_build.near_duplicate_groups("hello"), "no texts, one by one"),
-        (lambda: covmis_build.near_duplicate_groups(["a", None]), "row 2: the text is None"),
+        (lambda: covmis_build.near_duplicate_groups(["a", 1]), "texts must be strings"),
         (lambda: covmis_build.leakage(None, None), "the texts are missing"),
         (lambda: covmis_build.leakage({"a": "x"}, {"b": "train"}), "parts lack the item a"),
         (lambda: covmis_build.read_corpus("nowhere.csv"), "nowhere.csv: is not there"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.building.run import run
 from covmis_build.cli import app
@@ -144,3 +145,16 @@ def test_a_pilot_round_does_not_govern(study) -> None:
     assert (then.cleaning.minimum_words, differences) == (10, [])
     alone, _ = settings_of_rounds(back.settings, rounds[1:])
     assert alone.cleaning.minimum_words == 3, "where there is nothing else, it is better than nothing"
+
+
+def test_a_round_of_the_claims_that_one_names(study) -> None:
+    waiting = [str(claim) for claim in storage.read_table(study.places.table("sample"), "sample")["claim_id"]]
+    begun = set(study.round().items()["claim_id"])
+    named = sorted(set(waiting) - begun)[-2:]
+    with pytest.raises(InputError, match="no sampled post of the claim nobody's is left to open"):
+        study.open_round([*named, "nobody's"])
+    with pytest.raises(InputError, match="no sampled claim is left to open"):
+        study.open_round([])
+    assert [round_.number for round_ in study.rounds] == ["001"], "nothing is made where something is wrong"
+    round_ = study.open_round(named)
+    assert set(round_.items()["claim_id"]) == set(named)

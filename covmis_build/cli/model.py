@@ -341,9 +341,7 @@ def admit(
 
     Example: covmis model admit predictions.csv --epsilon 0.1 --name my-model
     """
-    from covmis_build.study.admit import admit_in_study
-
-    admission = admit_in_study(covmis.open_study(study), predictions, name=name, epsilon=epsilon)
+    admission = covmis.open_study(study).admit(predictions, name=name, epsilon=epsilon)
     tell(admission.to_dict(), admission.summary(), as_json=as_json)
     if not admission.passed:
         raise Exit(1)

@@ -35,9 +35,9 @@ def new(
     Example: covmis new my-study --title "Vaccine rumours, 2026"
     """
     if source:
-        from covmis_build.study.study import rebuild
+        from covmis_build.study.study import rebuild_published
 
-        rebuilding = rebuild(folder, source, published, title=title, releases=releases)
+        rebuilding = rebuild_published(folder, source, published, title=title, releases=releases)
         tell(rebuilding.to_dict(), rebuilding.summary, as_json=as_json)
         return
     from covmis_build.study.new import new_study

@@ -68,6 +68,11 @@ NAMES = {
 }
 
 
+COLUMNS = [
+    "system_a", "system_b", "measure", "value_a", "value_b", "difference", "low", "high", "interval", "p",
+    "p_one_sided", "p_adjusted", "effect", "test", "units", "unit", "replicates",
+]  # fmt: skip
+"""Of the table, beside the sentence that says it."""
 NOT_SHOWN = ["sentence", "measure", "test", "interval", "units", "unit", "replicates"]
 """Columns whose content stands in words above the page's table."""
 P_VALUES = ("p", "p_one_sided", "p_adjusted")
@@ -238,15 +243,7 @@ def compare(  # noqa: PLR0913 - every option is named
     """
     import pandas as pd
 
-    if test not in set(Test):
-        raise UnknownName(
-            f"unknown test '{test}'",
-            remedy=MCNEMAR if "mcnemar" in str(test).lower() else nearest(str(test), Test),
-        )
-    if interval and interval not in INTERVALS:
-        raise UnknownName(f"interval = {interval!r}", remedy=nearest(str(interval), INTERVALS))
-    if replicates < 1:
-        raise InputError(f"replicates = {replicates}", remedy="Ask for at least one")
+    _refuse_unknown(test, interval, replicates)
     given = gold_and_systems(gold, systems, id=id, label=label, by_position=by_position)
     joined = join(given.gold, given.systems, given.labels(labels, order), missing, extra)
     if len(joined.runs) < 2:
@@ -262,44 +259,35 @@ def compare(  # noqa: PLR0913 - every option is named
     clusters = given.column(clusters, "clusters")
     data = _Data(joined, chosen, claims_of_items(clusters, joined))
     spread = data.replicates(replicates, seed, exact=exact and test == Test.BOOTSTRAP)
-    names = list(joined.runs)
     p_values, adjusted = _p_values(data, test, spread, replicates, seed, exact=exact)
     kind = interval or ("percentile" if data.owners is None else "jackknife")
-    rows = []
-    for at, (first, second) in enumerate(combinations(range(len(names)), 2)):
-        difference = data.observed[first] - data.observed[second]
-        differences = spread[:, first] - spread[:, second]
-        low, high = data.bounds(first, second, differences, kind=kind, level=level)
-        deviation = float(np.nanstd(differences)) * np.sqrt(data.units)
-        rows.append(
-            {
-                "system_a": names[first],
-                "system_b": names[second],
-                "measure": measure,
-                "value_a": float(data.observed[first]),
-                "value_b": float(data.observed[second]),
-                "difference": float(difference),
-                "low": low,
-                "high": high,
-                "interval": kind,
-                "p": float(p_values[at]),
-                "p_one_sided": berg_kirkpatrick_p(differences, float(difference), exact=exact)
-                if test == Test.BOOTSTRAP
-                else np.nan,
-                "p_adjusted": float(adjusted[at]),
-                "effect": float(difference / deviation) if deviation > 0 else np.nan,
-                "test": test,
-                "units": data.units,
-                "unit": _unit(clusters),
-                "replicates": len(spread),
-            }
-        )
-    frame = pd.DataFrame(rows)
-    frame["sentence"] = [
-        sentence(row, chosen.measures[0].title, chosen.measures[0].higher_is_better, level=level)
-        for row in rows
+    rows = [
+        data.pair(*pair, spread, kind=kind, level=level)
+        | {
+            "p": float(p_values[at]),
+            "p_one_sided": data.one_sided(*pair, spread, exact=exact) if test == Test.BOOTSTRAP else np.nan,
+            "p_adjusted": float(adjusted[at]),
+            "test": test,
+            "unit": _unit(clusters),
+        }
+        for at, pair in enumerate(combinations(range(len(joined.runs)), 2))
     ]
+    frame = pd.DataFrame(rows)[COLUMNS]
+    title_of, higher = chosen.measures[0].title, chosen.measures[0].higher_is_better
+    frame["sentence"] = [sentence(row, title_of, higher, level=level) for row in rows]
     return Comparison(frame, level, title)
+
+
+def _refuse_unknown(test: str, interval: str, replicates: int) -> None:
+    if test not in set(Test):
+        raise UnknownName(
+            f"unknown test '{test}'",
+            remedy=MCNEMAR if "mcnemar" in str(test).lower() else nearest(str(test), Test),
+        )
+    if interval and interval not in INTERVALS:
+        raise UnknownName(f"interval = {interval!r}", remedy=nearest(str(interval), INTERVALS))
+    if replicates < 1:
+        raise InputError(f"replicates = {replicates}", remedy="Ask for at least one")
 
 
 class _Data:
@@ -308,7 +296,7 @@ class _Data:
     def __init__(self, joined: JoinedLabels, chosen: Setting, owners: Codes | None) -> None:
         self.shape, self.width = joined.shape, joined.shape[0] * joined.shape[1]
         self.chosen, self.owners = chosen, owners
-        self.systems = list(joined.runs.values())
+        self.names, self.systems = list(joined.runs), list(joined.runs.values())
         self.cells = in_any_order(joined.cells, owners)
         self.units = len(joined.gold) if owners is None else int(owners.max()) + 1
         if self.units < 2:
@@ -328,6 +316,25 @@ class _Data:
     def measure(self) -> str:
         """The measure's name."""
         return self.chosen.measures[0].name
+
+    def pair(self, first: int, second: int, spread: Array, *, kind: str, level: float) -> dict[str, Any]:
+        """Two systems' values, their difference with its interval, and the effect."""
+        difference = float(self.observed[first] - self.observed[second])
+        differences = spread[:, first] - spread[:, second]
+        low, high = self.bounds(first, second, differences, kind=kind, level=level)
+        deviation = float(np.nanstd(differences)) * np.sqrt(self.units)
+        return {
+            "system_a": self.names[first], "system_b": self.names[second], "measure": self.measure,
+            "value_a": float(self.observed[first]), "value_b": float(self.observed[second]),
+            "difference": difference, "low": low, "high": high, "interval": kind,
+            "effect": float(difference / deviation) if deviation > 0 else np.nan, "units": self.units,
+            "replicates": len(spread),
+        }  # fmt: skip
+
+    def one_sided(self, first: int, second: int, spread: Array, *, exact: bool) -> float:
+        """Berg-Kirkpatrick's p."""
+        difference = float(self.observed[first] - self.observed[second])
+        return berg_kirkpatrick_p(spread[:, first] - spread[:, second], difference, exact=exact)
 
     def right(self) -> NDArray[np.bool_]:
         """Which items each run has right: (items, runs)."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from covmis_build.evaluation.ceiling import ceiling_of
 from covmis_build.evaluation.design import weighted_values
-from covmis_build.evaluation.gold_and_systems import gold_and_systems
+from covmis_build.evaluation.gold_and_systems import GoldAndSystems, gold_and_systems
 from covmis_build.evaluation.joining import (
     Extra,
     JoinedLabels,
@@ -100,15 +100,10 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
         if probabilities is None
         else numbers_of_items(given.probabilities(probabilities), joined, "probabilities", most=1.0)
     )
-    groups: list[tuple[str, str, NDArray[np.bool_]]] = [("", "", np.ones(len(joined.gold), dtype=bool))]
-    named = dict(by) if isinstance(by, dict) else {name: name for name in by or ()}
-    for name, values in named.items():
-        codes, known = grouping(given.column(values, name), joined, name)
-        groups += [(name, str(group), codes == code) for code, group in enumerate(known)]
     units = _Units(claims, chances, replicates, level, seed)
     human = None if people is None else ceiling_of(people, joined, seed)
     rows = []
-    for name, group, inside in groups:
+    for name, group, inside in _groups(given, joined, by):
         place = {"group_by": name, "group": group}
         people_do = {} if human is None else human.values(chosen, joined.shape, inside)
         scored = _rows(joined, chosen, place, inside, units.within(inside))
@@ -122,6 +117,18 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
         undefined=undefined,
         study=title,
     )
+
+
+def _groups(
+    given: GoldAndSystems, joined: JoinedLabels, by: Mapping[str, Any] | Sequence[str] | None
+) -> list[tuple[str, str, NDArray[np.bool_]]]:
+    """All items; then those of each group, under the name of its grouping and its own."""
+    groups = [("", "", np.ones(len(joined.gold), dtype=bool))]
+    named = dict(by) if isinstance(by, dict) else {name: name for name in by or ()}
+    for name, values in named.items():
+        codes, known = grouping(given.column(values, name), joined, name)
+        groups += [(name, str(group), codes == code) for code, group in enumerate(known)]
+    return groups
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,13 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 
-def open_round(study: Study, claims: int, *, pilot: bool, run: bool, progress: Progress = silent) -> Round:
-    """Freeze the next claims' sampled posts, in the order of claims.csv; stale tables are made first, or refused."""
+def open_round(
+    study: Study, claims: int | Sequence[str], *, pilot: bool, run: bool, progress: Progress = silent
+) -> Round:
+    """Freeze the next claims' sampled posts, or those of these claims, in the order of claims.csv.
+
+    Stale tables are made first, or refused.
+    """
     study.need_current(run=run, progress=progress)
     check_admitted(study)
     with study.locked_rounds("covmis round open"):
@@ -46,7 +51,12 @@ def open_round(study: Study, claims: int, *, pilot: bool, run: bool, progress: P
         if tables["sample"].empty:
             raise nothing_kept()
         options = study.settings.annotation
-        options = replace(options, claims_per_round=claims or options.claims_per_round)
+        if isinstance(claims, int):
+            options = replace(options, claims_per_round=claims or options.claims_per_round)
+        else:
+            named = {claims} if isinstance(claims, str) else set(claims)
+            options = replace(options, claims_per_round=len(named))
+            tables["claims"] = tables["claims"][tables["claims"]["claim_id"].isin(named)]
         frozen = freeze(
             **tables,
             earlier=[folder.items() for folder in record.all_rounds(study.places.rounds)],
@@ -57,6 +67,11 @@ def open_round(study: Study, claims: int, *, pilot: bool, run: bool, progress: P
             salt=secrets.token_hex(16),
             number=record.next_number(study.places.rounds, RoundKind.STANCE),
         )
+        if not isinstance(claims, int) and (left := sorted(named - set(frozen["claim_id"]))):
+            raise InputError(
+                f"no sampled post of the claim {left[0]} is left to open",
+                remedy="`covmis sample` says what was drawn of each claim",
+            )
         folder = record.create(
             study.places.rounds, frozen, options, study.settings.labels, read_guideline(study.places.guideline),
             now=record.moment(), settings=settings_of_tables(study.places, study.settings),

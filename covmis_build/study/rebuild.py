@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.addresses import place
 from covmis_build.annotation.frozen_items import write_items
 from covmis_build.annotation.round_folder import every_round
 from covmis_build.corpus.bundle import restore_texts, unpack
@@ -15,7 +17,6 @@ from covmis_build.study.study import open_study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from covmis_build.engine import Progress
 
@@ -45,21 +46,22 @@ class Rebuilt:
 
 
 def rebuild(
-    bundle: Path, into: Path, archives: Sequence[Path] = (), *, progress: Progress = silent
+    bundle: Path | str, into: Path | str, archives: Sequence[Path | str] = (), *, progress: Progress = silent
 ) -> Rebuilt:
-    """Make a study of a bundle; do it again when more posts are there."""
-    manifest = unpack(bundle, into)
-    study = open_study(into)
+    """Make a study of a release's bundle.zip, with the posts of these archives; do it again when more posts are there."""
+    folder = Path(into)
+    manifest = unpack(Path(bundle), folder)
+    study = open_study(folder)
     if manifest.purged and not study.places.purge_csv.exists():
         rows = [[post] for post in manifest.purged]
         storage.write_bytes(study.places.purge_csv, storage.csv_bytes(["id"], rows))
-    archives = [path for path in (archives or study.places.archives) if path.exists()]
+    there = [path for path in map(place, archives or study.places.archives) if path.exists()]
     count, without_text = 0, 0
     for round_ in every_round(study.places.rounds):
         items = round_.items()
-        if archives:
-            posts = posts_of(items, archives, progress, study.places.purge_csv)
+        if there:
+            posts = posts_of(items, there, progress, study.places.purge_csv)
             items = restore_texts(items, posts, purged=set(manifest.purged))
             write_items(round_.folder, items)
         count, without_text = count + len(items), without_text + int((items["text"] == "").sum())
-    return Rebuilt(into, manifest.rows, count, without_text)
+    return Rebuilt(folder, manifest.rows, count, without_text)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from covmis_build.estimation.shares import Estimates
     from covmis_build.evaluation.over_posts import ScoresOverPosts
     from covmis_build.evaluation.scores import Scores
+    from covmis_build.models.admission import Admission
     from covmis_build.queries.suggest import Suggestions
     from covmis_build.settings import Settings
     from covmis_build.study.collect import Collected, LookedUp, Options, PricedList
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from covmis_build.study.import_posts import ImportedPosts
     from covmis_build.study.look import Look
     from covmis_build.study.plan_sample import SamplePlan
+    from covmis_build.study.prompt import Questions
     from covmis_build.study.purge import Purged
     from covmis_build.study.queries import ShownQueries, Trial
     from covmis_build.study.rebuilding import BesidePublished, Rebuilding
@@ -293,10 +295,10 @@ class Study:
         return Round(self, find(self.places.rounds, number))
 
     def open_round(
-        self, claims: int = 0, *, pilot: bool = False, training: bool = False, run: bool = False, items: int = 20,
+        self, claims: int | Sequence[str] = 0, *, pilot: bool = False, training: bool = False, run: bool = False, items: int = 20,
         pass_mark: float | None = None, gold: str | Path | None = None, progress: Progress = silent,
     ) -> Round:  # fmt: skip
-        """Freeze the next claims' sampled posts as a round; `claims`: how many (0: as the settings say).
+        """Freeze the next claims' sampled posts as a round; `claims`: how many (0: as the settings say), or which.
 
         A training round is of `items` posts whose gold is known from sealed rounds, or from the sheet `gold` (item_id,
         label, reason); `pass_mark` is the share of right answers that will do.
@@ -405,6 +407,18 @@ class Study:
 
         return score(self, systems, over=over, **options)
 
+    def questions(self, posts: Any = None, *, labels: Sequence[str] = ()) -> Questions:
+        """Posts to ask a language model about (default: the rounds' items): `.write()`, `.ask()`, `.read()`."""
+        from covmis_build.study.prompt import Questions
+
+        return Questions.of(self, posts, list(labels))
+
+    def admit(self, predictions: Path | str, *, name: str, epsilon: float) -> Admission:
+        """May this machine stand in for a person here? Its first epsilon is kept, and another one refused."""
+        from covmis_build.study.admit import admit_in_study
+
+        return admit_in_study(self, Path(predictions), name=name, epsilon=epsilon)
+
     # What keeps two commands from changing the same files at once
 
     def need_whole(self) -> None:
@@ -434,7 +448,7 @@ def new_study(folder: Path | str, *, title: str = "") -> Study:
     return open_study(folder)
 
 
-def rebuild(
+def rebuild_published(
     folder: Path | str,
     source: str,
     files: Path | str | None,

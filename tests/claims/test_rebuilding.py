@@ -8,7 +8,7 @@ import pytest
 
 from covmis_build.errors import InputError
 from covmis_build.storage import csv_bytes
-from covmis_build.study.study import rebuild
+from covmis_build.study.study import rebuild_published
 
 KINDS = ("title", "news_url", "fact_check_url", "keywords")
 FIRST = 1252934402983763968
@@ -50,7 +50,7 @@ def post(mid, at, text="", lang="en"):
 
 
 def test_from_published_ids_to_a_sample_beside_the_published_one(tmp_path, files):
-    made = rebuild(tmp_path / "mine", "covmis-stance", files)
+    made = rebuild_published(tmp_path / "mine", "covmis-stance", files)
     assert made.to_dict() | {"folder": ""} == {
         "folder": "", "title": "COVMis-Stance, built again", "claims": 2, "published": 64, "title_posts": 0,
     }  # fmt: skip
@@ -78,18 +78,20 @@ def test_from_published_ids_to_a_sample_beside_the_published_one(tmp_path, files
 
 def test_only_what_is_known_is_built_again(tmp_path, files):
     with pytest.raises(InputError, match=r"no recipe is called 'covmis'\. Allowed: covmis-stance"):
-        rebuild(tmp_path / "a", "covmis", files)
+        rebuild_published(tmp_path / "a", "covmis", files)
     with pytest.raises(InputError, match=r"--files DIR"):
-        rebuild(tmp_path / "a", "covmis-stance", None)
+        rebuild_published(tmp_path / "a", "covmis-stance", None)
     path = files / "covmis_stance.csv"
     path.write_text(path.read_text("utf-8-sig").replace("title,13", "titel,13", 1))
     with pytest.raises(InputError, match=r"row 2: the source 'titel' is none of the four kinds"):
-        rebuild(tmp_path / "b", "covmis-stance", files)
+        rebuild_published(tmp_path / "b", "covmis-stance", files)
     assert not (tmp_path / "b").exists()
 
 
 def test_the_published_corpus_itself(tmp_path, data_home):
-    made = rebuild(tmp_path / "mine", "covmis-stance", data_home / "covmis", releases=data_home / "coaid")
+    made = rebuild_published(
+        tmp_path / "mine", "covmis-stance", data_home / "covmis", releases=data_home / "coaid"
+    )
     assert (made.claims, made.published) == (111, 2631)
     assert made.title_posts > 1000
     made.study.run(["queries"])
