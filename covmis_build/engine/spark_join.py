@@ -166,8 +166,9 @@ def _alike(pairs: DataFrame, body: DataFrame, corpus: Corpus) -> DataFrame:
 def _components(edges: DataFrame) -> DataFrame:
     """(scope, node, label): a node that each is connected with, the same for all of a component.
 
-    Some million edges are connected on the driver in a second. More are by large stars and small stars: each turn hangs every node's larger neighbours (then its smaller ones) under its smallest one, until every
-    component is a star around its smallest node (Kiveris and others 2014): what hangs does so once, and bears nothing.
+    Some million edges are connected on the driver in a second. More are by large stars and small stars: each turn hangs every
+    node's larger neighbours (then its smaller ones) under its smallest one, until every component is a star around its smallest
+    node (Kiveris and others 2014): what hangs does so once, and bears nothing.
     """
     stars = settled(edges.selectExpr("scope", "b AS u", "a AS v"))
     if stars.count() <= AT_ONCE:
