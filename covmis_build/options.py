@@ -197,6 +197,7 @@ def file_stem(code: str) -> str:
 class Annotation:
     """[annotation]: who labels what, and what they see."""
 
+    # After every 12 items: agreement, discussion, a better guideline (3.1).
     claims_per_round: int = setting(12, at_least=1)
     annotators: tuple[str, ...] = ("a1", "a2")
     per_item: int = setting(2, at_least=1)

@@ -12,7 +12,8 @@ from tests.conftest import ROOT
 
 PUBLIC = [name for name in covmis_build.__all__ if name not in {"datasets", "measures"}]
 WITHOUT = {
-    "Round", "Study", "ask", "doctor", "meta", "new_study", "open_study", "predict", "prompt", "read_corpus", "verify",
+    "Round", "Study", "ask", "doctor", "meta", "new_study", "open_study", "predict", "prompt", "read_corpus",
+    "rebuild", "rebuild_published", "verify",
 }  # fmt: skip
 """Names whose examples would need a study, a server or a corpus: the tutorial and the notebooks have them."""
 

@@ -149,7 +149,7 @@ def test_a_pilot_round_does_not_govern(study) -> None:
 
 def test_a_round_of_the_claims_that_one_names(study) -> None:
     waiting = [str(claim) for claim in storage.read_table(study.places.table("sample"), "sample")["claim_id"]]
-    begun = set(study.round().items()["claim_id"])
+    begun = set(study.round().items["claim_id"])
     named = sorted(set(waiting) - begun)[-2:]
     with pytest.raises(InputError, match="no sampled post of the claim nobody's is left to open"):
         study.open_round([*named, "nobody's"])
@@ -157,4 +157,4 @@ def test_a_round_of_the_claims_that_one_names(study) -> None:
         study.open_round([])
     assert [round_.number for round_ in study.rounds] == ["001"], "nothing is made where something is wrong"
     round_ = study.open_round(named)
-    assert set(round_.items()["claim_id"]) == set(named)
+    assert set(round_.items["claim_id"]) == set(named)

@@ -68,6 +68,7 @@ def disagreements(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> 
 
 def undecided(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> list[str]:
     """The disagreements that were discussed without agreement."""
+    # They are discussed; a third person decides where no agreement is reached (3.1).
     current = usable(labels, frozen)
     discussed = current[(current["phase"] == Phase.DISCUSSION) & (current["status"] == Status.SKIPPED)]
     return [item for item in disagreements(frozen, labels, per_item) if item in set(discussed["item_id"])]

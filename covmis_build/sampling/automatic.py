@@ -19,5 +19,6 @@ def automatic_label(kinds: Iterable[str], labels: Labels) -> str:
     >>> automatic_label(["keywords", "fact_check_url"], Labels()), automatic_label(["keywords"], Labels())
     ('against', '')
     """
+    # Posts that are found through a fact-check's URL are labelled Against without people (3.1).
     given = {labels.automatic[kind] for kind in kinds if kind in labels.automatic}
     return given.pop() if len(given) == 1 else ""

@@ -42,6 +42,7 @@ class Allocation:
 
     def chance(self, kind: str) -> Fraction:
         """The probability that a post of this kind is drawn."""
+        # p1 + p2 with p1 = 6/N and p2 = (1 - p1) m/N_r (A.3)
         first = Fraction(self.first[kind], self.counts[kind])
         return first + (1 - first) * self.fill
 
@@ -70,6 +71,7 @@ def allocate(counts: Mapping[str, int], per_kind: Quota = 6, per_claim: int = 24
     counts = {kind: _count(number, f"the kind '{kind}'") for kind, number in counts.items()}
     counts = {kind: number for kind, number in counts.items() if number}
     target = _count(per_claim, "per_claim")
+    # Of a kind with at most 6 posts all are taken; of others 6, and what is missing of 24 from all that remain (A.3).
     first = {kind: min(number, _quota(per_kind, kind)) for kind, number in counts.items()}
     remaining = sum(counts.values()) - sum(first.values())
     more = min(max(target - sum(first.values()), 0), remaining)
