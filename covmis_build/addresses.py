@@ -96,16 +96,15 @@ class Address(PosixPath):
         return self
 
     def rglob(self, pattern: str = "*", **_: Any) -> Iterator[Address]:  # type: ignore[override]
-        """Every file below it."""
+        """Every file below it of such a name."""
         from pyarrow.fs import FileSelector, FileType
 
-        if pattern != "*":
-            raise NotImplementedError(pattern)
         with _told(self):
             below = self._system.get_file_info(FileSelector(self._inside, recursive=True))
         for info in below:
-            if info.type is FileType.File:
-                yield self.joinpath(*info.path.removeprefix(self._inside).strip("/").split("/"))
+            path = self.joinpath(*info.path.removeprefix(self._inside).strip("/").split("/"))
+            if info.type is FileType.File and path.match(pattern):
+                yield path
 
     def glob(self, pattern: str, **_: Any) -> Iterator[Address]:  # type: ignore[override]
         """What is below it, as deep as the pattern says, and has such a name; nothing where there is nothing."""

@@ -153,7 +153,7 @@ def test_a_round_of_the_claims_that_one_names(study) -> None:
     named = sorted(set(waiting) - begun)[-2:]
     with pytest.raises(InputError, match="no sampled post of the claim nobody's is left to open"):
         study.open_round([*named, "nobody's"])
-    with pytest.raises(InputError, match="no sampled claim is left to open"):
+    with pytest.raises(InputError, match="no claim is named"):
         study.open_round([])
     assert [round_.number for round_ in study.rounds] == ["001"], "nothing is made where something is wrong"
     round_ = study.open_round(named)

@@ -104,12 +104,28 @@ def _parts(path: Path) -> list[Path]:
 
 
 def _pieces(path: Path) -> list[Path]:
-    """The files of a search in order: what is whole (or was copied here half done), and the pages that are not in it."""
-    parts = _parts(path)
-    if not path.exists():
+    """The files of a search in order."""
+    return _once(path if path.exists() else None, _parts(path))
+
+
+def _once(path: Path | None, parts: list[Path]) -> list[Path]:
+    """What is whole (or was copied here half done), and the pages that are not in it."""
+    if path is None:
         return parts
     whole = path.read_bytes() if parts else b""
     return [path, *(part for part in parts if part.read_bytes() not in whole)]
+
+
+def searches(folder: Path, files: str = f"*{ENDING}") -> Iterator[list[Path]]:
+    """The files of each search of a folder, in order; the folder is listed once."""
+    there = sorted(folder.glob(files))
+    parts: dict[Path, list[Path]] = {}
+    for path in there:
+        whole = _whole_of(path) if isinstance(path, Address) else path
+        parts.setdefault(whole, []).extend([path] if path != whole else [])
+    names = set(there)
+    for whole, of_search in parts.items():
+        yield _once(whole if whole in names else None, of_search)
 
 
 def _whole_of(part: Path) -> Path:
@@ -145,8 +161,8 @@ def _finite(value: Any) -> Any:
 
 
 def stamps(path: Path) -> Iterator[Stamp]:
-    """The stamps of all whole pages; a torn end is left out."""
-    for line, _ in frames(path):
+    """The stamps of all whole pages of a file; a torn end is left out."""
+    for line, _ in _frames(path):
         stamp = _stamp(line, path)
         if stamp is not None:
             yield stamp
@@ -168,14 +184,14 @@ def _stamp(line: bytes, path: Path) -> Stamp | None:
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
-    """All whole pages, decoded."""
+    """All whole pages of a search, decoded."""
     for line, _ in frames(path):
         yield json.loads(line)
 
 
 def is_ours(path: Path) -> bool:
     """Whether a file begins with a page of `covmis collect`."""
-    first = next(frames(path), None)
+    first = next(_frames(path), None)
     return first is not None and first[0].startswith(f'{{"{STAMP}"'.encode())
 
 
@@ -193,7 +209,7 @@ def resume(path: Path) -> Stamp | None:
 
 
 def frames(path: Path) -> Iterator[tuple[bytes, int]]:
-    """Each whole frame's content, and the position behind it in its file."""
+    """Each whole frame of a search, and the position behind it in its file."""
     for piece in _pieces(path):
         yield from _frames(piece)
 

@@ -32,7 +32,7 @@ def to_cut(jobs: Sequence[Job], cores: int) -> frozenset[Job]:
     cut only where there is less of it than cores: it keeps one busy by itself.
     """
     large = {job: packing for job in jobs if (packing := _packing_of_large(job)) is not None}
-    if max(map(_size, large), default=0) <= MOST_WHOLE and _even(map(_size, jobs), cores):
+    if not large or (max(map(_size, large)) <= MOST_WHOLE and _even(map(_size, jobs), cores)):
         return frozenset()
     slow = {job for job, packing in large.items() if packing not in {*QUICK, ""}}
     return frozenset(large.keys() - slow if len(slow) >= cores else large)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
@@ -128,17 +129,16 @@ def jobs_of(
 def known(folder: Path) -> dict[str, Known]:
     """Every window that has pages in this folder, by its job's id."""
     begun: dict[str, Known] = {}
-    for path in sorted(folder.glob("*.jsonl.zst")):
+    for files in pages.searches(folder):
         last, posts = None, 0
-        for stamp in pages.stamps(path):
+        for stamp in chain.from_iterable(map(pages.stamps, files)):
             last, posts = (last if stamp.unread else stamp), posts + stamp.posts
         if last is not None:
             job = Job(
                 last.source, last.query_id, last.claim_id, last.kind, last.expression, last.search,
                 last.since, last.until, last.mode,
             )  # fmt: skip
-            earlier = begun[job.id].posts if job.id in begun else 0
-            begun[job.id] = Known(job, not last.next, last.oldest, earlier + posts)
+            begun[job.id] = Known(job, not last.next, last.oldest, posts)
     return begun
 
 
@@ -192,8 +192,8 @@ def begun_at(path: Path) -> str:
 def spent_since(folder: Path, begun: str, files: str = "*.jsonl.zst", *, mode: str = "") -> Spent:
     """What all pages have cost that were fetched since this moment; `mode`: only those of such searches."""
     spent = Spent()
-    for path in sorted(folder.glob(files)) if begun else ():
-        for stamp in pages.stamps(path):
+    for paths in pages.searches(folder, files) if begun else ():
+        for stamp in chain.from_iterable(map(pages.stamps, paths)):
             if stamp.retrieved_at >= begun and mode in {"", stamp.mode}:
                 spent.posts, spent.users = spent.posts + stamp.posts, spent.users + stamp.users
                 spent.requests += stamp.requests

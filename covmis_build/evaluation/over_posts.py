@@ -70,7 +70,8 @@ class ScoresOverPosts:
     def tables(self) -> list[tuple[str, pd.DataFrame]]:
         """The table with its title, for a terminal."""
         shown = self.table.assign(
-            value=[bounded(row["value"], row["low"], row["high"]) for row in self.table.to_dict("records")]
+            value=[bounded(row["value"], row["low"], row["high"]) for row in self.table.to_dict("records")],
+            effective_n=self.table["effective_n"].where(np.isfinite(self.table["effective_n"])),
         )
         columns = [
             "system",

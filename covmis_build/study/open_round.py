@@ -54,9 +54,8 @@ def open_round(
         if isinstance(claims, int):
             options = replace(options, claims_per_round=claims or options.claims_per_round)
         else:
-            named = {claims} if isinstance(claims, str) else set(claims)
-            options = replace(options, claims_per_round=len(named))
-            tables["claims"] = tables["claims"][tables["claims"]["claim_id"].isin(named)]
+            tables["claims"] = _named(tables, [claims] if isinstance(claims, str) else claims, study.rounds)
+            options = replace(options, claims_per_round=len(tables["claims"]))
         frozen = freeze(
             **tables,
             earlier=[folder.items() for folder in record.all_rounds(study.places.rounds)],
@@ -67,11 +66,6 @@ def open_round(
             salt=secrets.token_hex(16),
             number=record.next_number(study.places.rounds, RoundKind.STANCE),
         )
-        if not isinstance(claims, int) and (left := sorted(named - set(frozen["claim_id"]))):
-            raise InputError(
-                f"no sampled post of the claim {left[0]} is left to open",
-                remedy="`covmis sample` says what was drawn of each claim",
-            )
         folder = record.create(
             study.places.rounds, frozen, options, study.settings.labels, read_guideline(study.places.guideline),
             now=record.moment(), settings=settings_of_tables(study.places, study.settings),
@@ -81,6 +75,24 @@ def open_round(
         if not pilot and (options.checks or options.repeats):
             _hide_posts(study, round_, how_many(frozen, options))
     return round_
+
+
+def _named(
+    tables: Mapping[str, pd.DataFrame], claims: Sequence[str], rounds: Sequence[Round]
+) -> pd.DataFrame:
+    """These claims of the table, if each has a sampled post that no round has."""
+    if not claims:
+        raise InputError("no claim is named")
+    taken = {item for round_ in rounds for item in round_.items["item_id"]}
+    sample = tables["sample"]
+    waiting = set(sample.loc[~sample["item_id"].isin(taken), "claim_id"])
+    for claim in claims:
+        if claim not in waiting:
+            raise InputError(
+                f"no sampled post of the claim {claim} is left to open",
+                remedy="`covmis sample` says what was drawn of each claim",
+            )
+    return tables["claims"][tables["claims"]["claim_id"].isin(claims)]
 
 
 def nothing_kept() -> InputError:

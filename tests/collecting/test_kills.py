@@ -132,6 +132,8 @@ def test_what_was_copied_half_done_into_a_store_is_gone_on_with(bucket, tmp_path
     assert pages.resume(path).page == 1
     pages.append(path, {"data": [2]}, stamp(2, ""))
     assert pages.resume(path).page == 2
+    (search,) = plans.known(path.parent).values()
+    assert (search.posts, search.finished) == (stamp(1).posts + stamp(2).posts, True)
     pages.join_ended(path.parent)
     assert list(path.parent.rglob()) == [path]
     assert [page["data"] for page in pages.lines(path)] == [[1], [2]]
