@@ -28,18 +28,16 @@ QUICK = {"gz", "zst"}
 def to_cut(jobs: Sequence[Job], cores: int) -> frozenset[Job]:
     """Jobs of which one process should hand the content to others: large, and nobody can begin in the middle.
 
-    None where whole jobs keep all cores busy and none finds too much: handing on is work, too. What is slow to unpack is
-    cut only where there is less of it than cores: it keeps one busy by itself.
+    None where whole jobs keep all cores busy: handing on is work, too. What is slow to unpack is cut only where there is
+    less of it than cores: it keeps one busy by itself.
     """
     large = {job: packing for job in jobs if (packing := _packing_of_large(job)) is not None}
-    if not large or (max(map(_size, large)) <= MOST_WHOLE and _even(map(_size, jobs), cores)):
+    if not large or _even(map(_size, jobs), cores):
         return frozenset()
     slow = {job for job, packing in large.items() if packing not in {*QUICK, ""}}
     return frozenset(large.keys() - slow if len(slow) >= cores else large)
 
 
-MOST_WHOLE = 8 * LARGE
-"""Bytes of a file whose hits may all come back at once: half a gigabyte, if half of its posts are some."""
 UNEVEN = 1.25
 """How much longer than an even share the busiest core may take."""
 

@@ -14,12 +14,13 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from covmis_build import tables
+from covmis_build.engine.port import each_block
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
-    from covmis_build.engine.port import Cut, Groups, Kernel, Table
+    from covmis_build.engine.port import Cut, Groups, Kernel, Reading, Table
 
 BLOCK = 50_000
 """Rows that a kernel gets at once: worth a process, and small enough for a laptop's memory."""
@@ -40,40 +41,43 @@ ROW_GROUP = 50_000
 
 @dataclass(frozen=True)
 class ParquetTable:
-    """A table that lies in one Parquet file."""
+    """A table that lies in one Parquet file or more, the rows of each behind those of the one before."""
 
-    path: Path
+    files: tuple[Path, ...]
 
     @property
     def schema(self) -> pa.Schema:
         """The columns."""
-        return pq.read_schema(self.path)
+        return pq.read_schema(self.files[0])
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All rows, a block at a time."""
-        with pq.ParquetFile(self.path) as file:
-            yield from file.iter_batches(batch_size=BLOCK)
+        for path in self.files:
+            with pq.ParquetFile(path) as file:
+                yield from file.iter_batches(batch_size=BLOCK)
 
     def to_arrow(self) -> pa.Table:
         """All rows, in memory."""
-        return pq.read_table(self.path, partitioning=None)
+        return pa.concat_tables([pq.read_table(path, partitioning=None) for path in self.files])
 
     def to_pandas(self) -> pd.DataFrame:
         """All rows as a DataFrame."""
         return tables.frame(self.to_arrow())
 
     def write(self, path: Path) -> None:
-        """Copy the file."""
-        shutil.copyfile(self.path, path)
+        """All rows as one file."""
+        write_blocks((pa.Table.from_batches([batch]) for batch in self.batches()), self.schema, path)
 
     def __len__(self) -> int:
-        """Count the rows from the file's footer."""
-        return int(pq.read_metadata(self.path).num_rows)
+        """Count the rows from the files' footers."""
+        return sum(pq.read_metadata(path).num_rows for path in self.files)
 
 
-def write_blocks(blocks: Iterator[pa.Table], schema: pa.Schema, path: Path) -> None:
+def write_blocks(
+    blocks: Iterator[pa.Table], schema: pa.Schema, path: Path, *, compression: str = "zstd"
+) -> None:
     """Write blocks of rows as one Parquet file, equal for equal rows whatever the blocks were."""
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(path, schema, compression=compression) as writer:
         waiting: list[pa.Table] = []
         rows = 0
         for block in blocks:
@@ -132,36 +136,51 @@ def _uninterrupted() -> Iterator[None]:
         before(signal.SIGINT, None)
 
 
-Task = tuple["Kernel", Path | pa.Table, int, int]
-"""A kernel, and its rows: given, or so many of a file from one on."""
+SCRATCH = "lz4"
+"""How tables that last as long as the engine are packed: quicker than what is kept, and half as tight."""
+
+SENT = 1 << 20
+"""Bytes of rows that a process sends; more of them it writes to a file of its own, where nobody handles them twice."""
 
 
-def _apply(task: Task) -> pa.Table:
-    kernel, source, start, length = task
-    if isinstance(source, pa.Table):
-        return kernel(source)
-    with pq.ParquetFile(source) as file:
+class Task(NamedTuple):
+    """A kernel, its rows (given, or so many of a file from one on), and where its own rows go if they are many."""
+
+    kernel: Kernel | Reading
+    source: Path | pa.Table
+    start: int
+    length: int
+    schema: pa.Schema
+    path: Path
+
+
+def _rows(task: Task) -> pa.Table:
+    if isinstance(task.source, pa.Table):
+        return task.source
+    with pq.ParquetFile(task.source) as file:
         group, skipped = 0, 0
-        while skipped + file.metadata.row_group(group).num_rows <= start:
+        while skipped + file.metadata.row_group(group).num_rows <= task.start:
             skipped += file.metadata.row_group(group).num_rows
             group += 1
-        return kernel(file.read_row_group(group).slice(start - skipped, length))
+        return file.read_row_group(group).slice(task.start - skipped, task.length)
 
 
-def _same(block: pa.Table) -> pa.Table:
-    return block
+def _apply(task: Task) -> pa.Table | Path:
+    """The kernel's rows if they are few, or the file that has them."""
+    blocks = each_block(task.kernel(_rows(task)))
+    few, size = list[pa.Table](), 0
+    for block in blocks:
+        few.append(block.cast(task.schema))
+        size += block.nbytes
+        if size > SENT:
+            write_blocks(itertools.chain(few, blocks), task.schema, task.path, compression=SCRATCH)
+            return task.path
+    return pa.concat_tables(few) if few else task.schema.empty_table()
 
 
-def _cut(tasks: list[Task], cut: Cut) -> Iterator[Task]:
-    """The same work in smaller pieces, made while it is done."""
-    for kernel, *rows in tasks:
-        for part in cut(_apply((_same, *rows))):  # type: ignore[arg-type]
-            yield kernel, part, 0, len(part)
-
-
-def _in_order(pool: ProcessPoolExecutor, tasks: Iterator[Task], ahead: int) -> Iterator[pa.Table]:
+def _in_order(pool: ProcessPoolExecutor, tasks: Iterator[Task], ahead: int) -> Iterator[pa.Table | Path]:
     """Results in the order of the tasks, of which only so many wait: they may carry what they work on."""
-    waiting: deque[Future[pa.Table]] = deque()
+    waiting: deque[Future[pa.Table | Path]] = deque()
     for task in tasks:
         with _uninterrupted():
             waiting.append(pool.submit(_apply, task))
@@ -239,67 +258,90 @@ class DuckEngine:
     def table(self, source: Path | pa.Table | pd.DataFrame) -> Table:
         """A handle on a Parquet file, an Arrow table or a DataFrame."""
         if isinstance(source, Path):
-            return ParquetTable(source)
+            return ParquetTable((source,))
         rows = source if isinstance(source, pa.Table) else tables.arrow(source)
-        path = self._new()
-        write_blocks(iter([rows]), rows.schema, path)
-        return ParquetTable(path)
+        return self._keep(iter([rows]), rows.schema)
 
     def map(
-        self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0, cut: Cut | None = None
+        self,
+        kernel: Kernel | Reading,
+        source: Table,
+        schema: pa.Schema,
+        *,
+        rows: int = 0,
+        cut: Cut | None = None,
     ) -> Table:
         """Blocks go to processes and come back in order; few rows are not worth a process."""
-        source, path = self._on_disk(source), self._new()
-        jobs: list[Task] = []
-        start = 0
-        with pq.ParquetFile(source.path) as file:
-            for group in range(file.num_row_groups):
-                size, step = file.metadata.row_group(group).num_rows, rows or BLOCK
-                jobs += [
-                    (kernel, source.path, start + at, min(step, size - at)) for at in range(0, size, step)
-                ]
-                start += size
+        jobs = list[Task]()
+        for path in self._on_disk(source).files:
+            start = 0
+            with pq.ParquetFile(path) as file:
+                for group in range(file.num_row_groups):
+                    size, step = file.metadata.row_group(group).num_rows, rows or BLOCK
+                    jobs += [
+                        Task(kernel, path, start + at, min(step, size - at), schema, self._new())
+                        for at in range(0, size, step)
+                    ]
+                    start += size
         workers = self.workers or os.cpu_count() or 1
-        tasks: Iterator[Task] = _cut(jobs, cut) if cut and workers > 1 else iter(jobs)
+        tasks = self._cut(jobs, cut) if cut and workers > 1 else iter(jobs)
         first = list(itertools.islice(tasks, 2))
         if workers > 1 and len(first) > 1:
             tasks = itertools.chain(first, tasks)
             self._close()
             with ProcessPoolExecutor(workers, initializer=_follow, initargs=(os.getpid(),)) as pool:
                 try:
-                    write_blocks(_in_order(pool, tasks, 4 * workers), schema, path)
+                    return self._joined(_in_order(pool, tasks, 4 * workers), schema)
                 except BaseException:
                     _stop(pool)
                     raise
-        else:
-            write_blocks(map(_apply, first if workers > 1 else jobs), schema, path)
-        return ParquetTable(path)
+        return self._joined(map(_apply, itertools.chain(first, tasks)), schema)
+
+    def _cut(self, tasks: list[Task], cut: Cut) -> Iterator[Task]:
+        """The same work in smaller pieces, made while it is done."""
+        for task in tasks:
+            for part in cut(_rows(task)):
+                yield task._replace(source=part, start=0, length=len(part), path=self._new())
+
+    def _joined(self, results: Iterator[pa.Table | Path], schema: pa.Schema) -> ParquetTable:
+        """Rows that were sent, and files of rows, in their order as one table."""
+        files = list[Path]()
+        for are_files, group in itertools.groupby(results, lambda result: isinstance(result, Path)):
+            if are_files:
+                files += group
+            else:
+                files += self._keep(group, schema).files
+        return ParquetTable(tuple(files)) if files else self._keep(iter([]), schema)
+
+    def _keep(self, blocks: Iterator[pa.Table], schema: pa.Schema) -> ParquetTable:
+        """Rows in a file of the scratch folder."""
+        path = self._new()
+        write_blocks(blocks, schema, path, compression=SCRATCH)
+        return ParquetTable((path,))
 
     def group_map(self, kernel: Kernel, source: Table, by: str, schema: pa.Schema) -> Table:
         """Rows sorted by the group's key stream through memory one group at a time."""
         in_order = self.sql(f"SELECT * FROM source ORDER BY {by}", source=source)
-        path = self._new()
-        write_blocks((kernel(group) for group in _groups(in_order, by)), schema, path)
-        return ParquetTable(path)
+        return self._keep(map(kernel, _groups(in_order, by)), schema)
 
     def sql(self, query: str, **tables: Table) -> Table:
         """Run the query in a connection of its own: its views are nobody else's."""
         with self._connection() as connection:
             import duckdb
 
-            path = self._new()
             for name, handle in tables.items():
-                file = str(self._on_disk(handle).path).replace("'", "''")
-                connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM read_parquet('{file}')")
+                files = ", ".join(
+                    "'" + str(path).replace("'", "''") + "'" for path in self._on_disk(handle).files
+                )
+                connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM read_parquet([{files}])")
             try:
                 reader = connection.sql(query).to_arrow_reader(BLOCK)
-                write_blocks((pa.Table.from_batches([batch]) for batch in reader), reader.schema, path)
+                return self._keep((pa.Table.from_batches([batch]) for batch in reader), reader.schema)
             except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
                 raise InputError(
                     f"the machine is too small for this: {str(error).splitlines()[0]}",
                     remedy="Make room on the disk, or in memory, then run again",
                 ) from error
-        return ParquetTable(path)
 
     def near_duplicates(
         self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""
@@ -316,7 +358,7 @@ class DuckEngine:
             return table
         path = self._new()
         table.write(path)
-        return ParquetTable(path)
+        return ParquetTable((path,))
 
 
 def _groups(table: Table, by: str) -> Iterator[pa.Table]:

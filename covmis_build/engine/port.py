@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 Kernel = Callable[["pa.Table"], "pa.Table"]
 """A pure function from a block of rows to a block of rows; picklable, so it can run in another process."""
 
+Reading = Callable[["pa.Table"], Iterator["pa.Table"]]
+"""The same for blocks of which each gives many rows (files to read): they come a few at a time."""
+
+
+def each_block(rows: pa.Table | Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The rows of either as they come."""
+    import pyarrow as pa
+
+    return iter([rows]) if isinstance(rows, pa.Table) else rows
+
+
 Cut = Callable[["pa.Table"], Iterator["pa.Table"]]
 """Cuts a block into smaller ones as they come; the kernel gives for them what it gives for the whole."""
 
@@ -88,7 +99,13 @@ class Engine(Protocol):
         """A handle on a Parquet file, an Arrow table or a DataFrame."""
 
     def map(
-        self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0, cut: Cut | None = None
+        self,
+        kernel: Kernel | Reading,
+        source: Table,
+        schema: pa.Schema,
+        *,
+        rows: int = 0,
+        cut: Cut | None = None,
     ) -> Table:
         """The kernel's rows for every block of the source; a block has at most `rows` rows (0: the engine's choice).
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from covmis_build.engine.port import each_block
 from covmis_build.engine.spark_workers import agree, edition
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from covmis_build.engine.port import Kernel
+    from covmis_build.engine.port import Kernel, Reading
 
 
 def is_here(master: str) -> bool:
@@ -59,7 +60,7 @@ def ddl(schema: pa.Schema) -> Any:
     return from_arrow_schema(pa.schema([field.with_nullable(True) for field in schema]))
 
 
-def batchwise(kernel: Kernel, schema: pa.Schema, rows: int = 0) -> Any:
+def batchwise(kernel: Kernel | Reading, schema: pa.Schema, rows: int = 0) -> Any:
     """The kernel as `mapInArrow` wants it, for blocks of at most so many rows."""
     wanted = edition()
 
@@ -69,7 +70,8 @@ def batchwise(kernel: Kernel, schema: pa.Schema, rows: int = 0) -> Any:
             step = rows or max(1, len(batch))
             for start in range(0, max(1, len(batch)), step):
                 block = pa.Table.from_batches([batch.slice(start, step)])
-                yield from plain(kernel(block), schema).to_batches()
+                for made in each_block(kernel(block)):
+                    yield from plain(made, schema).to_batches()
 
     return run
 

@@ -173,11 +173,16 @@ def _lists(parts: Sequence[Sequence[pa.Array]], kind: pa.DataType) -> pa.ListArr
     return pa.ListArray.from_arrays(pa.array(ends), values)
 
 
-def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING, how: How = How()) -> pa.Table:  # noqa: B008 - empty
+def find(
+    block: pa.Table,
+    *,
+    queries: bytes,
+    forget: Forget = NOTHING,
+    how: How = How(),  # noqa: B008 - empty
+) -> Iterator[pa.Table]:
     """The first pass: posts that are hits, outcomes, unreadable lines, counts; of what is to be forgotten only that it is there."""
     gc.set_threshold(*FEWER_COLLECTIONS)
     asked = _queries(queries)
-    parts = []
     for number, job, part in _work(block):
         copies, gone, problems = list[Copy](), list[_Gone](), list[_Problem]()
         intake, elsewhere = Intake(), defaultdict[str, _Others](_Others)
@@ -192,19 +197,16 @@ def find(block: pa.Table, *, queries: bytes, forget: Forget = NOTHING, how: How 
                     intake.add(glanced, Outcome.NOTED, copy.place, EMPTIED, example=copy.post.post_id)
             copies += kept.values()
             if len(copies) >= MANY:
-                parts += _copies_with_hits(copies)
+                yield from _copies_with_hits(copies)
                 copies = []
             gone += without.values()
             elsewhere[glanced.file].add(glanced.seen, kept.keys() | without.keys())
         counts = list(intake.counts.values())
-        parts += [
-            *_copies_with_hits(copies),
-            *_gone_with_hits(gone),
-            rows.records(rows.FOUND, "unreadable", problems, _Problem._fields),
-            rows.records(rows.FOUND, "intake", counts, Count._fields),
-            _elsewhere(elsewhere, number),
-        ]
-    return pa.concat_tables(parts) if parts else rows.FOUND.empty_table()
+        yield from _copies_with_hits(copies)
+        yield from _gone_with_hits(gone)
+        yield rows.records(rows.FOUND, "unreadable", problems, _Problem._fields)
+        yield rows.records(rows.FOUND, "intake", counts, Count._fields)
+        yield _elsewhere(elsewhere, number)
 
 
 MANY = 1_000

@@ -35,6 +35,29 @@ def test_map_does_not_depend_on_blocks_or_processes(words, block, workers):
         assert made.to_arrow().to_pydict() == {"word": words, "length": [len(word) for word in words]}
 
 
+def letters(block):
+    for word in block.column("word").to_pylist():
+        yield pa.table([list(word), [len(word)] * len(word)], schema=WORDS)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    words=st.lists(st.text(max_size=9), max_size=40), block=st.integers(1, 9), workers=st.integers(1, 2),
+    sent=st.sampled_from([0, 100, 1 << 20]),
+)  # fmt: skip
+def test_rows_that_come_piece_by_piece_keep_their_order_sent_or_left_in_files(words, block, workers, sent):
+    with pytest.MonkeyPatch.context() as patch, open_engine(workers=workers) as engine:
+        patch.setattr(duck, "BLOCK", block)
+        patch.setattr(duck, "SENT", sent)
+        made = engine.map(letters, engine.table(pa.table({"word": pa.array(words, pa.string())})), WORDS)
+        wanted = [letter for word in words for letter in word]
+        assert made.to_arrow().column("word").to_pylist() == wanted
+        assert len(made) == len(wanted)
+        assert len(engine.sql("SELECT * FROM made", made=made)) == len(wanted)
+        again = engine.map(lengths, made, WORDS)
+        assert again.to_arrow().column("word").to_pylist() == wanted
+
+
 @settings(max_examples=20, deadline=None)
 @given(keys=st.lists(st.sampled_from("abcde"), max_size=60), block=st.integers(1, 9))
 def test_groups_are_whole_whatever_the_blocks(keys, block):
@@ -95,13 +118,14 @@ MUCH = pa.schema([("x", pa.large_binary())])
 def test_an_interruption_does_not_wait_for_half_a_result(monkeypatch, tmp_path):
     """Processes that end while they hand over a result leave half of it, for the other half of which nobody may wait."""
 
-    def interrupted(blocks, *_):
+    def interrupted(blocks, *_, **__):
         next(iter(blocks))
         raise KeyboardInterrupt
 
     with duck.DuckEngine(tmp_path, workers=2) as engine:
         source = engine.table(pa.table({"a": list(range(24))}))
         monkeypatch.setattr(duck, "write_blocks", interrupted)
+        monkeypatch.setattr(duck, "SENT", 1 << 30)
         for _ in range(3):
             with pytest.raises(KeyboardInterrupt):
                 engine.map(much, source, MUCH, rows=1)

@@ -210,7 +210,9 @@ def test_a_file_is_read_again_once_however_many_parts_it_had(tmp_path, small):
         for part in passes.cut(passes.jobs_table(jobs).slice(at, 1), how=how, jobs=frozenset(jobs))
     ]
     with open_engine("duckdb", workers=1) as engine:
-        found = engine.table(pa.concat_tables([passes.find(part, queries=NOTHING, how=how) for part in cut]))
+        found = engine.table(
+            pa.concat_tables(rows for part in cut for rows in passes.find(part, queries=NOTHING, how=how))
+        )
         wanted = pa.table({"post_id": [f"x:{FIRST + number}" for number in range(0, COUNT, 7)]})  # 86
         lines, _ = _elsewhere(engine, found, passes.jobs_table(jobs), wanted)
     assert len(cut) > 9
