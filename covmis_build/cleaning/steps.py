@@ -39,6 +39,12 @@ DROPPED = tables.SCHEMAS["dropped"]
 STEPS = (one_claim.STEP, language.STEP, words.STEP, near_duplicates.STEP)
 """The first that drops a pair is its reason; `minimum` counts what these leave."""
 
+OF_DROPPED = (
+    "claim_id", "post_id", "step", "similarity", "group_id", "kept", "least_length", "detected_language", "n_claims",
+    "first_claim",
+)  # fmt: skip
+"""What the steps' reasons are made of."""
+
 BY_NAME = {step.name: step for step in (*STEPS, minimum.STEP)}
 
 POSTS = """
@@ -215,7 +221,7 @@ def as_found(block: pa.Table, *, seed: int) -> pa.Table:
 
 
 def _dropped(engine: Engine, counted: Table, options: Cleaning) -> Table:
-    gone = engine.sql("SELECT * FROM counted WHERE step <> ''", counted=counted)
+    gone = engine.sql(f"SELECT {', '.join(OF_DROPPED)} FROM counted WHERE step <> ''", counted=counted)
     pairs = engine.map(partial(dropped_pairs, options=options), gone, DROPPED)
     empty = engine.sql(minimum.EMPTY_CLAIMS, counted=counted)
     claims = engine.map(partial(dropped_claims, options=options), empty, DROPPED)
