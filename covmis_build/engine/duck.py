@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -292,6 +293,11 @@ class DuckEngine:
             with ProcessPoolExecutor(workers, initializer=_follow, initargs=(os.getpid(),)) as pool:
                 try:
                     return self._joined(_in_order(pool, tasks, 4 * workers), schema)
+                except BrokenProcessPool:
+                    raise InputError(
+                        "a process was ended from outside, most likely because there was no memory left",
+                        remedy=f"Close other programs, or use fewer processes (`--workers {workers // 2 or 1}`), then run again",
+                    ) from None
                 except BaseException:
                     _stop(pool)
                     raise

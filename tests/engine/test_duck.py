@@ -1,5 +1,6 @@
 """The default engine: verbs whose rows do not depend on blocks, order or processes."""
 
+import os
 import signal
 
 import duckdb
@@ -129,6 +130,17 @@ def test_an_interruption_does_not_wait_for_half_a_result(monkeypatch, tmp_path):
         for _ in range(3):
             with pytest.raises(KeyboardInterrupt):
                 engine.map(much, source, MUCH, rows=1)
+
+
+def ended(block):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_process_that_is_ended_from_outside_is_one_line(tmp_path):
+    with duck.DuckEngine(tmp_path, workers=2) as engine:
+        source = engine.table(pa.table({"a": [1, 2]}))
+        with pytest.raises(InputError, match=r"no memory left.*--workers 1"):
+            engine.map(ended, source, MUCH, rows=1)
 
 
 def test_an_interruption_waits_until_the_end_of_what_must_not_be_cut_off():
