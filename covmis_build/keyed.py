@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 def digest(seed: int, *key: str) -> bytes:
     """The 32 bytes behind `uniform`, for whoever needs more than one number."""
-    parts = (part.encode("utf-8", "surrogatepass") for part in (str(seed), *key))
-    return hashlib.sha256(b"".join(len(part).to_bytes(8, "little") + part for part in parts)).digest()
+    return hashlib.sha256(b"".join(map(_framed, (str(seed), *key)))).digest()
 
 
 def uniform(seed: int, *key: str) -> float:
@@ -31,7 +30,22 @@ def uniform(seed: int, *key: str) -> float:
     >>> uniform(20220405, "a", "bc") == uniform(20220405, "ab", "c")
     False
     """
-    return (int.from_bytes(digest(seed, *key)[:8], "big") >> 11) * 2.0**-53
+    return _number(digest(seed, *key))
+
+
+def uniforms(seed: int, stage: str, ids: Iterable[str]) -> list[float]:
+    """`uniform(seed, stage, id)` of each of many ids, in a third of the time.
+
+    >>> uniforms(20220405, "sampling", ["12|x:1255"])
+    [0.3030431517356543]
+    """
+    begun = hashlib.sha256(_framed(str(seed)) + _framed(stage))
+    numbers = []
+    for name in ids:
+        hasher = begun.copy()
+        hasher.update(_framed(name))
+        numbers.append(_number(hasher.digest()))
+    return numbers
 
 
 def order(seed: int, stage: str, ids: Iterable[str]) -> list[str]:
@@ -40,4 +54,14 @@ def order(seed: int, stage: str, ids: Iterable[str]) -> list[str]:
     >>> order(1, "demo", ["a", "b", "c"]) == order(1, "demo", ["c", "a", "b"])
     True
     """
-    return sorted(ids, key=lambda name: (uniform(seed, stage, name), name))
+    names = list(ids)
+    return [name for _, name in sorted(zip(uniforms(seed, stage, names), names, strict=True))]
+
+
+def _framed(part: str) -> bytes:
+    data = part.encode("utf-8", "surrogatepass")
+    return len(data).to_bytes(8, "little") + data
+
+
+def _number(hashed: bytes) -> float:
+    return (int.from_bytes(hashed[:8], "big") >> 11) * 2.0**-53

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from covmis_build.addresses import Address, place
+from covmis_build.far_tables import FarTables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +23,8 @@ class Places:
     """`[retrieval] archive`: the archives are wherever study.toml says."""
     against: tuple[str, ...] = ()
     """`[cleaning] against`: other corpora."""
+    build_at: str = ""
+    """`build`: the address where tables lie, if that is not data/build."""
 
     @property
     def study_toml(self) -> Path:
@@ -114,9 +117,15 @@ class Places:
         """data/deposit, the release as a repository takes it."""
         return self.folder / "data" / "deposit"
 
+    @property
+    def far(self) -> FarTables | None:
+        """The tables in a store, where `build` names one."""
+        address = place(self.build_at) if self.build_at else None
+        return FarTables(address, self.build) if isinstance(address, Address) else None
+
     def table(self, name: str) -> Path:
-        """The Parquet file of a stage's table."""
-        return self.build / f"{name}.parquet"
+        """The Parquet file of a stage's table on this machine; fetched from the store, if it lies there alone."""
+        return self.far.here(name) if self.far else self.build / f"{name}.parquet"
 
     def relative(self, path: Path) -> str:
         """A path as messages show it: from the study's folder, if it lies inside."""

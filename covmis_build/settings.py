@@ -11,7 +11,7 @@ import typing
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.addresses import place
+from covmis_build.addresses import Address, place
 from covmis_build.errors import InputError, nearest
 from covmis_build.options import (
     KINDS,
@@ -50,6 +50,7 @@ class Settings:
     sampling: Sampling = field(default_factory=Sampling)
     annotation: Annotation = field(default_factory=Annotation)
     release: Release = field(default_factory=Release)
+    build: str = ""
 
 
 TABLES: dict[str, type] = {
@@ -67,7 +68,7 @@ def read_settings(path: Path) -> Settings:
 
 def parse(data: dict[str, Any], *, file: Path | str = "study.toml") -> Settings:
     """Settings as read from TOML, checked key by key and then against one another."""
-    known = ["title", "seed", *TABLES]
+    known = ["title", "seed", "build", *TABLES]
     for name in data:
         if name not in known:
             raise InputError(f"unknown key '{name}'", file=file, remedy=nearest(name, known))
@@ -79,6 +80,13 @@ def parse(data: dict[str, Any], *, file: Path | str = "study.toml") -> Settings:
     seed = data.get("seed", 20220405)
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
         raise InputError("seed must be a whole number from 0 to 9223372036854775807", file=file)
+    build = data.get("build", "")
+    if not isinstance(build, str) or (build and not isinstance(place(build), Address)):
+        raise InputError(
+            "build must be an address in a store, or empty",
+            file=file,
+            remedy='Like build = "s3://bucket/study"; without it tables lie in data/build',
+        )
     tables: dict[str, Any] = {}
     for name, kind in TABLES.items():
         values = data.get(name, {})
@@ -95,7 +103,7 @@ def parse(data: dict[str, Any], *, file: Path | str = "study.toml") -> Settings:
                 file=file,
                 remedy='Like { by = "bm25+model", model = "a folder, or a name on the hub" }, or { by = "bm25" }',
             )
-    settings = Settings(title.strip(), seed, **tables)
+    settings = Settings(title.strip(), seed, **tables, build=build)
     _check_labels(settings.labels, file)
     _check_together(settings, file)
     return settings
@@ -436,7 +444,7 @@ def _check_words(language: str, rule: dict[str, Any], file: Path | str) -> None:
 
 def settings_toml(settings: Settings) -> str:
     """Settings as the text of a study.toml, every key written out."""
-    lines = [f"title = {toml(settings.title)}", f"seed = {settings.seed}"]
+    lines = [f"title = {toml(settings.title)}", f"seed = {settings.seed}", f"build = {toml(settings.build)}"]
     for name, kind in TABLES.items():
         options = getattr(settings, name)
         lines += [

@@ -32,6 +32,7 @@ def schema() -> str:
             "default": Settings("").seed,
             "description": told["seed"],
         },
+        "build": {"type": "string", "default": "", "description": told["build"]},
     }
     keys |= {name: table(kind, f"{name}.", told) for name, kind in TABLES.items()}
     whole = {

@@ -11,7 +11,18 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "covmis_build"
-GROUND = {"errors", "keyed", "options", "settings", "addresses", "places", "tables", "storage", "credentials"}
+GROUND = {
+    "errors",
+    "keyed",
+    "options",
+    "settings",
+    "addresses",
+    "places",
+    "far_tables",
+    "tables",
+    "storage",
+    "credentials",
+}
 LEAVES = {"text", "stats", "engine", "report"}
 ROOMS = {
     "claims", "queries", "archive", "matching", "ranking", "cleaning", "sampling", "collecting", "annotation",
@@ -21,7 +32,8 @@ ARROWS = {
     "errors": set(),
     "keyed": {"errors"},
     "addresses": {"errors"},
-    "places": {"addresses"},
+    "places": {"addresses", "far_tables"},
+    "far_tables": {"errors", "addresses", "storage"},
     "options": {"errors"},
     "settings": {"errors", "options", "addresses", "text"},
     "credentials": {"errors"},

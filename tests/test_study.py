@@ -55,6 +55,7 @@ def studies(draw):
         Sampling(per_claim=draw(st.integers(max(1, 4 * per_kind), 200)), per_kind=per_kind),
         Annotation(annotators=people, audit=draw(st.floats(0, 1))),
         Release(licence=draw(st.text(st.characters(exclude_categories=["Cs"])))),
+        build=draw(st.sampled_from(["", "s3://bucket/study"])),
     )
 
 

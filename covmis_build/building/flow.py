@@ -96,7 +96,7 @@ def _dropped_counts(path: Path) -> dict[tuple[str, str], dict[str, int]]:
     return counts
 
 
-def ask(query: str, *values: str, **tables: Path) -> list[tuple[Any, ...]]:
+def ask(query: str, *values: str | list[str], **tables: Path) -> list[tuple[Any, ...]]:
     """The rows of a small question to tables on disk; `?` stands for each of the values."""
     import duckdb
 

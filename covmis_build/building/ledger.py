@@ -1,7 +1,8 @@
 """The ledger: which stage made which tables from what, one JSON object a line, only ever appended.
 
 A stage is current when its last line says `done` with today's key and its tables still stand there. A `started`
-line goes before the first table is replaced, so that whatever happens in between, the old `done` no longer counts.
+line goes before the first table is replaced, so that whatever happens in between, the old `done` no longer counts. In a
+store nothing is replaced (`far_tables.py`): there the line names the tables that are about to be written.
 """
 
 from __future__ import annotations
@@ -88,10 +89,10 @@ def append(path: Path, entry: Entry) -> None:
 
 
 def last(entries: Iterable[Entry], stage: str) -> Entry | None:
-    """The last entry of a stage."""
+    """The last entry of a stage that tells of its tables; where they get new names, a start has replaced nothing."""
     latest = None
     for entry in entries:
-        if entry.stage == stage:
+        if entry.stage == stage and (entry.done or not entry.tables):
             latest = entry
     return latest
 

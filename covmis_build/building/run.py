@@ -2,7 +2,7 @@
 
 A stage's key is a hash of its version, its settings, the seed, the keys of the stages it reads from, and the
 content of files from outside. Same key: nothing is done. The engine is not part of the key, because it does not
-change a single row. Tables are written beside the old ones and renamed together; the ledger's entry comes last.
+change a single row. Tables are written beside the old ones and renamed together, or in a store (`far_tables.py`) under new names; the ledger's entry comes last.
 """
 
 from __future__ import annotations
@@ -92,6 +92,8 @@ def _sweep(places: Places) -> None:
     """Remove what a killed run left: half-written files and scratch tables, never a table in use."""
     for leftover in [*places.build.glob(".*.part"), *places.build.glob(".*.new"), places.scratch]:
         storage.remove(leftover)
+    if places.far:
+        places.far.sweep()
 
 
 def current(places: Places, settings: Settings) -> dict[str, bool]:
@@ -209,9 +211,14 @@ def _make(
         try:
             results = stage.make(places, settings, engine, progress)
             facts = {table: _write(results[table], table, path) for table, path in waiting.items()}
-            ledger.append(log, Entry(stage.name, Event.STARTED, key.whole))
+            ledger.append(
+                log, Entry(stage.name, Event.STARTED, key.whole, tables=facts if places.far else {})
+            )
             for table, path in waiting.items():
-                path.replace(places.table(table))
+                if places.far:  # beside the old ones, which are in force until the entry is there
+                    places.far.put(table, path, facts[table].sha256)
+                else:
+                    path.replace(places.table(table))
         finally:  # an interruption leaves nothing half-written
             for path in waiting.values():
                 path.unlink(missing_ok=True)
@@ -221,6 +228,8 @@ def _make(
         _version(), {name: _setting(settings, name) for name in stage.settings},
     )  # fmt: skip
     ledger.append(log, done)
+    if places.far:
+        places.far.sweep()
     return Outcome(stage.name, True, seconds, done.rows(stage.makes))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.archive.walk import archive_files
+from covmis_build.building.flow import ask
 from covmis_build.errors import InputError
 from covmis_build.options import RANKED
 
@@ -164,24 +165,33 @@ def _others(places: Places) -> pd.DataFrame:
 
 def _make_sample(places: Places, settings: Settings, engine: Engine, progress: Progress) -> Made:  # noqa: ARG001 - the face of a stage
     from covmis_build.sampling.draw import sample
+    from covmis_build.sampling.reach import within_reach
 
-    items = storage.read_table(places.table("items"), "items")
+    items, frozen = engine.table(places.table("items")), _frozen(places)
+    posts = engine.table(places.table("posts"))
+    reach = within_reach(engine, items, posts, frozen, settings.sampling, seed=settings.seed)
     drawn = sample(
-        items, _frozen(places), settings.sampling, settings.labels,
-        seed=settings.seed, audit=settings.annotation.audit, strata=strata_of(places, settings, items),
-        chances=ranked_chances(places, settings, items),
+        reach.items, frozen, settings.sampling, settings.labels,
+        seed=settings.seed, audit=settings.annotation.audit, strata=reach.strata,
+        chances=ranked_chances(places, settings, reach.items), counts=reach.counts,
     )  # fmt: skip
     parts = {
         "retrieved": engine.table(places.table("retrieve.dropped")),
         "cleaned": engine.table(places.table("clean.dropped")),
-        "sampled": engine.table(_rows(drawn.dropped, "dropped")),
-        "claimed": engine.table(_rows(_claims_without_hits(places), "dropped")),
+        "claimed": engine.table(_rows(_claims_without_hits(places, engine), "dropped")),
     }
-    union = " UNION ALL ".join(f"SELECT * FROM {name}" for name in parts)
+    union = " UNION ALL ".join([*(f"SELECT * FROM {name}" for name in parts), NOT_DRAWN])
     dropped = engine.sql(
-        f"SELECT * FROM ({union}) AS everything ORDER BY claim_id, post_id, step, unit", **parts
-    )
+        f"SELECT * FROM ({union}) AS everything ORDER BY claim_id, post_id, step, unit",
+        **parts, items=items, drawn=engine.table(_rows(drawn.sample, "sample")),
+    )  # fmt: skip
     return {"sample": drawn.sample, "dropped": dropped}
+
+
+NOT_DRAWN = """
+    SELECT 'pair', claim_id, post_id, 'sample', 'not drawn', '', CAST(NULL AS DOUBLE), ''
+    FROM items WHERE item_id NOT IN (SELECT item_id FROM drawn)"""
+"""In the columns of the table `dropped`."""
 
 
 def strata_of(places: Places, settings: Settings, items: pd.DataFrame) -> Mapping[str, str] | None:
@@ -201,9 +211,10 @@ def ranked_chances(places: Places, settings: Settings, items: pd.DataFrame) -> d
     nearest, ranked = settings.retrieval.nearest, items[items["kind"] == RANKED]
     if ranked.empty:
         return {}
-    hits = storage.read_columns(places.table("hits"), ["post_id", "kind"])
     # frozen ones that a query finds since are candidates no more: chances depend on nobody who was drawn
-    ranked = ranked[~ranked["post_id"].isin(hits.loc[hits["kind"] != RANKED, "post_id"])]
+    question = f"SELECT DISTINCT post_id FROM hits WHERE kind <> '{RANKED}' AND post_id IN (SELECT unnest(?))"
+    found = ask(question, ranked["post_id"].tolist(), hits=places.table("hits"))
+    ranked = ranked[~ranked["post_id"].isin([post for (post,) in found])]
     known = storage.read_columns(places.table("candidates"), ["claim_id", "post_id", "rank"])
     ranked = ranked.merge(known, on=["claim_id", "post_id"]) if nearest else ranked.iloc[:0]
     chances: dict[str, float] = {}
@@ -221,12 +232,13 @@ def _rows(frame: pd.DataFrame, table: str) -> pa.Table:
     return tables.conform(frame, table)
 
 
-def _claims_without_hits(places: Places) -> pd.DataFrame:
+def _claims_without_hits(places: Places, engine: Engine) -> pd.DataFrame:
     """A row for every claim that no post was found for, and for every claim that is not selected."""
     import pandas as pd
 
     claims = storage.read_table(places.table("claims"), "claims")
-    hit = set(storage.read_column(places.table("hits"), "claim_id"))
+    hits = engine.sql("SELECT DISTINCT claim_id FROM hits", hits=engine.table(places.table("hits")))
+    hit = set(hits.to_arrow().column("claim_id").to_pylist())
     rows = [
         {"unit": "claim", "claim_id": claim.claim_id, "post_id": "", "step": step, "reason": reason,
          "kept_instead": "", "similarity": float("nan"), "group": ""}

@@ -51,19 +51,19 @@ class Manifest:
 
 
 def make_bundle(
-    folder: Path, frozen: Mapping[str, pd.DataFrame], corpus: pd.DataFrame, *, purged: Collection[str], versions: Mapping[str, str]
+    folder: Path, built: Mapping[str, Path], frozen: Mapping[str, pd.DataFrame], corpus: pd.DataFrame,
+    *, purged: Collection[str], versions: Mapping[str, str],
 ) -> bytes:  # fmt: skip
     """The bundle of the study in this folder, as the bytes of a zip file.
 
-    `frozen` has each round's items by its place in the folder. Rows of purged posts are left out of the tables; rounds keep
-    their ids, so that seals still verify.
+    `built` has the file of each of TABLES, `frozen` each round's items by its place in the folder. Rows of purged posts are
+    left out of the tables; rounds keep their ids, so that seals still verify.
     """
     files: dict[str, bytes] = {}
     for name in PLAIN:
         _take(files, folder, name)
     _take(files, folder, "data/build/ledger.jsonl")
-    for table in TABLES:
-        path = folder / "data" / "build" / f"{table}.parquet"
+    for table, path in built.items():
         if path.exists():
             files[f"data/build/{table}.parquet"] = _without(path, purged)
     for place, items in sorted(frozen.items()):

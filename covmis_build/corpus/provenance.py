@@ -44,7 +44,7 @@ def settings_told(facts: ReleaseFacts) -> str:
     }  # fmt: skip
     head = "# The settings that governed this release; places on a machine, the seed and people's codes are left out.\n"
     lines = settings_toml(Settings(facts.title, **kept)).splitlines()
-    return head + "\n".join(line for line in lines if not line.startswith("seed = ")) + "\n"
+    return head + "\n".join(line for line in lines if not line.startswith(("seed = ", "build = "))) + "\n"
 
 
 def codemeta(facts: ReleaseFacts, lead: str) -> str:

@@ -25,8 +25,7 @@ from covmis_build.estimation.scopes import TIMES, Estimand, Scope
 from covmis_build.options import RANKED, STRATA
 from covmis_build.sampling import audit as audits
 from covmis_build.sampling.inclusion import allocate
-from covmis_build.sampling.plan import counts_of
-from covmis_build.sampling.strata import strata_by, stratum_of
+from covmis_build.sampling.strata import counts_of, strata_by, stratum_of
 from covmis_build.stats.horvitz_thompson import Design, Estimate, linear_estimate, made_design
 
 if TYPE_CHECKING:

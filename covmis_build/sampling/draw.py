@@ -27,7 +27,7 @@ from covmis_build.options import RANKED
 from covmis_build.sampling import history
 from covmis_build.sampling.automatic import automatic_label
 from covmis_build.sampling.inclusion import Allocation, allocate
-from covmis_build.sampling.strata import stratum_of
+from covmis_build.sampling.strata import counts_of, kind_of, stratum_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ class Sampled:
     """A row per claim and stratum: EXPECTED; `drawn` counts everyone in the sample, `frozen` those of earlier draws."""
 
 
-def sample(
+def sample(  # noqa: PLR0913 - what a draw depends on, by name
     items: pd.DataFrame,
     frozen: pd.DataFrame,
     options: Sampling,
@@ -58,21 +58,25 @@ def sample(
     audit: float = 0.0,
     strata: Mapping[str, str] | None = None,
     chances: Mapping[str, float] | None = None,
+    counts: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Sampled:
     """Draw from `items` (table `items`), keeping `frozen`, the items of opened rounds, as they are.
 
     `frozen` has the columns of table `sample` and every drawn item of the claims in its rounds. `audit` is the part
     of the automatic labels that people check unknowingly. `strata` (item_id to a name, e.g. a month or a platform)
     splits each kind further; quotas are then per kind and name. `chances` has each ranked item's own probability: these
-    are no part of the claim's target, and come on top.
+    are no part of the claim's target, and come on top. Where `items` are only those within reach of a draw (`reach.py`),
+    `counts` has how many posts each claim has in each stratum; `dropped` then has what was in reach.
     """
     pool = _rows(items)
     past = history.frozen_items(frozen)
     claims = _by_claim(pool)
     earlier = _by_claim(past)
+    every_count = counts_of(items, strata) if counts is None else counts
     chosen: list[history.Chosen] = []
     expected: list[dict[str, Any]] = []
-    for claim, every in claims.items():
+    for claim in sorted(claims.keys() | every_count.keys()):
+        every = claims.get(claim, {})
         before, before_ranked = _apart(earlier.get(claim, {}), every)
         rows, ranked = _apart(every, every)
         if ranked or before_ranked:
@@ -81,19 +85,19 @@ def sample(
             drawn = history.draw_by_chance(claim, own, before_ranked, seed=seed, number=number)
             chosen += drawn
             expected.append(_expected_ranked(claim, own, len(drawn), len(before_ranked)))
-        if not rows and not before:
+        posts = every_count.get(claim, {})
+        if not posts and not before:
             continue
         stratum = {item: stratum_of(item, row["kind"], strata) for item, row in rows.items()}
-        allocation = allocate(Counter(stratum.values()), options.per_kind, options.per_claim)
+        allocation = allocate(posts, options.per_kind, options.per_claim)
         drawn = history.draw(claim, stratum, allocation, before, design=options.design, seed=seed)
         chosen += drawn
-        kinds = {stratum[item]: row["kind"] for item, row in rows.items()}
         counted = Counter(stratum.get(item.item_id, "") for item in drawn)
         frozen_ones = Counter(stratum.get(item, "") for item in before)
         for name, row in expectation(allocation, drawn[0].design if drawn else options.design).items():
             here = {"drawn": counted[name], "frozen": frozen_ones[name]}
-            expected.append({"claim_id": claim, "stratum": name, "kind": kinds[name], **row, **here})
-    for claim in earlier.keys() - claims.keys():
+            expected.append({"claim_id": claim, "stratum": name, "kind": kind_of(name), **row, **here})
+    for claim in earlier.keys() - claims.keys() - every_count.keys():
         chosen += history.closed(earlier[claim])
     sampled = _table(chosen, pool, past, labels, seed=seed, audit=audit)
     taken = set(sampled["item_id"])

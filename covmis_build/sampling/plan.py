@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from covmis_build.options import RANKED
 from covmis_build.sampling.audit import upper_bound
 from covmis_build.sampling.automatic import automatic_label
 from covmis_build.sampling.inclusion import allocate
-from covmis_build.sampling.strata import stratum_of
+from covmis_build.sampling.strata import counts_of, strata_of
 from covmis_build.stats.intervals import reach_of
 
 if TYPE_CHECKING:
@@ -70,36 +69,13 @@ def costs(  # noqa: PLR0913 - what a plan depends on, by name
     items = items[items["kind"] != RANKED]  # these come on top of the target
     counts = counts_of(items, strata)
     automatic = [automatic_label(kinds, labels) != "" for kinds in items["kinds"]]
-    frame = items[["claim_id", "p_claim"]].assign(stratum=_strata_of(items, strata), automatic=automatic)
+    frame = items[["claim_id", "p_claim"]].assign(stratum=strata_of(items, strata), automatic=automatic)
     rows = []
     for target in sorted({options.per_claim, *targets}):
         quota = min(options.per_kind, target // 4)
         sampling = replace(options, per_claim=target, per_kind=quota)
         rows.append(_row(frame, counts, sampling, annotation, seconds, share, level))
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def counts_of(items: pd.DataFrame, strata: Mapping[str, str] | None = None) -> dict[str, dict[str, int]]:
-    """How many posts of each kind of query each claim has, or of each kind and further stratum.
-
-    >>> counts_of(pd.DataFrame({"claim_id": ["1", "1", "2"], "kind": ["title", "title", "keywords"]}))
-    {'1': {'title': 2}, '2': {'keywords': 1}}
-    """
-    counts: dict[str, dict[str, int]] = {}
-    items = items[items["kind"] != RANKED]
-    pairs = Counter(zip(items["claim_id"], _strata_of(items, strata), strict=True))
-    for claim, name in sorted(pairs):
-        counts.setdefault(str(claim), {})[name] = pairs[claim, name]
-    return counts
-
-
-def _strata_of(items: pd.DataFrame, strata: Mapping[str, str] | None) -> list[str]:
-    if strata is None:
-        return [str(kind) for kind in items["kind"]]
-    return [
-        stratum_of(str(item), str(kind), strata)
-        for item, kind in zip(items["item_id"], items["kind"], strict=True)
-    ]
 
 
 def _row(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from covmis_build.errors import InputError, nearest
-from covmis_build.options import STRATA
+from covmis_build.options import RANKED, STRATA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,8 +45,45 @@ def strata_by(items: pd.DataFrame, posts: pd.DataFrame, by: Sequence[str]) -> Ma
 
 def stratum_of(item: str, kind: str, strata: Mapping[str, str] | None) -> str:
     """The stratum that an item is drawn in: its kind of query, divided further where there are `strata`."""
-    if strata is None:
-        return kind
-    if item not in strata:
+    if strata is not None and item not in strata:
         raise InputError(f"the item {item} has no stratum", remedy="Give every item one, or none")
-    return f"{kind} / {strata[item]}"
+    return stratum_name(kind, None if strata is None else strata[item])
+
+
+def stratum_name(kind: str, part: str | None) -> str:
+    """A kind of query, or a part of it.
+
+    >>> stratum_name("title", None), stratum_name("title", "x 2020-04")
+    ('title', 'title / x 2020-04')
+    """
+    return kind if part is None else f"{kind} / {part}"
+
+
+def kind_of(stratum: str) -> str:
+    """The kind of query of a stratum."""
+    return stratum.partition(" / ")[0]
+
+
+def counts_of(items: pd.DataFrame, strata: Mapping[str, str] | None = None) -> dict[str, dict[str, int]]:
+    """How many posts of each kind of query each claim has, or of each kind and further stratum.
+
+    >>> import pandas as pd
+    >>> counts_of(pd.DataFrame({"claim_id": ["1", "1", "2"], "kind": ["title", "title", "keywords"]}))
+    {'1': {'title': 2}, '2': {'keywords': 1}}
+    """
+    counts: dict[str, dict[str, int]] = {}
+    items = items[items["kind"] != RANKED]
+    pairs = Counter(zip(items["claim_id"], strata_of(items, strata), strict=True))
+    for claim, name in sorted(pairs):
+        counts.setdefault(str(claim), {})[name] = pairs[claim, name]
+    return counts
+
+
+def strata_of(items: pd.DataFrame, strata: Mapping[str, str] | None) -> list[str]:
+    """Each item's stratum, in the order of the rows."""
+    if strata is None:
+        return [str(kind) for kind in items["kind"]]
+    return [
+        stratum_of(str(item), str(kind), strata)
+        for item, kind in zip(items["item_id"], items["kind"], strict=True)
+    ]

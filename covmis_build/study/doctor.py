@@ -118,6 +118,7 @@ def doctor(
     # whoever has to end a purge may ask what is missing here
     study = study_of(Path.cwd(), Path(folder) if folder else None, half_purged=True)
     far = [path for path in study.places.archives if isinstance(path, Address)] if study else []
+    far += [study.places.far.address] if study and study.places.far else []
     workers = _workers(far, {**(settings or {}), "spark.master": master}) if master else ()
     return Doctor((*_core(), *_extras(), *_programs(), *_credentials(), *_archives(far), *workers))
 

@@ -278,7 +278,15 @@ def _build(places: Places, traces: Traces) -> int:
     holds += [path for path in files if path.suffix in {".new", ".part"} and path.name.startswith(".")]
     for path in dict.fromkeys(holds):
         storage.remove(path)
-    return len(set(holds))
+    # in a store, the same tables: what remains here was searched, and what is not here nobody searched
+    far = (
+        [path for path in places.far.objects() if not (places.build / path.name).exists()]
+        if places.far
+        else []
+    )
+    for path in far:
+        storage.remove(path)
+    return len(set(holds)) + len(far)
 
 
 def _held(traces: Traces, path: Path) -> bool:

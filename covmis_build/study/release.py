@@ -265,5 +265,6 @@ def _write_bundle(
     frozen = {round_.folder.relative_to(study.places.folder).as_posix(): round_.items() for round_ in asked}
     versions = {"covmis": __version__, "python": platform.python_version()}
     versions |= {name: version(name) for name in MADE_WITH}
-    data = bundles.make_bundle(study.places.folder, frozen, corpus, purged=purged, versions=versions)
+    built = {name: study.places.table(name) for name in bundles.TABLES}
+    data = bundles.make_bundle(study.places.folder, built, frozen, corpus, purged=purged, versions=versions)
     return add_bundle(study.places.release, data)

@@ -506,7 +506,9 @@ def _nearest(start: Path) -> Path | None:
 def read_study(folder: Path, *, half_purged: bool = False) -> Study:
     """The study in this folder."""
     settings = read_settings(folder / STUDY_TOML)
-    study = Study(settings, Places(folder, settings.retrieval.archive, settings.cleaning.against))
+    study = Study(
+        settings, Places(folder, settings.retrieval.archive, settings.cleaning.against, settings.build)
+    )
     if not half_purged:
         study.need_whole()
     return study

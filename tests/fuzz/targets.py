@@ -175,7 +175,7 @@ def corpus_files() -> dict[str, bytes]:
     for suffix in ("csv", "jsonl", "parquet"):
         write_corpus(folder / f"corpus.{suffix}", samples.corpus_frame(), text=False)
     (folder / "study.toml").write_text('title = "t"\n')
-    bundle = make_bundle(folder, {}, samples.corpus_frame(), purged=(), versions={"covmis": "1"})
+    bundle = make_bundle(folder, {}, {}, samples.corpus_frame(), purged=(), versions={"covmis": "1"})
     files = {
         f"corpus.{suffix}": (folder / f"corpus.{suffix}").read_bytes()
         for suffix in ("csv", "jsonl", "parquet")

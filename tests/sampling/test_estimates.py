@@ -11,7 +11,7 @@ from covmis_build.estimation.shares import design_of, estimates
 from covmis_build.keyed import uniform
 from covmis_build.options import Labels, Sampling
 from covmis_build.sampling.draw import sample
-from covmis_build.sampling.plan import counts_of
+from covmis_build.sampling.strata import counts_of
 from covmis_build.stats.horvitz_thompson import made_design, mean, total
 
 VALUES = ["favor", "against", "neither"]

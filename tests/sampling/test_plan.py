@@ -7,7 +7,8 @@ import pytest
 from covmis_build import tables
 from covmis_build.options import Annotation, Labels, Sampling
 from covmis_build.sampling.draw import sample
-from covmis_build.sampling.plan import costs, counts_of, seconds_per_label
+from covmis_build.sampling.plan import costs, seconds_per_label
+from covmis_build.sampling.strata import counts_of
 
 COUNTS = {str(at): {"title": 20, "fact_check_url": 15, "keywords": 40 * at} for at in range(1, 7)}
 

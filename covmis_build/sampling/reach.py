@@ -1,0 +1,131 @@
+"""Which items a draw has to look at: few dozens of a claim, however many posts it has.
+
+Probabilities come from how many posts a claim has in each stratum, and that SQL counts. Whether an item is in, its own
+permanent number decides: blocks of items leave out those whose numbers are out of reach of any draw, and `draw.sample`
+decides on what remains as it would on all. So memory grows with claims, strata and quotas, not with posts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from covmis_build import tables
+from covmis_build.keyed import order, uniforms
+from covmis_build.options import RANKED
+from covmis_build.sampling.inclusion import allocate
+from covmis_build.sampling.strata import strata_by, stratum_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from covmis_build.engine import Engine, Table
+    from covmis_build.options import Sampling
+
+PLACED = pa.schema([(name, tables.STRING) for name in ("item_id", "claim_id", "kind", "part")])
+"""An item's kind, and the part of it that `[sampling] strata_by` puts it in."""
+CHANCES = pa.schema(
+    [(name, tables.STRING) for name in ("claim_id", "kind", "part")]
+    + [("chance", tables.REAL), ("quota", tables.COUNT), ("size", tables.COUNT)]
+)
+NEAR = pa.schema([("item_id", tables.STRING)])
+BY_ITS_POST = """
+    SELECT items.item_id, items.claim_id, items.post_id, items.kind, COALESCE(posts.created_at, '') AS created_at
+    FROM items LEFT JOIN posts ON items.post_id = posts.post_id"""
+WITH_CHANCES = """
+    SELECT placed.item_id, placed.claim_id, placed.kind, placed.part, chances.chance, chances.quota, chances.size
+    FROM placed JOIN chances
+    ON placed.claim_id = chances.claim_id AND placed.kind = chances.kind AND placed.part = chances.part"""
+WITHIN = """
+    SELECT * FROM items WHERE kind = '{ranked}'
+    OR item_id IN (SELECT item_id FROM near) OR item_id IN (SELECT item_id FROM frozen)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What `draw.sample` needs to draw as from all items."""
+
+    items: pd.DataFrame
+    """The items that may be drawn, the ranked, and the frozen."""
+    counts: dict[str, dict[str, int]]
+    """How many posts that queries find each claim has in each stratum."""
+    strata: dict[str, str] | None
+    """The part of each of these items, where the setting asks for some."""
+
+
+def within_reach(
+    engine: Engine, items: Table, posts: Table, frozen: pd.DataFrame, options: Sampling, *, seed: int
+) -> Reach:
+    """The items whose numbers may be small enough for a draw of either design that this study has made or makes."""
+    by = options.strata_by
+    if by:
+        placed = engine.map(
+            partial(_placed, by=by), engine.sql(BY_ITS_POST, items=items, posts=posts), PLACED
+        )
+    else:
+        placed = engine.sql("SELECT item_id, claim_id, kind, '' AS part FROM items", items=items)
+    counted = (
+        engine.sql(
+            f"SELECT claim_id, kind, part, count(*) AS posts FROM placed WHERE kind <> '{RANKED}' "
+            "GROUP BY claim_id, kind, part ORDER BY claim_id, kind, part",
+            placed=placed,
+        )
+        .to_arrow()
+        .to_pylist()
+    )
+    counts: dict[str, dict[str, int]] = {}
+    for row in counted:
+        row["stratum"] = stratum_name(row["kind"], row["part"] if by else None)
+        counts.setdefault(row["claim_id"], {})[row["stratum"]] = row["posts"]
+    allocations = {claim: allocate(of, options.per_kind, options.per_claim) for claim, of in counts.items()}
+    for row in counted:
+        drawn, stratum = allocations[row["claim_id"]], row["stratum"]
+        row |= {"chance": float(drawn.chance(stratum)), "quota": drawn.first[stratum], "size": drawn.size}
+    fixed = options.design == "two_phase" or bool((frozen["design"] == "two_phase").any())
+    near = engine.map(
+        partial(_near, seed=seed, fixed=fixed),
+        engine.sql(WITH_CHANCES, placed=placed, chances=engine.table(pa.Table.from_pylist(counted, CHANCES))), NEAR,
+    )  # fmt: skip
+    before = engine.table(pa.table({"item_id": pa.array(frozen["item_id"], tables.STRING)}))
+    pool = engine.sql(WITHIN.format(ranked=RANKED), items=items, near=near, frozen=before)
+    parts = engine.sql(
+        "SELECT item_id, part FROM placed WHERE item_id IN (SELECT item_id FROM pool)", placed=placed, pool=pool
+    ).to_pandas() if by else None  # fmt: skip
+    strata = None if parts is None else dict(zip(parts["item_id"], parts["part"], strict=True))
+    return Reach(pool.to_pandas(), counts, strata)
+
+
+def _placed(block: pa.Table, *, by: Sequence[str]) -> pa.Table:
+    rows = block.to_pandas()
+    strata = strata_by(rows, rows, by)
+    parts = [strata[item] for item in rows["item_id"]]
+    return block.select(["item_id", "claim_id", "kind"]).append_column("part", pa.array(parts, tables.STRING))
+
+
+def _near(block: pa.Table, *, seed: int, fixed: bool) -> pa.Table:
+    """The items of a block whose number is below their chance; where a size is `fixed`, also its smallest numbers.
+
+    What is among the smallest of all is among the smallest of its block. Of the second phase, at most so many of the
+    smallest numbers as the claim's whole size are looked at: those that the first phase took are among them at worst.
+    """
+    items = block.column("item_id").to_pylist()
+    numbers = uniforms(seed, "sampling", items)
+    chances = block.column("chance").to_pylist()
+    near = {item for item, number, chance in zip(items, numbers, chances, strict=True) if number < chance}
+    if fixed:
+        strata: dict[tuple[str, str, str, int], list[str]] = {}
+        claims: dict[tuple[str, int], list[str]] = {}
+        columns = (block.column(name).to_pylist() for name in ("claim_id", "kind", "part", "quota", "size"))
+        for item, claim, kind, part, quota, size in zip(items, *columns, strict=True):
+            strata.setdefault((claim, kind, part, quota), []).append(item)
+            claims.setdefault((claim, size), []).append(item)
+        for (*_, quota), members in strata.items():
+            near.update(order(seed, "sampling", members)[:quota])
+        for (_, size), members in claims.items():
+            near.update(order(seed, "sampling, second phase", members)[:size])
+    return pa.table([pa.array([item for item in items if item in near], tables.STRING)], schema=NEAR)
