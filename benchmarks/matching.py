@@ -138,6 +138,7 @@ def stream(path: Path, times: int) -> None:
 
 def ours(path: Path, times: int = 1):
     """The first pass of `retrieve`, in one process."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     from covmis_build.archive import streams
@@ -152,8 +153,9 @@ def ours(path: Path, times: int = 1):
     jobs = passes.jobs_table(streams.jobs([(path, path.name)]))
     for at in range(len(jobs)):
         found = passes.find(jobs.slice(at, 1), queries=sent)
-        hits = found.filter(pc.equal(found.column("what"), "hit"))
-        yield from zip(hits.column("query_id").to_pylist(), hits.column("post_id").to_pylist(), strict=True)
+        for rows in [found] if isinstance(found, pa.Table) else found:  # code before gave one table
+            hits = rows.filter(pc.equal(rows.column("what"), "hit"))
+            yield from zip(hits.column("query_id").to_pylist(), hits.column("post_id").to_pylist(), strict=True)
 
 
 def ours_44(path: Path):

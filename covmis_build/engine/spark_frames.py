@@ -70,8 +70,8 @@ def batchwise(kernel: Kernel | Reading, schema: pa.Schema, rows: int = 0) -> Any
             step = rows or max(1, len(batch))
             for start in range(0, max(1, len(batch)), step):
                 block = pa.Table.from_batches([batch.slice(start, step)])
-                for made in each_block(kernel(block)):
-                    yield from plain(made, schema).to_batches()
+                for rows_of_it in each_block(kernel(block)):
+                    yield from plain(rows_of_it, schema).to_batches()
 
     return run
 

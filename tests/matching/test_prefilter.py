@@ -190,7 +190,7 @@ def both_ways(path, queries):
             patch.setattr(prefilter, "WORTH", worth)
             patch.setattr(prefilter, "SCAN", scan)
             passes._queries.cache_clear()
-            yield passes.find(jobs, queries=bytes(sink.getvalue()))
+            yield pa.concat_tables(passes.find(jobs, queries=bytes(sink.getvalue())))
     passes._queries.cache_clear()
 
 
