@@ -41,7 +41,8 @@ Open = Callable[[], IO[bytes]]
 CHUNK, PIECE = 1 << 20, 1 << 16
 """Of a file's bytes what is read at a time, and what is decoded at a time: that stays at hand for whoever cuts it."""
 LONGEST_LINE, LONGEST_CELL, LARGEST_FRAME = 32 << 20, 16 << 20, 512 << 20
-"""Of a line and a cell the characters, of a JSON document the bytes: what is longer is no row of posts."""
+"""Of a line the characters or, where it is read as such, the bytes; of a cell the characters; of a JSON document the bytes: what
+is longer is no row of posts."""
 TOGETHER = 256
 """Rows that are read together."""
 LONGEST_ID = 10**15
