@@ -25,7 +25,7 @@ from covmis_build.storage import restored
 from covmis_build.text.sheets import check_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
     from datetime import datetime
     from pathlib import Path
@@ -177,7 +177,8 @@ def _look_at_values(
     moments: list[str] = []
     claims_told: Counter[str] = Counter()
     escaped = 0
-    for block in _blocks(table):
+    for first, rows in table.blocks():
+        block = [cells for _, cells in table.settled(first, rows) if cells is not None]
         understood.rows += len(block)
         native_ids += _column(block, at.get("id", []))
         moments += _column(block, at.get("created_at", []))
@@ -242,22 +243,6 @@ def _column(block: Sequence[Sequence[str]], at: Sequence[int]) -> list[str]:
         place = at[0]
         return [bare_cell(cells[place]) for cells in block]
     return [_joined(cells, at) for cells in block]
-
-
-ROWS, CHARACTERS = 1_000, 16 << 20
-
-
-def _blocks(table: TableFile) -> Iterator[list[list[str]]]:
-    """Rows that are looked at together, and few of them where they are long."""
-    block, length = list[list[str]](), 0
-    for _, cells in table.rows():
-        if cells is not None:
-            block.append(cells)
-            length += sum(map(len, cells))
-        if len(block) >= ROWS or length >= CHARACTERS:
-            yield block
-            block, length = [], 0
-    yield block
 
 
 def _joined(cells: Sequence[str], at: Sequence[int]) -> str:

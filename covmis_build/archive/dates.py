@@ -52,9 +52,9 @@ _ISO = re.compile(
     r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]+\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?\s*(?:Z|[+-]\d{2}:?\d{2})?)?"
 )
 _PLAIN_ISO = re.compile(
-    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?)?", re.ASCII
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
 )
-"""What Python reads as it stands."""
+"""What Python reads as it stands, and its zone."""
 _ZONE = re.compile(r"(?:Z|[+-]\d{2}:?\d{2})$")
 _LETTERS = re.compile(r"(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?)\s+([A-Z]{1,5})")
 _WORDS = re.compile(r"[A-Za-z]{3},? .*\d{1,2}:\d{2}.*")
@@ -106,8 +106,8 @@ def settle(cells: Iterable[str], *, date_format: str = "", zone: str = "") -> Ti
         known = date_format in {"iso", Form.SECONDS.value, Form.MILLISECONDS.value}
         return TimeForm(Form(date_format), "", zone) if known else TimeForm(Form.GIVEN, date_format, zone)
     seen = _Seen()
-    for cell in cells:
-        seen.see(cell.strip())
+    for cell, times in Counter(cells).items():
+        seen.see(cell.strip(), times)
     form = seen.form
     if form is Form.LETTERS:
         return _by_letters(seen, zone)
@@ -125,11 +125,12 @@ class _Seen:
         self.example, self.first_above, self.second_above = "", False, False
         """Of days and months: a cell, and whether its first or second number was ever above 12."""
 
-    def see(self, text: str) -> None:
-        form = _form(text)
+    def see(self, text: str, times: int) -> None:
+        plain = _PLAIN_ISO.fullmatch(text)
+        form = Form.ISO if plain else _form(text)
         if form is Form.NONE:
             return
-        self.counts[form] += 1
+        self.counts[form] += times
         if form is Form.DAY_OR_MONTH and (parts := _SLASHED.fullmatch(text)):
             self.example = self.example or text
             self.first_above, self.second_above = (
@@ -140,7 +141,7 @@ class _Seen:
         elif form is Form.LETTERS and (match := _LETTERS.fullmatch(text)):
             self.letters.add(match[2])
         elif form is Form.ISO:
-            self.without_zone += not _ZONE.search(text[10:])
+            self.without_zone += not (plain[1] if plain else _ZONE.search(text[10:]))
         elif form is Form.EXCEL_DAYS:
             self.without_zone += 1
 

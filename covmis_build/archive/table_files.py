@@ -12,7 +12,7 @@ import json
 import math
 import zipfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
@@ -38,9 +38,11 @@ Part = tuple[int, bytes]
 """The number of a row, and what stands in a file from there on up to another row's beginning."""
 
 Open = Callable[[], IO[bytes]]
-CHUNK = 1 << 20
+CHUNK, PIECE = 1 << 20, 1 << 16
+"""Of a file's bytes what is read at a time, and what is decoded at a time: that stays at hand for whoever cuts it."""
 LONGEST_LINE, LONGEST_CELL, LARGEST_FRAME = 32 << 20, 16 << 20, 512 << 20
-"""Of a line and a cell the characters, of a JSON document the bytes: what is longer is no row of posts."""
+"""Of a line the characters or, where it is read as such, the bytes; of a cell the characters; of a JSON document the bytes: what
+is longer is no row of posts."""
 TOGETHER = 256
 """Rows that are read together."""
 LONGEST_ID = 10**15
@@ -120,16 +122,21 @@ def _csv(opened: Open, head: bytes) -> TableFile:
     first = text[told.end() :] if told else text
     separator = told[1] if told else _separator(first.lstrip().split("\n", 1)[0])
     csv.field_size_limit(LONGEST_CELL)
-    return _Csv(opened, encoding, separator, told=bool(told)).table()
+    by_bytes = not told and encoding != "utf-16" and "\n" in text
+    return _Csv(opened, encoding, separator, told=bool(told), by_bytes=by_bytes).table()
 
 
 class _Csv:
-    """A file of cells parted by a sign, and where it can be cut: only who has read all before knows which line begins a row."""
+    """A file of cells parted by a sign. Where a line feed ends lines it is read by its bytes, and can be cut.
 
-    def __init__(self, opened: Open, encoding: str, separator: str, *, told: bool) -> None:
+    Only who has read all before knows which line begins a row.
+    """
+
+    def __init__(self, opened: Open, encoding: str, separator: str, *, told: bool, by_bytes: bool) -> None:
         self.opened, self.encoding, self.separator, self.told = opened, encoding, separator, told
-        with closing(self.lines(_Spot(encoding))) as source:
-            header = [cell.strip() for cell in next(source, [])]
+        self.by_bytes = by_bytes
+        with self.lines(_Spot(encoding)) as lines:
+            header = [cell.strip() for cell in _first(self.cells(lines))]
         if len(header) > MOST_COLUMNS:
             raise InputError(f"has {len(header):,} columns", remedy=f"At most {MOST_COLUMNS:,}")
         bare = len(header) == 1 and _is_id(header[0])
@@ -142,7 +149,7 @@ class _Csv:
     def table(self) -> TableFile:
         """All rows."""
         whole = self._table(self.raw)
-        if not (self.told or self.encoding == "utf-16"):
+        if self.by_bytes:
             whole.cutting = Cutting(self.parts, self.of_part)
         return whole
 
@@ -155,31 +162,34 @@ class _Csv:
 
         return TableFile(self.form, self.header, rows, raw=raw, settled=settled)
 
-    def lines(self, spot: _Spot) -> Generator[list[str]]:
-        """The cells of each line, the header's, too."""
-        with self.opened() as file, io.TextIOWrapper(file, self.encoding, "replace", newline="") as source:
-            if self.told:
-                source.readline()
-            yield from self.cells(chain.from_iterable(spot.pieces(source)))
+    @contextmanager
+    def lines(self, spot: _Spot) -> Generator[Iterator[str]]:
+        """The lines, the header's, too."""
+        with self.opened() as file:
+            if self.by_bytes:
+                yield chain.from_iterable(spot.pieces(file))
+                return
+            with io.TextIOWrapper(file, self.encoding, "replace", newline="") as source:
+                if self.told:
+                    source.readline()
+                yield _bounded(source)
 
     def cells(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        try:
-            yield from csv.reader(lines, delimiter=self.separator, strict=True)
-        except csv.Error as error:
-            raise InputError(f"is not readable as CSV: {error}") from None
+        return csv.reader(lines, delimiter=self.separator, strict=True)
 
     def raw(self) -> Iterator[Block]:
-        """Lines as they stand; who reads to the end has seen where rows begin, once a piece."""
+        """Lines as they stand; who reads to the end has seen where rows begin, now and then."""
         spot = _Spot(self.encoding)
-        source = self.lines(spot)
-        if self.first > 1:
-            next(source, None)
-        cuts, passed = [(self.first, spot.offset())], spot.before
-        for first, block in _together(source, self.first):
-            if spot.before > passed:
-                cuts.append((first + len(block), spot.offset()))
-                passed = spot.before
-            yield first, block
+        with self.lines(spot) as lines:
+            source = self.cells(lines)
+            if self.first > 1:
+                _first(source)
+            cuts, passed = [(self.first, spot.offset())], spot.before
+            for first, block in _together(source, self.first):
+                if spot.before >= passed + CHUNK:
+                    cuts.append((first + len(block), spot.offset()))
+                    passed = spot.before
+                yield first, block
         self.cuts = cuts
 
     def parts(self) -> Iterator[Part]:
@@ -197,25 +207,33 @@ class _Csv:
 
 
 class _Spot:
-    """Where whoever takes lines of a text stands in its file, in bytes."""
+    """Where whoever takes lines of a file stands in it, in bytes."""
 
     def __init__(self, encoding: str) -> None:
-        self.encoding, self.text, self.piece = encoding, "", io.StringIO()
-        self.before = len(codecs.BOM_UTF8) if encoding == "utf-8-sig" else 0
+        self.mark = codecs.BOM_UTF8 if encoding == "utf-8-sig" else b""
+        self.encoding = encoding.removesuffix("-sig")
+        self.before, self.data, self.piece = 0, b"", io.StringIO()
 
-    def pieces(self, source: IO[str]) -> Iterator[IO[str]]:
+    def pieces(self, file: IO[bytes]) -> Iterator[IO[str]]:
         """The lines, in pieces."""
-        for piece in _pieces(source):
-            self.before += self._bytes(self.text)
-            self.text, self.piece = piece.getvalue(), piece
-            yield piece
+        self.before = len(file.read(len(self.mark)))
+        for piece in _pieces(file, PIECE):
+            self.before += len(self.data)
+            self.data = piece.getvalue()
+            self.piece = io.StringIO(self.data.decode(self.encoding, "replace"), newline="")
+            yield self.piece
 
     def offset(self) -> int:
         """Behind the last line that was taken."""
-        return self.before + self._bytes(self.text[: self.piece.tell()])
+        passed = self.piece.getvalue()[: self.piece.tell()]
+        return self.before + len(passed.encode(self.encoding, "replace"))
 
-    def _bytes(self, text: str) -> int:
-        return len(text) if self.encoding == "cp1252" else len(text.encode())
+
+def _first(source: Iterator[list[str]]) -> list[str]:
+    try:
+        return next(source, [])
+    except csv.Error as error:
+        raise _no_csv(error) from None
 
 
 def _together(source: Iterator[list[str]], first: int) -> Iterator[Block]:
@@ -223,13 +241,17 @@ def _together(source: Iterator[list[str]], first: int) -> Iterator[Block]:
         block = list[list[str] | None]()
         try:
             block.extend(islice(source, TOGETHER))
-        except InputError:
+        except (csv.Error, InputError) as error:
             yield first, block  # it keeps what came before
-            raise
+            raise (_no_csv(error) if isinstance(error, csv.Error) else error) from None
         if not block:
             return
         yield first, block
         first += len(block)
+
+
+def _no_csv(error: csv.Error) -> InputError:
+    return InputError(f"is not readable as CSV: {error}")
 
 
 def _settled(width: int, first: int, block: Sequence[list[str] | None]) -> Iterator[Row]:
@@ -244,11 +266,11 @@ def _settled(width: int, first: int, block: Sequence[list[str] | None]) -> Itera
 
 def _bounded(source: IO[AnyStr]) -> Iterator[AnyStr]:
     """The lines, none of them too long to be kept."""
-    return chain.from_iterable(_pieces(source))
+    return chain.from_iterable(_pieces(source, CHUNK))
 
 
-def _pieces(source: IO[AnyStr]) -> Iterator[Any]:
-    while block := source.read(CHUNK):
+def _pieces(source: IO[AnyStr], size: int) -> Iterator[Any]:
+    while block := source.read(size):
         if block[-1:] not in {"\n", b"\n"}:
             block += source.readline(LONGEST_LINE)
         lines: IO[Any] = io.StringIO(block, newline="") if isinstance(block, str) else io.BytesIO(block)
@@ -267,7 +289,7 @@ def _encoding(opened: Open, head: bytes) -> str:
     decoder = codecs.getincrementaldecoder("utf-8")()
     with opened() as file:
         try:
-            while block := file.read(CHUNK):
+            while block := file.read(PIECE):
                 decoder.decode(block)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
@@ -370,7 +392,7 @@ def _json_lines(opened: Open) -> TableFile:
     def parts() -> Iterator[Part]:
         with opened() as file:
             first = 1
-            for piece in _pieces(file):
+            for piece in _pieces(file, CHUNK):
                 lines = piece.getvalue()
                 yield first, lines
                 first += lines.count(b"\n")

@@ -139,6 +139,7 @@ def small(monkeypatch):
     monkeypatch.setattr(streams, "CHUNK", 4096)
     monkeypatch.setattr(parts, "LARGE_PART", 2048)
     monkeypatch.setattr(table_files, "CHUNK", 4096)
+    monkeypatch.setattr(table_files, "PIECE", 512)
     monkeypatch.setattr(table_files, "TOGETHER", 16)
     reader._SEEN.clear()
 
@@ -255,9 +256,14 @@ def test_parts_of_a_sheet_are_its_rows(cells, end, encoding, size):
     csv.writer(text, lineterminator=end).writerows([["one", "two", "three"], *cells])
     data = text.getvalue().encode(encoding)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(table_files, "CHUNK", size)
+        patched.setattr(table_files, "CHUNK", len(data) if size % 2 else 20)
+        patched.setattr(table_files, "PIECE", size)
         patched.setattr(table_files, "TOGETHER", 2)
         table = table_files.open_table(lambda: io.BytesIO(data))
         whole = list(table.rows())
+        assert whole == list(table.settled(2, list(csv.reader(io.StringIO(text.getvalue(), newline="")))[1:]))
+        if table.cutting is None:
+            assert end == "\r"
+            return
         cut = list(table.cutting.parts())
         assert list(chain.from_iterable(table.cutting.table(part).rows() for part in cut)) == whole
