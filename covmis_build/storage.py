@@ -19,7 +19,7 @@ from covmis_build.addresses import Address
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     import pandas as pd
     import pyarrow as pa
@@ -319,14 +319,14 @@ MADE_AGAIN = "Remove it and run `covmis run` again"
 RESTORED = "Restore it from a copy: it cannot be made again"
 
 
-def read_table(path: Path, table: str) -> pd.DataFrame:
-    """Read a table of ours from Parquet; a missing file is an empty table."""
+def read_table(path: Path, table: str, *, among: tuple[str, Collection[str]] | None = None) -> pd.DataFrame:
+    """Read a table of ours from Parquet, or its rows that have one of these values in a column; a missing file is empty."""
     from covmis_build import tables
 
     if not path.exists():
         return tables.empty(table)
     remedy = RESTORED if table in {"labels", "gold"} else MADE_AGAIN
-    return tables.frame(read_parquet(path, tables.SCHEMAS[table].names, remedy))
+    return tables.frame(read_parquet(path, tables.SCHEMAS[table].names, remedy, among=among))
 
 
 def read_column(path: Path, column: str) -> list[Any]:
@@ -340,15 +340,20 @@ def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
     return frame
 
 
-def read_parquet(path: Path, needs: Sequence[str], remedy: str, only: list[str] | None = None) -> pa.Table:
+def read_parquet(
+    path: Path, needs: Sequence[str], remedy: str, only: list[str] | None = None,
+    among: tuple[str, Collection[str]] | None = None,
+) -> pa.Table:  # fmt: skip
     """A Parquet file of ours that has these columns; anything else is refused, with this remedy."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     if path.is_dir():
         raise InputError("is a folder, not a table", file=path, remedy=remedy)
     try:
-        table = pq.read_table(path, columns=only, partitioning=None)
+        rows = pc.field(among[0]).isin(pa.array(sorted(among[1]), pa.string())) if among else None
+        table = pq.read_table(path, columns=only, partitioning=None, filters=rows)
     except (pa.ArrowException, OSError) as error:
         raise InputError(
             "cannot be read as a table: is damaged, or no Parquet file", file=path, remedy=remedy

@@ -124,3 +124,12 @@ def test_a_line_that_a_kill_has_torn_does_not_spoil_the_next(tmp_path):
             file.write(torn)
         storage.append_line(journal, f"line {at}".encode())
     assert journal.read_text() == "line 0\nline 1\nline 2\n"
+
+
+def test_some_rows_of_a_table_are_read_in_their_order(tmp_path):
+    gold = tables.empty("gold").assign(item_id=["c", "a", "b"], label="x", how="", round="1")
+    storage.write_table(tmp_path / "gold.parquet", gold, "gold")
+    rows = storage.read_table(tmp_path / "gold.parquet", "gold", among=("item_id", {"b", "c", "d"}))
+    assert rows["item_id"].tolist() == ["c", "b"]
+    assert storage.read_table(tmp_path / "gold.parquet", "gold", among=("item_id", set())).empty
+    assert storage.read_table(tmp_path / "none.parquet", "gold", among=("item_id", {"b"})).empty

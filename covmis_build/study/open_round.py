@@ -44,10 +44,13 @@ def open_round(
     study.need_current(run=run, progress=progress)
     check_admitted(study)
     with study.locked_rounds("covmis round open"):
-        tables = {
-            name: storage.read_table(study.places.table(name), name)
-            for name in ("sample", "items", "claims", "posts")
-        }
+        tables = {name: storage.read_table(study.places.table(name), name) for name in ("sample", "claims")}
+        for name, key in (
+            ("items", "item_id"),
+            ("posts", "post_id"),
+        ):  # of what may be many more, what was drawn
+            drawn = set(tables["sample"][key])
+            tables[name] = storage.read_table(study.places.table(name), name, among=(key, drawn))
         if tables["sample"].empty:
             raise nothing_kept()
         options = study.settings.annotation
@@ -225,16 +228,17 @@ def _anywhere(study: Study, wanted: set[str]) -> pd.DataFrame:
     """These items as a round has frozen them, else as they stand among the cleaned posts."""
     opened = frozen_items(study.places.rounds)
     opened = opened[opened["item_id"].isin(wanted)]
-    items = storage.read_table(study.places.table("items"), "items")
-    items = items[items["item_id"].isin(wanted - set(opened["item_id"]))]
+    missing = ("item_id", wanted - set(opened["item_id"]))
+    items = storage.read_table(study.places.table("items"), "items", among=missing)
     if items.empty:
         return opened
     claims = storage.read_table(study.places.table("claims"), "claims")
     drawn = items[["item_id", "claim_id", "post_id", "kind"]].assign(
         p_sample=1.0, draw="", design="", automatic_label="", audited=False
     )
+    posts = storage.read_table(study.places.table("posts"), "posts", among=("post_id", set(items["post_id"])))
     cleaned = freeze(
-        drawn, items, claims, storage.read_table(study.places.table("posts"), "posts"), [],
+        drawn, items, claims, posts, [],
         replace(study.settings.annotation, claims_per_round=len(claims)), study.settings.labels,
         seed=study.settings.seed, number="",
     )  # fmt: skip

@@ -127,9 +127,12 @@ def killing(study, bucket, running, moments):
 
 
 def test_workers_that_see_only_the_bucket_make_the_same_tables(bucket, expected, study, running):
+    toml = study / "study.toml"
+    toml.write_text(toml.read_text().replace('build = ""', 'build = "s3://corpus/build"'))
     done = covmis(study, bucket, running)
     assert done.returncode == 0, done.stderr
     assert hashes(open_study(study)) == hashes(expected)
+    assert len(list((study / "data" / "build").glob("*.*.parquet"))) == len(TABLES)  # named as in the store
 
 
 def test_doctor_says_what_the_workers_have(bucket, expected, study, running):
