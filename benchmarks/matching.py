@@ -155,7 +155,9 @@ def ours(path: Path, times: int = 1):
         found = passes.find(jobs.slice(at, 1), queries=sent)
         for rows in [found] if isinstance(found, pa.Table) else found:  # code before gave one table
             hits = rows.filter(pc.equal(rows.column("what"), "hit"))
-            yield from zip(hits.column("query_id").to_pylist(), hits.column("post_id").to_pylist(), strict=True)
+            yield from zip(
+                hits.column("query_id").to_pylist(), hits.column("post_id").to_pylist(), strict=True
+            )
 
 
 def ours_44(path: Path):

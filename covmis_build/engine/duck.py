@@ -325,11 +325,6 @@ class DuckEngine:
         write_blocks(blocks, schema, path, compression=SCRATCH)
         return ParquetTable((path,))
 
-    def group_map(self, kernel: Kernel, source: Table, by: str, schema: pa.Schema) -> Table:
-        """Rows sorted by the group's key stream through memory one group at a time."""
-        in_order = self.sql(f"SELECT * FROM source ORDER BY {by}", source=source)
-        return self._keep(map(kernel, _groups(in_order, by)), schema)
-
     def sql(self, query: str, **tables: Table) -> Table:
         """Run the query in a connection of its own: its views are nobody else's."""
         with self._connection() as connection:
@@ -365,25 +360,3 @@ class DuckEngine:
         path = self._new()
         table.write(path)
         return ParquetTable((path,))
-
-
-def _groups(table: Table, by: str) -> Iterator[pa.Table]:
-    """Cut rows sorted by a column where its value changes."""
-    import pyarrow.compute as pc
-
-    held: list[pa.Table] = []
-    key: object = None
-    for batch in table.batches():
-        block = pa.Table.from_batches([batch])
-        values = block.column(by)
-        changed = pc.not_equal(values.slice(1), values.slice(0, len(values) - 1)).to_pylist()
-        cuts = [0, *[at + 1 for at, differs in enumerate(changed) if differs], len(values)]
-        for start, end in itertools.pairwise(cuts):
-            first = values[start].as_py()
-            if held and first != key:
-                yield pa.concat_tables(held)
-                held = []
-            held.append(block.slice(start, end - start))
-            key = first
-    if held:
-        yield pa.concat_tables(held)

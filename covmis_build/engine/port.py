@@ -1,7 +1,7 @@
 """The handle on big tables: what a stage may ask of an engine, whichever engine it is.
 
-Three verbs that DuckDB and Spark serve with equal results: `map`, `group_map` and `sql`; and one operation on a
-whole column, near-duplicates. All text semantics (lower case, words, patterns, hashes, chance) live in kernels,
+Two verbs that DuckDB and Spark serve with equal results, `map` and `sql`; and one operation on a whole column,
+near-duplicates. All text semantics (lower case, words, patterns, hashes, chance) live in kernels,
 never in SQL; SQL is plain relational work and ends in ORDER BY, or its rows come in no particular order.
 """
 
@@ -112,9 +112,6 @@ class Engine(Protocol):
         A source whose rows are themselves much work (files to read) asks for blocks of one row; `cut` may then make
         less of one, where processes of one machine would wait for each other.
         """
-
-    def group_map(self, kernel: Kernel, source: Table, by: str, schema: pa.Schema) -> Table:
-        """The kernel's rows for each group of rows that share a value of `by`, whole groups at a time."""
 
     def sql(self, query: str, **tables: Table) -> Table:
         """The rows of a query over the named tables, in SQL that DuckDB and Spark both speak."""

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from covmis_build import tables
 from covmis_build.engine import spark_workers
 from covmis_build.engine.duck import write_blocks
-from covmis_build.engine.spark_frames import KEPT, batchwise, ddl, is_here, plain, row_groups, settled
+from covmis_build.engine.spark_frames import KEPT, batchwise, ddl, is_here, row_groups, settled
 from covmis_build.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -242,16 +242,6 @@ class SparkEngine:
             # out of one partition: several would each begin to deal at a place of their own
             data = data.coalesce(1).repartition(max(1, -(-data.count() // rows)))
         return self._keep(data.mapInArrow(batchwise(kernel, schema, rows), ddl(schema)))
-
-    def group_map(self, kernel: Kernel, source: Table, by: str, schema: pa.Schema) -> Table:
-        """The kernel's rows for each group."""
-        wanted = spark_workers.edition()
-
-        def run(group: pa.Table) -> pa.Table:
-            spark_workers.agree(wanted)
-            return plain(kernel(group), schema)
-
-        return self._keep(self.frame(source).groupBy(by).applyInArrow(run, ddl(schema)))
 
     def sql(self, query: str, **tables: Table) -> Table:
         """Run the query over the tables, which are views only while it is read."""

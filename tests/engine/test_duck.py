@@ -15,16 +15,11 @@ from covmis_build.engine import duck, open_engine
 from covmis_build.errors import InputError
 
 WORDS = pa.schema([("word", pa.string()), ("length", pa.int64())])
-FIRST = pa.schema([("key", pa.string()), ("rows", pa.int64())])
 
 
 def lengths(block):
     words = block.column("word").to_pylist()
     return pa.table([words, [len(word) for word in words]], schema=WORDS)
-
-
-def count(block):
-    return pa.table([[block.column("key")[0].as_py()], [block.num_rows]], schema=FIRST)
 
 
 @settings(max_examples=20, deadline=None)
@@ -57,16 +52,6 @@ def test_rows_that_come_piece_by_piece_keep_their_order_sent_or_left_in_files(wo
         assert len(engine.sql("SELECT * FROM made", made=made)) == len(wanted)
         again = engine.map(lengths, made, WORDS)
         assert again.to_arrow().column("word").to_pylist() == wanted
-
-
-@settings(max_examples=20, deadline=None)
-@given(keys=st.lists(st.sampled_from("abcde"), max_size=60), block=st.integers(1, 9))
-def test_groups_are_whole_whatever_the_blocks(keys, block):
-    with pytest.MonkeyPatch.context() as patch, open_engine() as engine:
-        patch.setattr(duck, "BLOCK", block)
-        source = engine.table(pa.table({"key": pa.array(keys, pa.string())}))
-        made = engine.group_map(count, source, "key", FIRST).to_arrow().to_pylist()
-    assert made == [{"key": key, "rows": keys.count(key)} for key in sorted(set(keys))]
 
 
 def test_sql_reads_frames_with_lists_and_missing_values():
