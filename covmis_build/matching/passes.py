@@ -134,29 +134,38 @@ class _Gone(NamedTuple):
 class _Others:
     """The posts of a file that are no hits and where they stand; and its reposts.
 
-    They become columns block by block: as objects they would be most of what the first pass keeps.
+    They become columns every now and then: as objects they would be most of what the first pass keeps.
     """
 
     def __init__(self) -> None:
         self.places, self.ids = list[pa.Array](), list[pa.Array]()
         self.reposters, self.reposted = list[str](), list[str]()
+        self.new_places, self.new_ids = list[int](), list[str]()
 
     def add(self, seen: Glances, kept: AbstractSet[int]) -> None:
         for number, reposted in sorted(seen.reposts.items()):
             self.reposters.append(seen.ids[number])
             self.reposted.append(reposted)
-        ids, places = seen.ids, seen.places
-        if kept:
-            ids, places = list(ids), list(places)
-            for number in sorted(kept, reverse=True):
-                del ids[number], places[number]
-        self.ids.append(tables.column(ids, tables.STRING))
-        self.places.append(pa.array(np.array(places, np.int64)))
+        begin = len(self.new_ids)
+        self.new_ids += seen.ids
+        self.new_places += seen.places
+        for number in sorted(kept, reverse=True):
+            del self.new_ids[begin + number], self.new_places[begin + number]
+        if len(self.new_ids) >= MANY:
+            self.settle()
+
+    def settle(self) -> None:
+        """Make columns of what came since."""
+        self.ids.append(tables.column(self.new_ids, tables.STRING))
+        self.places.append(pa.array(np.array(self.new_places, np.int64)))
+        self.new_places, self.new_ids = [], []
 
 
 def _elsewhere(others: Mapping[str, _Others], job: int) -> pa.Table:
     """The posts that are no hits, a row for each file."""
     files, count = others.values(), len(others)
+    for file in files:
+        file.settle()
     named: dict[str, Any] = {
         "what": ["elsewhere"] * count, "job": [job] * count, "file": list(others),
         "reposters": [file.reposters for file in files], "reposted": [file.reposted for file in files],
@@ -210,7 +219,7 @@ def find(
 
 
 MANY = 1_000
-"""Posts that become rows together; as objects they would crowd out of the processor's memory what is worked on."""
+"""Posts that become rows, or columns, together; as objects they would crowd out of the processor's memory what is worked on."""
 
 
 def _copies_with_hits(copies: Sequence[Copy]) -> list[pa.Table]:
