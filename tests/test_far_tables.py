@@ -186,6 +186,21 @@ def test_a_study_moves_into_a_store_and_back(near, tmp_path):
 
 
 @stored
+def test_another_address_gets_the_tables_that_are_current(near, far):
+    """And one that was emptied gets them again: whoever has the ledger has the tables."""
+    toml = far.places.study_toml
+    toml.write_text(toml.read_text().replace('build = "s3://tables/', 'build = "s3://tables/another/'))
+    study = open_study(far.places.folder)
+    assert not any(outcome.made for outcome in study.run(workers=1).stages)
+    assert names(study) == names(far)
+    assert hashes(fresh(study)) == hashes(near)
+    gone = study.places.far.objects()[0]
+    gone.unlink()
+    study.run(workers=1)
+    assert gone.exists()
+
+
+@stored
 def test_nobody_else_s_tables_are_removed_and_damaged_ones_are_refused(near, far, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(far.places.folder, other, ignore=shutil.ignore_patterns("build"))
