@@ -57,6 +57,12 @@ class FarTables:
         (self.address / name).put(path)
         path.replace(self.build / name)
 
+    def complete(self) -> None:
+        """Put what is in force and lies here alone: `build` is another address now, or somebody has emptied it."""
+        for name in set(self._in_force().values()) - {path.name for path in self.objects()}:
+            if (near := self.build / name).exists():
+                (self.address / name).put(near)
+
     def objects(self) -> list[Path]:
         """Every table that lies there, in force or not."""
         return [path for path in self.address.glob("*.parquet") if OURS.fullmatch(path.name)]

@@ -16,6 +16,7 @@ from covmis_build.building.stages import STAGES
 from covmis_build.cli import app
 from covmis_build.errors import InputError, ServiceError
 from covmis_build.settings import parse
+from covmis_build.study.rebuild import rebuild
 from covmis_build.study.study import open_study
 from covmis_build.study.verify import tables_of_bundle
 from tests.sampling.test_strata import open_answer_and_seal
@@ -101,7 +102,7 @@ def test_every_table_is_the_same_and_every_command_finds_it(near, far):
 
 
 @stored
-def test_a_round_is_released_with_its_tables_and_verified(near, far):
+def test_a_round_is_released_with_its_tables_and_verified(near, far, tmp_path):
     open_answer_and_seal(far)
     study = fresh(far)
     covmis(study, "release", "--bundle")
@@ -111,6 +112,14 @@ def test_a_round_is_released_with_its_tables_and_verified(near, far):
     built = tables_of_bundle(bundle)
     assert len(built["items"]) == len(near.items)
     assert built["sample"]["item_id"].tolist() == near.sample["item_id"].tolist()
+    # whoever rebuilds it, the author, too, leaves the author's store alone
+    there = names(study)
+    rebuild(bundle, tmp_path / "rebuilt")
+    rebuilt = tmp_path / "rebuilt"
+    shutil.copytree(study.places.archives[0], rebuilt / "data" / "archive")
+    open_study(rebuilt).run(workers=1)
+    assert names(study) == there
+    assert open_study(rebuilt).places.far is None
 
 
 @stored
@@ -183,6 +192,21 @@ def test_a_study_moves_into_a_store_and_back(near, tmp_path):
     study = open_study(folder)
     study.run(workers=1)
     assert hashes(study) == hashes(near)
+
+
+@stored
+def test_another_address_gets_the_tables_that_are_current(near, far):
+    """And one that was emptied gets them again: whoever has the ledger has the tables."""
+    toml = far.places.study_toml
+    toml.write_text(toml.read_text().replace('build = "s3://tables/', 'build = "s3://tables/another/'))
+    study = open_study(far.places.folder)
+    assert not any(outcome.made for outcome in study.run(workers=1).stages)
+    assert names(study) == names(far)
+    assert hashes(fresh(study)) == hashes(near)
+    gone = study.places.far.objects()[0]
+    gone.unlink()
+    study.run(workers=1)
+    assert gone.exists()
 
 
 @stored

@@ -83,6 +83,8 @@ def run(
                 else:
                     its = opened(engine if stage.large else HERE)
                     outcomes.append(_make(places, settings, stage, key, its, progress))
+        if places.far:
+            places.far.complete()
         storage.remove(places.scratch)
         storage.write_text(places.build / ".files.json", json.dumps(cache, indent=0, sort_keys=True))
     return outcomes

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
+import tomllib
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -62,6 +64,8 @@ def make_bundle(
     files: dict[str, bytes] = {}
     for name in PLAIN:
         _take(files, folder, name)
+    if "study.toml" in files:
+        files["study.toml"] = _without_address(files["study.toml"])
     _take(files, folder, "data/build/ledger.jsonl")
     for table, path in built.items():
         if path.exists():
@@ -95,6 +99,24 @@ def make_bundle(
 def _take(files: dict[str, bytes], folder: Path, name: str) -> None:
     if (folder / name).is_file():
         files[name] = (folder / name).read_bytes()
+
+
+_BUILD = re.compile(r"""(?m)^([ \t]*build[ \t]*=[ \t]*)("[^"\n]*"|'[^'\n]*')""")
+
+
+def _without_address(toml: bytes) -> bytes:
+    """Settings with their tables in the folder: whoever rebuilds has no key to the author's store, or would write to it."""
+    text = toml.decode("utf-8-sig")
+    settings = tomllib.loads(text)
+    if not settings.get("build"):
+        return toml
+    here = _BUILD.sub(r'\1""', text, count=1)
+    if tomllib.loads(here) != settings | {"build": ""}:
+        raise InputError(
+            "the address cannot be taken out of study.toml for the bundle",
+            remedy='Write it on a line of its own: build = "s3://bucket/study"',
+        )
+    return here.encode()
 
 
 def without_texts(items: pd.DataFrame) -> pd.DataFrame:

@@ -133,6 +133,13 @@ def test_markup_is_read_as_the_parser_reads_it(content):
     assert mastodon.plain(content) == mastodon.parsed(content)
 
 
+@pytest.mark.parametrize("opened", ["<![foo[", "<![CDAT&A[", "<![ ", "<![&["])
+def test_a_section_of_no_known_kind_is_a_comment(opened):
+    assert mastodon.parsed(f"<p>one {opened} x> two</p>") == ("one  two", [])
+    assert mastodon.plain(f"<p>one {opened} x> two</p>") == ("one  two", [])
+    assert mastodon.parsed(f"<p>one {opened} x")[0].startswith("one")
+
+
 def test_markup_as_servers_write_it_needs_no_parser(monkeypatch):
     monkeypatch.setattr(mastodon, "parsed", None)
     person = '<span class="h-card" translate="no"><a href="https://h/@a" class="u-url mention">@<span>a</span></a></span>'
