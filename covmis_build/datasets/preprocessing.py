@@ -40,7 +40,7 @@ class Preprocessing:
     punctuation: bool = True
     """Curly quotes, dashes and ellipses become plain ones."""
     whitespace: bool = True
-    """Control characters go; any run of white space becomes one space."""
+    """What cannot be seen goes, before all else; control characters and any run of white space become one space."""
     lower: bool = True
     """COVID-Twitter-BERT is uncased."""
 
@@ -52,6 +52,8 @@ def preprocess(text: str, options: Preprocessing | None = None) -> str:
     '2 twitteruser wear a mask :face with medical mask: - "now" twitterurl'
     """
     chosen = options or Preprocessing()
+    if chosen.whitespace:  # before names and links are told: what nobody sees does not part them
+        text = "".join(character for character in text if not _unseen(character))
     if chosen.url:
         text = URL.sub(f" {chosen.url} ", text)
     if chosen.user:
@@ -62,7 +64,7 @@ def preprocess(text: str, options: Preprocessing | None = None) -> str:
     if chosen.punctuation:
         text = "".join(PUNCTUATION.get(character, character) for character in text)
     if chosen.whitespace:
-        text = " ".join("".join(_visible(character) for character in text).split())
+        text = " ".join("".join(_or_blank(character) for character in text).split())
     if chosen.lower:
         text = text.lower()
     if chosen.count_repeats:
@@ -94,6 +96,10 @@ def _named(sign: str) -> str:
 
 
 @cache
-def _visible(sign: str) -> str:
-    category = unicodedata.category(sign)
-    return " " if category in {"Cc", "Zl", "Zp", "Zs"} else "" if category in {"Cf", "Cs", "Cn"} else sign
+def _unseen(sign: str) -> bool:
+    return unicodedata.category(sign) in {"Cf", "Cs", "Cn"}
+
+
+@cache
+def _or_blank(sign: str) -> str:
+    return " " if unicodedata.category(sign) in {"Cc", "Zl", "Zp", "Zs"} else sign

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from covmis_build.datasets.preprocessing import Preprocessing, preprocess
@@ -44,6 +44,8 @@ def test_every_step_is_an_option() -> None:
 
 
 @given(st.text())
+@example("@\uffef0")
+@example("https://\u200ba.org")
 def test_any_text_becomes_one_line_and_stays_what_it_became(text) -> None:
     once = preprocess(text)
     assert once == " ".join(once.split())
