@@ -2,7 +2,8 @@
 
 A stage's key is a hash of its version, its settings, the seed, the keys of the stages it reads from, and the
 content of files from outside. Same key: nothing is done. The engine is not part of the key, because it does not
-change a single row. Tables are written beside the old ones and renamed together, or in a store (`far_tables.py`) under new names; the ledger's entry comes last.
+change a single row. Tables are written beside the old ones and renamed together, or in a store (`far_tables.py`) under new
+names; the ledger's entry comes last.
 """
 
 from __future__ import annotations

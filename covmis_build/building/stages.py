@@ -164,7 +164,7 @@ def _others(places: Places) -> pd.DataFrame:
 
 
 def _make_sample(places: Places, settings: Settings, engine: Engine, progress: Progress) -> Made:  # noqa: ARG001 - the face of a stage
-    from covmis_build.sampling.draw import sample
+    from covmis_build.sampling.draw import WHY, sample
     from covmis_build.sampling.reach import within_reach
 
     items, frozen = engine.table(places.table("items")), _frozen(places)
@@ -178,9 +178,9 @@ def _make_sample(places: Places, settings: Settings, engine: Engine, progress: P
     parts = {
         "retrieved": engine.table(places.table("retrieve.dropped")),
         "cleaned": engine.table(places.table("clean.dropped")),
-        "claimed": engine.table(_rows(_claims_without_hits(places, engine), "dropped")),
+        "claimed": engine.table(_rows(_claims_without_hits(places), "dropped")),
     }
-    union = " UNION ALL ".join([*(f"SELECT * FROM {name}" for name in parts), NOT_DRAWN])
+    union = " UNION ALL ".join([*(f"SELECT * FROM {name}" for name in parts), NOT_DRAWN.format(reason=WHY)])
     dropped = engine.sql(
         f"SELECT * FROM ({union}) AS everything ORDER BY claim_id, post_id, step, unit",
         **parts, items=items, drawn=engine.table(_rows(drawn.sample, "sample")),
@@ -189,7 +189,7 @@ def _make_sample(places: Places, settings: Settings, engine: Engine, progress: P
 
 
 NOT_DRAWN = """
-    SELECT 'pair', claim_id, post_id, 'sample', 'not drawn', '', CAST(NULL AS DOUBLE), ''
+    SELECT 'pair', claim_id, post_id, 'sample', '{reason}', '', CAST(NULL AS DOUBLE), ''
     FROM items WHERE item_id NOT IN (SELECT item_id FROM drawn)"""
 """In the columns of the table `dropped`."""
 
@@ -232,13 +232,12 @@ def _rows(frame: pd.DataFrame, table: str) -> pa.Table:
     return tables.conform(frame, table)
 
 
-def _claims_without_hits(places: Places, engine: Engine) -> pd.DataFrame:
+def _claims_without_hits(places: Places) -> pd.DataFrame:
     """A row for every claim that no post was found for, and for every claim that is not selected."""
     import pandas as pd
 
     claims = storage.read_table(places.table("claims"), "claims")
-    hits = engine.sql("SELECT DISTINCT claim_id FROM hits", hits=engine.table(places.table("hits")))
-    hit = set(hits.to_arrow().column("claim_id").to_pylist())
+    hit = {claim for (claim,) in ask("SELECT DISTINCT claim_id FROM hits", hits=places.table("hits"))}
     rows = [
         {"unit": "claim", "claim_id": claim.claim_id, "post_id": "", "step": step, "reason": reason,
          "kept_instead": "", "similarity": float("nan"), "group": ""}

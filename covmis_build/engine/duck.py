@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
-    from covmis_build.engine.port import Cut, Groups, Kernel, Reading, Table
+    from covmis_build.engine.port import Cut, Groups, Kernel, Table
 
 BLOCK = 50_000
 """Rows that a kernel gets at once: worth a process, and small enough for a laptop's memory."""
@@ -147,7 +147,7 @@ SENT = 1 << 20
 class Task(NamedTuple):
     """A kernel, its rows (given, or so many of a file from one on), and where its own rows go if they are many."""
 
-    kernel: Kernel | Reading
+    kernel: Kernel
     source: Path | pa.Table
     start: int
     length: int
@@ -264,13 +264,7 @@ class DuckEngine:
         return self._keep(iter([rows]), rows.schema)
 
     def map(
-        self,
-        kernel: Kernel | Reading,
-        source: Table,
-        schema: pa.Schema,
-        *,
-        rows: int = 0,
-        cut: Cut | None = None,
+        self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0, cut: Cut | None = None
     ) -> Table:
         """Blocks go to processes and come back in order; few rows are not worth a process."""
         jobs = list[Task]()

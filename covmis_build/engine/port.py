@@ -18,15 +18,12 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-Kernel = Callable[["pa.Table"], "pa.Table"]
-"""A pure function from a block of rows to a block of rows; picklable, so it can run in another process."""
-
-Reading = Callable[["pa.Table"], Iterator["pa.Table"]]
-"""The same for blocks of which each gives many rows (files to read): they come a few at a time."""
+Kernel = Callable[["pa.Table"], "pa.Table | Iterator[pa.Table]"]
+"""A pure function from a block of rows to rows, which may come a few at a time; picklable, so it can run in another process."""
 
 
 def each_block(rows: pa.Table | Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The rows of either as they come."""
+    """A kernel's rows as they come."""
     import pyarrow as pa
 
     return iter([rows]) if isinstance(rows, pa.Table) else rows
@@ -99,13 +96,7 @@ class Engine(Protocol):
         """A handle on a Parquet file, an Arrow table or a DataFrame."""
 
     def map(
-        self,
-        kernel: Kernel | Reading,
-        source: Table,
-        schema: pa.Schema,
-        *,
-        rows: int = 0,
-        cut: Cut | None = None,
+        self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0, cut: Cut | None = None
     ) -> Table:
         """The kernel's rows for every block of the source; a block has at most `rows` rows (0: the engine's choice).
 

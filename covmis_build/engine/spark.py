@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-    from covmis_build.engine.port import Cut, Groups, Kernel, Reading, Table
+    from covmis_build.engine.port import Cut, Groups, Kernel, Table
 
 
 COMPARED_HERE, FEW_TEXTS = "spark.covmis.comparedHere", 1_000_000
@@ -227,13 +227,7 @@ class SparkEngine:
         return path.name
 
     def map(
-        self,
-        kernel: Kernel | Reading,
-        source: Table,
-        schema: pa.Schema,
-        *,
-        rows: int = 0,
-        cut: Cut | None = None,
+        self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0, cut: Cut | None = None
     ) -> Table:
         """The kernel's rows for each Arrow batch; few rows that are much work are spread over the cluster."""
         del cut  # what one machine hands on would have to travel to the others

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from covmis_build.engine.port import Kernel, Reading
+    from covmis_build.engine.port import Kernel
 
 
 def is_here(master: str) -> bool:
@@ -60,7 +60,7 @@ def ddl(schema: pa.Schema) -> Any:
     return from_arrow_schema(pa.schema([field.with_nullable(True) for field in schema]))
 
 
-def batchwise(kernel: Kernel | Reading, schema: pa.Schema, rows: int = 0) -> Any:
+def batchwise(kernel: Kernel, schema: pa.Schema, rows: int = 0) -> Any:
     """The kernel as `mapInArrow` wants it, for blocks of at most so many rows."""
     wanted = edition()
 

@@ -38,6 +38,10 @@ VERSION = 1
 EXPECTED = ["claim_id", "stratum", "kind", "N", "probability", "expected", "variance", "drawn", "frozen"]
 
 
+WHY = "not drawn"
+"""Why an item of the pool is not in the sample."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sampled:
     """What the stage makes: tables `sample` and `dropped`, and the draw's expectation beside what came."""
@@ -180,7 +184,7 @@ def _table(
 
 
 def _dropped(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    constant = {"unit": "pair", "step": "sample", "reason": "not drawn", "kept_instead": "", "group": ""}
+    constant = {"unit": "pair", "step": "sample", "reason": WHY, "kept_instead": "", "group": ""}
     dropped = [
         {**constant, "claim_id": row["claim_id"], "post_id": row["post_id"], "similarity": None}
         for row in rows

@@ -45,10 +45,7 @@ def open_round(
     check_admitted(study)
     with study.locked_rounds("covmis round open"):
         tables = {name: storage.read_table(study.places.table(name), name) for name in ("sample", "claims")}
-        for name, key in (
-            ("items", "item_id"),
-            ("posts", "post_id"),
-        ):  # of what may be many more, what was drawn
+        for name, key in {"items": "item_id", "posts": "post_id"}.items():  # of many more, what was drawn
             drawn = set(tables["sample"][key])
             tables[name] = storage.read_table(study.places.table(name), name, among=(key, drawn))
         if tables["sample"].empty:
