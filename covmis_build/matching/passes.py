@@ -11,11 +11,9 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covmis_build import tables
 from covmis_build.archive import columns, streams
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.intake import Outcome
@@ -132,54 +130,25 @@ class _Gone(NamedTuple):
 
 
 class _Others:
-    """The posts of a file that are no hits and where they stand; and its reposts.
-
-    They become columns every now and then: as objects they would be most of what the first pass keeps.
-    """
+    """The posts of a file that are no hits and where they stand, and its reposts, until they become a row."""
 
     def __init__(self) -> None:
-        self.places, self.ids = list[pa.Array](), list[pa.Array]()
+        self.places, self.ids = list[int](), list[str]()
         self.reposters, self.reposted = list[str](), list[str]()
-        self.new_places, self.new_ids = list[int](), list[str]()
 
     def add(self, seen: Glances, kept: AbstractSet[int]) -> None:
         for number, reposted in sorted(seen.reposts.items()):
             self.reposters.append(seen.ids[number])
             self.reposted.append(reposted)
-        begin = len(self.new_ids)
-        self.new_ids += seen.ids
-        self.new_places += seen.places
+        begin = len(self.ids)
+        self.ids += seen.ids
+        self.places += seen.places
         for number in sorted(kept, reverse=True):
-            del self.new_ids[begin + number], self.new_places[begin + number]
-        if len(self.new_ids) >= MANY:
-            self.settle()
+            del self.ids[begin + number], self.places[begin + number]
 
-    def settle(self) -> None:
-        """Make columns of what came since."""
-        self.ids.append(tables.column(self.new_ids, tables.STRING))
-        self.places.append(pa.array(np.array(self.new_places, np.int64)))
-        self.new_places, self.new_ids = [], []
-
-
-def _elsewhere(others: Mapping[str, _Others], job: int) -> pa.Table:
-    """The posts that are no hits, a row for each file."""
-    files, count = others.values(), len(others)
-    for file in files:
-        file.settle()
-    named: dict[str, Any] = {
-        "what": ["elsewhere"] * count, "job": [job] * count, "file": list(others),
-        "reposters": [file.reposters for file in files], "reposted": [file.reposted for file in files],
-        "places": _lists([file.places for file in files], tables.COUNT),
-        "ids": _lists([file.ids for file in files], tables.STRING),
-    }  # fmt: skip
-    return rows.table(rows.FOUND, count, named)
-
-
-def _lists(parts: Sequence[Sequence[pa.Array]], kind: pa.DataType) -> pa.ListArray:
-    """Many arrays in each row as one list."""
-    ends = np.cumsum([0, *(sum(map(len, arrays)) for arrays in parts)], dtype=np.int32)
-    values = pa.chunked_array([array for arrays in parts for array in arrays], kind).combine_chunks()
-    return pa.ListArray.from_arrays(pa.array(ends), values)
+    def row(self, job: int, file: str) -> pa.Table:
+        lists = {name: [getattr(self, name)] for name in ("places", "ids", "reposters", "reposted")}
+        return rows.table(rows.FOUND, 1, {"what": ["elsewhere"], "job": [job], "file": [file], **lists})
 
 
 def find(
@@ -209,17 +178,21 @@ def find(
                 yield from _copies_with_hits(copies)
                 copies = []
             gone += without.values()
-            elsewhere[glanced.file].add(glanced.seen, kept.keys() | without.keys())
+            others = elsewhere[glanced.file]
+            others.add(glanced.seen, kept.keys() | without.keys())
+            if len(others.ids) + len(others.reposted) >= MANY:
+                yield elsewhere.pop(glanced.file).row(number, glanced.file)
         counts = list(intake.counts.values())
         yield from _copies_with_hits(copies)
         yield from _gone_with_hits(gone)
         yield rows.records(rows.FOUND, "unreadable", problems, _Problem._fields)
         yield rows.records(rows.FOUND, "intake", counts, Count._fields)
-        yield _elsewhere(elsewhere, number)
+        for file, others in elsewhere.items():
+            yield others.row(number, file)
 
 
 MANY = 1_000
-"""Posts that become rows, or columns, together; as objects they would crowd out of the processor's memory what is worked on."""
+"""Posts that become rows together; as objects they would crowd out of the processor's memory what is worked on."""
 
 
 def _copies_with_hits(copies: Sequence[Copy]) -> list[pa.Table]:
@@ -306,26 +279,13 @@ def _whole(post: Post) -> bool:
     return bool(post.text or post.cards or post.urls)
 
 
-def elsewhere(block: pa.Table, *, wanted: bytes) -> pa.Table:
-    """Of posts that are no hits those that are wanted, and of reposts those of wanted posts."""
-    with pa.ipc.open_stream(wanted) as stream:
-        ids = stream.read_all().column(0)
-    posts, reposts = (_among(block.column(name).combine_chunks(), ids) for name in ("ids", "reposted"))
-    lists = [_only(block, name, posts) for name in ("places", "ids")]
-    lists += [_only(block, name, reposts) for name in ("reposters", "reposted")]
-    return pa.table([block.column("job"), block.column("file"), *lists], schema=rows.ELSEWHERE)
-
-
-def _among(lists: pa.ListArray, wanted: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
-    """Which values of all lists are wanted, and where the lists then begin."""
-    good = pc.is_in(lists.flatten(), value_set=wanted)
-    before = np.concatenate([[0], np.cumsum(good.to_numpy(zero_copy_only=False))])
-    return good, pa.array(before[lists.offsets.to_numpy() - lists.offsets[0].as_py()].astype(np.int32))
-
-
-def _only(block: pa.Table, name: str, chosen: tuple[pa.Array, pa.Array]) -> pa.ListArray:
-    good, offsets = chosen
-    return pa.ListArray.from_arrays(offsets, block.column(name).combine_chunks().flatten().filter(good))
+def single(block: pa.Table, *, lists: Mapping[str, str], beside: Sequence[str] = ()) -> Iterator[pa.Table]:
+    """A row for each entry of these lists, under the names that they are given, beside these columns."""
+    for start in range(0, len(block), MANY):
+        some = block.slice(start, MANY)
+        whose = pc.list_parent_indices(some.column(next(iter(lists))).combine_chunks())
+        columns = {name: some.column(name).take(whose) for name in beside}
+        yield pa.table(columns | {name: pc.list_flatten(some.column(of)) for of, name in lists.items()})
 
 
 def _job(row: dict[str, Any]) -> streams.Job:

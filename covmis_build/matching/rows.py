@@ -46,15 +46,15 @@ COPIES = pa.schema(
 )  # fmt: skip
 """Whole posts, a row for each copy of one."""
 
-ELSEWHERE = pa.schema(
-    [("job", _N), ("file", _S), ("places", _PLACES), ("ids", _IDS), ("reposters", _IDS), ("reposted", _IDS)]
-)
-"""The posts of a file that are no hits and where they stand, and all reposts."""
+PLACES = pa.schema([("job", _N), ("file", _S), ("place", _N), ("post_id", _S)])
+"""Posts that are no hits, and where they stand."""
 
-_NEW = [column for column in ELSEWHERE if column.name != "file"]
+REPOSTS = pa.schema([("reposter", _S), ("reposted", _S)])
+
 FOUND = pa.schema(
     [("what", _S), *COPIES, ("claim_id", _S), ("query_id", _S), ("kind", _S), ("verified", _S),
-     ("matched", tables.STRINGS), ("detail", _S), ("outcome", _S), ("example", _S), ("amount", _N), *_NEW]
+     ("matched", tables.STRINGS), ("detail", _S), ("outcome", _S), ("example", _S), ("amount", _N), ("job", _N),
+     ("places", _PLACES), ("ids", _IDS), ("reposters", _IDS), ("reposted", _IDS)]
 )  # fmt: skip
 """Rows of the first pass. `what` is post (a copy that is a hit), hit (of a copy, or of a post that is gone), gone (no
 longer available), unreadable, intake (what was seen in a file) or elsewhere; a row has the columns of its kind."""

@@ -15,7 +15,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from covmis_build import tables
 from covmis_build.addresses import place
@@ -99,37 +98,32 @@ def retrieve(
     listed = engine.table(_given(given))
     progress("reading", 1, 2)
     ids = engine.sql(_IDS, first_pass=first_pass, given=listed)
-    lines, reposts = _elsewhere(engine, first_pass, jobs, ids.to_arrow())
+    lines, reposts = _elsewhere(engine, first_pass, jobs, ids)
     gather = partial(kernels.gather, forget=forget, how=how)
     copies = engine.map(gather, engine.table(lines), rows.COPIES, rows=1)
     progress("reading", 2, 2)
-    return _tables(engine, first_pass, copies, engine.table(reposts), listed, options, wrong)
+    return _tables(engine, first_pass, copies, reposts, listed, options, wrong)
 
 
 LARGE = 16 << 20
 """Bytes of an archive from which on compiled code is loaded before processes are forked, once for all."""
 
 
-def _elsewhere(engine: Engine, first_pass: Table, jobs: pa.Table, ids: pa.Table) -> tuple[pa.Table, pa.Table]:
+def _elsewhere(engine: Engine, first_pass: Table, jobs: pa.Table, ids: Table) -> tuple[pa.Table, Table]:
     """The lines of wanted posts that the first pass has not kept; and how often wanted posts were reposted."""
-    others = engine.sql(_ELSEWHERE, first_pass=first_pass)
-    wanted = partial(kernels.elsewhere, wanted=_bytes(ids))
-    among = engine.map(wanted, others, rows.ELSEWHERE).to_arrow()
-    whose = pc.list_parent_indices(among.column("ids"))
-    single = among.select(["job", "file"]).take(whose).rename_columns(["job", "files"])
-    for name in ("places", "ids"):
-        single = single.append_column(name, pc.list_flatten(among.column(name)))
-    by_job = single.group_by("job", use_threads=False).aggregate(
-        [(column, "list") for column in ("files", "places", "ids")]
+    others = engine.sql(_OTHERS, first_pass=first_pass)
+    lists = {"places": "place", "ids": "post_id"}
+    places = engine.map(partial(kernels.single, lists=lists, beside=("job", "file")), others, rows.PLACES)
+    lists = {"reposters": "reposter", "reposted": "reposted"}
+    reposts = engine.map(partial(kernels.single, lists=lists), others, rows.REPOSTS)
+    among = engine.sql(_WANTED, places=places, ids=ids).to_arrow()
+    by_job = among.group_by("job", use_threads=False).aggregate(
+        [(column, "list") for column in ("file", "place", "post_id")]
     )
-    places = pa.table(
+    lines = pa.table(
         [*jobs.take(by_job.column("job")).columns, *by_job.drop_columns("job").columns], schema=rows.LINES
     )
-    pairs = pa.table({name: pc.list_flatten(among.column(name)) for name in ("reposted", "reposters")})
-    counts = pairs.group_by("reposted").aggregate([("reposters", "count_distinct")])
-    return places, counts.select(["reposted", "reposters_count_distinct"]).rename_columns(
-        ["post_id", "reposts"]
-    )
+    return lines, engine.sql(_REPOSTED, reposts=reposts, ids=ids)
 
 
 def _tables(
@@ -198,7 +192,15 @@ def _bytes(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-_ELSEWHERE = "SELECT job, file, places, ids, reposters, reposted FROM first_pass WHERE what = 'elsewhere'"
+_OTHERS = "SELECT job, file, places, ids, reposters, reposted FROM first_pass WHERE what = 'elsewhere'"
+_WANTED = """
+SELECT p.job, p.file, p.place, p.post_id FROM places AS p JOIN ids ON p.post_id = ids.post_id
+ORDER BY p.job, p.file, p.place, p.post_id
+"""
+_REPOSTED = """
+SELECT r.reposted AS post_id, COUNT(DISTINCT r.reposter) AS reposts FROM reposts AS r JOIN ids ON r.reposted = ids.post_id
+GROUP BY r.reposted
+"""
 
 _IDS = """
 SELECT post_id FROM (
