@@ -289,24 +289,26 @@ class Reading:
 
     def glances(self, first: int, rows: Sequence[Sequence[str]], seen: Glances) -> bool:
         """Add rows of which nothing has to be said, as nearly all are; False, and none is added, if one is another."""
+        if set(map(len, rows)) != {self.width}:
+            return False
+        cells, before, reposts = list(zip(*rows, strict=True)), len(seen), dict[int, str]()
         id_at, text_at, time_at = self.plain_columns
-        natives = [row[id_at] for row in rows] if set(map(len, rows)) == {self.width} else [""]
+        natives, texts = cells[id_at], list(cells[text_at])
         together, sizes = "".join(natives), set(map(len, natives))
         if not (together.isdecimal() and together.isascii() and 0 < min(sizes) <= max(sizes) <= LONGEST_X):
             return False
-        texts, reposts, before = [row[text_at] for row in rows], dict[int, str](), len(seen)
         for number in [number for number, text in enumerate(texts) if text[:1] in _NOT_PLAIN]:
             text = texts[number] = restored(texts[number])
             if not text or text.isspace():
                 return False
             if text.startswith("RT @") and OLD_REPOST.match(text):
                 reposts[before + number] = "?"
-        if not self._readable({row[time_at] for row in rows}):
+        if not self._readable(set(cells[time_at])):
             return False
         if self.links >= 0:
             separator = self.rule.urls_separator
-            for number, row in enumerate(rows, start=before):
-                if linked := row[self.links]:
+            for number, linked in enumerate(cells[self.links], start=before):
+                if linked:
                     alone = not separator and _ADDRESS.fullmatch(linked)
                     urls = [linked] if alone else addresses(bare_cell(linked), separator)
                     seen.links += urls
@@ -352,13 +354,12 @@ class Reading:
         repost = bool(rule.repost) and _joined(cells, at["repost"]) == rule.repost.get("is", "")
         old = text.startswith("RT @") and post_id.startswith("x:") and OLD_REPOST.match(text)
         kind = next((cells[place] for place in self.kinds if cells[place] in KINDS), "title")
-        when = understood.times.moment(self.time_cell(cells))
         return Post(
             post_id,
             post_id.partition(":")[2],
             ids.platform_of(post_id),
             text,
-            dates.utc(when) if when else "",
+            understood.times.read(self.time_cell(cells)),
             _joined(cells, at.get("language", ())),
             addresses(linked, rule.urls_separator) if linked else [],
             repost_of="?" if repost or old else "",
@@ -400,6 +401,8 @@ def addresses(cell: str, separator: str = "") -> list[str]:
     """The addresses of a cell: a list in JSON or Python, or parted by blanks, bars, or commas before `http`."""
     if separator:
         parts = cell.split(separator)
+    elif _ADDRESS.fullmatch(cell):
+        return [cell]
     elif cell.startswith("[") and (listed := _listed(cell)) is not None:
         parts = [
             str(link.get("expanded_url") or link.get("url") or "") if isinstance(link, dict) else str(link)

@@ -7,7 +7,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -74,8 +74,7 @@ class TimeForm(NamedTuple):
 
     def read(self, cell: str) -> str:
         """The cell's time in UTC to the second; empty if it is not of this form."""
-        when = self.moment(cell)
-        return "" if when is None else utc(when)
+        return _utc(cell.strip(), self.form, self.date_format, self.zone)
 
     def moment(self, cell: str) -> datetime | None:
         """The same as a time with its zone."""
@@ -190,6 +189,12 @@ LOOKS = (
     (Form.EXCEL_DAYS, _EXCEL), (Form.ISO, _ISO), (Form.LETTERS, _LETTERS), (Form.DAY_OR_MONTH, _SLASHED),
     (Form.RFC_2822, _WORDS),
 )  # fmt: skip
+
+
+@lru_cache(maxsize=4096)  # days come again and again
+def _utc(text: str, form: Form, date_format: str, zone: str) -> str:
+    when = _moment(text, form, date_format, zone_of(zone))
+    return utc(when) if when else ""
 
 
 def _moment(text: str, form: Form, date_format: str, zone: tzinfo | None) -> datetime | None:

@@ -11,9 +11,11 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from covmis_build import tables
 from covmis_build.archive import columns, streams
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.intake import Outcome
@@ -130,25 +132,49 @@ class _Gone(NamedTuple):
 
 
 class _Others:
-    """The posts of a file that are no hits and where they stand, and its reposts, until they become a row."""
+    """The posts of a file that are no hits and where they stand, and its reposts, until they become a row.
+
+    They become columns every now and then: as objects they would be most of what the first pass keeps.
+    """
 
     def __init__(self) -> None:
-        self.places, self.ids = list[int](), list[str]()
+        self.places, self.ids = list[pa.Array](), list[pa.Array]()
         self.reposters, self.reposted = list[str](), list[str]()
+        self.new_places, self.new_ids = list[int](), list[str]()
 
     def add(self, seen: Glances, kept: AbstractSet[int]) -> None:
         for number, reposted in sorted(seen.reposts.items()):
             self.reposters.append(seen.ids[number])
             self.reposted.append(reposted)
-        begin = len(self.ids)
-        self.ids += seen.ids
-        self.places += seen.places
+        begin = len(self.new_ids)
+        self.new_ids += seen.ids
+        self.new_places += seen.places
         for number in sorted(kept, reverse=True):
-            del self.ids[begin + number], self.places[begin + number]
+            del self.new_ids[begin + number], self.new_places[begin + number]
+        if len(self.new_ids) >= MANY:
+            self._settle()
+
+    def _settle(self) -> None:
+        self.ids.append(tables.column(self.new_ids, tables.STRING))
+        self.places.append(pa.array(np.array(self.new_places, np.int64)))
+        self.new_places, self.new_ids = [], []
+
+    @property
+    def are_enough(self) -> bool:
+        return len(self.ids) >= COLUMNS or len(self.reposted) >= MANY * COLUMNS
 
     def row(self, job: int, file: str) -> pa.Table:
-        lists = {name: [getattr(self, name)] for name in ("places", "ids", "reposters", "reposted")}
-        return rows.table(rows.FOUND, 1, {"what": ["elsewhere"], "job": [job], "file": [file], **lists})
+        self._settle()
+        named = {
+            "what": ["elsewhere"], "job": [job], "file": [file], "places": _list(self.places), "ids": _list(self.ids),
+            "reposters": [self.reposters], "reposted": [self.reposted],
+        }  # fmt: skip
+        return rows.table(rows.FOUND, 1, named)
+
+
+def _list(parts: Sequence[pa.Array]) -> pa.ListArray:
+    values = pa.concat_arrays(parts)
+    return pa.ListArray.from_arrays(pa.array(np.array([0, len(values)], np.int32)), values)
 
 
 def find(
@@ -180,7 +206,7 @@ def find(
             gone += without.values()
             others = elsewhere[glanced.file]
             others.add(glanced.seen, kept.keys() | without.keys())
-            if len(others.ids) + len(others.reposted) >= MANY:
+            if others.are_enough:
                 yield elsewhere.pop(glanced.file).row(number, glanced.file)
         counts = list(intake.counts.values())
         yield from _copies_with_hits(copies)
@@ -192,7 +218,10 @@ def find(
 
 
 MANY = 1_000
-"""Posts that become rows together; as objects they would crowd out of the processor's memory what is worked on."""
+"""Posts that become rows, or columns, together; as objects they would crowd out of the processor's memory what is worked on."""
+
+COLUMNS = 100
+"""So often posts that are no hits become columns before these become a row."""
 
 
 def _copies_with_hits(copies: Sequence[Copy]) -> list[pa.Table]:
@@ -245,7 +274,9 @@ def _standing(
 def _without_content(glanced: Glanced, expressions: dict[str, str]) -> Iterator[tuple[int, _Gone]]:
     """Outcomes, and posts of which only the id is known; the reposted post's own row brings its text."""
     texts = glanced.seen.texts
-    for number in [number for number, text in enumerate(texts) if not text or text.isspace()]:
+    if all(map(str.strip, texts)):
+        return
+    for number in [number for number, text in enumerate(texts) if not text.strip()]:
         post = glanced.whole(number)
         if not (_whole(post) or post.repost_of):
             why = "no text" if post.availability == "available" else post.availability
@@ -281,11 +312,11 @@ def _whole(post: Post) -> bool:
 
 def single(block: pa.Table, *, lists: Mapping[str, str], beside: Sequence[str] = ()) -> Iterator[pa.Table]:
     """A row for each entry of these lists, under the names that they are given, beside these columns."""
-    for start in range(0, len(block), MANY):
-        some = block.slice(start, MANY)
-        whose = pc.list_parent_indices(some.column(next(iter(lists))).combine_chunks())
-        columns = {name: some.column(name).take(whose) for name in beside}
-        yield pa.table(columns | {name: pc.list_flatten(some.column(of)) for of, name in lists.items()})
+    for at in range(len(block)):
+        row = block.slice(at, 1)
+        whose = pc.list_parent_indices(row.column(next(iter(lists))).combine_chunks())
+        columns = {name: row.column(name).take(whose) for name in beside}
+        yield pa.table(columns | {name: pc.list_flatten(row.column(of)) for of, name in lists.items()})
 
 
 def _job(row: dict[str, Any]) -> streams.Job:

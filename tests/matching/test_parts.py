@@ -214,7 +214,9 @@ def test_a_file_is_read_again_once_however_many_parts_it_had(tmp_path, small):
         found = engine.table(
             pa.concat_tables(rows for part in cut for rows in passes.find(part, queries=NOTHING, how=how))
         )
-        wanted = engine.table(pa.table({"post_id": [f"x:{FIRST + number}" for number in range(0, COUNT, 7)]}))  # 86
+        wanted = engine.table(
+            pa.table({"post_id": [f"x:{FIRST + number}" for number in range(0, COUNT, 7)]})
+        )  # 86
         lines, _ = _elsewhere(engine, found, passes.jobs_table(jobs), wanted)
     assert len(cut) > 9
     assert lines.column("number").to_pylist() == [0, 1, 2]
