@@ -23,7 +23,8 @@ def languages(texts: list[str], tags: list[str | None], options: Cleaning) -> li
     if options.language_source == "detector":
         return detect_languages(texts, options.detector)
     # "Not English" is what the platform's language tag says (3.1).
-    tagged = ["" if not tag or UNDETERMINED.fullmatch(tag) else code(tag) for tag in tags]
+    known = {tag: "" if not tag or UNDETERMINED.fullmatch(tag) else code(tag) for tag in set(tags)}
+    tagged = [known[tag] for tag in tags]
     untagged = [at for at, tag in enumerate(tags) if not tag]
     detected = detect_languages([texts[at] for at in untagged], options.detector) if untagged else []
     for at, language in zip(untagged, detected, strict=True):
@@ -49,6 +50,6 @@ STEP = Step(
     name="language",
     drops=lambda _options: "m.language_fits = 0",
     reason=lambda pair, _: (
-        f"language {pair['detected_language']}" if pair["detected_language"] else "language undetermined"
+        f"language {pair.detected_language}" if pair.detected_language else "language undetermined"
     ),
 )

@@ -14,7 +14,7 @@ from covmis_build.cleaning.step import Step
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from covmis_build.engine import Engine, Groups, Table
     from covmis_build.options import Cleaning
@@ -31,10 +31,10 @@ A post that a query finds stands for its copies that none finds.
 """
 
 
-def draw_number(post_id: str, seed: int) -> float:
-    """The post's number in the draw among duplicates: the smallest of a group stays."""
+def draw_numbers(post_ids: Iterable[str], seed: int) -> list[float]:
+    """The posts' numbers in the draw among duplicates: the smallest of a group stays."""
     # The same ones are clustered, and one of a cluster is kept at random (3.1).
-    return keyed.uniform(seed, "near_duplicates", post_id)
+    return keyed.uniforms(seed, "near_duplicates", post_ids)
 
 
 PATTERNS = {
@@ -121,6 +121,6 @@ SAME = "near-identical to a post that stays"
 STEP = Step(
     name="near_duplicates",
     drops=lambda _options: "g.kept <> c.post_id",
-    reason=lambda pair, _: _reason(pair["kept"]),
-    kept_instead=lambda pair: pair["kept"].rpartition(OTHER)[2],
+    reason=lambda pair, _: _reason(pair.kept),
+    kept_instead=lambda pair: pair.kept.rpartition(OTHER)[2],
 )

@@ -40,16 +40,16 @@ FROM pairs"""
 def draw(block: pa.Table, *, seed: int) -> pa.Table:
     """The pair's keyed number in the draw of one claim per post; 0 where there is nothing to draw."""
     # Posts under several items: one of them is kept at random (3.1).
-    numbers = [
-        keyed.uniform(seed, "claim", f"{claim}|{post}") if claims > 1 else 0.0
-        for claim, post, claims in rows(block, "claim_id", "post_id", "n_claims")
-    ]
+    pairs = list(rows(block, "claim_id", "post_id", "n_claims"))
+    names = (f"{claim}|{post}" for claim, post, claims in pairs if claims > 1)
+    drawn = iter(keyed.uniforms(seed, "claim", names))
+    numbers = [next(drawn) if claims > 1 else 0.0 for *_, claims in pairs]
     return block.append_column("draw_number", pa.array(numbers)).select(DRAWN.names).cast(DRAWN)
 
 
 STEP = Step(
     name="one_claim_per_post",
     drops=lambda options: "c.rank_in_post > 1" if options.one_claim_per_post else "1 = 0",
-    reason=lambda pair, _: f"drawn for another of its {pair['n_claims']} claims",
-    kept_instead=lambda pair: f"{pair['first_claim']}|{pair['post_id']}",
+    reason=lambda pair, _: f"drawn for another of its {pair.n_claims} claims",
+    kept_instead=lambda pair: f"{pair.first_claim}|{pair.post_id}",
 )

@@ -13,15 +13,30 @@ if TYPE_CHECKING:
     from covmis_build.options import Cleaning
 
 
+class Pair(NamedTuple):
+    """What the steps' reasons are made of: a claim and a post of which a step drops one."""
+
+    claim_id: str
+    post_id: str
+    step: str
+    similarity: float | None
+    group_id: str | None
+    kept: str
+    least_length: str
+    detected_language: str
+    n_claims: int
+    first_claim: str
+
+
 class Step(NamedTuple):
     """One of the paper's five steps; `steps.py` puts them in their order."""
 
     name: str
     drops: Callable[[Cleaning], str]
     """The condition, in SQL over `c` (the pair), `m` (its post, measured) and `g` (its group of duplicates)."""
-    reason: Callable[[dict[str, Any], Cleaning], str]
+    reason: Callable[[Pair, Cleaning], str]
     """Why, for a dropped pair; few different ones, since they are counted."""
-    kept_instead: Callable[[dict[str, Any]], str] = lambda _pair: ""
+    kept_instead: Callable[[Pair], str] = lambda _pair: ""
     """What stays in its place: an item, or a post."""
 
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from covmis_build import keyed, tables
 from covmis_build.cleaning import language, minimum, near_duplicates, one_claim, words
-from covmis_build.cleaning.step import rows
+from covmis_build.cleaning.step import Pair, rows
 from covmis_build.engine import silent
 from covmis_build.errors import CheckFailed
 from covmis_build.options import RANKED
@@ -38,12 +38,6 @@ DROPPED = tables.SCHEMAS["dropped"]
 
 STEPS = (one_claim.STEP, language.STEP, words.STEP, near_duplicates.STEP)
 """The first that drops a pair is its reason; `minimum` counts what these leave."""
-
-OF_DROPPED = (
-    "claim_id", "post_id", "step", "similarity", "group_id", "kept", "least_length", "detected_language", "n_claims",
-    "first_claim",
-)  # fmt: skip
-"""What the steps' reasons are made of."""
 
 BY_NAME = {step.name: step for step in (*STEPS, minimum.STEP)}
 
@@ -158,7 +152,7 @@ def measure(block: pa.Table, *, options: Cleaning, seed: int) -> pa.Table:
         "long_enough": [
             int(words.long_enough(text, rules[tag])) for text, tag in zip(texts, languages, strict=True)
         ],
-        "draw_number": [near_duplicates.draw_number(post_id, seed) for post_id in post_ids],
+        "draw_number": near_duplicates.draw_numbers(post_ids, seed),
     }
     return pa.table(columns, schema=MEASURED)
 
@@ -221,7 +215,7 @@ def as_found(block: pa.Table, *, seed: int) -> pa.Table:
 
 
 def _dropped(engine: Engine, counted: Table, options: Cleaning) -> Table:
-    gone = engine.sql(f"SELECT {', '.join(OF_DROPPED)} FROM counted WHERE step <> ''", counted=counted)
+    gone = engine.sql(f"SELECT {', '.join(Pair._fields)} FROM counted WHERE step <> ''", counted=counted)
     pairs = engine.map(partial(dropped_pairs, options=options), gone, DROPPED)
     empty = engine.sql(minimum.EMPTY_CLAIMS, counted=counted)
     claims = engine.map(partial(dropped_claims, options=options), empty, DROPPED)
@@ -236,12 +230,11 @@ def _dropped(engine: Engine, counted: Table, options: Cleaning) -> Table:
 def dropped_pairs(block: pa.Table, *, options: Cleaning) -> pa.Table:
     """Rows of `dropped` for pairs."""
     dropped = []
-    for pair in block.to_pylist():
-        step = BY_NAME[pair["step"]]
-        similarity = pair["similarity"] if step is near_duplicates.STEP else None
-        ids = (pair["claim_id"], pair["post_id"], step.name)
+    for pair in map(Pair._make, rows(block, *Pair._fields)):
+        step = BY_NAME[pair.step]
+        similarity = pair.similarity if step is near_duplicates.STEP else None
         words_for = (step.reason(pair, options), step.kept_instead(pair))
-        dropped.append(("pair", *ids, *words_for, similarity, pair["group_id"] or ""))
+        dropped.append(("pair", *pair[:3], *words_for, similarity, pair.group_id or ""))
     return _table(dropped, DROPPED)
 
 

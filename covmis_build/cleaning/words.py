@@ -40,5 +40,5 @@ def long_enough(text: str, rule: LengthRule) -> bool:
 STEP = Step(
     name="words",
     drops=lambda _options: "m.long_enough = 0",
-    reason=lambda pair, _: f"fewer than {pair['least_length']}",
+    reason=lambda pair, _: f"fewer than {pair.least_length}",
 )
