@@ -22,6 +22,7 @@ from covmis_build.options import (
     Columns,
     Labels,
     Nearest,
+    Queries,
     Release,
     Retrieval,
     Sampling,
@@ -51,11 +52,12 @@ class Settings:
     annotation: Annotation = field(default_factory=Annotation)
     release: Release = field(default_factory=Release)
     build: str = ""
+    queries: Queries = field(default_factory=Queries)
 
 
 TABLES: dict[str, type] = {
-    "labels": Labels, "retrieval": Retrieval, "cleaning": Cleaning, "sampling": Sampling,
-    "annotation": Annotation, "release": Release,
+    "labels": Labels, "retrieval": Retrieval, "queries": Queries, "cleaning": Cleaning,
+    "sampling": Sampling, "annotation": Annotation, "release": Release,
 }  # fmt: skip
 
 

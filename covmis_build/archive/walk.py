@@ -40,6 +40,17 @@ def archive_files(archive: Sequence[Path], *, hidden: bool = False) -> list[Arch
     return [ArchiveFile(path, name) for path, name in _told_apart(in_order)]
 
 
+def first_of_each(archive: Sequence[Path], files: Sequence[ArchiveFile]) -> list[Path]:
+    """A file of each of these places: who sees it sees the place."""
+    firsts = {
+        folder: file.path
+        for folder in archive
+        for file in reversed(files)
+        if file.path.is_relative_to(folder)
+    }
+    return list(firsts.values())
+
+
 def unfinished_writes(archive: Sequence[Path]) -> list[Path]:
     """What killed writes have left beside the files that they were to replace, which are whole."""
     return [file.path for file in archive_files(archive, hidden=True) if storage.is_unfinished(file.path)]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from covmis_build import storage
 from covmis_build.archive.reader import How
 from covmis_build.building.purge import read_list, refuse_unfinished
-from covmis_build.engine import silent
-from covmis_build.matching.plain_posts import plain_posts, state
+from covmis_build.engine import open_engine, silent
+from covmis_build.errors import InputError
+from covmis_build.matching.plain_posts import Drawn, plain_posts, state
 from covmis_build.matching.stage import span
 from covmis_build.options import Nearest
 from covmis_build.queries.index import open_index
@@ -20,24 +21,51 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from covmis_build.engine import Progress
+    from covmis_build.engine import Engine, Progress
     from covmis_build.places import Places
-    from covmis_build.queries.index import Index, Rows
+    from covmis_build.queries.index import Index, Indexed, Rows
     from covmis_build.settings import Settings
 
 LOCK = ".search.lock"
 """In data/build: held while the index of the archive is looked at and made."""
 
 
-def search_index(places: Places, settings: Settings, progress: Progress = silent) -> Index:
-    """The archive in a full-text index, made first where it is missing or older than the archive."""
+SCRATCH = ".search.scratch"
+"""In data/build: tables of whoever makes the index."""
+
+
+def search_index(
+    places: Places, settings: Settings, progress: Progress = silent, *, engine: Engine | None = None,
+    whole: bool = True,
+) -> Index:  # fmt: skip
+    """The archive in a full-text index, made first where it is missing or older than the archive.
+
+    `whole` refuses an index of a share of the posts: whoever ranks posts, or looks for given ones, needs all.
+    """
+    drawn = Drawn(settings.queries.share, settings.seed)
+    if whole and drawn.share < 1:
+        raise InputError(
+            f"[queries] share = {drawn.share:g} leaves most posts out of the index, and this looks at all",
+            remedy="Set it to 1; the index is made again",
+        )
+    scratch = places.build / SCRATCH
+
+    def posts(unread: list[str]) -> Iterator[Indexed]:
+        storage.remove(scratch)  # of a killed command
+        try:
+            with engine or open_engine(scratch=scratch) as its:
+                yield from plain_posts(its, places.archives, progress, forget, how, unread, drawn)
+        finally:
+            storage.remove(scratch)
+
     with storage.locked(places.build / LOCK, "indexing the archive"):  # above all against a purge meanwhile
         refuse_unfinished(places)
         forget, how = read_list(places.purge_csv), How.of(settings.retrieval)
         return open_index(
             places.build / "search.sqlite",
-            state(places.archives, forget, how),
-            lambda unread: plain_posts(places.archives, progress, forget, how, unread),
+            state(places.archives, forget, how, drawn),
+            posts,
+            drawn.share,
         )
 
 
@@ -72,8 +100,9 @@ def nearest(
 
 
 def candidates(
-    places: Places, settings: Settings, matched: Sequence[str], progress: Progress = silent
-) -> pd.DataFrame:
+    places: Places, settings: Settings, matched: Sequence[str], progress: Progress = silent,
+    engine: Engine | None = None,
+) -> pd.DataFrame:  # fmt: skip
     """The table `candidates`: each claim's nearest posts of those that are not `matched` for any, as `[retrieval] ranked` asks.
 
     Ranks are places among all posts, found or not: where found ones come first, chances fall as little as nearness does.
@@ -82,7 +111,7 @@ def candidates(
 
     options = settings.retrieval.nearest or Nearest()
     claims = storage.read_table(places.table("claims"), "claims")
-    with search_index(places, settings, progress) as index:
+    with search_index(places, settings, progress, engine=engine) as index:
         among = index.between(*span(settings.retrieval))
         known = dict.fromkeys(claims["claim_id"], index.numbers(matched))
         ranking = nearest(

@@ -100,7 +100,7 @@ def _make_retrieve(places: Places, settings: Settings, engine: Engine, progress:
     def nearest(matched: Sequence[str]) -> pd.DataFrame:
         """What a ranking gives besides, once it is known what queries find."""
         nonlocal ranked
-        ranked = candidates(places, settings, matched, progress)
+        ranked = candidates(places, settings, matched, progress, engine.fresh())
         return ranked.assign(kind=RANKED)
 
     retrieved = retrieve(
@@ -260,7 +260,7 @@ STAGES = (
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
-        "retrieve", 9, ("claims", "queries"), ("retrieval",),
+        "retrieve", 10, ("claims", "queries"), ("retrieval",),
         ("posts", "hits", "candidates", "provenance", "unreadable", "intake", "retrieve.dropped"), _retrieve_files, _make_retrieve,
         large=True,
     ),

@@ -17,6 +17,9 @@ from covmis_build.errors import InputError, UnknownName
 if TYPE_CHECKING:
     from covmis_build.study.evaluate import FilesToScore
 
+EngineOption = Annotated[str, Option(help="duckdb, or spark (an extra).")]
+MasterOption = Annotated[str, Option(help="Spark's master, like local[2] or spark://host:7077.")]
+ConfOption = Annotated[list[str] | None, Option(metavar="KEY=VALUE", help="A setting for Spark.")]
 SeedOption = Annotated[int, Option(help="The seed of all chance.")]
 IdOption = Annotated[str, Option("--id", metavar="COLUMN", help="The column of ids (default: found).")]
 RunOption = Annotated[bool, Option("--run", help="Bring stale tables up to date first; or they are refused.")]

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option, Typer
 
 from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
-from covmis_build.cli.options import numbers
+from covmis_build.cli.options import ConfOption, EngineOption, MasterOption, numbers, pairs_of
 from covmis_build.study.study import open_study
 
 app = Typer(help="The queries: see, try, have suggested.", no_args_is_help=True)
@@ -34,17 +34,24 @@ def show(
 def try_out(
     expression: Annotated[str, Argument(help="Keywords, a claim's id, or nothing: all queries.")] = "",
     samples: Annotated[int, Option(min=0, help="How many posts to show of each.")] = 3,
+    engine: EngineOption = "duckdb",
+    master: MasterOption = "",
+    conf: ConfOption = None,
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Count the posts that queries find in the archive, and show some: the first time builds an index.
 
-    Posts are counted once whatever their claims; retrieval itself also drops reposts and applies dates.
+    Posts are counted once whatever their claims; retrieval itself also drops reposts and applies dates. With
+    [queries] share in study.toml, a share of the posts is looked at, and the numbers are estimates.
 
     Example: covmis queries try "garlic (covid-19 OR coronavirus)"
     """
     with progress() as report:
-        trial = open_study(folder).try_queries(expression, samples=samples, progress=report)
+        trial = open_study(folder).try_queries(
+            expression, samples=samples, engine=engine, master=master, settings=pairs_of("--conf", conf, "KEY=VALUE"),
+            progress=report,
+        )  # fmt: skip
     warn(*trial.warnings)
     tell(trial.to_dict(), trial.sentences, as_json=as_json)
 

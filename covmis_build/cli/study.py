@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
-from covmis_build.cli.options import pairs_of
+from covmis_build.cli.options import ConfOption, EngineOption, MasterOption, pairs_of
 from covmis_build.errors import InputError
 
 
@@ -50,9 +50,9 @@ def new(
 def run(
     stages: Annotated[list[str] | None, Argument(metavar="[STAGE]...", help="Default: all stages.")] = None,
     force: Annotated[bool, Option(help="Make them again even if nothing changed.")] = False,
-    engine: Annotated[str, Option(help="duckdb, or spark (an extra).")] = "duckdb",
-    master: Annotated[str, Option(help="Spark's master, like local[2] or spark://host:7077.")] = "",
-    conf: Annotated[list[str] | None, Option(metavar="KEY=VALUE", help="A setting for Spark.")] = None,
+    engine: EngineOption = "duckdb",
+    master: MasterOption = "",
+    conf: ConfOption = None,
     workers: Annotated[int, Option(min=0, help="Processes to use (0: one per processor).")] = 0,
     study: StudyOption = None,
     as_json: JsonOption = False,

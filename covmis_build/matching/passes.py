@@ -187,7 +187,7 @@ def find(
     """The first pass: posts that are hits, outcomes, unreadable lines, counts; of what is to be forgotten only that it is there."""
     gc.set_threshold(*FEWER_COLLECTIONS)
     asked = _queries(queries)
-    for number, job, part in _work(block):
+    for number, job, part in work(block):
         copies, gone, problems = list[Copy](), list[_Gone](), list[_Problem]()
         intake, elsewhere = Intake(), defaultdict[str, _Others](_Others)
         for glanced in glance(job, forget, how, part):
@@ -332,7 +332,7 @@ def jobs_table(jobs: Sequence[streams.Job]) -> pa.Table:
     return rows.table(rows.JOBS, len(jobs), {"number": range(len(jobs)), **fields})
 
 
-def _work(block: pa.Table) -> Iterator[tuple[int, streams.Job, Part | None]]:
+def work(block: pa.Table) -> Iterator[tuple[int, streams.Job, Part | None]]:
     """The jobs of a block; or the part of one that is unpacked already."""
     if "data" not in block.column_names:
         yield from ((row["number"], _job(row), None) for row in block.to_pylist())

@@ -21,7 +21,7 @@ from covmis_build.addresses import place
 from covmis_build.archive import streams
 from covmis_build.archive.parts import to_cut
 from covmis_build.archive.reader import How, file_of, in_one_line
-from covmis_build.archive.walk import archive_files
+from covmis_build.archive.walk import archive_files, first_of_each
 from covmis_build.engine import silent
 from covmis_build.errors import InputError
 from covmis_build.matching import passes as kernels
@@ -70,13 +70,7 @@ def retrieve(
     """
     how = How.of(options, queries["claim_id"] if claims is None else claims)
     files = archive_files(archive)
-    firsts = {
-        folder: file.path
-        for folder in archive
-        for file in reversed(files)
-        if file.path.is_relative_to(folder)
-    }
-    engine.reach(list(firsts.values()))
+    engine.reach(first_of_each(archive, files))
     cut = streams.jobs(files)
     refused = kernels.check_tables(cut, how)
     wrong = [

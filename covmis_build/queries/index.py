@@ -1,12 +1,13 @@
 """An archive in a full-text index (SQLite FTS5), so that a query's posts are counted at once while it is being tuned.
 
 The index holds our own tokens, written in ASCII, so that it finds exactly what the matcher finds in the posts'
-texts and links. Reposts are left out, and of several copies of a post the one with the longest text is kept.
+texts and links. It may hold a share of the posts; what is counted in it is then an estimate for all.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-VERSION = 3
+VERSION = 4
 
 Rows = NDArray[np.int64]
 
@@ -35,6 +36,9 @@ SPREAD = 2654435761
 HELD = 50_000_000
 """Numbers of posts that are kept from query to query, 8 bytes each."""
 
+
+TOGETHER = 10_000
+"""Posts that are written at once."""
 
 Indexed = tuple[str, str, list[str], list[str], str]
 """A post as the index takes it: id, text, addresses, titles of its cards, time."""
@@ -61,6 +65,8 @@ class Index:
         self.size = int(self.connection.execute("SELECT count(*) FROM posts").fetchone()[0])
         self.unread = [str(row[0]) for row in self.connection.execute("SELECT sentence FROM unread")]
         """What of the archive is not in it because it could not be read."""
+        self.share = float(self.connection.execute("SELECT share FROM state").fetchone()[0])
+        """Of the archive's posts, what is in it."""
         self._known: dict[str, Rows] = {}
         self._held = 0
 
@@ -77,6 +83,10 @@ class Index:
     def count(self, expression: str, kind: str = "keywords") -> int:
         """How many posts an expression finds; titles are also looked for in link cards."""
         return len(self.rows(parse(expression).node, kind))
+
+    def of_all(self, posts: int) -> int:
+        """So many posts of the index, as an estimate for the archive."""
+        return round(posts / self.share)
 
     def sample(self, expression: str, most: int = 5, kind: str = "keywords") -> list[SamplePost]:
         """Some of the posts, spread over the archive; always the same ones."""
@@ -206,7 +216,9 @@ class Index:
         return {_plain(term): int(count) for term, count in rows}
 
 
-def open_index(path: Path, state: str, posts: Callable[[list[str]], Iterable[Indexed]]) -> Index:
+def open_index(
+    path: Path, state: str, posts: Callable[[list[str]], Iterable[Indexed]], share: float = 1.0
+) -> Index:
     """The index at this path; `posts` are read and indexed first if it is missing or was made of another `state`.
 
     `matching.plain_posts` gives both for an archive, and tells in the list what it could not read.
@@ -215,14 +227,16 @@ def open_index(path: Path, state: str, posts: Callable[[list[str]], Iterable[Ind
     if not path.exists() or _state(path) != state:
         with storage.replacing(path) as beside:
             unread = list[str]()
-            build(beside, posts(unread), state, unread)
+            build(beside, posts(unread), state, unread, share)
     return Index(path)
 
 
-def build(path: Path, posts: Iterable[Indexed], state: str = "", unread: Sequence[str] = ()) -> None:
-    """Write an index of these posts; `unread` is looked at when all are taken."""
+def build(
+    path: Path, posts: Iterable[Indexed], state: str = "", unread: Sequence[str] = (), share: float = 1.0
+) -> None:
+    """Write an index of these posts, each given once; `unread` is looked at when all are taken."""
     try:
-        _build(path, posts, state, unread)
+        _build(path, posts, state, unread, share)
     except sqlite3.Error as error:  # a full disk is not told as one elsewhere
         raise InputError(
             f"cannot write the index of the archive: {error}",
@@ -231,46 +245,41 @@ def build(path: Path, posts: Iterable[Indexed], state: str = "", unread: Sequenc
         ) from error
 
 
-def _build(path: Path, posts: Iterable[Indexed], state: str, unread: Sequence[str]) -> None:
+def _build(path: Path, posts: Iterable[Indexed], state: str, unread: Sequence[str], share: float) -> None:
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path)) as to:
         to.executescript("""
             PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
-            CREATE TABLE state (text TEXT);
+            CREATE TABLE state (text TEXT, share REAL);
             CREATE TABLE unread (sentence TEXT);
             CREATE TABLE posts (number INTEGER PRIMARY KEY, post_id TEXT UNIQUE, created_at TEXT, text TEXT,
               urls TEXT, titles TEXT);
             CREATE VIRTUAL TABLE words USING fts5 (body, titles, links, content = '', tokenize = "ascii tokenchars '_'");
             CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, 'col');
         """)
-        rows = (
-            (post_id, created_at, text, "\n".join(urls), "\n".join(titles))
-            for post_id, text, urls, titles, created_at in posts
-        )
-        to.executemany(
-            """INSERT INTO posts (post_id, created_at, text, urls, titles) VALUES (?, ?, ?, ?, ?) ON CONFLICT (post_id)
-            DO UPDATE SET text = excluded.text, urls = excluded.urls, titles = excluded.titles,
-            created_at = excluded.created_at WHERE (length(excluded.text), excluded.text) > (length(text), text)""",
-            rows,
-        )
-        with closing(to.cursor()) as reading:
-            reading.execute("SELECT number, text, urls, titles FROM posts ORDER BY post_id")
+        numbered = enumerate(posts, start=1)
+        while batch := list(itertools.islice(numbered, TOGETHER)):
+            rows = [
+                (number, post_id, created_at, text, "\n".join(urls), "\n".join(titles))
+                for number, (post_id, text, urls, titles, created_at) in batch
+            ]
+            to.executemany("INSERT INTO posts VALUES (?, ?, ?, ?, ?, ?)", rows)
             to.executemany(
-                "INSERT INTO words (rowid, body, titles, links) VALUES (?, ?, ?, ?)", map(_coded, reading)
+                "INSERT INTO words (rowid, body, titles, links) VALUES (?, ?, ?, ?)", map(_coded, batch)
             )
         to.execute("INSERT INTO words (words) VALUES ('optimize')")
         to.executemany("INSERT INTO unread VALUES (?)", ((sentence,) for sentence in unread))
-        to.execute("INSERT INTO state VALUES (?)", (state,))
+        to.execute("INSERT INTO state VALUES (?, ?)", (state, share))
         to.commit()
 
 
-def _coded(row: tuple[int, str, str, str]) -> tuple[int, str, str, str]:
-    number, text, urls, titles = row
-    keys = {canonical_url(url) for url in (*urls.split("\n"), *addresses(text)) if url}
+def _coded(numbered: tuple[int, Indexed]) -> tuple[int, str, str, str]:
+    number, (_, text, urls, titles, _) = numbered
+    keys = {canonical_url(url) for url in (*urls, *addresses(text)) if url}
     return (
         number,
         " ".join(map(_ascii, tokens(text))),
-        " _ ".join(" ".join(map(_ascii, tokens(title))) for title in titles.split("\n")),
+        " _ ".join(" ".join(map(_ascii, tokens(title))) for title in titles),
         " ".join("k" + key.encode().hex() for key in sorted(keys - {""})),
     )
 

@@ -15,7 +15,7 @@ from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.queries.build import build_queries
 from covmis_build.queries.index import Index, SamplePost, build
-from covmis_build.queries.suggest import READ, Suggestions, suggest
+from covmis_build.queries.suggest import READ, Suggestions, of_share, suggest
 from covmis_build.report.summary import Listing
 from covmis_build.text.expression import as_written, parse
 from covmis_build.text.foreign import foreign
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from covmis_build.engine import Progress
+    from covmis_build.engine import Engine, Progress
     from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
 
@@ -86,14 +86,20 @@ class TriedQuery:
     query_id: str
     expression: str
     posts: int
+    """Of the archive; an estimate where a share of it was looked at, in which there are `counted`."""
+    counted: int
     samples: list[SamplePost]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Queries tried on an archive of `posts_in_archive` posts; `warnings` begin with what of it could not be read."""
+    """Queries tried on an archive of `posts_in_archive` posts, all of them or a `share` drawn at random.
+
+    `warnings` begin with what of it could not be read.
+    """
 
     posts_in_archive: int
+    share: float
     queries: list[TriedQuery]
     warnings: list[str]
 
@@ -102,11 +108,11 @@ class Trial:
         queries = [
             {
                 "query_id": query.query_id, "expression": query.expression, "posts": query.posts,
-                "samples": [post._asdict() for post in query.samples],
+                "counted": query.counted, "samples": [post._asdict() for post in query.samples],
             }
             for query in self.queries
         ]  # fmt: skip
-        return {"posts_in_archive": self.posts_in_archive, "queries": queries}
+        return {"posts_in_archive": self.posts_in_archive, "share": self.share, "queries": queries}
 
     @property
     def sentences(self) -> list[str]:
@@ -116,10 +122,8 @@ class Trial:
             lines.append(f"{query.posts:>9,}  {query.query_id or query.expression}")
             lines += [f"{'':11}{query.expression}"] if query.query_id else []
             lines += [f"{'':11}{post.line}" for post in query.samples]
-        return [
-            *lines,
-            f"{counted(len(self.queries), 'queries')} over {counted(self.posts_in_archive, 'posts')}.",
-        ]
+        looked_at = counted(self.posts_in_archive, "posts")
+        return [*lines, f"{counted(len(self.queries), 'queries')} over {looked_at}.", *of_share(self.share)]
 
 
 def queries_of(study: Study, claim_id: str = "") -> pd.DataFrame:
@@ -165,7 +169,9 @@ def _foreign_signs(queries: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(sentence for query in queries for sentence in foreign(query)))
 
 
-def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:
+def try_queries(
+    study: Study, text: str = "", *, samples: int = 3, engine: Engine | None = None, progress: Progress = silent
+) -> Trial:  # fmt: skip
     """Count the posts that keywords find, or a claim's queries (its id), or all queries (nothing)."""
     rows = [("", "keywords", str(parse(text)))] if text else []
     written = [text]
@@ -174,14 +180,16 @@ def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Pro
         mine = queries[queries["claim_id"] == text] if text else queries
         rows = list(zip(mine["query_id"], mine["kind"], mine["expression"], strict=True)) or rows
         written = list(mine.loc[mine["kind"] == "keywords", "text"])
-    with search_index(study.places, study.settings, progress) as index:
+    with search_index(study.places, study.settings, progress, engine=engine, whole=False) as index:
         tried = [
             TriedQuery(
-                query_id, expression, index.count(expression, kind), index.sample(expression, samples, kind)
+                query_id, expression, index.of_all(count), count, index.sample(expression, samples, kind)
             )
             for query_id, kind, expression in rows
+            for count in [index.count(expression, kind)]
         ]
-        return Trial(index.size, tried, [*index.unread, *_foreign_signs(written)])
+        warnings = [*index.unread, *_foreign_signs(written)]
+        return Trial(index.of_all(index.size), index.share, tried, warnings)
 
 
 def suggest_queries(
@@ -195,7 +203,7 @@ def suggest_queries(
         raise InputError(f"no claim has the id {claim}")
     text, language = (row["text"], row["language"]) if row else (claim, "")
     if any(file.is_file() for archive in study.places.archives for file in archive.rglob("*")):
-        with search_index(study.places, study.settings, progress) as index:
+        with search_index(study.places, study.settings, progress, whole=False) as index:
             if index.size:
                 return suggest(text, index, language=language or "en", read=read, samples=samples)
     with TemporaryDirectory() as folder:  # collecting first: how rare words are, the claim list tells

@@ -110,9 +110,7 @@ class Study:
         """Bring the study up to date, only what is stale; `master` and `settings` are Spark's."""
         from covmis_build.study.run import run
 
-        conf = {**(settings or {}), **({"spark.master": master} if master else {})}
-        if conf and engine == "duckdb":
-            raise InputError("--master and --conf are for Spark", remedy="Add --engine spark")
+        conf = _of_spark(engine, master, settings)
         return run(self, stages, force=force, engine=engine, conf=conf, workers=workers, progress=progress)
 
     def need_current(self, *, run: bool = False, progress: Progress = silent) -> None:
@@ -257,11 +255,20 @@ class Study:
 
         return show_queries(self, claim, platform=platform, limit=limit)
 
-    def try_queries(self, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:
-        """Count the posts of the archive that keywords, a claim's queries (by its id), or all queries find."""
+    def try_queries(
+        self, text: str = "", *, samples: int = 3, engine: str = "duckdb", master: str = "",
+        settings: Mapping[str, str] | None = None, progress: Progress = silent,
+    ) -> Trial:  # fmt: skip
+        """Count the posts of the archive that keywords, a claim's queries (by its id), or all queries find.
+
+        Where the archive has changed, it is read again first, by the engine.
+        """
+        from covmis_build.engine import open_engine
         from covmis_build.study.queries import try_queries
 
-        return try_queries(self, text, samples=samples, progress=progress)
+        conf = _of_spark(engine, master, settings)
+        its = open_engine(engine, settings=conf) if engine != "duckdb" else None
+        return try_queries(self, text, samples=samples, engine=its, progress=progress)
 
     def suggest_queries(
         self, claim: str, *, read: Sequence[int] = (5, 25, 100), samples: int = 3, progress: Progress = silent
@@ -497,6 +504,14 @@ def study_of(file: Path, folder: Path | None = None, *, half_purged: bool = Fals
         raise
     except InputError:
         return None
+
+
+def _of_spark(engine: str, master: str, settings: Mapping[str, str] | None) -> dict[str, str]:
+    """Spark's settings, its master among them; no other engine has any."""
+    conf = {**(settings or {}), **({"spark.master": master} if master else {})}
+    if conf and engine == "duckdb":
+        raise InputError("--master and --conf are for Spark", remedy="Add --engine spark")
+    return conf
 
 
 def _nearest(start: Path) -> Path | None:

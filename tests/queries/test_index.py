@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from covmis_build import keyed
+from covmis_build.engine import open_engine
 from covmis_build.errors import InputError
-from covmis_build.matching.plain_posts import plain_posts, state
+from covmis_build.matching.plain_posts import ALL, Drawn, plain_posts, state
 from covmis_build.queries.index import Index, build
 from covmis_build.queries.index import open_index as made_index
 from covmis_build.text.expression import parse
@@ -20,8 +22,12 @@ from tests import killing
 from tests.text.test_expression import TEXTS, queries
 
 
-def open_index(path, archive):
-    return made_index(path, state(archive), lambda unread: plain_posts(archive, unread=unread))
+def open_index(path, archive, *, engine="duckdb", workers=1, drawn=ALL):
+    def posts(unread):
+        with open_engine(engine, workers=workers) as its:
+            yield from plain_posts(its, archive, unread=unread, drawn=drawn)
+
+    return made_index(path, state(archive, drawn=drawn), posts, drawn.share)
 
 
 def indexed(folder, texts, **more):
@@ -120,6 +126,64 @@ def test_it_is_built_when_the_archive_changes(tmp_path):
     )
     with open_index(path, [archive]) as index:
         assert (index.size, index.count("garlic"), index.count("much")) == (2, 2, 1)
+
+
+def many(archive):
+    """Posts in three forms, some of them several times, of different lengths and times."""
+    words = ["garlic", "masks", "5G", "vaccines"]
+    write(
+        archive / "a.jsonl",
+        [
+            {"id_str": str(at % 50 + 1), "full_text": f"{words[at % 4]} {'x' * (at % 7)}", "created_at": AT}
+            for at in range(120)
+        ],
+    )
+    flat = [{"id": str(at + 40), "text": f"about {words[at % 3]}", "author_id": "1"} for at in range(30)]
+    write(archive / "b.jsonl", [*flat, {"nothing": 1}])
+    rows = "".join(f"{at + 60},{words[at % 4]} and more,2020-04-22\n" for at in range(40))
+    (archive / "c.csv").write_text(f"tweet_id,text,created_at\n{rows}")
+
+
+AT = "Wed Apr 22 12:34:56 +0000 2020"
+
+
+def content(path):
+    with sqlite3.connect(path) as connection:
+        return {
+            table: connection.execute(f"SELECT * FROM {table}").fetchall()
+            for table in ("posts", "vocabulary", "unread")
+        }
+
+
+def test_it_is_the_same_whoever_makes_it(tmp_path):
+    archive = tmp_path / "archive"
+    many(archive)
+    with open_index(tmp_path / "one", [archive]) as one, open_index(tmp_path / "two", [archive], workers=2):
+        assert (one.size, len(one.unread)) == (99, 1)
+        assert one.count("garlic") > 20
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+
+
+def test_times_are_in_utc_whatever_the_platform_writes(tmp_path):
+    write(tmp_path / "archive/a.jsonl", [{"id_str": "1", "full_text": "garlic", "created_at": AT}])
+    (tmp_path / "archive/b.csv").write_text("tweet_id,text,created_at\n2,garlic,2020-04-22 14:00:00+02:00\n")
+    with open_index(tmp_path / "search.sqlite", [tmp_path / "archive"]) as index:
+        times = {post.post_id: post.created_at for post in index.sample("garlic")}
+        assert times == {"x:1": "2020-04-22T12:34:56Z", "x:2": "2020-04-22T12:00:00Z"}
+        assert len(index.between("2020-04-22T12:00:00Z", "2020-04-23T00:00:00Z")) == 2
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0.05, 1), st.integers(0, 99))
+def test_a_share_is_drawn_by_ids_alone(tmp_path_factory, share, seed):
+    folder = tmp_path_factory.mktemp("share")
+    many(folder / "archive")
+    with open_index(folder / "all", [folder / "archive"]) as every:
+        ids = {post.post_id for post in every.sample("garlic OR masks OR 5G OR vaccines", 200)}
+    with open_index(folder / "some", [folder / "archive"], drawn=Drawn(share, seed)) as some:
+        drawn = {post.post_id for post in some.sample("garlic OR masks OR 5G OR vaccines", 200)}
+        assert some.of_all(some.size) == round(len(drawn) / share)
+    assert drawn == {post for post in ids if keyed.uniform(seed, "index", post) < share}
 
 
 def test_what_could_not_be_read_is_told_again_and_again(tmp_path):
