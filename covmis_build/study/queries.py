@@ -119,7 +119,8 @@ class Trial:
         """What each query finds, with a line for each sample."""
         lines = []
         for query in self.queries:
-            lines.append(f"{query.posts:>9,}  {query.query_id or query.expression}")
+            seen = f"  ({query.counted:,} seen)" if self.share < 1 else ""
+            lines.append(f"{query.posts:>9,}  {query.query_id or query.expression}{seen}")
             lines += [f"{'':11}{query.expression}"] if query.query_id else []
             lines += [f"{'':11}{post.line}" for post in query.samples]
         looked_at = counted(self.posts_in_archive, "posts")

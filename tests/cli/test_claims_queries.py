@@ -184,7 +184,9 @@ def test_a_share_of_the_posts_gives_estimates(study, claims):
     ]
     assert tried["posts_in_archive"] in {0, 2, 4, 6}
     said = "Numbers of posts are estimates: a share of 0.5 was looked at ([queries] share)."
-    assert said in ran("queries", "try", "garlic", "--study", study)
+    shown = ran("queries", "try", "garlic", "--study", study)
+    assert said in shown
+    assert f"({tried['queries'][0]['counted']} seen)" in shown
     assert said in ran("queries", "suggest", "1", "--study", study)
     ranked = '[retrieval]\nranked = { by = "bm25" }'
     settings.write_text(f"{text}\n[queries]\nshare = 0.5\n{ranked}\n", "utf-8")
