@@ -30,7 +30,7 @@ from covmis_build.annotation.channels.workbooks import Grid, as_cell, ods, read_
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.errors import InputError
 from covmis_build.storage import csv_bytes, restored
-from covmis_build.text.sheets import bytes_of
+from covmis_build.text.sheets import bytes_of, separator_of
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
@@ -154,8 +154,7 @@ def _cells(path: Path) -> list[list[str]]:
     if path.suffix.casefold() in {".xlsx", ".ods"}:
         return read_table(path)
     text = _decoded(path)
-    first = text.partition("\n")[0]
-    separator = max((";", "\t", ","), key=first.count)
+    separator = separator_of(text)
     try:
         csv.field_size_limit(1 << 27)  # a long comment is no error; the limit is the whole program's
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
