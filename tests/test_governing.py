@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.building.run import run
 from covmis_build.cli import app
 from covmis_build.errors import InputError
+from covmis_build.settings import settings_toml
 from covmis_build.study.round_settings import settings_of_rounds, settings_of_tables
 from covmis_build.study.study import open_study
 from tests.small_study import small_study
@@ -63,6 +65,20 @@ def test_unchanged_settings_do_not_differ(study) -> None:
     assert differences == []
     assert then.cleaning == study.settings.cleaning
     assert then.sampling == study.settings.sampling
+
+
+def test_what_was_said_of_an_archives_columns_is_released_as_it_verifies(study) -> None:
+    """As it is kept in round.json its keys are sorted: a release made of that did not verify."""
+    said = '[[retrieval.columns]]\nfiles = "forum.csv"\nid = "nr"\ntext = ["title", "body"]\n\n[cleaning]'
+    changed = set_to(study, "[cleaning]", said)
+    path = study.places.rounds / "001" / "round.json"
+    about = json.loads(path.read_text("utf-8"))
+    about["settings"]["retrieval"]["columns"] = [asdict(changed.settings.retrieval.columns[0])]
+    path.write_text(json.dumps(about, sort_keys=True), "utf-8")
+    then, differences = settings_of_rounds(changed.settings, record.all_rounds(changed.places.rounds))
+    assert then.retrieval.columns == changed.settings.retrieval.columns
+    assert settings_toml(then) == settings_toml(changed.settings)
+    assert differences == []
 
 
 def test_the_card_has_the_settings_that_governed_and_names_what_is_set_otherwise_today(study) -> None:

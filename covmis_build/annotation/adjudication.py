@@ -27,7 +27,14 @@ from covmis_build.annotation.answers import (
     refuse_unusable,
     usable,
 )  # fmt: skip
-from covmis_build.annotation.channels.sheets import FIXED, fixed_cells, misplaced, read_rows
+from covmis_build.annotation.channels.sheets import (
+    FIXED,
+    beyond_columns,
+    fixed_cells,
+    keep_answer,
+    misplaced,
+    read_rows,
+)
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.gold import write_decisions
 from covmis_build.errors import counted
@@ -135,15 +142,22 @@ def decision_sheet(
 
 
 def read_decisions(
-    path: Path, phase: Phase, decider: str, frozen: pd.DataFrame, scheme: Labels
+    path: Path, phase: Phase, decider: str, frozen: pd.DataFrame, scheme: Labels, decided: Mapping[str, str]
 ) -> tuple[list[Answer], list[Problem]]:
-    """What has been decided on this sheet so far; `undecided` passes an item on to the third person."""
+    """What has been decided on this sheet so far; `undecided` passes an item on to the third person.
+
+    A row without a label decides nothing, also if its item is one of those `decided` before: that is told.
+    """
     items = by_item(frozen)
     answers: dict[str, Answer] = {}
     problems: list[Problem] = []
     for row in read_rows(path, ("item_id", "claim", "post", *(n for n in WRITTEN if n != "sub_label"))):
         where, item = f"{path.name}, row {row['row']}", row["item_id"].strip()
+        problems += beyond_columns(row, where)
         if not row["label"].strip():
+            if item in decided:
+                blank = f"no label for {item}, which was decided as {decided[item]}: that stands"
+                problems.append(Problem(where, blank, f"Write another label, or {UNDECIDED}"))
             continue
         wrong = misplaced(row, items.get(item))
         if wrong:
@@ -152,7 +166,7 @@ def read_decisions(
         answer, problem = decision(row, item, phase, decider, items[item], scheme)
         if problem:
             problems.append(Problem(where, problem))
-        answers[item] = answer
+        problems += keep_answer(answers, answer, where)
     return list(answers.values()), problems
 
 
@@ -202,7 +216,10 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
     ):
         path = round_.sheets / name
         if path.exists():
-            answers, problems = read_decisions(path, phase, who, frozen, scheme)
+            current = present(round_.labels())
+            mine = current[(current["phase"] == phase) & (current["status"] == Status.GIVEN)]
+            decided = dict(zip(mine["item_id"], mine["label"], strict=True))
+            answers, problems = read_decisions(path, phase, who, frozen, scheme, decided)
             pulled.answers += len(answers)
             pulled.problems += problems
             if not round_.sealed:

@@ -86,9 +86,10 @@ def write_decisions(round_: RoundFolder) -> pd.DataFrame:
 
 
 def undecided_items(round_: RoundFolder) -> list[str]:
-    """The items that have no gold label yet."""
+    """The items that have no gold label yet; of a purged post nobody can say one any more."""
     decided = round_.decisions() if round_.sealed else decide_round(round_)
-    return sorted(set(round_.items()["item_id"]) - set(decided["item_id"]))
+    frozen = round_.items()
+    return sorted(set(frozen.loc[frozen["salt"] != "", "item_id"]) - set(decided["item_id"]))
 
 
 def decide(frozen: pd.DataFrame, labels: pd.DataFrame, *, per_item: int, twice: str = "") -> pd.DataFrame:

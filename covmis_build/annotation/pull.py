@@ -72,7 +72,7 @@ def pull_files(
         raise unreadable[0]
     pulled.problems += [Problem(Path(error.file).name, error.problem, error.remedy) for error in unreadable]
     pulled.problems += _two_files(answers)
-    every = [answer for read in answers.values() for answer in read]
+    every = _without_empty_withdrawals([answer for read in answers.values() for answer in read])
     pulled.answers = sum(answer.status != Status.WITHDRAWN for answer in every)
     record.count(pulled, round_, every, now=now)
     pulled.problems += two_channels(round_.answers())
@@ -124,6 +124,20 @@ def _read(
         )
     answers = [replace(answer, given_at=saved) for answer in [*sheet.answers, *taken_back]]
     return answers, sheet.problems
+
+
+def _without_empty_withdrawals(answers: Sequence[Answer]) -> list[Answer]:
+    """The answers without what a blank row takes back while another row, or another file of this person, says it."""
+    said = {
+        (answer.item_id, answer.annotator, answer.channel)
+        for answer in answers
+        if answer.status != Status.WITHDRAWN
+    }
+    return [
+        answer
+        for answer in answers
+        if answer.status != Status.WITHDRAWN or (answer.item_id, answer.annotator, answer.channel) not in said
+    ]
 
 
 def _two_files(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:

@@ -17,16 +17,14 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from itertools import chain, islice, pairwise
-from typing import IO, TYPE_CHECKING, Any, AnyStr, NamedTuple
+from typing import IO, Any, AnyStr, NamedTuple
 
 import msgspec
 
 from covmis_build.errors import InputError, MissingExtra, doubted
 from covmis_build.text import arrow_files, parquet
-from covmis_build.text.sheets import LARGEST_WORKBOOK, SEPARATOR
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
+from covmis_build.text.ods import MOST_COLUMNS, ods_rows
+from covmis_build.text.sheets import LARGEST_WORKBOOK, SEPARATOR, separator_of
 
 Row = tuple[int, list[str] | None]
 """A row's number, as people count from the header on, and its cells; None where they are more than the header's."""
@@ -120,7 +118,7 @@ def _csv(opened: Open, head: bytes) -> TableFile:
         raise InputError("is empty", remedy="A header and at least one row are expected")
     told = SEPARATOR.match(text)
     first = text[told.end() :] if told else text
-    separator = told[1] if told else _separator(first.lstrip().split("\n", 1)[0])
+    separator = told[1] if told else separator_of(first, ",;\t|")
     csv.field_size_limit(LONGEST_CELL)
     by_bytes = not told and encoding != "utf-16" and "\n" in text
     return _Csv(opened, encoding, separator, told=bool(told), by_bytes=by_bytes).table()
@@ -297,12 +295,6 @@ def _encoding(opened: Open, head: bytes) -> str:
     return "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8"
 
 
-def _separator(first: str) -> str:
-    """What parts the columns of a first line, outside of quotation marks."""
-    bare = "".join(first.split('"')[::2])
-    return max(",;\t|", key=bare.count)
-
-
 def _is_id(cell: str) -> bool:
     text = cell.strip("\"' ")
     return text.isdigit() or "/status/" in text or text.startswith(("x:", "bsky:", "masto:", "at://"))
@@ -476,9 +468,6 @@ def _arrow_table(form: str, names: list[str], batches: Callable[[], Iterator[Any
 
 # Excel, OpenDocument
 
-MOST_COLUMNS = 16_384
-"""As many as a spreadsheet can have: a cell may say that it is repeated without end."""
-
 
 def _spreadsheet(opened: Open) -> TableFile:
     with doubted("", "is damaged"), opened() as file, zipfile.ZipFile(file) as packed:
@@ -503,36 +492,12 @@ def _xlsx(opened: Open) -> TableFile:
     return _sheet("Excel", values)
 
 
-ODS = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}%s"
-
-
 def _ods(opened: Open) -> TableFile:
-    from xml.etree import ElementTree as ET
-
     def values() -> Generator[list[Any]]:
-        with opened() as file, zipfile.ZipFile(file) as packed, packed.open("content.xml") as content:
-            for _, element in ET.iterparse(content):  # noqa: S314 - expat refuses entities that grow
-                if element.tag == ODS % ("table", "table-row"):
-                    yield list(_ods_cells(element))
-                    element.clear()
-                elif element.tag == ODS % ("table", "table"):
-                    return
+        with opened() as file:
+            yield from ods_rows(file)
 
     return _sheet("OpenDocument", values)
-
-
-def _ods_cells(row: Element) -> Iterator[Any]:
-    for cell in row:
-        times = min(int(cell.get(ODS % ("table", "number-columns-repeated"), "1")), MOST_COLUMNS)
-        kind = cell.get(ODS % ("office", "value-type"), "")
-        if kind == "float":
-            text = cell.get(ODS % ("office", "value"), "")
-            value: Any = int(float(text)) if float(text).is_integer() else float(text)
-        elif kind == "date":
-            value = cell.get(ODS % ("office", "date-value"), "")
-        else:
-            value = "\n".join("".join(part.itertext()) for part in cell.findall(ODS % ("text", "p"))) or None
-        yield from [value] * (times if value is not None or times < 1_000 else 1)
 
 
 def _sheet(form: str, values: Callable[[], Generator[list[Any]]]) -> TableFile:

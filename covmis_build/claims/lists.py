@@ -17,6 +17,7 @@ from covmis_build.claims.verdicts import is_misinformation
 from covmis_build.errors import InputError, counted, nearest
 from covmis_build.text.sheets import (
     JSON_SUFFIXES,
+    WORKBOOKS,
     Sheet,
     check_ids,
     column,
@@ -146,7 +147,7 @@ def _is_foreign(path: Path, form: str) -> bool:
     """Whether a file is a table of somebody else's, rather than ours, CoAID's or fact-checks."""
     if form or path.is_dir():
         return False
-    if path.suffix.lower() in {".xlsx", ".xlsm"}:
+    if path.suffix.lower() in WORKBOOKS:
         return True
     if _is_json(path):
         return claim_review.vocabulary(read_json(path)) is None
@@ -163,7 +164,7 @@ def _is_liar(path: Path) -> bool:
 
 
 def _sheet(path: Path, form: str) -> Sheet:
-    if form == "liar" or (not _is_json(path) and path.suffix.lower() != ".xlsx" and _is_liar(path)):
+    if form == "liar" or (not _is_json(path) and path.suffix.lower() not in WORKBOOKS and _is_liar(path)):
         return read_sheet(path, header=LIAR_COLUMNS)
     return read_sheet(path)
 

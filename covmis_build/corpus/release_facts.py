@@ -171,9 +171,9 @@ class ReleaseFacts:
         )
 
 
-def audit_counts(gold: pd.DataFrame, frozen: pd.DataFrame) -> Audit:
-    """How many automatic labels people checked, and how many of those they changed."""
-    checked = gold[gold["how"] == "audited"].merge(frozen[["item_id", "automatic_label"]], on="item_id")
+def audit_counts(corpus: pd.DataFrame, frozen: pd.DataFrame) -> Audit:
+    """How many automatic labels of the corpus people checked, and how many of those they changed."""
+    checked = corpus[corpus["how"] == "audited"].merge(frozen[["item_id", "automatic_label"]], on="item_id")
     return Audit(len(checked), int((checked["label"] != checked["automatic_label"]).sum()))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from covmis_build import storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.frozen_items import frozen_items
-from covmis_build.annotation.gold import check_seals, gold_of, said_by_people
+from covmis_build.annotation.gold import check_seals, gold_of, said_by_people, undecided_items
 from covmis_build.building.purge import read_list
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.release import make_corpus
@@ -104,6 +104,12 @@ def estimate(  # noqa: PLR0913 - every option is named
         f"{difference}; the estimates are for the settings that the rounds were drawn with"
         for difference in differences
         if difference.setting.startswith(("[sampling]", "[labels] automatic"))
+    ]
+    warnings += [
+        f"posts of round {round_.number} have no label yet ({len(waiting):,} of {len(round_.items()):,}), and those that have "
+        "one are no sample of it: the figures lean on them, automatic labels above all. Finish the round"
+        for round_ in rounds
+        if not round_.pilot and (waiting := undecided_items(round_))
     ]
     return replace(figures, warnings=(*warnings, *(predictions.warnings if predictions else ())))
 

@@ -191,7 +191,7 @@ def _facts(
         rounds=[_round_facts(round_) for round_ in rounds],
         kappa=_coefficient(summary, "kappa"),
         left_out=missing,
-        audit=release_facts.audit_counts(gold, frozen),
+        audit=release_facts.audit_counts(corpus, frozen),
         platforms=release_facts.platform_counts(corpus),
         period=release_facts.period(corpus),
         annotators=len(people) or len(settings.annotation.people),

@@ -7,7 +7,7 @@ study.toml says today governs tomorrow's rounds; a release tells of the data tha
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -119,23 +119,17 @@ def _then(settings: Settings, round_: RoundFolder) -> Settings:
 
 
 def _with(options: Any, values: dict[str, Any], round_: RoundFolder) -> Any:
-    """These options with the values that they know; lists as tuples, as study.toml's are."""
-    chosen = {each.name: _tuples(values[each.name]) for each in fields(options) if each.name in values}
-    for name, value in chosen.items():
-        usual = getattr(options, name)
-        if not isinstance(value, float | int if isinstance(usual, float) else type(usual)):
-            raise InputError(
-                f"the settings kept there cannot have {name} = {_told(value)[:40]}",
-                file=round_.folder / "round.json",
-                remedy="Restore it from a copy",
-            )
-    return replace(options, **chosen)
+    """These options with the values that they know, each of its setting's kind, as if study.toml said them."""
+    import msgspec
 
-
-def _tuples(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_tuples(part) for part in value)
-    return {name: _tuples(part) for name, part in value.items()} if isinstance(value, dict) else value
+    try:
+        return msgspec.convert({**msgspec.to_builtins(options), **values}, type(options))
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"the settings kept there cannot be: {error}",
+            file=round_.folder / "round.json",
+            remedy="Restore it from a copy",
+        ) from None
 
 
 def _flat(settings: Settings) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build.errors import BrokenIds, InputError, MissingExtra, counted, doubted, nearest
 from covmis_build.text.characters import whole_in_json
+from covmis_build.text.ods import ods_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,6 +31,8 @@ KEPT_DIGITS = 15
 """Digits that a spreadsheet keeps of a number; the rest become zeros."""
 
 
+HEADER = 1 << 16
+"""Characters in which a first line ends."""
 LARGEST = 512 << 20
 """Bytes of a file that is read whole: a list of claims, of ids, of labels."""
 
@@ -91,8 +94,7 @@ def _lines_of(text: str, path: Path) -> list[list[str]]:
     """The cells of each line."""
     if not text.strip():
         raise InputError("is empty", file=path, remedy="A header and at least one row are expected")
-    first = text.lstrip().splitlines()[0]
-    separator = max(",;\t", key=first.count)
+    separator = separator_of(text)
     if said := SEPARATOR.match(text):  # a first line by which spreadsheets tell each other
         separator, text = said[1], text[said.end() :]
     csv.field_size_limit(1 << 27)
@@ -100,6 +102,18 @@ def _lines_of(text: str, path: Path) -> list[list[str]]:
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
     except csv.Error as error:
         raise InputError(f"is not readable as CSV: {error}", file=path) from error
+
+
+def separator_of(text: str, among: str = ",;\t") -> str:
+    r"""What parts the columns of the first line, outside of quotation marks: within them a line may end, too.
+
+    >>> separator_of('"Posted, at\nnight";text\n1;2\n')
+    ';'
+    """
+    head = text[:HEADER].lstrip()
+    bare = "".join(head.split('"')[::2]).split("\n", 1)[0]
+    line = head.split("\n", 1)[0]  # where a quotation mark is only a sign
+    return max(among, key=lambda sign: (bare.count(sign), line.count(sign)))
 
 
 def _rows_of(lines: list[list[str]], path: Path, above: int = 0) -> tuple[list[str], list[dict[str, str]]]:
@@ -170,6 +184,9 @@ def check_ids(path: Path | str, ids: Sequence[str]) -> list[str]:
     return cut
 
 
+WORKBOOKS = {".xlsx", ".xlsm", ".ods"}
+
+
 class Sheet(NamedTuple):
     """A table of somebody else's, whatever its file: cells are texts, several values of one cell stand one a line."""
 
@@ -180,9 +197,9 @@ class Sheet(NamedTuple):
 
 
 def read_sheet(path: Path, *, header: Sequence[str] = ()) -> Sheet:
-    """A table from CSV, TSV, JSON, JSON lines or xlsx; with `header` the file is one that has no header itself."""
-    if path.suffix.lower() in {".xlsx", ".xlsm"}:
-        return _read_xlsx(path)
+    """A table from CSV, TSV, JSON, JSON lines, xlsx or ods; with `header` the file is one that has no header itself."""
+    if path.suffix.lower() in WORKBOOKS:
+        return _read_ods(path) if path.suffix.lower() == ".ods" else _read_xlsx(path)
     text = text_of(path)
     if path.suffix.lower() in JSON_SUFFIXES or text.lstrip()[:1] in {"{", "["}:
         return sheet_of_objects(read_json(path), path)
@@ -323,6 +340,33 @@ def _read_xlsx(path: Path) -> Sheet:
         notes.append(
             f"{counted(formulas, 'formulas')} without a stored value, left empty: open the file and save it"
         )
+    return _sheet_of(lines, notes, path)
+
+
+MERGED_DOWN = re.compile(rb'number-rows-spanned="(?!1")')
+
+
+def _read_ods(path: Path) -> Sheet:
+    """The first sheet of a Calc workbook."""
+    data = bytes_of(path)
+    with doubted(path, "is not readable as a workbook", "Save it again, or as CSV"):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+            if size > LARGEST_WORKBOOK:
+                raise InputError(f"unpacks to {size:,} bytes", remedy="Save it as CSV")
+            merged = MERGED_DOWN.search(archive.read("content.xml"))
+        lines = list(ods_rows(io.BytesIO(data)))
+    if merged:
+        raise InputError(
+            "has cells merged over several rows",
+            file=path,
+            remedy="Save it as xlsx, where each of the rows gets the value, or split them",
+        )
+    return _sheet_of(lines, [], path)
+
+
+def _sheet_of(lines: list[list[Any]], notes: list[str], path: Path) -> Sheet:
+    """The header and the rows of a workbook's sheet."""
     lines = [line for line in lines if any(value not in {None, ""} for value in line)]
     if not lines:
         raise InputError("is empty", file=path)

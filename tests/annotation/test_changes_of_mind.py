@@ -106,6 +106,45 @@ def test_an_empty_or_older_sheet_takes_nothing_back(folder):
     assert covmis(folder, "round", "pull")["added"] == 0, "saved before what is in the record"
 
 
+def test_a_blank_row_takes_nothing_back_that_another_row_or_file_of_the_person_says(folder):
+    """Pulled again and again, such labels came and went."""
+    label_both(folder)
+    sheets = place(folder) / "sheets"
+    rows = rows_of(sheets / "a1.csv")
+    rows.append({**rows[0], "label": "", "comment": ""})
+    write_rows(sheets / "a1.csv", rows)
+    blank = {"label": "", "comment": ""}
+    halves = rows_of(sheets / "a2.csv")
+    for name, mine in (("a2 first.csv", range(5)), ("a2.csv", range(5, len(halves)))):
+        write_rows(sheets / name, [row if n in mine else {**row, **blank} for n, row in enumerate(halves)])
+    os.utime(sheets / "a2 first.csv", (1_700_000_000, 1_700_000_000))
+    covmis(folder, "round", "pull")
+    before = labels(folder)
+    assert {status for _, status in before.values()} == {"given"}
+    for _ in range(2):
+        pulled = covmis(folder, "round", "pull")
+        assert (pulled["added"], pulled["withdrawn"], labels(folder)) == (0, 0, before)
+
+
+def test_two_decisions_for_a_post_are_none_and_an_emptied_one_stands_and_is_told(folder):
+    label_both(folder, differ=lambda item: True)
+    covmis(folder, "round", "pull")
+    covmis(folder, "round", "adjudicate")
+    sheet = place(folder) / "sheets" / "discussion.csv"
+    fill(sheet, lambda row: "favor")
+    rows = rows_of(sheet)
+    twice, emptied = rows[0]["item_id"], rows[1]["item_id"]
+    write_rows(sheet, [*rows, {**rows[0], "label": "against"}])
+    (problem,) = covmis(folder, "round", "adjudicate", fails=1)["problems"]
+    assert f"a second answer for {twice}: favor and against" in problem
+    assert labels(folder)["together", twice] == ("", "invalid")
+    rows[1]["label"] = ""
+    write_rows(sheet, rows)
+    (problem,) = covmis(folder, "round", "adjudicate", fails=1)["problems"]
+    assert f"no label for {emptied}, which was decided as favor: that stands" in problem
+    assert labels(folder)["together", emptied] == labels(folder)["together", twice] == ("favor", "given")
+
+
 def sealed(folder):
     label_both(folder)
     covmis(folder, "round", "pull")

@@ -195,6 +195,19 @@ def test_a_mended_seal_is_noticed_and_a_purge_is_not_a_change(folder):
     assert "labels" in covmis(folder, "round", "verify", fails=1)["rounds"][0]["changed"]
 
 
+def test_a_round_of_which_a_post_was_purged_before_anybody_labelled_it_can_be_sealed(folder):
+    """It waited for a label that nobody can give any more."""
+    covmis(folder, "round", "open")
+    one = record.find(folder / "annotation" / "rounds")
+    assert record.forget(folder / "annotation" / "rounds", [one.items()["post_id"].iloc[3]]) == 1
+    covmis(folder, "round", "push")
+    label_both(folder)
+    covmis(folder, "round", "pull")
+    assert covmis(folder, "round", "status")["undecided"] == 0
+    covmis(folder, "round", "seal")
+    assert covmis(folder, "round", "verify")["rounds"][0]["stands"]
+
+
 def test_changing_a_seal_or_a_text_is_noticed(folder):
     for number in ("001", "002"):
         covmis(folder, "round", "open")

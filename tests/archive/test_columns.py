@@ -137,6 +137,15 @@ def test_csv_of_every_separator_and_encoding(tmp_path, separator, encoding):
     assert one.posts[0].text == "Käse für alle"
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_a_line_may_end_inside_a_headers_cell_and_other_separators_stand_there(tmp_path, separator):
+    head = separator.join(['"Posted, at; or |\nnight"', "text", "tweet_id"])
+    path = tmp_path / "any.csv"
+    path.write_text(f"{head}\n{separator.join(['1', 'words', '1252934402983700001'])}\n")
+    (one,) = reads(path)
+    assert one.posts[0].text == "words"
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),

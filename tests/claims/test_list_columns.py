@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from typing import TYPE_CHECKING
 
 import pytest
+from odf import opendocument, table, teletype
+from odf import text as odf_text
 
 from covmis_build.claims.claim import claims_csv
 from covmis_build.claims.days import days_of
 from covmis_build.claims.lists import read_claims, read_list
 from covmis_build.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def written(tmp_path, name, text):
@@ -266,3 +272,39 @@ def test_sentences_worth_a_check_have_no_verdict(tmp_path):
     understood = read_list(path)
     assert (understood.form, understood.claims["claim_id"].tolist()) == ("checkthat", ["s1"])
     assert understood.left_over == ["label"]
+
+
+def ods(path: Path, rows: list[list[str]], *, merged: bool = False) -> Path:
+    book = opendocument.OpenDocumentSpreadsheet()
+    page = table.Table(name="claims")
+    for at, row in enumerate(rows):
+        line = table.TableRow()
+        for value in row:
+            spanned = {"numberrowsspanned": 2} if merged and at == 1 else {}
+            cell = table.TableCell(valuetype="string", **spanned)
+            paragraph = odf_text.P()
+            teletype.addTextToElement(paragraph, value)
+            cell.addElement(paragraph)
+            line.addElement(cell)
+        page.addElement(line)
+    book.spreadsheet.addElement(page)
+    book.save(path)
+    return path
+
+
+def test_a_list_saved_by_calc_is_read_as_the_same_list_in_csv(tmp_path):
+    rows = [
+        ["Claim ID", "Claim", "Keywords"],
+        ["F1", "The water of our tap has turned blue over night", "water AND blue"],
+        ["F2", "Salt of the sea heals every cold within a day", "salt AND cold"],
+        ["F3", "The mayor drinks nothing but water from bottles", "mayor AND water"],
+    ]
+    path = tmp_path / "list.csv"
+    path.write_text("\n".join(",".join(row) for row in rows), "utf-8")
+    in_ods = read_list(ods(tmp_path / "list.ods", rows)).claims
+    assert in_ods.to_dict("records") == read_list(path).claims.to_dict("records")
+    with pytest.raises(InputError, match="merged over several rows"):
+        read_list(ods(tmp_path / "merged.ods", rows, merged=True))
+    (tmp_path / "broken.ods").write_bytes(b"no workbook")
+    with pytest.raises(InputError, match="not readable as a workbook"):
+        read_list(tmp_path / "broken.ods")

@@ -231,12 +231,18 @@ def test_a_bundle_rebuilds_the_same_tables_and_corpus_elsewhere(study, tmp_path)
 @pytest.mark.slow
 def test_purged_posts_are_missing_and_counted(study, tmp_path) -> None:
     copy = shutil.copytree(study.places.folder, tmp_path / "copy")
-    gone = read_corpus(study.places.release / "corpus.csv")["post_id"].head(2).tolist()
+    before = read_corpus(study.places.release / "corpus.csv")
+    audited = before[before["how"] == "audited"]["post_id"].head(1).tolist()
+    gone = [*audited, *before[before["how"] != "audited"]["post_id"].head(1)]
+    assert len(audited) == 1
     (copy / "queries" / "purge.csv").write_text("id\n" + "\n".join(gone) + "\n")
     result = covmis("release", "--bundle", "--run", "--study", copy)
     assert result["left_out"]["purged"] == 2
     corpus = read_corpus(copy / "data" / "release" / "corpus.csv")
     assert not corpus["post_id"].isin(gone).any()
+    assert covmis("verify", copy / "data" / "release")["passed"], (
+        "facts count the audited posts that are left"
+    )
     assert "2 posts were removed" in (copy / "data" / "release" / "card.md").read_text()
     assert covmis("verify", copy / "data" / "release" / "bundle.zip")["passed"]
     with zipfile.ZipFile(copy / "data" / "release" / "bundle.zip") as archive:
@@ -252,6 +258,23 @@ def test_purged_posts_are_missing_and_counted(study, tmp_path) -> None:
         study.places.folder / "data" / "archive",
     )
     assert covmis("release", "--study", there)["left_out"]["purged"] == 2
+
+
+def test_an_estimate_of_an_unfinished_round_says_what_it_leans_on(study, tmp_path) -> None:
+    """What the rule labels is there when a round opens: taken for a sample it moves every share, in silence."""
+    copy = open_study(shutil.copytree(study.places.folder, tmp_path / "copy"))
+    assert not [told for told in copy.estimate(run=True).warnings if "no label yet" in told]
+    first, *_ = copy.rounds
+    automatic = int(((first.items["automatic_label"] != "") & ~first.items["audited"]).sum())
+    for name in ("seal.json", "decisions.parquet"):
+        for round_ in copy.rounds:
+            (round_.folder.folder / name).unlink()
+    (first.folder.folder / "labels.parquet").unlink()
+    (told,) = (told for told in copy.estimate(run=True).warnings if "no label yet" in told)
+    waiting = len(first.items) - automatic
+    assert told.startswith(
+        f"posts of round {first.number} have no label yet ({waiting} of {len(first.items)})"
+    )
 
 
 def test_text_takes_a_word_and_comes_with_a_warning(study, tmp_path) -> None:

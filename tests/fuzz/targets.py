@@ -301,7 +301,9 @@ def sheet_back(name: str) -> Callable[[int, Path], None]:
 
         def back(path: Path) -> None:
             if name == "discussion.csv":
-                adjudication.read_decisions(path, Phase.DISCUSSION, "together", round_.items(), round_.scheme)
+                adjudication.read_decisions(
+                    path, Phase.DISCUSSION, "together", round_.items(), round_.scheme, {}
+                )
             else:
                 pulled = pull.pull_files(round_, ["a1", "a2"], [path], now=NOW)
                 assert all(len(str(problem).splitlines()) == 1 for problem in pulled.problems)

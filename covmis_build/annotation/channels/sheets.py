@@ -21,7 +21,7 @@ import io
 import math
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from covmis_build.annotation.channels.workbooks import Grid, as_cell, ods, read_
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.errors import InputError
 from covmis_build.storage import csv_bytes, restored
-from covmis_build.text.sheets import bytes_of
+from covmis_build.text.sheets import bytes_of, separator_of
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
@@ -154,8 +154,7 @@ def _cells(path: Path) -> list[list[str]]:
     if path.suffix.casefold() in {".xlsx", ".ods"}:
         return read_table(path)
     text = _decoded(path)
-    first = text.partition("\n")[0]
-    separator = max((";", "\t", ","), key=first.count)
+    separator = separator_of(text)
     try:
         csv.field_size_limit(1 << 27)  # a long comment is no error; the limit is the whole program's
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
@@ -188,9 +187,7 @@ def read_sheet(
     _of_one_person(rows, path)
     for row in rows:
         where, item = f"{path.name}, row {row['row']}", row["item_id"].strip()
-        if row[STRAY]:
-            what = f"'{row[STRAY][:60]}' stands beyond the last column and is not read"
-            problems.append(Problem(where, what, "Move it into comment, or remove it"))
+        problems += beyond_columns(row, where)
         taken_back = item in labelled and not row["label"].strip()
         if taken_back or not _is_filled(row):
             blank.append(item)
@@ -202,13 +199,27 @@ def read_sheet(
         answer = checked(_answer(row, item, annotator, items[item], channel_of(path)), scheme)
         if answer.status == Status.INVALID:
             problems.append(Problem(where, answer.reason, _remedy(scheme)))
-        if item in answers and answers[item] != answer:
-            both = f"{answers[item].label or answers[item].status} and {answer.label or answer.status}"
-            problems.append(Problem(where, f"a second answer for {item}: {both}", "Keep one of the rows"))
-            answer = Answer(item, annotator, "", channel_of(path), status=Status.INVALID, reason=f"two answers: {both}",
-                            shown=answer.shown)  # fmt: skip
-        answers[item] = answer
+        problems += keep_answer(answers, answer, where)
     return Sheet(list(answers.values()), problems, blank if answers else [], _sorted_apart(rows, scheme))
+
+
+def beyond_columns(row: Mapping[str, str], where: str) -> list[Problem]:
+    """That something stands in cells of this row that no column has, if so."""
+    what = f"'{row[STRAY][:60]}' stands beyond the last column and is not read"
+    return [Problem(where, what, "Move it into comment, or remove it")] if row[STRAY] else []
+
+
+def keep_answer(answers: dict[str, Answer], answer: Answer, where: str) -> list[Problem]:
+    """Keep the answer; where another row has given this item another one, neither counts, and that is told."""
+    item, earlier = answer.item_id, answers.get(answer.item_id)
+    answers[item] = answer
+    if earlier is None or earlier == answer:
+        return []
+    both = f"{earlier.label or earlier.status} and {answer.label or answer.status}"
+    answers[item] = replace(
+        answer, label="", sub_label="", comment="", error_class="", status=Status.INVALID, reason=f"two answers: {both}"
+    )  # fmt: skip
+    return [Problem(where, f"a second answer for {item}: {both}", "Keep one of the rows")]
 
 
 def _of_one_person(rows: Sequence[dict[str, str]], path: Path) -> None:
