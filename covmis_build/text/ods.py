@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 16_384
 """As many as a spreadsheet can have: a cell may say that it is repeated without end."""
+MOST_SPACES = 100
+"""Side by side in a cell: it may say that there are millions."""
 NAME = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}%s"
 SIGNS = {NAME % ("text", "tab"): "\t", NAME % ("text", "line-break"): "\n"}
 SPACES = NAME % ("text", "s")
@@ -46,7 +48,7 @@ def _parts(node: ET.Element) -> Iterator[str]:
     yield node.text or ""
     for child in node:
         if child.tag == SPACES:
-            yield " " * int(child.get(NAME % ("text", "c"), "1"))
+            yield " " * min(int(child.get(NAME % ("text", "c"), "1")), MOST_SPACES)
         elif child.tag in SIGNS:
             yield SIGNS[child.tag]
         else:
