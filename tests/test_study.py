@@ -15,6 +15,7 @@ from covmis_build.study.study import open_study
 WORD = st.text(
     st.characters(exclude_characters='\n\t|"', exclude_categories=("Cs", "Zs", "Zl", "Zp", "Cc")), min_size=1
 )
+PLACE = WORD.filter(lambda name: "://" not in name)  # what stands before it must be a store
 
 
 @st.composite
@@ -46,7 +47,7 @@ def studies(draw):
         draw(WORD),
         draw(st.integers(0, 2**63 - 1)),
         draw(schemes()),
-        Retrieval(archive=tuple(draw(st.lists(WORD, min_size=1, max_size=3))), since="2020-01-31"),
+        Retrieval(archive=tuple(draw(st.lists(PLACE, min_size=1, max_size=3))), since="2020-01-31"),
         Cleaning(
             similarity=draw(st.floats(0, 1, exclude_max=True)),
             minimum_words=draw(st.integers(0, 50)),

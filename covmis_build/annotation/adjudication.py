@@ -274,7 +274,10 @@ class Settlement:
         if not self.to_discuss and not self.to_adjudicate:
             return [told]
         sheets = record.sheets_of(self.round)
-        to_fill = [f"{sheets}{DISCUSSION_SHEET} (a label, or `undecided`)"] if self.to_discuss else []
+        settled = "; rows that the majority settled may stay as they are" if by_most else ""
+        to_fill = (
+            [f"{sheets}{DISCUSSION_SHEET} (a label, or `undecided`{settled})"] if self.to_discuss else []
+        )
         to_fill += [f"{sheets}{ADJUDICATION_SHEET} (the third person's label)"] if self.to_adjudicate else []
         return [told, f"Fill in {' and '.join(to_fill)}, then run this again."]
 

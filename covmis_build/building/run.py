@@ -70,6 +70,7 @@ def run(
         outcomes = []
         keys: dict[str, Key] = {}
         with ExitStack() as stack:
+            stack.callback(storage.remove, places.scratch)
 
             @functools.cache
             def opened(name: str) -> Engine:
@@ -86,7 +87,6 @@ def run(
                     outcomes.append(_make(places, settings, stage, key, its, progress))
         if places.far:
             places.far.complete()
-        storage.remove(places.scratch)
         storage.write_text(places.build / ".files.json", json.dumps(cache, indent=0, sort_keys=True))
     return outcomes
 
