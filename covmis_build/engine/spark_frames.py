@@ -70,10 +70,25 @@ def batchwise(kernel: Kernel, schema: pa.Schema, rows: int = 0) -> Any:
             step = rows or max(1, len(batch))
             for start in range(0, max(1, len(batch)), step):
                 block = pa.Table.from_batches([batch.slice(start, step)])
-                for rows_of_it in each_block(kernel(block)):
-                    yield from plain(rows_of_it, schema).to_batches()
+                yield from _in_batches(each_block(kernel(block)), schema)
 
     return run
+
+
+BATCH = 8 << 20
+"""Bytes of rows that Spark is given at once: for each column of a batch Java does some work, however few rows it has."""
+
+
+def _in_batches(blocks: Iterator[pa.Table], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    waiting, size = list[pa.Table](), 0
+    for block in blocks:
+        waiting.append(plain(block, schema))
+        size += block.nbytes
+        if size >= BATCH:
+            yield from pa.concat_tables(waiting).combine_chunks().to_batches()
+            waiting, size = [], 0
+    if waiting:
+        yield from pa.concat_tables(waiting).combine_chunks().to_batches()
 
 
 def row_groups(name: str, schema: pa.Schema) -> Any:

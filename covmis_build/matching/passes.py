@@ -310,13 +310,22 @@ def _whole(post: Post) -> bool:
     return bool(post.text or post.cards or post.urls)
 
 
-def single(block: pa.Table, *, lists: Mapping[str, str], beside: Sequence[str] = ()) -> Iterator[pa.Table]:
-    """A row for each entry of these lists, under the names that they are given, beside these columns."""
+def single(block: pa.Table) -> Iterator[pa.Table]:
+    """A row for each post that is no hit, and for each repost, out of rows that have lists of them."""
     for at in range(len(block)):
         row = block.slice(at, 1)
-        whose = pc.list_parent_indices(row.column(next(iter(lists))).combine_chunks())
-        columns = {name: row.column(name).take(whose) for name in beside}
-        yield pa.table(columns | {name: pc.list_flatten(row.column(of)) for of, name in lists.items()})
+        whose = pc.list_parent_indices(row.column("ids").combine_chunks())
+        where = {name: row.column(name).take(whose) for name in ("job", "file")}
+        where |= {
+            "place": pc.list_flatten(row.column("places")),
+            "post_id": pc.list_flatten(row.column("ids")),
+        }
+        yield rows.table(rows.OTHERS, len(whose), where)
+        pairs = {
+            "post_id": pc.list_flatten(row.column("reposted")),
+            "reposter": pc.list_flatten(row.column("reposters")),
+        }
+        yield rows.table(rows.OTHERS, len(pairs["post_id"]), pairs)
 
 
 def _job(row: dict[str, Any]) -> streams.Job:

@@ -46,10 +46,8 @@ COPIES = pa.schema(
 )  # fmt: skip
 """Whole posts, a row for each copy of one."""
 
-PLACES = pa.schema([("job", _N), ("file", _S), ("place", _N), ("post_id", _S)])
-"""Posts that are no hits, and where they stand."""
-
-REPOSTS = pa.schema([("reposter", _S), ("reposted", _S)])
+OTHERS = pa.schema([("job", _N), ("file", _S), ("place", _N), ("post_id", _S), ("reposter", _S)])
+"""Posts that are no hits, and where they stand; or posts that are reposted, and by which."""
 
 FOUND = pa.schema(
     [("what", _S), *COPIES, ("claim_id", _S), ("query_id", _S), ("kind", _S), ("verified", _S),
@@ -80,14 +78,16 @@ class Copy(NamedTuple):
     hits: Sequence[Hit] = ()
 
 
-def table(schema: pa.Schema, count: int, columns: Mapping[str, Sequence[Any] | pa.Array]) -> pa.Table:
+def table(
+    schema: pa.Schema, count: int, columns: Mapping[str, Sequence[Any] | pa.Array | pa.ChunkedArray]
+) -> pa.Table:
     """Rows with these columns; in the others there is nothing."""
 
     def array(name: str, kind: pa.DataType) -> pa.Array:
         values = columns.get(name)
         if values is None:
             return pa.nulls(count, kind)
-        return values if isinstance(values, pa.Array) else tables.column(values, kind)
+        return values if isinstance(values, pa.Array | pa.ChunkedArray) else tables.column(values, kind)
 
     return pa.Table.from_arrays([array(column.name, column.type) for column in schema], schema=schema)
 

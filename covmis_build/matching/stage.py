@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from covmis_build import tables
 from covmis_build.addresses import place
@@ -96,28 +97,27 @@ def retrieve(
     gather = partial(kernels.gather, forget=forget, how=how)
     copies = engine.map(gather, engine.table(lines), rows.COPIES, rows=1)
     progress("reading", 2, 2)
-    return _tables(engine, first_pass, copies, reposts, listed, options, wrong)
+    return _tables(engine, first_pass, copies, engine.table(reposts), listed, options, wrong)
 
 
 LARGE = 16 << 20
 """Bytes of an archive from which on compiled code is loaded before processes are forked, once for all."""
 
 
-def _elsewhere(engine: Engine, first_pass: Table, jobs: pa.Table, ids: Table) -> tuple[pa.Table, Table]:
+def _elsewhere(engine: Engine, first_pass: Table, jobs: pa.Table, ids: Table) -> tuple[pa.Table, pa.Table]:
     """The lines of wanted posts that the first pass has not kept; and how often wanted posts were reposted."""
-    others = engine.sql(_OTHERS, first_pass=first_pass)
-    lists = {"places": "place", "ids": "post_id"}
-    places = engine.map(partial(kernels.single, lists=lists, beside=("job", "file")), others, rows.PLACES)
-    lists = {"reposters": "reposter", "reposted": "reposted"}
-    reposts = engine.map(partial(kernels.single, lists=lists), others, rows.REPOSTS)
-    among = engine.sql(_WANTED, places=places, ids=ids).to_arrow()
-    by_job = among.group_by("job", use_threads=False).aggregate(
-        [(column, "list") for column in ("file", "place", "post_id")]
+    others = engine.map(kernels.single, engine.sql(_OTHERS, first_pass=first_pass), rows.OTHERS)
+    wanted = engine.sql(_WANTED, others=others, ids=ids).to_arrow()
+    of_reposts = pc.is_null(wanted.column("job"))
+    by_job = (
+        wanted.filter(pc.invert(of_reposts))
+        .group_by("job", use_threads=False)
+        .aggregate([(column, "list") for column in ("file", "place", "post_id")])
     )
     lines = pa.table(
         [*jobs.take(by_job.column("job")).columns, *by_job.drop_columns("job").columns], schema=rows.LINES
     )
-    return lines, engine.sql(_REPOSTED, reposts=reposts, ids=ids)
+    return lines, wanted.filter(of_reposts).select(["post_id", "reposts"])
 
 
 def _tables(
@@ -188,12 +188,10 @@ def _bytes(table: pa.Table) -> bytes:
 
 _OTHERS = "SELECT job, file, places, ids, reposters, reposted FROM first_pass WHERE what = 'elsewhere'"
 _WANTED = """
-SELECT p.job, p.file, p.place, p.post_id FROM places AS p JOIN ids ON p.post_id = ids.post_id
-ORDER BY p.job, p.file, p.place, p.post_id
-"""
-_REPOSTED = """
-SELECT r.reposted AS post_id, COUNT(DISTINCT r.reposter) AS reposts FROM reposts AS r JOIN ids ON r.reposted = ids.post_id
-GROUP BY r.reposted
+WITH wanted AS (SELECT o.* FROM others AS o JOIN ids ON o.post_id = ids.post_id)
+SELECT job, file, place, post_id, CAST(NULL AS BIGINT) AS reposts FROM wanted WHERE reposter IS NULL
+UNION ALL SELECT NULL, NULL, NULL, post_id, COUNT(DISTINCT reposter) FROM wanted WHERE reposter IS NOT NULL GROUP BY post_id
+ORDER BY job, file, place, post_id
 """
 
 _IDS = """
