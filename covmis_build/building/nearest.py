@@ -34,6 +34,16 @@ SCRATCH = ".search.scratch"
 """In data/build: tables of whoever makes the index."""
 
 
+def need_all_posts(settings: Settings) -> None:
+    """Refuse an index of a share of the posts."""
+    share = settings.queries.share
+    if share < 1:
+        raise InputError(
+            f"[queries] share = {share:g} leaves posts out of the index, and this looks at all",
+            remedy="Set it to 1; the index is made again",
+        )
+
+
 def search_index(
     places: Places, settings: Settings, progress: Progress = silent, *, engine: Engine | None = None,
     whole: bool = True,
@@ -42,12 +52,9 @@ def search_index(
 
     `whole` refuses an index of a share of the posts: whoever ranks posts, or looks for given ones, needs all.
     """
+    if whole:
+        need_all_posts(settings)
     drawn = Drawn(settings.queries.share, settings.seed)
-    if whole and drawn.share < 1:
-        raise InputError(
-            f"[queries] share = {drawn.share:g} leaves most posts out of the index, and this looks at all",
-            remedy="Set it to 1; the index is made again",
-        )
     scratch = places.build / SCRATCH
 
     def posts(unread: list[str]) -> Iterator[Indexed]:

@@ -88,10 +88,12 @@ def _make_queries(places: Places, settings: Settings, engine: Engine, progress: 
 
 def _make_retrieve(places: Places, settings: Settings, engine: Engine, progress: Progress) -> Made:
     from covmis_build import tables
-    from covmis_build.building.nearest import candidates
+    from covmis_build.building.nearest import candidates, need_all_posts
     from covmis_build.building.purge import read_list
     from covmis_build.matching.stage import retrieve
 
+    if settings.retrieval.nearest:
+        need_all_posts(settings)  # before minutes are spent on what queries find
     queries = storage.read_table(places.table("queries"), "queries")
     claims = storage.read_table(places.table("claims"), "claims")["claim_id"]
     forget = read_list(places.purge_csv)
