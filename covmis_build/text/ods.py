@@ -15,7 +15,7 @@ MOST_SPACES = 100
 """Side by side in a cell: it may say that there are millions."""
 NAME = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}%s"
 SIGNS = {NAME % ("text", "tab"): "\t", NAME % ("text", "line-break"): "\n"}
-SPACES = NAME % ("text", "s")
+SPACES, NOTE = NAME % ("text", "s"), NAME % ("office", "annotation")
 
 
 def ods_rows(file: IO[bytes]) -> Iterator[list[Any]]:
@@ -51,6 +51,6 @@ def _parts(node: ET.Element) -> Iterator[str]:
             yield " " * min(int(child.get(NAME % ("text", "c"), "1")), MOST_SPACES)
         elif child.tag in SIGNS:
             yield SIGNS[child.tag]
-        else:
+        elif child.tag != NOTE:
             yield from _parts(child)
         yield child.tail or ""

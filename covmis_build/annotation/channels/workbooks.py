@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError, MissingExtra
+from covmis_build.text.ods import MOST_SPACES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -291,7 +292,7 @@ def _inline(node: Any) -> str:
         if child.nodeType != 1:
             parts.append(str(child.data))
         elif child.qname[1] == "s":
-            parts.append(" " * int(child.getAttribute("c") or 1))
+            parts.append(" " * min(int(child.getAttribute("c") or 1), MOST_SPACES))
         elif child.qname[1] == "tab":
             parts.append("\t")
         elif child.qname[1] == "line-break":
