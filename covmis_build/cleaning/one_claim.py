@@ -8,13 +8,17 @@ from covmis_build import keyed, tables
 from covmis_build.cleaning.step import Step, rows
 
 PAIRS = """
-SELECT e.claim_id, e.post_id, k.kinds, COALESCE(k.ranked, 0) AS ranked, CASE WHEN f.item_id IS NULL THEN 0 ELSE 1 END AS frozen,
-  COUNT(*) OVER (PARTITION BY e.post_id) AS n_claims
-FROM (SELECT claim_id, post_id FROM hits UNION SELECT claim_id, post_id FROM frozen) AS e
-LEFT JOIN (SELECT claim_id, post_id, array_sort(array_agg(DISTINCT kind)) AS kinds,
-             MIN(CASE WHEN kind = 'ranked' THEN 1 ELSE 0 END) AS ranked
-           FROM hits GROUP BY claim_id, post_id) AS k ON k.claim_id = e.claim_id AND k.post_id = e.post_id
-LEFT JOIN frozen AS f ON f.claim_id = e.claim_id AND f.post_id = e.post_id"""
+SELECT claim_id, post_id, CASE WHEN found > 0 THEN kinds END AS kinds, ranked, frozen,
+  COUNT(*) OVER (PARTITION BY post_id) AS n_claims
+FROM (
+  SELECT claim_id, post_id, array_sort(array_distinct(array_agg(kind) FILTER (WHERE frozen = 0))) AS kinds,
+    COUNT(kind) AS found, COALESCE(MIN(ranked), 0) AS ranked, MAX(frozen) AS frozen
+  FROM (
+    SELECT claim_id, post_id, kind, CASE WHEN kind = 'ranked' THEN 1 ELSE 0 END AS ranked, 0 AS frozen FROM hits
+    UNION ALL
+    SELECT claim_id, post_id, NULL AS kind, NULL AS ranked, 1 AS frozen FROM frozen
+  ) AS every GROUP BY claim_id, post_id
+) AS pairs"""
 """Every claim and post that came in, once, with the kinds of query that found it, and whether none did."""
 
 DRAWN = pa.schema(

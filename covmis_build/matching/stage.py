@@ -92,8 +92,7 @@ def retrieve(
         given = given(matched.column("post_id").to_pylist())
     listed = engine.table(_given(given))
     progress("reading", 1, 2)
-    ids = engine.sql(_IDS, first_pass=first_pass, given=listed)
-    lines, reposts = _elsewhere(engine, first_pass, jobs, ids)
+    lines, reposts = _elsewhere(engine, first_pass, jobs, listed)
     gather = partial(kernels.gather, forget=forget, how=how)
     copies = engine.map(gather, engine.table(lines), rows.COPIES, rows=1)
     progress("reading", 2, 2)
@@ -104,10 +103,10 @@ LARGE = 16 << 20
 """Bytes of an archive from which on compiled code is loaded before processes are forked, once for all."""
 
 
-def _elsewhere(engine: Engine, first_pass: Table, jobs: pa.Table, ids: Table) -> tuple[pa.Table, pa.Table]:
+def _elsewhere(engine: Engine, first_pass: Table, jobs: pa.Table, given: Table) -> tuple[pa.Table, pa.Table]:
     """The lines of wanted posts that the first pass has not kept; and how often wanted posts were reposted."""
     others = engine.map(kernels.single, engine.sql(_OTHERS, first_pass=first_pass), rows.OTHERS)
-    wanted = engine.sql(_WANTED, others=others, ids=ids).to_arrow()
+    wanted = engine.sql(_WANTED, others=others, first_pass=first_pass, given=given).to_arrow()
     of_reposts = pc.is_null(wanted.column("job"))
     by_job = (
         wanted.filter(pc.invert(of_reposts))
@@ -130,14 +129,17 @@ def _tables(
     posts = engine.sql(_POSTS, hits=hits, chosen=chosen, reposts=reposts)
     refused = engine.table(_table(_REFUSED, wrong))
     dropped = _as(
-        engine, "dropped", engine.sql(_DROPPED, judged=judged, first_pass=first_pass, chosen=chosen)
+        engine,
+        "dropped",
+        engine.sql(_DROPPED, judged=judged, hits=hits, first_pass=first_pass, chosen=chosen),
     )
     unreadable = _as(engine, "unreadable", engine.sql(_UNREADABLE, first_pass=first_pass, refused=refused))
     provenance = _as(
         engine, "provenance", engine.sql(_PROVENANCE, copies=copies, first_pass=first_pass, hits=hits)
     )
-    intake = _as(engine, "intake", engine.sql(_INTAKE, first_pass=first_pass, refused=refused))
-    sums = engine.sql(_COUNTS, first_pass=first_pass).to_pandas()
+    seen = engine.sql(_INTAKE, first_pass=first_pass, refused=refused)
+    intake = _as(engine, "intake", seen)
+    sums = engine.sql(_COUNTS, seen=seen, first_pass=first_pass).to_pandas()
     counts = dict.fromkeys(("lines", "posts", "reposts"), 0)
     counts |= {str(name): int(amount) for name, amount in zip(sums["name"], sums["amount"], strict=True)}
     counts["unreadable"] = counts.get("unreadable", 0) + len(wrong)
@@ -188,18 +190,11 @@ def _bytes(table: pa.Table) -> bytes:
 
 _OTHERS = "SELECT job, file, places, ids, reposters, reposted FROM first_pass WHERE what = 'elsewhere'"
 _WANTED = """
-WITH wanted AS (SELECT o.* FROM others AS o JOIN ids ON o.post_id = ids.post_id)
-SELECT job, file, place, post_id, CAST(NULL AS BIGINT) AS reposts FROM wanted WHERE reposter IS NULL
-UNION ALL SELECT NULL, NULL, NULL, post_id, COUNT(DISTINCT reposter) FROM wanted WHERE reposter IS NOT NULL GROUP BY post_id
-ORDER BY job, file, place, post_id
-"""
-
-_IDS = """
-SELECT post_id FROM (
-  SELECT post_id FROM first_pass WHERE what = 'post' OR what = 'gone'
-  UNION SELECT reply_to AS post_id FROM first_pass WHERE what = 'post'
-  UNION SELECT quote_of AS post_id FROM first_pass WHERE what = 'post' UNION SELECT post_id FROM given
-) AS ids WHERE post_id <> ''
+SELECT job, file, place, post_id, COUNT(DISTINCT reposter) AS reposts FROM others WHERE post_id <> '' AND post_id IN (
+  SELECT post_id FROM first_pass WHERE what IN ('post', 'gone') UNION ALL SELECT post_id FROM given
+  UNION ALL SELECT reply_to FROM first_pass WHERE what = 'post' AND reply_to <> ''
+  UNION ALL SELECT quote_of FROM first_pass WHERE what = 'post' AND quote_of <> ''
+) GROUP BY job, file, place, post_id ORDER BY job, file, place, post_id
 """
 
 _COPIES = ", ".join(rows.COPIES.names)
@@ -294,12 +289,22 @@ _FILLED = {
     "repost_count": "COALESCE(r.reposts, 0)",
     "availability": "COALESCE(c.fate, c.availability)",
 }
+
+
+def _text_of(other: str) -> str:
+    """The text of the post that a post answers or quotes: of few posts, so that whole rows need not be joined again."""
+    return (
+        f"SELECT a.post_id, b.text FROM chosen AS a JOIN chosen AS b ON a.{other} = b.post_id "
+        f"WHERE a.{other} <> ''"
+    )
+
+
 _POSTS = f"""
 SELECT {", ".join(f"{_FILLED.get(name, 'c.' + name)} AS {name}" for name in tables.SCHEMAS["posts"].names)}
 FROM (SELECT DISTINCT post_id FROM hits) AS h
 JOIN chosen AS c ON h.post_id = c.post_id
-LEFT JOIN chosen AS parent ON c.reply_to = parent.post_id
-LEFT JOIN chosen AS quoted ON c.quote_of = quoted.post_id
+LEFT JOIN ({_text_of("reply_to")}) AS parent ON c.post_id = parent.post_id
+LEFT JOIN ({_text_of("quote_of")}) AS quoted ON c.post_id = quoted.post_id
 LEFT JOIN reposts AS r ON c.post_id = r.post_id
 ORDER BY c.post_id
 """
@@ -307,19 +312,18 @@ ORDER BY c.post_id
 _DROPPED = """
 SELECT unit, claim_id, post_id, 'retrieve' AS step, reason, kept_instead, CAST(NULL AS DOUBLE) AS similarity,
   '' AS group_id FROM (
-  SELECT 'pair' AS unit, j.claim_id, j.post_id, MIN(
-      CASE WHEN j.reason = 'unavailable' AND g.fate IS NOT NULL THEN
-        CASE WHEN g.fate = 'id only' THEN 'not in the archive' ELSE g.fate END
-        WHEN j.reason = 'unavailable' THEN 'not in the archive' ELSE j.reason END) AS reason,
-    MIN(CASE WHEN j.reason = 'repost' AND k.post_id IS NOT NULL THEN j.repost_of ELSE '' END) AS kept_instead
-  FROM judged AS j
-  LEFT JOIN (SELECT DISTINCT claim_id, post_id FROM judged WHERE reason = '') AS k
+  SELECT 'pair' AS unit, j.claim_id, j.post_id,
+    CASE WHEN j.reason <> 'unavailable' THEN j.reason
+         WHEN g.fate IS NULL OR g.fate = 'id only' THEN 'not in the archive' ELSE g.fate END AS reason,
+    CASE WHEN j.reason = 'repost' AND k.post_id IS NOT NULL THEN j.repost_of ELSE '' END AS kept_instead
+  FROM (
+    SELECT claim_id, post_id, MIN(reason) AS reason, MIN(repost_of) AS repost_of FROM judged
+    GROUP BY claim_id, post_id HAVING MIN(reason) <> ''
+  ) AS j
+  LEFT JOIN (SELECT DISTINCT claim_id, post_id FROM hits) AS k
     ON j.claim_id = k.claim_id AND j.repost_of = k.post_id
   LEFT JOIN (SELECT post_id, MIN(detail) AS fate FROM first_pass WHERE what = 'gone' GROUP BY post_id) AS g
     ON j.post_id = g.post_id
-  WHERE NOT EXISTS (
-    SELECT 1 FROM judged AS o WHERE o.claim_id = j.claim_id AND o.post_id = j.post_id AND o.reason = '')
-  GROUP BY j.claim_id, j.post_id
   UNION ALL
   SELECT 'post' AS unit, '' AS claim_id, f.post_id, MIN(f.detail) AS reason, '' AS kept_instead
   FROM first_pass AS f LEFT JOIN chosen AS c ON f.post_id = c.post_id
@@ -354,9 +358,8 @@ SELECT post_id, file, place, form AS format, retrieved_at, query FROM (
 
 _COUNTS = """
 SELECT name, amount FROM (
-  SELECT outcome AS name, CAST(SUM(amount) AS BIGINT) AS amount FROM first_pass
-  WHERE what = 'intake' AND outcome IN ('lines', 'posts', 'reposts') GROUP BY outcome
-  UNION ALL SELECT 'unreadable' AS name, COUNT(*) AS amount FROM first_pass WHERE what = 'unreadable'
+  SELECT outcome AS name, CAST(SUM(amount) AS BIGINT) AS amount FROM seen
+  WHERE outcome IN ('lines', 'posts', 'reposts', 'unreadable') GROUP BY outcome
   UNION ALL SELECT 'unavailable' AS name, COUNT(DISTINCT post_id) AS amount FROM first_pass
     WHERE what = 'gone' AND detail <> 'id only'
 ) AS every ORDER BY name
