@@ -127,9 +127,10 @@ def _make_retrieve(places: Places, settings: Settings, engine: Engine, progress:
 
 
 def _make_clean(places: Places, settings: Settings, engine: Engine, progress: Progress) -> Made:
-    from covmis_build.cleaning.steps import clean
+    from covmis_build.cleaning.steps import OF_HITS, OF_POSTS, clean
 
-    hits, posts = engine.table(places.table("hits")), engine.table(places.table("posts"))
+    hits = engine.table(places.table("hits"), columns=OF_HITS)
+    posts = engine.table(places.table("posts"), columns=OF_POSTS)
     frozen = engine.table(_frozen(places))
     others = engine.table(_others(places)) if places.other_corpora else None
     cleaned = clean(

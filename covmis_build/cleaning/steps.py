@@ -41,6 +41,9 @@ STEPS = (one_claim.STEP, language.STEP, words.STEP, near_duplicates.STEP)
 
 BY_NAME = {step.name: step for step in (*STEPS, minimum.STEP)}
 
+OF_HITS, OF_POSTS = ("claim_id", "post_id", "kind"), ("post_id", "text", "language")
+"""The columns that cleaning looks at."""
+
 POSTS = """
 SELECT c.post_id, p.text, p.language
 FROM (SELECT DISTINCT post_id FROM chosen WHERE {stays}) AS c LEFT JOIN posts AS p ON p.post_id = c.post_id"""

@@ -256,8 +256,9 @@ class DuckEngine:
     def reach(self, files: Sequence[Path]) -> None:
         """One machine sees what it sees."""
 
-    def table(self, source: Path | pa.Table | pd.DataFrame) -> Table:
-        """A handle on a Parquet file, an Arrow table or a DataFrame."""
+    def table(self, source: Path | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()) -> Table:
+        """A handle on a Parquet file, an Arrow table or a DataFrame; of a file only what is asked for is read anyway."""
+        del columns
         if isinstance(source, Path):
             return ParquetTable((source,))
         rows = source if isinstance(source, pa.Table) else tables.arrow(source)

@@ -92,8 +92,8 @@ class Engine(Protocol):
     def reach(self, files: Sequence[Path]) -> None:
         """Refuse files that not every machine of the engine sees, before work begins that reads them."""
 
-    def table(self, source: Path | pa.Table | pd.DataFrame) -> Table:
-        """A handle on a Parquet file, an Arrow table or a DataFrame."""
+    def table(self, source: Path | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()) -> Table:
+        """A handle on a Parquet file, an Arrow table or a DataFrame; `columns` are those of a file that will be needed."""
 
     def map(
         self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0, cut: Cut | None = None

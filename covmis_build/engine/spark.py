@@ -71,6 +71,8 @@ def _started(scratch: Path | None, settings: Mapping[str, str]) -> SparkSession:
         "spark.log.level": "FATAL",  # what matters is raised, in one line
         # rows that are kept lie in as many pieces as they need; otherwise in 200, each a task for every later step
         "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
+        # they are read a few times: to look for what repeats in each column takes longer than that saves
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",
     }
     if is_here(master):  # one machine: no page at a port, and not 200 pieces for every shuffle
         defaults |= {
@@ -78,6 +80,8 @@ def _started(scratch: Path | None, settings: Mapping[str, str]) -> SparkSession:
             "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
         }
         defaults |= {"spark.local.dir": str(scratch)} if scratch else {}
+    else:  # a driver only plans: what it runs is not worth being compiled as well as can be
+        defaults["spark.driver.defaultJavaOptions"] = "-XX:TieredStopAtLevel=1"
     builder = SparkSession.builder.appName("covmis").master(master)
     for name, value in (defaults | wanted).items():
         builder = builder.config(name, value)
@@ -191,22 +195,19 @@ class SparkEngine:
         if not is_here(self.session.sparkContext.master):
             spark_workers.check(self.session, files)
 
-    def table(self, source: Path | pa.Table | pd.DataFrame) -> Table:
+    def table(self, source: Path | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()) -> Table:
         """A handle on a Parquet file of this machine, an Arrow table or a DataFrame."""
         if isinstance(source, Path):
-            here = is_here(self.session.sparkContext.master)
-            return (
-                SparkTable(self.session.read.parquet(source.resolve().as_uri()))
-                if here
-                else self._sent(source)
-            )
+            if is_here(self.session.sparkContext.master):
+                return SparkTable(self.session.read.parquet(source.resolve().as_uri()))
+            return self._sent(source, columns)
         rows = source if isinstance(source, pa.Table) else tables.arrow(source)
         # of a table without any rows Spark cannot tell the types of lists
         data = rows.combine_chunks() if len(rows) else []
         return SparkTable(self.session.createDataFrame(data, ddl(rows.schema)))
 
-    def _sent(self, source: Path) -> SparkTable:
-        """A file of this machine, which each worker fetches once; a task reads a row group of its copy."""
+    def _sent(self, source: Path, columns: Sequence[str]) -> SparkTable:
+        """A file of this machine, which each worker fetches once; a task reads these columns of a row group of its copy."""
         name = f"{uuid.uuid4().hex}.parquet"
         try:
             os.link(source, self._folder / name)  # as it is now, whatever takes its place
@@ -214,7 +215,8 @@ class SparkEngine:
             shutil.copyfile(source, self._folder / name)
         self.session.sparkContext.addFile(str(self._folder / name))
         with pq.ParquetFile(source) as file:
-            groups, schema = file.num_row_groups, file.schema_arrow
+            groups, every = file.num_row_groups, file.schema_arrow
+        schema = pa.schema([every.field(name) for name in columns or every.names])
         numbers = self.session.range(0, groups, 1, max(1, groups))
         return self._keep(numbers.mapInArrow(row_groups(name, schema), ddl(schema)))
 

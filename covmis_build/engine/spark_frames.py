@@ -28,11 +28,12 @@ KEPT: list[DataFrame] = []
 
 
 def settled(data: DataFrame, *, now: bool = False) -> DataFrame:
-    """The same rows, computed once (when first needed, or now), and their plan forgotten.
+    """The same rows, computed once (when first needed, or now; on a cluster always now), and their plan forgotten.
 
     A plan that keeps all its ancestors grows with every step until the driver is busy with nothing else. How rows were
     made is kept beside them, unlike in a checkpoint: where a worker is lost, the others make them again. Rows are kept
-    on disk: in memory, a dozen tables of a million posts leave no room for the next sort in a heap of 6 GB.
+    on disk: in memory, a dozen tables of a million posts leave no room for the next sort in a heap of 6 GB. They are
+    kept as columns, and read as such: who asks for two of thirty does not pay for the texts of posts.
     """
     from pyspark import StorageLevel
     from pyspark.sql.classic.dataframe import DataFrame as Classic
@@ -42,15 +43,16 @@ def settled(data: DataFrame, *, now: bool = False) -> DataFrame:
         session.sparkContext.master
     ):  # no worker can be lost, and a checkpoint is freed when nobody needs it
         return data.localCheckpoint(eager=now, storageLevel=StorageLevel.DISK_ONLY)
-    KEPT.append(data.persist(StorageLevel.DISK_ONLY))
-    kept = data.select("*")  # planned anew: from what is kept
-    java: Any = kept._jdf  # noqa: SLF001 - Python has no word for rows without their plan
-    rows = session._jsparkSession.internalCreateDataFrame(  # noqa: SLF001
-        java.queryExecution().toRdd(), java.schema(), False
+    # Python has no words for rows without their plan, nor for rows that Spark keeps, read without their plan
+    java: Any = data._jdf  # noqa: SLF001
+    spark: Any = session._jsparkSession  # noqa: SLF001
+    rows = Classic(
+        spark.internalCreateDataFrame(java.queryExecution().toRdd(), java.schema(), False), session
     )
-    if now:
-        rows.count()
-    return Classic(rows, session)
+    KEPT.append(rows.persist(StorageLevel.DISK_ONLY))
+    columns = spark.sharedState().cacheManager().lookupCachedData(rows._jdf).get().cachedRepresentation()  # noqa: SLF001
+    columns.cacheBuilder().cachedColumnBuffers().count()  # a query that reads them twice would make them twice
+    return Classic(session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark, columns), session)  # noqa: SLF001
 
 
 def ddl(schema: pa.Schema) -> Any:
@@ -92,7 +94,7 @@ def _in_batches(blocks: Iterator[pa.Table], schema: pa.Schema) -> Iterator[pa.Re
 
 
 def row_groups(name: str, schema: pa.Schema) -> Any:
-    """On a worker: the rows of these row groups of a Parquet file that was sent to it."""
+    """On a worker: the rows of these row groups of a Parquet file that was sent to it, in the schema's columns."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import SparkFiles
@@ -100,7 +102,7 @@ def row_groups(name: str, schema: pa.Schema) -> Any:
         with pq.ParquetFile(SparkFiles.get(name)) as file:
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    yield from plain(file.read_row_group(number), schema).to_batches()
+                    yield from plain(file.read_row_group(number, schema.names), schema).to_batches()
 
     return run
 
