@@ -1,46 +1,142 @@
-"""The first sheet of a Calc workbook (ods), row by row: numbers as numbers, days as ISO days, texts as people see them."""
+"""Calc workbooks (ods), row by row: numbers as numbers, days as ISO days, other cells as people see them."""
 
 from __future__ import annotations
 
 import zipfile
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree as ET
+
+from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_COLUMNS = 16_384
-"""As many as a spreadsheet can have: a cell may say that it is repeated without end."""
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
+"""As many as a spreadsheet can have: rows and cells may say that they are repeated without end."""
+MOST_REPEATED = 10_000_000
+"""Cells that are not empty and stand in the file once for all; a workbook that says more was not filled in by anybody."""
 MOST_SPACES = 100
 """Side by side in a cell: it may say that there are millions."""
-NAME = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}%s"
-SIGNS = {NAME % ("text", "tab"): "\t", NAME % ("text", "line-break"): "\n"}
-SPACES, NOTE = NAME % ("text", "s"), NAME % ("office", "annotation")
+
+OFFICE, TABLES, TEXT = (
+    f"{{urn:oasis:names:tc:opendocument:xmlns:{space}:1.0}}" for space in ("office", "table", "text")
+)
+TABLE, ROW, CELLS = (
+    TABLES + "table",
+    TABLES + "table-row",
+    (TABLES + "table-cell", TABLES + "covered-table-cell"),
+)
+ROWS_REPEATED, REPEATED = TABLES + "number-rows-repeated", TABLES + "number-columns-repeated"
+MERGED, FORMULA = TABLES + "number-rows-spanned", TABLES + "formula"
+KIND, NUMBER, TRUTH = OFFICE + "value-type", OFFICE + "value", OFFICE + "boolean-value"
+DAY, WORDS, NOTE = OFFICE + "date-value", OFFICE + "string-value", OFFICE + "annotation"
+PARAGRAPH, SPACES, HOW_MANY = TEXT + "p", TEXT + "s", TEXT + "c"
+SIGNS = {TEXT + "tab": "\t", TEXT + "line-break": "\n"}
+TRUTHS = {"of:=TRUE()": True, "of:=FALSE()": False}
+"""What Calc makes of true and false in a workbook of Excel: numbers, to all else."""
+
+
+class Row(NamedTuple):
+    """A row of a sheet, with what its cells do not say."""
+
+    sheet: int
+    """Which of the workbook's, from 0."""
+    cells: list[Any]
+    """Up to the last that is not empty; None for an empty one."""
+    merged_down: list[tuple[int, int]]
+    """Cells with a value that reach over several rows: the number of the column, from 1, and how many rows."""
+    not_calculated: list[int]
+    """The columns, from 1, of formulas that no program has calculated yet."""
+
+
+def rows_of(file: IO[bytes]) -> Iterator[Row]:
+    """All rows of all sheets, the empty ones between others too."""
+    sheet = number = empty = repeated = 0
+    with zipfile.ZipFile(file) as packed, packed.open("content.xml") as content:
+        for _, element in ET.iterparse(content):  # noqa: S314 - expat refuses entities that grow
+            if element.tag == TABLE:
+                sheet, number, empty, repeated = sheet + 1, 0, 0, 0
+            elif element.tag == ROW:
+                row, times = _row(sheet, element), _times(element, ROWS_REPEATED)
+                element.clear()
+                number += times
+                if not row.cells and not row.not_calculated:
+                    empty += times
+                    continue
+                repeated += (times - 1) * len(row.cells)
+                if number > MOST_ROWS or repeated > MOST_REPEATED:
+                    raise InputError("has more rows than any spreadsheet", remedy="Save it as CSV")
+                for _ in range(empty):
+                    yield Row(sheet, [], [], [])
+                empty = 0
+                for _ in range(times):
+                    yield row._replace(cells=list(row.cells))
 
 
 def ods_rows(file: IO[bytes]) -> Iterator[list[Any]]:
-    """The cells of each row; None for an empty one."""
-    with zipfile.ZipFile(file) as packed, packed.open("content.xml") as content:
-        for _, element in ET.iterparse(content):  # noqa: S314 - expat refuses entities that grow
-            if element.tag == NAME % ("table", "table-row"):
-                yield list(_cells(element))
-                element.clear()
-            elif element.tag == NAME % ("table", "table"):
-                return
+    """The cells of the first sheet's rows, as a table of many rows is read: nothing is merged there."""
+    for number, row in enumerate(rows_of(file), start=1):
+        if row.sheet:
+            return
+        if row.merged_down:
+            raise InputError(
+                f"column {letters(row.merged_down[0][0])} has a cell that is merged over several rows", row=number,
+                remedy="Split it, so that each row has a value of its own",
+            )  # fmt: skip
+        yield row.cells
 
 
-def _cells(row: ET.Element) -> Iterator[Any]:
-    for cell in row:
-        times = min(int(cell.get(NAME % ("table", "number-columns-repeated"), "1")), MOST_COLUMNS)
-        kind = cell.get(NAME % ("office", "value-type"), "")
-        if kind == "float":
-            text = cell.get(NAME % ("office", "value"), "")
-            value: Any = int(float(text)) if float(text).is_integer() else float(text)
-        elif kind == "date":
-            value = cell.get(NAME % ("office", "date-value"), "")
-        else:
-            value = "\n".join("".join(_parts(part)) for part in cell.findall(NAME % ("text", "p"))) or None
-        yield from [value] * (times if value is not None or times < 1_000 else 1)
+def letters(column: int) -> str:
+    """A column's name, as spreadsheets show it.
+
+    >>> letters(1), letters(26), letters(27), letters(16384)
+    ('A', 'Z', 'AA', 'XFD')
+    """
+    name = ""
+    while column:
+        column, last = divmod(column - 1, 26)
+        name = chr(ord("A") + last) + name
+    return name
+
+
+def _row(sheet: int, element: ET.Element) -> Row:
+    row, empty = Row(sheet, [], [], []), 0
+    for cell in element:
+        if cell.tag not in CELLS:
+            continue
+        times, value = _times(cell, REPEATED), _value(cell)
+        place = len(row.cells) + empty + 1
+        if value is None:
+            if cell.get(FORMULA) and not cell.get(KIND):
+                row.not_calculated.append(place)
+            empty = min(empty + times, MOST_COLUMNS)
+            continue
+        if place + times - 1 > MOST_COLUMNS:
+            raise InputError("has more columns than any spreadsheet", remedy="Save it as CSV")
+        if (down := _times(cell, MERGED)) > 1:
+            row.merged_down.extend((place + more, down) for more in range(times))
+        row.cells.extend([None] * empty + [value] * times)
+        empty = 0
+    return row
+
+
+def _times(element: ET.Element, name: str) -> int:
+    return max(1, int(element.get(name, 1)))
+
+
+def _value(cell: ET.Element) -> Any:
+    if (formula := cell.get(FORMULA)) in TRUTHS:
+        return TRUTHS[formula]
+    kind = cell.get(KIND)
+    if kind == "float" and (written := cell.get(NUMBER)):
+        number = float(written)
+        return int(number) if number.is_integer() else number
+    if kind == "boolean" and (written := cell.get(TRUTH)):
+        return written == "true"  # what is shown is a word of the program's language
+    if kind == "date" and (written := cell.get(DAY)):
+        return written
+    shown = "\n".join("".join(_parts(part)) for part in cell.iterfind(PARAGRAPH))
+    return shown or cell.get(WORDS) or None
 
 
 def _parts(node: ET.Element) -> Iterator[str]:
@@ -48,7 +144,7 @@ def _parts(node: ET.Element) -> Iterator[str]:
     yield node.text or ""
     for child in node:
         if child.tag == SPACES:
-            yield " " * min(int(child.get(NAME % ("text", "c"), "1")), MOST_SPACES)
+            yield " " * min(int(child.get(HOW_MANY, 1)), MOST_SPACES)
         elif child.tag in SIGNS:
             yield SIGNS[child.tag]
         elif child.tag != NOTE:

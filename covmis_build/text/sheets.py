@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import json
 import re
 import zipfile
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build.errors import BrokenIds, InputError, MissingExtra, counted, doubted, nearest
 from covmis_build.text.characters import whole_in_json
-from covmis_build.text.ods import ods_rows
+from covmis_build.text.ods import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -329,21 +330,12 @@ def _read_xlsx(path: Path) -> Sheet:
         if size > LARGEST_WORKBOOK:
             raise InputError(f"unpacks to {size:,} bytes", remedy="Save it as CSV")
         with path.open("rb") as file:
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-            lines = [list(line) for line in book.worksheets[0].iter_rows(values_only=True)]
-            formulas = _formulas_without_value(openpyxl.load_workbook(file, read_only=True), lines)
-        merged_down = _filled_down(path, book.worksheets[0]._worksheet_path, lines)  # noqa: SLF001 - it has no word for it
-    notes = []
-    if merged_down:
-        notes.append(f"{counted(merged_down, 'merged cells')} read as if each of its rows had the value")
-    if formulas:
-        notes.append(
-            f"{counted(formulas, 'formulas')} without a stored value, left empty: open the file and save it"
-        )
-    return _sheet_of(lines, notes, path)
-
-
-MERGED_DOWN = re.compile(rb'number-rows-spanned="(?!1")')
+            page = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets[0]
+            lines = [list(line) for line in page.iter_rows(values_only=True)]
+            formulas = not_calculated(openpyxl.load_workbook(file, read_only=True).worksheets[0], lines)
+        merged = merged_down(path, page, lines)
+        _fill_down(lines, merged)
+    return _sheet_of(lines, _notes(len(merged), len(formulas)), path)
 
 
 def _read_ods(path: Path) -> Sheet:
@@ -352,17 +344,29 @@ def _read_ods(path: Path) -> Sheet:
     with doubted(path, "is not readable as a workbook", "Save it again, or as CSV"):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             size = sum(part.file_size for part in archive.infolist())
-            if size > LARGEST_WORKBOOK:
-                raise InputError(f"unpacks to {size:,} bytes", remedy="Save it as CSV")
-            merged = MERGED_DOWN.search(archive.read("content.xml"))
-        lines = list(ods_rows(io.BytesIO(data)))
+        if size > LARGEST_WORKBOOK:
+            raise InputError(f"unpacks to {size:,} bytes", remedy="Save it as CSV")
+        rows = list(itertools.takewhile(lambda row: row.sheet == 0, rows_of(io.BytesIO(data))))
+        lines = [row.cells for row in rows]
+        merged = [
+            MergedDown(column, top, top + down - 1)
+            for top, row in enumerate(rows, start=1)
+            for column, down in row.merged_down
+        ]
+        _fill_down(lines, merged)
+    return _sheet_of(lines, _notes(len(merged), sum(len(row.not_calculated) for row in rows)), path)
+
+
+def _notes(merged: int, formulas: int) -> list[str]:
+    """What had to be supposed of a workbook's cells."""
+    notes = []
     if merged:
-        raise InputError(
-            "has cells merged over several rows",
-            file=path,
-            remedy="Save it as xlsx, where each of the rows gets the value, or split them",
+        notes.append(f"{counted(merged, 'merged cells')} read as if each of its rows had the value")
+    if formulas:
+        notes.append(
+            f"{counted(formulas, 'formulas')} without a stored value, left empty: open the file and save it"
         )
-    return _sheet_of(lines, [], path)
+    return notes
 
 
 def _sheet_of(lines: list[list[Any]], notes: list[str], path: Path) -> Sheet:
@@ -386,33 +390,50 @@ MOST_FILLED = 1_000_000
 """Cells of merged ranges that are filled; a workbook that says more is no list."""
 
 
-def _filled_down(path: Path, sheet: str, lines: list[list[Any]]) -> int:
-    """Give each row of a merged cell its value, as a person sees it; how many such cells reach over several rows."""
+class MergedDown(NamedTuple):
+    """A cell that reaches over several rows; columns and rows are counted from 1."""
+
+    column: int
+    top: int
+    bottom: int
+
+
+def merged_down(path: Path, page: Any, lines: list[list[Any]]) -> list[MergedDown]:
+    """The cells with a value that reach over several rows in this sheet of an Excel workbook, whose rows do not say so."""
     from openpyxl.utils import range_boundaries
 
-    with zipfile.ZipFile(path) as archive, archive.open(sheet) as part:
+    with zipfile.ZipFile(path) as archive, archive.open(page._worksheet_path) as part:  # noqa: SLF001 - it has no word for it
         areas, before = dict[bytes, None](), b""
         while chunk := part.read(1 << 20):  # a workbook may be large; an area's tag is short
             areas.update((match[1], None) for match in _MERGED.finditer(before + chunk))
             before = chunk[-200:]
     merged = [range_boundaries(area.decode()) for area in areas]
-    down = [(left, top, bottom) for left, top, _, bottom in merged if bottom > top]
-    if sum(bottom - top for _, top, bottom in down) > MOST_FILLED:
+    return [
+        MergedDown(left, top, min(bottom, len(lines)))
+        for left, top, _, bottom in merged
+        if bottom > top
+        and any(value is not None for line in lines[top - 1 : top] for value in line[left - 1 : left])
+    ]
+
+
+def _fill_down(lines: list[list[Any]], merged: list[MergedDown]) -> None:
+    """Give each row of a merged cell its value, as a person sees it."""
+    if sum(area.bottom - area.top for area in merged) > MOST_FILLED:
         raise InputError("has more merged cells than any list", remedy="Save it as CSV")
-    for left, top, bottom in down:
+    for column, top, bottom in merged:
         for line in lines[top:bottom]:
-            if left <= len(line) and top <= len(lines):
-                line[left - 1] = lines[top - 1][left - 1]
-    return len(down)
+            line.extend([None] * (column - len(line)))
+            line[column - 1] = lines[top - 1][column - 1]
 
 
-def _formulas_without_value(book: Any, lines: list[list[Any]]) -> int:
-    """Formulas that whoever wrote the file never calculated."""
-    return sum(
-        isinstance(cell, str) and cell.startswith("=") and lines[at][column] is None
-        for at, line in enumerate(book.worksheets[0].iter_rows(values_only=True))
-        for column, cell in enumerate(line)
-    )
+def not_calculated(page: Any, lines: list[list[Any]]) -> list[tuple[int, int]]:
+    """Row and column, from 1, of formulas in this sheet of an Excel workbook that no program has calculated yet."""
+    return [
+        (at, column)
+        for at, line in enumerate(page.iter_rows(values_only=True), start=1)
+        for column, cell in enumerate(line, start=1)
+        if isinstance(cell, str) and cell.startswith("=") and lines[at - 1][column - 1] is None
+    ]
 
 
 def _xlsx_cell(value: Any) -> str:

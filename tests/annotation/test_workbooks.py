@@ -14,6 +14,7 @@ from covmis_build.annotation.channels.sheets import read_rows, read_sheet, sheet
 from covmis_build.annotation.channels.workbooks import LARGEST, Grid, ods, xlsx
 from covmis_build.errors import InputError
 from covmis_build.options import Labels
+from covmis_build.text.ods import letters
 from tests.annotation.small import HOSTILE, LABELS, covmis, label_both, rows_of, study, write_rows
 from tests.annotation.test_sheets import frozen
 
@@ -205,3 +206,60 @@ def test_a_stray_cell_is_told_and_the_rest_is_read(tmp_path):
     back = read_sheet(path, "a1", frozen(), Labels())
     assert [answer.label for answer in back.answers] == ["favor"]
     assert "row 2: 'note to myself' stands beyond the last column" in str(back.problems[0])
+
+
+def merged(path, kind):
+    """The labels of the first two rows become one cell."""
+    if kind == Channel.XLSX:
+        book = pytest.importorskip("openpyxl").load_workbook(path)
+        page = book["labels"]
+        column = [cell.value for cell in page[1]].index("label") + 1
+        page.merge_cells(start_row=2, end_row=3, start_column=column, end_column=column)
+        book.save(path)
+        return column
+    from odf import opendocument, table
+
+    book = opendocument.load(str(path))
+    lines = book.spreadsheet.getElementsByType(table.TableRow)
+    names = [str(cell) for cell in lines[0].getElementsByType(table.TableCell)]
+    lines[1].getElementsByType(table.TableCell)[names.index("label")].setAttribute("numberrowsspanned", 2)
+    book.save(str(path))
+    return names.index("label") + 1
+
+
+@BOTH
+def test_a_label_cell_merged_over_two_rows_is_asked_about(tmp_path, kind):
+    """The second row would be open, though whoever sees the sheet sees its label."""
+    path = written(tmp_path / f"a1.{kind}", kind)
+    letter = letters(merged(path, kind))
+    assert read_rows(path, ("item_id",)), "an empty one hides nothing"
+    path = written(path, kind)
+    fill(path, kind, lambda row: ("favor", ""))
+    merged(path, kind)
+    with pytest.raises(InputError, match=f"row 2: column {letter} has a cell that is merged") as error:
+        read_sheet(path, "a1", frozen(), SCHEME)
+    assert "Split it" in error.value.remedy
+
+
+@BOTH
+def test_a_formula_without_a_value_is_asked_about(tmp_path, kind):
+    """A program that wrote the file without calculating it; Excel and Calc store values."""
+    path = written(tmp_path / f"a1.{kind}", kind)
+    if kind == Channel.XLSX:
+        book = pytest.importorskip("openpyxl").load_workbook(path)
+        page = book["labels"]
+        column = [cell.value for cell in page[1]].index("label") + 1
+        page.cell(3, column).value = '="favor"'
+        book.save(path)
+    else:
+        from odf import opendocument, table
+
+        book = opendocument.load(str(path))
+        lines = book.spreadsheet.getElementsByType(table.TableRow)
+        column = [str(cell) for cell in lines[0].getElementsByType(table.TableCell)].index("label") + 1
+        cell = lines[2].getElementsByType(table.TableCell)[column - 1]
+        cell.setAttribute("formula", 'of:="favor"')
+        cell.removeAttribute("valuetype")
+        book.save(str(path))
+    with pytest.raises(InputError, match=f"row 3: column {letters(column)} has a formula that no program"):
+        read_sheet(path, "a1", frozen(), SCHEME)

@@ -15,6 +15,8 @@ from covmis_build.claims.claim import claims_csv
 from covmis_build.claims.days import days_of
 from covmis_build.claims.lists import read_claims, read_list
 from covmis_build.errors import InputError
+from covmis_build.text import sheets
+from tests.annotation.libreoffice import Job, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -240,17 +242,40 @@ def test_merged_cells_and_formulas_of_a_workbook(tmp_path):
     assert "1 row without a text left out" in understood.notes
 
 
-def test_a_workbook_that_merges_everything_is_refused(tmp_path):
-    rows = [["id", "claim"], [1, "Garlic cures the flu"]]
+def test_cells_merged_to_the_sheets_end_are_filled_as_far_as_there_are_rows(tmp_path, monkeypatch):
+    rows = [["id", "claim", "rating"], [1, "Garlic cures the flu", "False"], [2, "Tea makes it rain", None]]
     small = workbook(
-        tmp_path / "small.xlsx", rows, ["C3:C4", "D3:D4"]
+        tmp_path / "small.xlsx", rows, ["C2:C3", "D2:D3"]
     )  # openpyxl would write two million cells
     with zipfile.ZipFile(small) as parts, zipfile.ZipFile(tmp_path / "a.xlsx", "w") as large:
         for name in parts.namelist():
-            large.writestr(name, re.sub(rb'"([CD]3:[CD])4"', rb'"\g<1>1048576"', parts.read(name)))
+            large.writestr(name, re.sub(rb'"([CD]2:[CD])3"', rb'"\g<1>1048576"', parts.read(name)))
+    understood = read_list(tmp_path / "a.xlsx")
+    assert understood.claims["verdict"].tolist() == ["False", "False"]
+    assert "1 merged cell read as if" in understood.notes[0], "an empty one hides nothing"
+    monkeypatch.setattr(sheets, "MOST_FILLED", 0)
     with pytest.raises(InputError, match="more merged cells than any list"):
         read_list(tmp_path / "a.xlsx")
-    assert read_list(small).claims["claim_id"].tolist() == ["1"]
+
+
+@pytest.mark.needs("libreoffice")
+def test_merged_cells_of_calc_are_read_as_those_of_excel(tmp_path):
+    rows = [
+        ["id", "claim", "rating"],
+        [1, "Garlic cures the flu", "False"],
+        [2, "Tea makes it rain", None],
+        *[[None, None, None]] * 3,
+        [3, "Salt melts in the sea", True],
+        [3, "Salt melts in the sea", None],
+    ]
+    path = workbook(tmp_path / "a.xlsx", rows, ["C2:C3", "C7:C8", "E2:E9"])
+    save(tmp_path, [Job(path, tmp_path / "a.ods", "calc8")])
+    understood = [read_list(tmp_path / name) for name in ("a.xlsx", "a.ods")]
+    assert [each.notes[0] for each in understood] == [
+        "2 merged cells read as if each of its rows had the value"
+    ] * 2
+    excel, calc = (each.claims.to_dict("records") for each in understood)
+    assert calc == excel
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.json", "a.jsonl"])
@@ -274,14 +299,13 @@ def test_sentences_worth_a_check_have_no_verdict(tmp_path):
     assert understood.left_over == ["label"]
 
 
-def ods(path: Path, rows: list[list[str]], *, merged: bool = False) -> Path:
+def ods(path: Path, rows: list[list[str]]) -> Path:
     book = opendocument.OpenDocumentSpreadsheet()
     page = table.Table(name="claims")
-    for at, row in enumerate(rows):
+    for row in rows:
         line = table.TableRow()
         for value in row:
-            spanned = {"numberrowsspanned": 2} if merged and at == 1 else {}
-            cell = table.TableCell(valuetype="string", **spanned)
+            cell = table.TableCell(valuetype="string")
             paragraph = odf_text.P()
             teletype.addTextToElement(paragraph, value)
             cell.addElement(paragraph)
@@ -303,8 +327,6 @@ def test_a_list_saved_by_calc_is_read_as_the_same_list_in_csv(tmp_path):
     path.write_text("\n".join(",".join(row) for row in rows), "utf-8")
     in_ods = read_list(ods(tmp_path / "list.ods", rows)).claims
     assert in_ods.to_dict("records") == read_list(path).claims.to_dict("records")
-    with pytest.raises(InputError, match="merged over several rows"):
-        read_list(ods(tmp_path / "merged.ods", rows, merged=True))
     (tmp_path / "broken.ods").write_bytes(b"no workbook")
     with pytest.raises(InputError, match="not readable as a workbook"):
         read_list(tmp_path / "broken.ods")

@@ -4,16 +4,40 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from odf import office, opendocument, table, teletype, text
 
-from covmis_build.annotation.channels.workbooks import _read_ods
-from covmis_build.text.ods import ods_rows
+from covmis_build.errors import InputError
+from covmis_build.text.ods import MOST_COLUMNS, MOST_ROWS, ods_rows, rows_of
+
+
+def workbook(*sheets):
+    """A workbook of these sheets: rows, each a list of cells and how often it is repeated."""
+    book = opendocument.OpenDocumentSpreadsheet()
+    for number, rows in enumerate(sheets):
+        page = table.Table(name=f"sheet {number}")
+        for cells, times in rows:
+            row = table.TableRow(numberrowsrepeated=times)
+            for cell in cells:
+                row.addElement(cell)
+            page.addElement(row)
+        book.spreadsheet.addElement(page)
+    file = io.BytesIO()
+    book.write(file)
+    return io.BytesIO(file.getvalue())
+
+
+def said(words="", *, again=1, covered=False, **more):
+    """A cell of these words."""
+    kind = table.CoveredTableCell if covered else table.TableCell
+    cell = kind(numbercolumnsrepeated=again, **({"valuetype": "string"} if words else {}), **more)
+    if words:
+        cell.addElement(text.P(text=words))
+    return cell
 
 
 def saved(*parts):
     """A workbook of one cell, with these in its paragraph."""
-    book = opendocument.OpenDocumentSpreadsheet()
-    page, row = table.Table(name="posts"), table.TableRow()
     cell, paragraph = table.TableCell(valuetype="string"), text.P()
     for part in parts:
         if isinstance(part, str):
@@ -21,12 +45,7 @@ def saved(*parts):
         else:
             paragraph.addElement(part)
     cell.addElement(paragraph)
-    row.addElement(cell)
-    page.addElement(row)
-    book.spreadsheet.addElement(page)
-    file = io.BytesIO()
-    book.write(file)
-    return io.BytesIO(file.getvalue())
+    return workbook([([cell], 1)])
 
 
 def test_tabs_line_ends_and_spaces_inside_a_cell_stay():
@@ -35,15 +54,80 @@ def test_tabs_line_ends_and_spaces_inside_a_cell_stay():
     assert list(ods_rows(saved(words))) == [[words]]
 
 
-def test_millions_of_spaces_are_no_text(tmp_path):
-    """Neither in a list, nor in an annotator's sheet."""
-    book = saved("a", text.S(c=10**12), "b")
-    assert list(ods_rows(book)) == [[f"a{' ' * 100}b"]]
-    (tmp_path / "a1.ods").write_bytes(book.getvalue())
-    assert _read_ods(tmp_path / "a1.ods") == [[[f"a{' ' * 100}b"]]]
+def test_millions_of_spaces_are_no_text():
+    assert list(ods_rows(saved("a", text.S(c=10**12), "b"))) == [[f"a{' ' * 100}b"]]
 
 
 def test_a_note_beside_words_is_none_of_them():
     note = office.Annotation()
     note.addElement(text.P(text="who says so?"))
     assert list(ods_rows(saved("a", note, "b"))) == [["ab"]]
+
+
+def test_rows_that_are_the_same_are_as_many_as_they_are():
+    """Calc writes them once, with their number; rows behind empty ones keep theirs."""
+    book = workbook(
+        [
+            ([said("id"), said("text")], 1),
+            ([said("1"), said("same", again=2)], 3),
+            ([said()], 2),
+            ([said("2"), said(again=3), said("far")], 1),
+            ([said(again=MOST_COLUMNS)], MOST_ROWS),
+        ]
+    )
+    assert list(ods_rows(book)) == [
+        ["id", "text"],
+        *[["1", "same", "same"]] * 3,
+        [],
+        [],
+        ["2", None, None, None, "far"],
+    ]
+
+
+def test_what_people_see_is_read_but_numbers_days_and_truths_are_what_they_are():
+    cells = [
+        table.TableCell(valuetype="float", value="1234567.50"),
+        table.TableCell(valuetype="float", value="3"),
+        table.TableCell(valuetype="date", datevalue="2021-03-04"),
+        table.TableCell(valuetype="boolean", booleanvalue="true"),
+        table.TableCell(valuetype="percentage", value=".125"),
+        table.TableCell(valuetype="string", stringvalue="only here"),
+    ]
+    for cell, words in zip(cells, ["1.234.567,50", "3,00", "04.03.21", "WAHR", "12,5 %", ""], strict=True):
+        if words:
+            cell.addElement(text.P(text=words))
+    assert list(ods_rows(workbook([(cells, 1)]))) == [
+        [1234567.5, 3, "2021-03-04", True, "12,5 %", "only here"]
+    ]
+
+
+def test_a_workbook_that_repeats_without_end_is_refused():
+    for rows in (
+        [([said("a")], MOST_ROWS), ([said("b")], 1)],
+        [([said("a", again=100)], 200_000)],
+        [([said("a", again=10**12)], 1)],
+        [([said("a"), said(again=10**12), said("b")], 1)],
+    ):
+        with pytest.raises(InputError, match=r"more (rows|columns) than any spreadsheet"):
+            for _ in rows_of(workbook(rows)):
+                pass
+
+
+def test_every_sheet_has_its_rows_and_the_first_is_the_table():
+    book = workbook([([said("a")], 1), ([said()], 9)], [([said()], 1), ([said("b")], 1)])
+    assert [(row.sheet, row.cells) for row in rows_of(book)] == [(0, ["a"]), (1, []), (1, ["b"])]
+    assert list(ods_rows(book)) == [["a"]]
+
+
+def test_what_only_looks_filled_in_is_told():
+    rows = [
+        ([said("id"), said("text")], 1),
+        ([said("1"), said("same for both", numberrowsspanned=2)], 1),
+        ([said("2"), said(covered=True)], 1),
+        ([said("3"), said(numberrowsspanned=2)], 1),
+        ([said("4"), said(formula="of:=1+1")], 1),
+    ]
+    told = [(row.merged_down, row.not_calculated) for row in rows_of(workbook(rows))]
+    assert told == [([], []), ([(2, 2)], []), ([], []), ([], []), ([], [2])]
+    with pytest.raises(InputError, match=r"row 2: column B has a cell that is merged over several rows"):
+        list(ods_rows(workbook(rows)))

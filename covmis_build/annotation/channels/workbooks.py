@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError, MissingExtra
-from covmis_build.text.ods import MOST_SPACES
+from covmis_build.text.ods import letters, rows_of
+from covmis_build.text.sheets import merged_down, not_calculated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +26,6 @@ LONGEST_CELL = 32_000
 """Excel takes 32,767 characters; a longer text is cut here, with a sign that says so."""
 LARGEST = 200 * 2**20
 """A workbook that unpacks to more is not opened: ours are a hundredth of that."""
-MOST_COLUMNS, MOST_ROWS = 1_000, 100_000
-"""A cell or row that is repeated more often is no annotator's."""
 HIGHEST = 400
 """The height of a row, in points; Excel takes 409."""
 WIDTHS = {"item_id": 14, "claim": 34, "post": 70, "context": 40, "label": 12, "sub_label": 14, "comment": 40}
@@ -40,6 +39,17 @@ class Grid:
     rows: Sequence[Sequence[str]]
     choices: dict[str, Sequence[str]]
     """Column to fill in → what may be chosen there; empty: free text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A sheet as it came back."""
+
+    cells: list[list[str]]
+    merged_down: list[tuple[int, int]]
+    """Row and column, from 1, of cells that reach over several rows: the rows below would seem empty."""
+    not_calculated: list[tuple[int, int]]
+    """Row and column, from 1, of formulas without a value, which seem empty, too."""
 
 
 def as_cell(text: str) -> str:
@@ -195,7 +205,7 @@ def read_table(path: Path) -> list[list[str]]:
     # the libraries print what they cannot read
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         try:
-            sheets = read(path)
+            pages = read(path)
         except (InputError, MissingExtra):
             raise
         except Exception as error:  # noqa: BLE001 - a damaged workbook fails in any way inside the libraries
@@ -205,7 +215,9 @@ def read_table(path: Path) -> list[list[str]]:
                 remedy="Save it again, or as CSV",
             ) from None
     ours = [
-        cells for cells in sheets if cells and "item_id" in [cell.strip().casefold() for cell in cells[0]]
+        page
+        for page in pages
+        if page.cells and "item_id" in [cell.strip().casefold() for cell in page.cells[0]]
     ]
     if len(ours) > 1:
         raise InputError(
@@ -218,7 +230,17 @@ def read_table(path: Path) -> list[list[str]]:
             file=path,
             remedy="Keep the first row as it was made",
         )
-    return ours[0]
+    for row, column in ours[0].merged_down:
+        raise InputError(
+            f"column {letters(column)} has a cell that is merged over several rows", file=path, row=row,
+            remedy="Split it, and give each row a value of its own",
+        )  # fmt: skip
+    for row, column in ours[0].not_calculated:
+        raise InputError(
+            f"column {letters(column)} has a formula that no program has calculated", file=path, row=row,
+            remedy="Open the workbook and save it, or write the value itself",
+        )  # fmt: skip
+    return ours[0].cells
 
 
 def _check_size(path: Path) -> None:
@@ -235,17 +257,36 @@ def _check_size(path: Path) -> None:
         )
 
 
-def _read_xlsx(path: Path) -> list[list[list[str]]]:
+def _read_xlsx(path: Path) -> list[Page]:
     try:
         import openpyxl
     except ImportError as error:
         raise MissingExtra.of("sheets", f"{path.name} is a workbook; reading it") from error
     with path.open("rb") as file:
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-        return [
-            [[_text(cell) for cell in row] for row in page.iter_rows(values_only=True)]
-            for page in book.worksheets
-        ]
+        formulas = openpyxl.load_workbook(file, read_only=True)
+        pages = []
+        for page, with_formulas in zip(book.worksheets, formulas.worksheets, strict=True):
+            lines = [list(line) for line in page.iter_rows(values_only=True)]
+            pages.append(
+                Page(
+                    [[_text(value) for value in line] for line in lines],
+                    [(area.top, area.column) for area in merged_down(path, page, lines)],
+                    not_calculated(with_formulas, lines),
+                )
+            )
+    return pages
+
+
+def _read_ods(path: Path) -> list[Page]:
+    pages = dict[int, Page]()
+    with path.open("rb") as file:
+        for row in rows_of(file):
+            page = pages.setdefault(row.sheet, Page([], [], []))
+            page.cells.append([_text(value) for value in row.cells])
+            page.merged_down.extend((len(page.cells), column) for column, _ in row.merged_down)
+            page.not_calculated.extend((len(page.cells), column) for column in row.not_calculated)
+    return list(pages.values())
 
 
 def _text(value: Any) -> str:
@@ -253,50 +294,3 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _read_ods(path: Path) -> list[list[list[str]]]:
-    try:
-        from odf import opendocument, table
-    except ImportError as error:
-        raise MissingExtra.of("sheets", f"{path.name} is a workbook; reading it") from error
-    book = opendocument.load(str(path))
-    pages = []
-    for page in book.spreadsheet.getElementsByType(table.Table):
-        cells: list[list[str]] = []
-        for row in page.getElementsByType(table.TableRow):
-            line: list[str] = []
-            for cell in row.childNodes:
-                if cell.qname[1] in {"table-cell", "covered-table-cell"}:
-                    again = int(cell.getAttribute("numbercolumnsrepeated") or 1)
-                    text = _ods_text(cell)
-                    # empty cells to the right go on for ever; others may say that they do
-                    line += [text] * min(again, MOST_COLUMNS if text else 50)
-            while line and not line[-1]:
-                line.pop()
-            again = int(row.getAttribute("numberrowsrepeated") or 1)
-            cells += [line] * (min(again, MOST_ROWS) if line else min(again, 1))
-        pages.append(cells)
-    return pages
-
-
-def _ods_text(cell: Any) -> str:
-    """A cell's paragraphs, one a line; notes beside the cell are not its text."""
-    paragraphs = [_inline(node) for node in cell.childNodes if node.nodeType == 1 and node.qname[1] == "p"]
-    return "\n".join(paragraphs)
-
-
-def _inline(node: Any) -> str:
-    parts = []
-    for child in node.childNodes:
-        if child.nodeType != 1:
-            parts.append(str(child.data))
-        elif child.qname[1] == "s":
-            parts.append(" " * min(int(child.getAttribute("c") or 1), MOST_SPACES))
-        elif child.qname[1] == "tab":
-            parts.append("\t")
-        elif child.qname[1] == "line-break":
-            parts.append("\n")
-        elif child.qname[1] != "annotation":
-            parts.append(_inline(child))
-    return "".join(parts)
