@@ -148,7 +148,7 @@ def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
 
 
 def read_labels_file(path: Path) -> pd.DataFrame:
-    """A CSV of labels (item, annotator, label, and maybe claim, round, kind, seconds, comment), for comparison."""
+    """A sheet of labels (item, annotator, label, and maybe claim, round, kind, seconds, comment), for comparison."""
     import pandas as pd
 
     from covmis_build.annotation.channels.sheets import read_rows

@@ -14,7 +14,10 @@ from covmis_build.cli.options import listed
 def agreement(
     file: Annotated[
         Path,
-        Argument(metavar="FILE", help="CSV: item, annotator, label, and maybe claim, round, kind, seconds."),
+        Argument(
+            metavar="FILE",
+            help="CSV or workbook: item, annotator, label, and maybe claim, round, kind, seconds.",
+        ),
     ],
     labels: Annotated[str, Option(help="The scheme, separated by commas (default: labels that occur).")] = "",
     order: Annotated[str, Option(help="The labels in their order: adds ordinal coefficients.")] = "",
@@ -22,7 +25,7 @@ def agreement(
     latex: Annotated[Path | None, Option(help="Also write the coefficients as a LaTeX table.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare people's labels in a CSV file: every coefficient, with intervals, and words where there is no number.
+    """Compare people's labels in a file: every coefficient, with intervals, and words where there is no number.
 
     Example: covmis agreement labels.csv --order favor,neither,against
     """

@@ -1,4 +1,4 @@
-"""Tables from files as people have them: CSV, JSONL, JSON (also RumourEval answers), Parquet, arrays, plain lines.
+"""Tables from files as people have them: CSV, workbooks, JSONL, JSON (also RumourEval answers), Parquet, arrays, lines.
 
 The format follows from the name's end. Everything is text in the end, ids too.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FNC_HEADER = ("Headline", "Body ID", "Stance")
-FORMATS = ".csv, .tsv, .jsonl, .json, .parquet, .npy or .txt (also .gz)"
+FORMATS = ".csv, .tsv, .xlsx, .ods, .jsonl, .json, .parquet, .npy or .txt (also .gz)"
 BLOCK = 1 << 20
 
 
@@ -45,6 +45,20 @@ def _sheet(path: Path) -> pd.DataFrame:
         )
     return pd.DataFrame(
         [{name: restored(cell) for name, cell in row.items()} for row in rows], columns=header
+    )
+
+
+def _workbook(path: Path) -> pd.DataFrame:
+    """The first sheet; what would have to be supposed to read it is refused, since nobody would be told."""
+    import pandas as pd
+
+    sheet = sheets.read_sheet(path)
+    if sheet.note:
+        raise InputError(
+            f"is not a plain table: {sheet.note}", file=path, remedy="Make it one, or save it as CSV"
+        )
+    return pd.DataFrame(
+        [{name: restored(cell) for name, cell in row.items()} for row in sheet.rows], columns=sheet.header
     )
 
 
@@ -172,6 +186,7 @@ def _text(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> pd.DataFrame:
 READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     ".csv": _sheet,
     ".tsv": _sheet,
+    **dict.fromkeys(sheets.WORKBOOKS, _workbook),
     ".jsonl": _lines,
     ".ndjson": _lines,
     ".json": _answers,

@@ -20,7 +20,7 @@ IDS = ("item_id", "post_id", "native_id", "tweet_id", "id")
 LABELS = ("prediction", "predicted", "label", "gold", "stance", "labels")
 """Columns that are taken for ids and labels, in this order, unless others are named."""
 POINT_ZERO = re.compile(r"\d+\.0")
-HEADED = (".csv", ".tsv")
+HEADED = {".csv", ".tsv", *sheets.WORKBOOKS}
 """Kinds of files whose first row is a header."""
 
 

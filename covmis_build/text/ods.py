@@ -15,6 +15,8 @@ MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 """As many as a spreadsheet can have: rows and cells may say that they are repeated without end."""
 MOST_REPEATED = 10_000_000
 """Cells that are not empty and stand in the file once for all; a workbook that says more was not filled in by anybody."""
+LONGEST = 10**15
+"""From here on a spreadsheet keeps less than all digits of a number, so it is none that can be relied upon."""
 MOST_SPACES = 100
 """Side by side in a cell: it may say that there are millions."""
 
@@ -130,7 +132,7 @@ def _value(cell: ET.Element) -> Any:
     kind = cell.get(KIND)
     if kind == "float" and (written := cell.get(NUMBER)):
         number = float(written)
-        return int(number) if number.is_integer() else number
+        return int(number) if number.is_integer() and abs(number) < LONGEST else number
     if kind == "boolean" and (written := cell.get(TRUTH)):
         return written == "true"  # what is shown is a word of the program's language
     if kind == "date" and (written := cell.get(DAY)):

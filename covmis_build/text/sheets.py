@@ -14,6 +14,7 @@ import re
 import zipfile
 import zlib
 from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build.errors import BrokenIds, InputError, MissingExtra, counted, doubted, nearest
@@ -120,11 +121,7 @@ def separator_of(text: str, among: str = ",;\t") -> str:
 def _rows_of(lines: list[list[str]], path: Path, above: int = 0) -> tuple[list[str], list[dict[str, str]]]:
     """The header and the rows; `above` lines stand before the header."""
     header = [cell.strip() for cell in lines[above]]
-    for name in header:
-        if name and header.count(name) > 1:
-            raise InputError(
-                f"has two columns called '{name}'", file=path, row=above + 1, remedy="Rename or remove one"
-            )
+    _check_names(header, path, above + 1)
     rows = []
     for number, cells in enumerate(lines[above + 1 :], start=above + 2):
         if not any(cell.strip() for cell in cells):
@@ -138,6 +135,14 @@ def _rows_of(lines: list[list[str]], path: Path, above: int = 0) -> tuple[list[s
             )
         rows.append(dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=True)))
     return header, rows
+
+
+def _check_names(header: list[str], path: Path, row: int) -> None:
+    for name in header:
+        if name and header.count(name) > 1:
+            raise InputError(
+                f"has two columns called '{name}'", file=path, row=row, remedy="Rename or remove one"
+            )
 
 
 def column(header: Sequence[str], names: Iterable[str]) -> str:
@@ -309,11 +314,20 @@ def _cell(value: Any) -> str:
         case list():
             return "\n".join(_cell(part) for part in value)
         case float() if value.is_integer():
-            return str(int(value))
+            return whole(value)
         case dict():
             return json.dumps(value, ensure_ascii=False)
         case _:
             return str(value)
+
+
+def whole(number: float) -> str:
+    """A whole number as spreadsheets show it: of more digits than they keep, the others are zeros.
+
+    >>> whole(12.0), whole(1250814876492180000.0)
+    ('12', '1250814876492180000')
+    """
+    return str(int(Decimal(f"{number:.{KEPT_DIGITS}g}")))
 
 
 def _read_xlsx(path: Path) -> Sheet:
@@ -381,6 +395,14 @@ def _sheet_of(lines: list[list[Any]], notes: list[str], path: Path) -> Sheet:
     header = [_cell(value).strip() for value in lines[above]]
     while header and not header[-1]:
         header.pop()
+    _check_names(header, path, above + 1)
+    beyond = [
+        value for line in lines[above + 1 :] for value in line[len(header) :] if value not in {None, ""}
+    ]
+    if beyond:
+        notes.append(
+            f"{counted(len(beyond), 'cells')} beyond the last column left out, with '{str(beyond[0])[:40]}'"
+        )
     rows = [dict(zip(header, map(_xlsx_cell, line), strict=False)) for line in lines[above + 1 :]]
     return Sheet(header, [{name: row.get(name, "") for name in header} for row in rows], "; ".join(notes))
 

@@ -300,6 +300,20 @@ def test_blanks_around_a_label_or_an_empty_claim_mean_nothing():
     assert missing.kappa.name == "Fleiss' kappa, generalised (Gwet)"
 
 
+def test_labels_of_a_workbook_are_those_of_the_same_table_in_csv(tmp_path):
+    """Whichever of its sheets they stand in."""
+    book = pytest.importorskip("openpyxl").Workbook()
+    book.active.append(["What this is"])
+    page = book.create_sheet("labels")
+    rows = [["item", "annotator", "label", "seconds"], ["p1", "a1", "x", 2.5], ["p1", "a2", "y", None]]
+    for row in rows:
+        page.append(row)
+    book.save(tmp_path / "labels.xlsx")
+    (tmp_path / "labels.csv").write_text("item,annotator,label,seconds\np1,a1,x,2.5\np1,a2,y,\n")
+    in_csv, in_xlsx = (read_labels_file(tmp_path / name) for name in ("labels.csv", "labels.xlsx"))
+    pd.testing.assert_frame_equal(in_csv.iloc[:, :4], in_xlsx.iloc[:, :4])
+
+
 def test_a_header_alone_is_named(tmp_path):
     (tmp_path / "labels.csv").write_text("item,annotator,label\n")
     with pytest.raises(InputError, match="has a header and no labels"):

@@ -13,6 +13,7 @@ from covmis_build.errors import InputError
 from covmis_build.evaluation import formats
 from covmis_build.evaluation.label_files import common_id, read_labels
 from covmis_build.text import sheets
+from tests.annotation.libreoffice import Job, save
 
 ROWS = [("x:1", "favor"), ("x:2", "against"), ("x:3", "neither")]
 CSV = "item_id,label\n" + "".join(f"{one},{label}\n" for one, label in ROWS)
@@ -108,7 +109,8 @@ def test_which_ids_join(tmp_path) -> None:
             "row 1: has an item without an id",
         ),
         ("bad.jsonl", '{"id": 1, "label": "a"}\n[]\n', "row 2: is not an object"),
-        ("a.xlsx", "x", "unknown kind '.xlsx'"),
+        ("a.xlsx", "x", "not readable as a workbook"),
+        ("a.xls", "x", "unknown kind '.xls'"),
         ("a.csv.gz", "plain", "cannot be unpacked"),
         ("a.parquet", "plain", "not readable as Parquet"),
         ("a.npy", "plain", "not readable as an array"),
@@ -127,6 +129,58 @@ def test_errors_name_file_and_row(tmp_path, name, content, words) -> None:
         labels()
     assert name in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def book(path, rows, merged=""):
+    workbook = pytest.importorskip("openpyxl").Workbook()
+    for row in rows:
+        workbook.active.append(row)
+    if merged:
+        workbook.active.merge_cells(merged)
+    workbook.save(path)
+    return path
+
+
+@pytest.mark.needs("libreoffice")
+def test_a_workbook_is_read_as_the_same_table_in_csv(tmp_path) -> None:
+    rows = [
+        ["Tweet ID", "label", "share"],
+        [12, "favor", 0.25],
+        ["1250814876492185601", "against", 1],
+        [7, None, "x"],
+    ]
+    path = book(tmp_path / "a.xlsx", rows)
+    save(tmp_path, [Job(path, tmp_path / "a.ods", "calc8")])
+    plain = "Tweet ID,label,share\n12,favor,0.25\n1250814876492185601,against,1\n7,,x\n"
+    expected = read_labels(written(tmp_path / "a.csv", plain))
+    for name in ("a.xlsx", "a.ods"):
+        read = read_labels(tmp_path / name)
+        assert read.table.equals(expected.table)
+        assert read.labels(read.id_column).to_dict() == expected.labels(expected.id_column).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("rows", "merged", "words"),
+    [
+        ([["id", "label"], [1, "a"], [2, None]], "B2:B3", "1 merged cell read as if"),
+        ([["id", "label"], [1, "a"], [2, "=A1"]], "", "1 formula without a stored value"),
+        ([["What we found", None], ["id", "label"], [1, "a"]], "", "1 line above the header left out"),
+        ([["id", "label"], [1, "a", None, "sure?"], [2, "b"]], "", "1 cell beyond the last column left out, with 'sure"),
+        ([["id", "label", "label"], [1, "a", "b"]], "", "row 1: has two columns called 'label'"),
+        ([["id", "label"], [1, "a"], [1, "b"]], "", r"row 3: the id 1 occurs again \(first in row 2\)"),
+        ([["tweet_id", "label"], *[[1250814876492180000 + 10_000 * at, "a"] for at in range(3)]], "", "3 of 3 ids end in zeros"),
+    ],
+)  # fmt: skip
+def test_nothing_is_supposed_of_a_workbook(tmp_path, rows, merged, words) -> None:
+    path = book(tmp_path / "a.xlsx", rows, merged)
+
+    def labels():
+        read = read_labels(path)
+        return read.labels(read.id_column)
+
+    with pytest.raises(InputError, match=words) as error:
+        labels()
+    assert "a.xlsx" in str(error.value)
 
 
 def test_packed_files_are_unpacked_up_to_a_limit(tmp_path, monkeypatch) -> None:

@@ -7,8 +7,9 @@ import io
 import pytest
 from odf import office, opendocument, table, teletype, text
 
-from covmis_build.errors import InputError
+from covmis_build.errors import BrokenIds, InputError
 from covmis_build.text.ods import MOST_COLUMNS, MOST_ROWS, ods_rows, rows_of
+from covmis_build.text.sheets import check_ids, read_sheet
 
 
 def workbook(*sheets):
@@ -99,6 +100,18 @@ def test_what_people_see_is_read_but_numbers_days_and_truths_are_what_they_are()
     assert list(ods_rows(workbook([(cells, 1)]))) == [
         [1234567.5, 3, "2021-03-04", True, "12,5 %", "only here"]
     ]
+
+
+def test_an_id_that_was_taken_for_a_number_has_no_digits_that_nobody_wrote(tmp_path):
+    """A float of 19 digits is 1250814876492179968 to Python; sheets show zeros, by which broken ids are known."""
+    numbers = ("1.25081487649218E+18", "1250814876492190000", "1250814876492200000")
+    cells = [[table.TableCell(valuetype="float", value=number), said("Garlic")] for number in numbers]
+    rows = [([said("tweet_id"), said("claim")], 1), *((row, 1) for row in cells)]
+    (tmp_path / "a.ods").write_bytes(workbook(rows).getvalue())
+    ids = [row["tweet_id"] for row in read_sheet(tmp_path / "a.ods").rows]
+    assert ids == ["1250814876492180000", "1250814876492190000", "1250814876492200000"]
+    with pytest.raises(BrokenIds):
+        check_ids(tmp_path / "a.ods", ids)
 
 
 def test_a_workbook_that_repeats_without_end_is_refused():

@@ -107,7 +107,7 @@ MARK_MISREAD = "ï»¿"
 
 def read_rows(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
     """A sheet's rows as they came back: cells restored, whatever separator or encoding the program used."""
-    table = _cells(path)
+    table = _cells(path, needed[0])
     names = [name.strip().casefold() for name in table[0]] if table else []
     if names and names[0].startswith(MARK_MISREAD):
         raise InputError(
@@ -141,7 +141,7 @@ def read_rows(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
 def without_items(path: Path, items: Collection[str]) -> bytes:
     """This sheet without the rows of some items; what was filled in elsewhere stays."""
     kept = [row for row in read_rows(path, ("item_id",)) if row["item_id"].strip() not in items]
-    names = [name.strip().casefold() for name in _cells(path)[0] if name.strip()]
+    names = [name.strip().casefold() for name in _cells(path, "item_id")[0] if name.strip()]
     rows = [[row[name] for name in names] for row in kept]
     if channel_of(path) == Channel.CSV:
         return csv_bytes(names, rows)
@@ -149,10 +149,10 @@ def without_items(path: Path, items: Collection[str]) -> bytes:
     return xlsx(grid) if channel_of(path) == Channel.XLSX else ods(grid)
 
 
-def _cells(path: Path) -> list[list[str]]:
-    """The cells of a sheet, row by row."""
+def _cells(path: Path, wanted: str) -> list[list[str]]:
+    """The cells of a sheet, row by row; of a workbook the one that has this column."""
     if path.suffix.casefold() in {".xlsx", ".ods"}:
-        return read_table(path)
+        return read_table(path, wanted)
     text = _decoded(path)
     separator = separator_of(text)
     try:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError, MissingExtra
 from covmis_build.text.ods import letters, rows_of
-from covmis_build.text.sheets import merged_down, not_calculated
+from covmis_build.text.sheets import merged_down, not_calculated, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,16 +198,18 @@ def ods(grid: Grid) -> bytes:
     return out.getvalue()
 
 
-def read_table(path: Path) -> list[list[str]]:
-    """The cells of the workbook's sheet, row by row, as text: the one sheet that has a column item_id."""
+def read_table(path: Path, wanted: str) -> list[list[str]]:
+    """The cells of the workbook's sheet, row by row, as text: the one sheet that has this column."""
     _check_size(path)
     read = {".xlsx": _read_xlsx, ".ods": _read_ods}[path.suffix.casefold()]
     # the libraries print what they cannot read
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         try:
             pages = read(path)
-        except (InputError, MissingExtra):
+        except MissingExtra:
             raise
+        except InputError as error:
+            raise error.at(path) from None
         except Exception as error:  # noqa: BLE001 - a damaged workbook fails in any way inside the libraries
             raise InputError(
                 f"cannot be read as a workbook: {type(error).__name__}",
@@ -215,18 +217,16 @@ def read_table(path: Path) -> list[list[str]]:
                 remedy="Save it again, or as CSV",
             ) from None
     ours = [
-        page
-        for page in pages
-        if page.cells and "item_id" in [cell.strip().casefold() for cell in page.cells[0]]
+        page for page in pages if page.cells and wanted in [cell.strip().casefold() for cell in page.cells[0]]
     ]
     if len(ours) > 1:
         raise InputError(
-            "has two sheets with the column item_id, and nobody can tell which one counts", file=path,
+            f"has two sheets with the column {wanted}, and nobody can tell which one counts", file=path,
             remedy="Remove the other one",
         )  # fmt: skip
     if not ours:
         raise InputError(
-            "has no sheet with the column item_id in its first row",
+            f"has no sheet with the column {wanted} in its first row",
             file=path,
             remedy="Keep the first row as it was made",
         )
@@ -293,4 +293,4 @@ def _text(value: Any) -> str:
     """A cell as people see it: a whole number without a point, nothing for nothing."""
     if value is None:
         return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return whole(value) if isinstance(value, float) and value.is_integer() else str(value)
