@@ -178,14 +178,19 @@ def _whose(path: Path, annotators: Sequence[str]) -> str:
 
 
 def two_channels(labels: pd.DataFrame) -> list[Problem]:
-    """People who answered an item differently in two channels: the later answer counts, and somebody should look."""
+    """People who answered items differently in two channels: the later answer counts, and somebody should look."""
     mine = labels[labels["phase"] == Phase.INDEPENDENT]
     last = mine.drop_duplicates(["item_id", "annotator", "channel"], keep="last")
-    problems = []
+    differing: dict[str, list[str]] = {}
     for key, rows in last.groupby(["item_id", "annotator"], sort=True):
         item, who = (str(part) for part in cast("tuple[str, str]", key))
         if len(set(rows["label"])) > 1:
             said = ", ".join(f"{row.channel}: {row.label or row.status}" for row in labels_of(rows))
-            what = f"answered {item} differently in two channels ({said}); the later one counts"
-            problems.append(Problem(who, what))
-    return problems
+            differing.setdefault(who, []).append(f"{item} ({said})")
+    return [
+        Problem(
+            who,
+            f"answered {counted(len(items), 'items')} differently in two channels, as {items[0]}; the later answer counts",
+        )
+        for who, items in sorted(differing.items())
+    ]

@@ -263,3 +263,24 @@ def test_a_formula_without_a_value_is_asked_about(tmp_path, kind):
         book.save(str(path))
     with pytest.raises(InputError, match=f"row 3: column {letters(column)} has a formula that no program"):
         read_sheet(path, "a1", frozen(), SCHEME)
+
+
+def test_two_channels_that_differ_are_told_once_a_person(tmp_path):
+    """However many posts they differ in; the later answers count."""
+    study(tmp_path)
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    label_both(tmp_path)
+    covmis(tmp_path, "round", "pull")
+    covmis(tmp_path, "round", "push", "--channel", "xlsx")
+    sheets = tmp_path / "annotation" / "rounds" / "001" / "sheets"
+    before = {row["item_id"]: row["label"] for row in rows_of(sheets / "a1.csv")}
+    other = dict(zip(LABELS, [*LABELS[1:], LABELS[0]], strict=True))
+    fill(sheets / "a1.xlsx", Channel.XLSX, lambda row: (other[before[row["item_id"]]], ""))
+    pulled = covmis(tmp_path, "round", "pull", str(sheets / "a1.xlsx"), fails=1)
+    assert pulled["added"] == len(before)
+    first = min(before)
+    told = f"a1: answered {len(before)} items differently in two channels, as {first} "
+    assert [problem for problem in pulled["problems"] if "channels" in problem] == [
+        f"{told}(csv: {before[first]}, xlsx: {other[before[first]]}); the later answer counts"
+    ]
