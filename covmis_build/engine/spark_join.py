@@ -1,16 +1,14 @@
 """Near-duplicates on Spark: the exact join of `text/join.py` as joins of tables, little on the driver.
 
     posts → distinct texts ("rows") → words with their document frequencies, numbered from rare to common
-          → each row's words as numbers ("bodies") → prefixes → pairs of rows in one list
-          → their cosine → groups → the post that stands for each
+          → each row's words as numbers ("bodies") → the lists that it is in, each whole on one worker
+          → what is alike in each list → groups → the post that stands for each
 
 The bounds are those of `text/join.py` and the cosine is computed by the same code on the same whole numbers, so that
 every group and every similarity is the same to the bit. Words that two rows share are numbered on the driver, and the
-list is sent to each worker once: texts then travel as numbers. For components, the rows of a list are first compared with
-one of them only; most of what belongs together is then known to, and only rows of different groups are still compared.
-What it costs: the rows of one list meet in one place, so n rows in it are about n**2 / 2 looks at two numbers, on one
-core; what is more than a look (words fetched, cosines) comes after the first turn, for few pairs. Greedy groups need
-every pair.
+list is sent to each worker once: texts then travel as numbers. The rows of one list meet in one place, and are compared
+there as in the embedded join: of rows that are connected, only as many pairs are looked at as connect them. Greedy
+groups need every pair.
 """
 
 from __future__ import annotations
@@ -23,30 +21,37 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covmis_build.engine.spark_frames import batchwise, ddl, settled
+from covmis_build.engine.spark_frames import batchwise, ddl, plain, settled
+from covmis_build.engine.spark_workers import agree, edition
 from covmis_build.text import join
 from covmis_build.text import near_duplicates as near
 from covmis_build.text.bags import Bags, frequencies, words_of
-from covmis_build.text.weights import CLASSES, Weighed, squared_idf, weigh
+from covmis_build.text.weights import Weighed, sketches, squared_idf, weigh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
-    Judge = Callable[[DataFrame], DataFrame]
+    from covmis_build.engine.port import Kernel
+
     Send = Callable[[pa.Table], str]
 
 STRING, REAL, COUNT = pa.string(), pa.float64(), pa.int64()
 WORDS = pa.schema([("word", pa.binary()), ("hash", COUNT), ("documents", COUNT), ("rows_with", COUNT)])
 BODIES = pa.schema([("row", STRING), ("body", pa.binary()), ("square", REAL)])
-PREFIX = pa.schema([("row", STRING), ("word", pa.int32()), ("norm", REAL), ("own", REAL), ("after", REAL)])
+NODES = pa.schema([("scope", STRING), *BODIES])
+LISTED = [("word", pa.int32()), ("place", pa.int32()), ("weight", pa.float32()), ("rest", pa.float32())]
+LISTS = pa.schema([*NODES, *LISTED])
+EDGES = pa.schema([("scope", STRING), ("a", STRING), ("b", STRING)])
 ALIKE = pa.schema([("a", STRING), ("b", STRING), ("similarity", REAL)])
 
 
 AT_ONCE = 5_000_000
 """Edges that the driver connects: at some 60 bytes each, less than it holds of words."""
+TOGETHER = 64 << 20
+"""Bytes of lists that a worker compares at once; a list is never cut, however long."""
 
 
 class Corpus(NamedTuple):
@@ -77,13 +82,13 @@ def near_duplicates(
     with_words = posts.join(body.select("row", f.lit(1).alias("words")), "row", "left")
     node = "IF(words = 1, row, post_id) AS node"
     placed = settled(with_words.selectExpr("scope", "post_id", "priority", "row", node))
-    nodes = placed.where("node = row").select("scope", "node").distinct()
-    lists = settled(_lists(body, nodes, corpus, threshold))
-    judged = partial(_alike_above, body=body, corpus=corpus, threshold=threshold)
-    if grouping == "greedy":
-        labels = _greedy(placed, settled(judged(_met(lists, threshold))))
-    else:
-        labels = _components(_linking(lists, judged, threshold))
+    nodes = placed.where("node = row").select("scope", "row").distinct().join(body, "row")
+    kernel = partial(prefixes, corpus=corpus, threshold=threshold)
+    lists = nodes.select(*NODES.names).mapInArrow(batchwise(kernel, LISTS), ddl(LISTS))
+    lists = lists.repartition("scope", "word").sortWithinPartitions("scope", "word")
+    compared = partial(alike_in, corpus=corpus, threshold=threshold, every=grouping == "greedy")
+    edges = settled(lists.mapInArrow(listwise(compared), ddl(EDGES)))
+    labels = _greedy(placed, edges) if grouping == "greedy" else _components(edges)
     members = settled(_members(placed, labels, body, corpus))
     chains = _chains(members, body, corpus)
     columns = members.selectExpr("scope", "post_id", "group_id", "kept", "similarity")
@@ -102,57 +107,6 @@ def _expression(text: str) -> Any:
     from pyspark.sql import functions as f
 
     return f.expr(text)
-
-
-def _lists(body: DataFrame, nodes: DataFrame, corpus: Corpus, threshold: float) -> DataFrame:
-    """Which rows meet: each row once for each word of its prefix, with the numbers that bound its cosines."""
-    kernel = partial(prefixes, corpus=corpus, threshold=threshold)
-    lists = body.mapInArrow(batchwise(kernel, PREFIX), ddl(PREFIX))
-    return lists.join(nodes.withColumnRenamed("node", "row"), "row")
-
-
-def _met(lists: DataFrame, threshold: float, *, label: str = "") -> DataFrame:
-    """(scope, a, b): pairs that meet in a list and may be above the threshold; with a label, of different ones."""
-    told = ["row", "norm", "own", "after", *([label] if label else [])]
-    a, b = (lists.selectExpr("scope", "word", *(f"{x} AS {x}_{side}" for x in told)) for side in "ab")
-    apart = f" AND {label}_a <> {label}_b" if label else ""
-    met = a.join(b, ["scope", "word"]).where(f"row_a < row_b{apart} AND {_possible(threshold)}")
-    return met.selectExpr("scope", "row_a AS a", "row_b AS b").distinct()
-
-
-def _possible(threshold: float) -> str:
-    bound = threshold - join.MARGIN
-    return f"norm_a * norm_b > {bound!r} AND own_a * own_b + after_a * after_b > {bound!r}"
-
-
-def _linking(lists: DataFrame, judged: Judge, threshold: float) -> DataFrame:
-    """Edges that connect what all edges would connect.
-
-    First each list's rows with the one of them that most can be like; then, in every list, the rows that these edges
-    have not connected. A pair that is never looked at is in one group already, so that no component can differ.
-    """
-    smallest = "MIN(STRUCT(-norm, row, norm, own, after)) OVER (PARTITION BY scope, word) AS one"
-    beside = lists.selectExpr(
-        "scope", "row AS row_a", "norm AS norm_a", "own AS own_a", "after AS after_a", smallest
-    )
-    names = ("row", "norm", "own", "after")
-    beside = beside.selectExpr("*", *(f"one.{name} AS {name}_b" for name in names))
-    pairs = beside.where(f"row_a <> row_b AND {_possible(threshold)}").selectExpr(
-        "scope", "LEAST(row_a, row_b) AS a", "GREATEST(row_a, row_b) AS b"
-    )
-    first = settled(judged(pairs.distinct()))
-    labels = _components(first).withColumnRenamed("node", "row")
-    labelled = lists.join(labels, ["scope", "row"], "left").withColumn(
-        "label", _expression("COALESCE(label, row)")
-    )
-    labelled = settled(labelled.select("scope", "word", "row", "norm", "own", "after", "label"))
-    return first.union(judged(_met(labelled, threshold, label="label")))
-
-
-def _alike_above(met: DataFrame, *, body: DataFrame, corpus: Corpus, threshold: float) -> DataFrame:
-    """Of these pairs (scope, a, b), those whose cosine is above the threshold."""
-    judged = _alike(met.select("a", "b").distinct(), body, corpus).where(f"similarity > {threshold!r}")
-    return met.join(judged, ["a", "b"]).select("scope", "a", "b")
 
 
 def _alike(pairs: DataFrame, body: DataFrame, corpus: Corpus) -> DataFrame:
@@ -390,11 +344,64 @@ def bodies(block: pa.Table, *, corpus: Corpus) -> pa.Table:
 def prefixes(block: pa.Table, *, corpus: Corpus, threshold: float) -> pa.Table:
     """The lists that each row is in: its words from rare to common, as long as what follows may be enough."""
     weighed, places = _weighed(block.column("body"), block.column("square"), corpus)
-    begin, whose, _, own, after = join.index(weighed, np.arange(len(block)), threshold)
-    word = places[np.repeat(np.arange(len(begin) - 1), np.diff(begin))]
-    norm = np.sqrt(own.astype(float) ** 2 + after.astype(float) ** 2)
-    rows = block.column("row").take(pa.array(whose))
-    return pa.table([rows, word, norm, own.astype(float), after.astype(float)], names=PREFIX.names)
+    lists = join.index(weighed, np.arange(len(block)), threshold)
+    word = places[np.repeat(np.arange(len(lists.begin) - 1), np.diff(lists.begin))]
+    rows = block.take(pa.array(lists.whose))
+    return pa.table([*rows.columns, word, lists.place, lists.weight, lists.rest], names=LISTS.names)
+
+
+def listwise(kernel: Kernel) -> Any:
+    """The kernel as `mapInArrow` wants it, for whole lists of a partition that is sorted by them."""
+    wanted = edition()
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        agree(wanted)
+        waiting, size = list[pa.Table](), 0
+        for batch in batches:
+            rows = pa.Table.from_batches([batch])
+            last = int(_begins(rows)[-2])
+            if size >= TOGETHER and last:  # of this batch, the last list may go on
+                whole = pa.concat_tables([*waiting, rows.slice(0, last)])
+                yield from plain(kernel(whole), EDGES).to_batches()
+                waiting, size, rows = [], 0, rows.slice(last)
+            waiting.append(rows)
+            size += rows.nbytes
+        if waiting:
+            yield from plain(kernel(pa.concat_tables(waiting)), EDGES).to_batches()
+
+    return run
+
+
+def _begins(lists: pa.Table) -> NDArray[np.int64]:
+    """Where each list begins, and where the last one ends."""
+    scope = lists["scope"].combine_chunks().dictionary_encode().indices.to_numpy()
+    word = lists["word"].to_numpy()
+    new = (scope[1:] != scope[:-1]) | (word[1:] != word[:-1])
+    return np.concatenate([[0], np.flatnonzero(new) + 1, [len(lists)]])
+
+
+def alike_in(lists: pa.Table, *, corpus: Corpus, threshold: float, every: bool) -> pa.Table:
+    """Rows of these lists that are alike: every pair of them, or as many as connect what all pairs would."""
+    sizes = np.diff(_begins(lists))
+    lists = lists.filter(pa.array(np.repeat(sizes > 1, sizes))).combine_chunks()
+    if not len(lists):
+        return EDGES.empty_table()
+    names = (
+        pc.binary_join_element_wise(lists["scope"], lists["row"], "\0").combine_chunks().dictionary_encode()
+    )
+    node = names.indices.to_numpy()
+    _, first = np.unique(node, return_index=True)
+    nodes = lists.take(pa.array(first))
+    weighed, _ = _weighed(nodes["body"], nodes["square"], corpus)
+    columns = (lists[name].to_numpy() for name in ("place", "weight", "rest"))
+    rows = join.Lists(np.arange(len(nodes)), _begins(lists), node, *columns)
+    if every:
+        a, b, _ = map(pa.array, join.pairs_in(rows, weighed, threshold))
+    else:
+        label = join.connected_in(rows, weighed, threshold)
+        hung = np.flatnonzero(label != np.arange(len(label)))
+        a, b = pa.array(label[hung]), pa.array(hung)
+    return pa.table([nodes["scope"].take(a), nodes["row"].take(a), nodes["row"].take(b)], schema=EDGES)
 
 
 def cosines(block: pa.Table, *, corpus: Corpus) -> pa.Table:
@@ -419,7 +426,6 @@ def _weighed(
     pairs = np.frombuffer(data or b"", np.int32)[start[0] // 4 : start[-1] // 4].reshape(-1, 2)
     places, rank = np.unique(pairs[:, 0], return_inverse=True)
     idf2 = squared_idf(known_words(corpus.words).documents[places], corpus.size)
-    no_sketch = np.empty((0, CLASSES), np.uint8)
     count = np.ascontiguousarray(pairs[:, 1])
-    start = (start - start[0]) // 8
-    return Weighed(start, rank.astype(np.int32), count, idf2, squares.to_numpy(), no_sketch), places
+    rows = (start - start[0]) // 8, rank.astype(np.int32), count, idf2, squares.to_numpy()
+    return Weighed(*rows, sketches(*rows)), places

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -44,11 +44,29 @@ FEW = 20_000
 Pairs = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"]
 
 
+class Lists(NamedTuple):
+    """Which rows stand under a term together, list after list."""
+
+    rows: NDArray[np.int64]
+    """The rows that are compared; what follows calls them by their place here."""
+    begin: NDArray[np.int64]
+    """Where each list begins among the entries, and where the last one ends."""
+    whose: NDArray[np.int32]
+    place: NDArray[np.int32]
+    """The list's term, by its place in the row."""
+    weight: NDArray[np.float32]
+    rest: NDArray[np.float32]
+
+
 def connected(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> NDArray[np.int64]:
     """For each of these rows the smallest row (as its place in `rows`) that it is connected with."""
-    lists = (rows, *index(weighed, rows, threshold))
-    steps = 2 if len(rows) >= FEW else 1
-    parents = [np.arange(len(rows)) for _ in range(steps)]
+    return connected_in(index(weighed, rows, threshold), weighed, threshold)
+
+
+def connected_in(lists: Lists, weighed: Weighed, threshold: float) -> NDArray[np.int64]:
+    """The same by these lists alone."""
+    steps = 2 if len(lists.rows) >= FEW else 1
+    parents = [np.arange(len(lists.rows)) for _ in range(steps)]
     _scan_all(lists, weighed, threshold, parents, listing=False)
     for parent in parents[1:]:
         _merge(parents[0], parent)
@@ -58,17 +76,21 @@ def connected(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> ND
 
 def pairs(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> Pairs:
     """All pairs of these rows (as places in `rows`) above the threshold, with their similarity; in no order."""
-    lists = (rows, *index(weighed, rows, threshold))
+    return pairs_in(index(weighed, rows, threshold), weighed, threshold)
+
+
+def pairs_in(lists: Lists, weighed: Weighed, threshold: float) -> Pairs:
+    """The same by these lists alone."""
     none = np.empty(0, np.int64)
     parts_of_lists = _scan_all(
-        lists, weighed, threshold, [none, none] if len(rows) >= FEW else [none], listing=True
+        lists, weighed, threshold, [none, none] if len(lists.rows) >= FEW else [none], listing=True
     )
     a, b, similarity = (np.concatenate(parts) for parts in zip(*parts_of_lists, strict=True))
     return a, b, similarity
 
 
 def _scan_all(
-    lists: tuple[Any, ...],
+    lists: Lists,
     weighed: Weighed,
     threshold: float,
     parents: list[NDArray[np.int64]],
@@ -89,11 +111,10 @@ def _scan_all(
         return list(pool.map(scan, range(steps)))
 
 
-def index(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> tuple[Any, ...]:
-    """For each rank where its list begins, and for each entry: place in `rows`, place in the row, weight, rest."""
+def index(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> Lists:
+    """The list of each rank: its rows, as long as what they have from it on may be enough."""
     body = weighed.start, weighed.rank, weighed.count, weighed.idf2, weighed.square
-    index: tuple[Any, ...] = _index(rows, *body, threshold)
-    return index
+    return Lists(rows, *_index(rows, *body, threshold))
 
 
 # Compiled: no Python objects, no interpreter lock.

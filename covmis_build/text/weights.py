@@ -46,7 +46,8 @@ def weigh(bags: Bags, texts: int | None = None) -> Weighed:
     rank[order] = np.arange(len(order), dtype=np.int32)
     idf2 = squared_idf(bags.documents[order], int(bags.copies.sum()) if texts is None else texts)
     shared = (bags.rows_with > 1)[order]
-    return Weighed(*_weigh(bags.start, bags.term, bags.count, rank, idf2, shared))
+    rows: tuple[Any, Any, Any, Any, Any] = _weigh(bags.start, bags.term, bags.count, rank, idf2, shared)
+    return Weighed(*rows, sketches(*rows))
 
 
 # Compiled: no Python objects, no interpreter lock.
@@ -67,8 +68,7 @@ def _weigh(start: Any, term: Any, count: Any, rank: Any, idf2: Any, shared: Any)
     rows = len(start) - 1
     begin, kept = np.zeros(rows + 1, np.int64), 0
     out_rank, out_count = np.empty(len(term), np.int32), np.empty(len(term), np.int32)
-    square, sketch = np.empty(rows, np.float64), np.zeros((rows, CLASSES), np.uint8)
-    mass, keys = np.zeros(CLASSES, np.float64), np.empty(64, np.int64)
+    square, keys = np.empty(rows, np.float64), np.empty(64, np.int64)
     for row in range(rows):
         size = start[row + 1] - start[row]
         if size > len(keys):
@@ -78,7 +78,6 @@ def _weigh(start: Any, term: Any, count: Any, rank: Any, idf2: Any, shared: Any)
             keys[k] = np.int64(rank[term[at]]) << 32 | np.int64(count[at])
         _sort(keys, size)
         total, run, last = 0.0, 0, 0.0
-        mass[:] = 0
         for k in range(size):
             place, times = keys[k] >> 32, keys[k] & 0xFFFFFFFF
             value = idf2[place]
@@ -88,13 +87,23 @@ def _weigh(start: Any, term: Any, count: Any, rank: Any, idf2: Any, shared: Any)
             if shared[place]:
                 out_rank[kept], out_count[kept] = place, times
                 kept += 1
-                mass[place % CLASSES] += times * times * value
         square[row] = total + run * last
+        begin[row + 1] = kept
+    return begin, out_rank[:kept].copy(), out_count[:kept].copy(), idf2, square
+
+
+@njit(cache=True, nogil=True)
+def sketches(start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
+    """Each row's length within each class of terms, as a whole number of 1/255 rounded up."""
+    sketch, mass = np.zeros((len(square), CLASSES), np.uint8), np.zeros(CLASSES, np.float64)
+    for row in range(len(square)):
+        mass[:] = 0
+        for k in range(start[row], start[row + 1]):
+            mass[rank[k] % CLASSES] += float(count[k]) * count[k] * idf2[rank[k]]
         for k in range(CLASSES):
             if mass[k]:
                 sketch[row, k] = min(255.0, math.sqrt(mass[k] / square[row]) * 255.0 + 1.0)
-        begin[row + 1] = kept
-    return begin, out_rank[:kept].copy(), out_count[:kept].copy(), idf2, square, sketch
+    return sketch
 
 
 @njit(inline="always")

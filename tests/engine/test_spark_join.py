@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from itertools import combinations
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -54,25 +54,49 @@ def test_workers_find_the_pairs_of_the_embedded_join(rows, monkeypatch, seed):
     }  # fmt: skip
     corpus = Corpus(len(posts), "")
     bodies = pa.concat_tables(spark_join.bodies(block, corpus=corpus) for block in blocks(rows, seed + 1))
-    lists = defaultdict(set)
-    for block in blocks(bodies, seed + 2):
-        for entry in spark_join.prefixes(block, corpus=corpus, threshold=0.7).to_pylist():
-            lists[entry["word"]].add(entry["row"])
-    met = sorted({pair for members in lists.values() for pair in combinations(sorted(members), 2)})
-    assert len(expected) < len(met) < len(rows) ** 2 / 4
-    of = {body["row"]: body for body in bodies.to_pylist()}
+    nodes = bodies.add_column(0, "scope", [["x"] * len(bodies)])
+    lists = pa.concat_tables(
+        spark_join.prefixes(block, corpus=corpus, threshold=0.7) for block in blocks(nodes, seed + 2)
+    )
+    lists = lists.cast(spark_join.LISTS).sort_by([("scope", "ascending"), ("word", "ascending")])
+    monkeypatch.setattr(
+        spark_join, "TOGETHER", 20_000 * seed
+    )  # bytes: from every list by itself to all at once
+    every, enough = (
+        in_lists(lists, partial(spark_join.alike_in, corpus=corpus, threshold=0.7, every=every), seed)
+        for every in (True, False)
+    )
+    assert sorted(every) == sorted(tuple(sorted(pair)) for pair in expected), "each of them once"
+    assert len(enough) < len(every)
+    assert groups_of(enough) == groups_of(every)
+    of = {int(body["row"]): body for body in bodies.to_pylist()}
     pairs = {
-        "a": [a for a, _ in met], "b": [b for _, b in met],
-        **{f"{name}_a": [of[a][name] for a, _ in met] for name in ("body", "square")},
-        **{f"{name}_b": [of[b][name] for _, b in met] for name in ("body", "square")},
+        "a": [str(a) for a, _ in every], "b": [str(b) for _, b in every],
+        **{f"{name}_a": [of[a][name] for a, _ in every] for name in ("body", "square")},
+        **{f"{name}_b": [of[b][name] for _, b in every] for name in ("body", "square")},
     }  # fmt: skip
     judged = [
         alike for block in blocks(pa.table(pairs), seed) for alike in spark_join.cosines(block, corpus=corpus).to_pylist()
     ]  # fmt: skip
-    found = {
-        (int(pair["a"]), int(pair["b"])): pair["similarity"] for pair in judged if pair["similarity"] > 0.7
-    }
+    found = {(int(pair["a"]), int(pair["b"])): pair["similarity"] for pair in judged}
     assert found == {tuple(sorted(pair)): value for pair, value in expected.items()}
+
+
+def in_lists(lists, kernel, seed):
+    """The pairs that a worker finds in a sorted partition, in batches cut anywhere."""
+    batches = [batch for block in blocks(lists, seed) for batch in block.combine_chunks().to_batches()]
+    rows = pa.Table.from_batches(spark_join.listwise(kernel)(iter(batches)), spark_join.EDGES).to_pylist()
+    assert {row["scope"] for row in rows} == {"x"}
+    return [tuple(sorted((int(row["a"]), int(row["b"])))) for row in rows]
+
+
+def groups_of(pairs):
+    """What they connect."""
+    group = {node: {node} for pair in pairs for node in pair}
+    for a, b in pairs:
+        whole = group[a] | group[b]
+        group |= dict.fromkeys(whole, whole)
+    return {frozenset(members) for members in group.values()}
 
 
 def test_a_row_is_in_the_same_lists_whatever_the_block(rows, monkeypatch):
@@ -82,6 +106,7 @@ def test_a_row_is_in_the_same_lists_whatever_the_block(rows, monkeypatch):
     bodies = spark_join.bodies(rows, corpus=corpus)
     alone = [spark_join.bodies(rows.slice(at, 1), corpus=corpus) for at in range(len(rows))]
     assert pa.concat_tables(alone).to_pylist() == bodies.to_pylist()
+    bodies = bodies.add_column(0, "scope", [["x"] * len(bodies)])
     whole = spark_join.prefixes(bodies, corpus=corpus, threshold=0.7)
     apart = [
         spark_join.prefixes(bodies.slice(at, 1), corpus=corpus, threshold=0.7)
