@@ -291,11 +291,11 @@ _FILLED = {
 }
 
 
-def _text_of(other: str) -> str:
+def _text_of(reference: str) -> str:
     """The text of the post that a post answers or quotes: of few posts, so that whole rows need not be joined again."""
     return (
-        f"SELECT a.post_id, b.text FROM chosen AS a JOIN chosen AS b ON a.{other} = b.post_id "
-        f"WHERE a.{other} <> ''"
+        f"SELECT a.post_id, b.text FROM chosen AS a JOIN chosen AS b ON a.{reference} = b.post_id "
+        f"WHERE a.{reference} <> ''"
     )
 
 

@@ -135,6 +135,22 @@ def test_workers_that_see_only_the_bucket_make_the_same_tables(bucket, expected,
     assert len(list((study / "data" / "build").glob("*.*.parquet"))) == len(TABLES)  # named as in the store
 
 
+def test_300_000_posts_make_the_same_tables(bucket, tmp_path):
+    """Near-duplicates are found across the cluster, in lists that come in many batches."""
+    (tmp_path / "here").mkdir()
+    here = small_study(tmp_path / "here", 300_000)
+    for path in sorted(here.places.archives[0].iterdir()):
+        object_store.put(bucket["AWS_ENDPOINT_URL"], f"corpus/large/{path.name}", path.read_bytes())
+    here.run(workers=1)
+    there = shutil.copytree(here.places.folder, tmp_path / "there", ignore=shutil.ignore_patterns("data"))
+    settings = (there / "study.toml").read_text().replace('"data/archive"', '"s3://corpus/large"')
+    (there / "study.toml").write_text(settings)
+    with cluster(bucket, memory="3g", more={"spark.covmis.comparedHere": "0"}) as its:
+        done = covmis(there, bucket, its, {"spark.driver.memory": "3g"})
+    assert done.returncode == 0, done.stderr
+    assert hashes(open_study(there)) == hashes(here)
+
+
 def test_doctor_says_what_the_workers_have(bucket, expected, study, running):
     command = [sys.executable, "-m", "covmis_build", "doctor", "--json", "--study", str(study)]
     done = subprocess.run(
