@@ -140,10 +140,10 @@ def test_300_000_posts_make_the_same_tables(bucket, tmp_path):
     (tmp_path / "here").mkdir()
     here = small_study(tmp_path / "here", 300_000)
     for path in sorted(here.places.archives[0].iterdir()):
-        object_store.put(bucket["AWS_ENDPOINT_URL"], f"corpus/large/{path.name}", path.read_bytes())
+        object_store.put(bucket["AWS_ENDPOINT_URL"], f"corpus/large/archive/{path.name}", path.read_bytes())
     here.run(workers=1)
     there = shutil.copytree(here.places.folder, tmp_path / "there", ignore=shutil.ignore_patterns("data"))
-    settings = (there / "study.toml").read_text().replace('"data/archive"', '"s3://corpus/large"')
+    settings = (there / "study.toml").read_text().replace('"data/archive"', '"s3://corpus/large/archive"')
     (there / "study.toml").write_text(settings)
     with cluster(bucket, memory="3g", more={"spark.covmis.comparedHere": "0"}) as its:
         done = covmis(there, bucket, its, {"spark.driver.memory": "3g"})
