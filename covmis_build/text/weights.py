@@ -46,8 +46,7 @@ def weigh(bags: Bags, texts: int | None = None) -> Weighed:
     rank[order] = np.arange(len(order), dtype=np.int32)
     idf2 = squared_idf(bags.documents[order], int(bags.copies.sum()) if texts is None else texts)
     shared = (bags.rows_with > 1)[order]
-    rows: tuple[Any, Any, Any, Any, Any] = _weigh(bags.start, bags.term, bags.count, rank, idf2, shared)
-    return Weighed(*rows, sketches(*rows))
+    return Weighed(*_weigh(bags.start, bags.term, bags.count, rank, idf2, shared))
 
 
 # Compiled: no Python objects, no interpreter lock.
@@ -68,7 +67,8 @@ def _weigh(start: Any, term: Any, count: Any, rank: Any, idf2: Any, shared: Any)
     rows = len(start) - 1
     begin, kept = np.zeros(rows + 1, np.int64), 0
     out_rank, out_count = np.empty(len(term), np.int32), np.empty(len(term), np.int32)
-    square, keys = np.empty(rows, np.float64), np.empty(64, np.int64)
+    square, sketch = np.empty(rows, np.float64), np.zeros((rows, CLASSES), np.uint8)
+    keys = np.empty(64, np.int64)
     for row in range(rows):
         size = start[row + 1] - start[row]
         if size > len(keys):
@@ -89,21 +89,28 @@ def _weigh(start: Any, term: Any, count: Any, rank: Any, idf2: Any, shared: Any)
                 kept += 1
         square[row] = total + run * last
         begin[row + 1] = kept
-    return begin, out_rank[:kept].copy(), out_count[:kept].copy(), idf2, square
+        _sketch(sketch, row, begin, out_rank, out_count, idf2, square)
+    return begin, out_rank[:kept].copy(), out_count[:kept].copy(), idf2, square, sketch
 
 
 @njit(cache=True, nogil=True)
 def sketches(start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
-    """Each row's length within each class of terms, as a whole number of 1/255 rounded up."""
-    sketch, mass = np.zeros((len(square), CLASSES), np.uint8), np.zeros(CLASSES, np.float64)
+    """The sketches of rows whose lengths are known."""
+    sketch = np.zeros((len(square), CLASSES), np.uint8)
     for row in range(len(square)):
-        mass[:] = 0
-        for k in range(start[row], start[row + 1]):
-            mass[rank[k] % CLASSES] += float(count[k]) * count[k] * idf2[rank[k]]
-        for k in range(CLASSES):
-            if mass[k]:
-                sketch[row, k] = min(255.0, math.sqrt(mass[k] / square[row]) * 255.0 + 1.0)
+        _sketch(sketch, row, start, rank, count, idf2, square)
     return sketch
+
+
+@njit(inline="always")
+def _sketch(sketch: Any, row: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> None:
+    """The row's length within each class of terms, as a whole number of 1/255 rounded up."""
+    mass = np.zeros(CLASSES, np.float64)
+    for k in range(start[row], start[row + 1]):
+        mass[rank[k] % CLASSES] += float(count[k]) * count[k] * idf2[rank[k]]
+    for k in range(CLASSES):
+        if mass[k]:
+            sketch[row, k] = min(255.0, math.sqrt(mass[k] / square[row]) * 255.0 + 1.0)
 
 
 @njit(inline="always")
