@@ -144,25 +144,43 @@ def _two_files(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
     """Files of one person and channel that differ: the later counts, by its own time, and somebody should look."""
     seen: dict[tuple[str, str, str], tuple[Path, Answer]] = {}
     differing: dict[tuple[Path, Path], list[str]] = {}
+    emptied: dict[tuple[Path, Path], list[str]] = {}
     for path, read in answers.items():
         for answer in read:
             key = (answer.item_id, answer.annotator, answer.channel)
             before, earlier = seen.get(key, (path, answer))
-            if (
-                before != path
-                and Status.WITHDRAWN not in {earlier.status, answer.status}
-                and (earlier.label, earlier.status) != (answer.label, answer.status)
-            ):
-                differing.setdefault((before, path), []).append(answer.item_id)
             seen[key] = (path, answer)
+            if before == path or (earlier.label, earlier.status) == (answer.label, answer.status):
+                continue
+            files = {before: earlier, path: answer}
+            first, last = sorted(files, key=lambda name: files[name].given_at)
+            if Status.WITHDRAWN not in {earlier.status, answer.status}:
+                differing.setdefault((before, path), []).append(answer.item_id)
+            elif files[last].status == Status.WITHDRAWN:
+                emptied.setdefault((first, last), []).append(answer.item_id)
     return [
-        Problem(
-            f"{first.name} and {second.name}",
-            f"differ in {counted(len(items), 'answers')} ({items[0]}{', …' if len(items) > 1 else ''}); the later one counts",
-            "Keep one of the files",
-        )
-        for (first, second), items in differing.items()
+        *(
+            Problem(
+                f"{first.name} and {second.name}",
+                f"differ in {counted(len(items), 'answers')} ({_as(items)}); the later one counts",
+                "Keep one of the files",
+            )
+            for (first, second), items in differing.items()
+        ),
+        *(
+            Problem(
+                f"{first.name} and {second.name}",
+                f"{counted(len(items), 'answers')} of the first {'is' if len(items) == 1 else 'are'} blank in the "
+                f"second, which is later ({_as(items)}), and nothing is taken back",
+                "Put all answers into one of the files and remove the other",
+            )
+            for (first, second), items in emptied.items()
+        ),
     ]
+
+
+def _as(items: Sequence[str]) -> str:
+    return f"{items[0]}{', …' if len(items) > 1 else ''}"
 
 
 def _whose(path: Path, annotators: Sequence[str]) -> str:

@@ -122,8 +122,12 @@ def test_a_blank_row_takes_nothing_back_that_another_row_or_file_of_the_person_s
     before = labels(folder)
     assert {status for _, status in before.values()} == {"given"}
     for _ in range(2):
-        pulled = covmis(folder, "round", "pull")
+        pulled = covmis(folder, "round", "pull", fails=1)
         assert (pulled["added"], pulled["withdrawn"], labels(folder)) == (0, 0, before)
+        (problem,) = pulled["problems"]
+        assert problem.startswith(
+            "a2 first.csv and a2.csv: 5 answers of the first are blank in the second"
+        ), "perhaps somebody has emptied them"
 
 
 def test_two_decisions_for_a_post_are_none_and_an_emptied_one_stands_and_is_told(folder):
