@@ -185,6 +185,8 @@ def _look_at_values(
         claims_told.update(_column(block, at["claim"]) if "claim" in at else ())
         texts = _column(block, at.get("text", []))
         escaped += sum(1 for text in texts if "&" in text and ESCAPES.search(text))
+    if table.beside:
+        understood.notes.append(table.beside)
     told = claims_told.total() - claims_told[""]
     named = sum(count for claim, count in claims_told.items() if claim in claims)
     if any(name in table.long_numbers for name in taken.get("id", [])):

@@ -23,8 +23,16 @@ import msgspec
 
 from covmis_build.errors import InputError, MissingExtra, doubted
 from covmis_build.text import arrow_files, parquet
-from covmis_build.text.ods import MOST_COLUMNS, ods_rows
-from covmis_build.text.sheets import LARGEST_WORKBOOK, SEPARATOR, separator_of
+from covmis_build.text.ods import MOST_COLUMNS, letters, rows_of
+from covmis_build.text.sheets import (
+    LARGEST_WORKBOOK,
+    SEPARATOR,
+    areas_down,
+    beginning,
+    beside,
+    pages_of,
+    separator_of,
+)
 
 Row = tuple[int, list[str] | None]
 """A row's number, as people count from the header on, and its cells; None where they are more than the header's."""
@@ -34,6 +42,9 @@ Block = tuple[int, list[list[str] | None]]
 
 Part = tuple[int, bytes]
 """The number of a row, and what stands in a file from there on up to another row's beginning."""
+
+SheetRow = tuple[int, list[Any]]
+"""Which of a workbook's sheets, from 0, and the cells of the next of its rows; of another than the first, one may be all."""
 
 Open = Callable[[], IO[bytes]]
 CHUNK, PIECE = 1 << 20, 1 << 16
@@ -57,6 +68,8 @@ class TableFile:
     numbers_keep_15_digits: bool = False
     long_numbers: set[str] = field(default_factory=set)
     """Columns in which such a program has kept numbers of more than 15 digits."""
+    beside: str = ""
+    """What else is in the file and is not read; known when all rows have been."""
     raw: Callable[[], Iterator[Block]] | None = None
     """Where that costs much less: what stands in the file, of which `settled` gives the rows."""
     settled: Callable[[int, Sequence[list[str] | None]], Iterator[Row]] = lambda first, rows: zip(
@@ -483,33 +496,58 @@ def _xlsx(opened: Open) -> TableFile:
     except ImportError:
         raise MissingExtra.of("sheets", "reading Excel files") from None
 
-    def values() -> Generator[list[Any]]:
+    def every_row() -> Generator[SheetRow]:
         with opened() as file:
-            book = load_workbook(file, read_only=True, data_only=True)
-            for row in book.worksheets[0].iter_rows(values_only=True):
-                yield list(row)
+            pages = pages_of(load_workbook(file, read_only=True, data_only=True))
+            merged = dict[int, list[int]]()
+            for area in areas_down(file, pages[0]):
+                merged.setdefault(area.top, []).append(area.column)
+            for number, cells in enumerate(pages[0].iter_rows(values_only=True), start=1):
+                for column in merged.get(number, []):
+                    if any(value is not None for value in cells[column - 1 : column]):
+                        raise merged_cell(column, number)
+                yield 0, list(cells)
+            for sheet, page in enumerate(pages[1:], start=1):
+                yield sheet, beginning(page.iter_rows(values_only=True))
 
-    return _sheet("Excel", values)
+    return _sheet("Excel", every_row)
 
 
 def _ods(opened: Open) -> TableFile:
-    def values() -> Generator[list[Any]]:
+    def every_row() -> Generator[SheetRow]:
         with opened() as file:
-            yield from ods_rows(file)
+            for number, row in enumerate(rows_of(file), start=1):
+                if row.sheet == 0 and row.merged_down:
+                    raise merged_cell(row.merged_down[0][0], number)
+                yield row.sheet, row.cells
 
-    return _sheet("OpenDocument", values)
+    return _sheet("OpenDocument", every_row)
 
 
-def _sheet(form: str, values: Callable[[], Generator[list[Any]]]) -> TableFile:
-    with closing(values()) as source:
-        first = next(source, [])
-    while first and first[-1] is None:
-        first.pop()
-    header = [cell(value).strip() for value in first]
+def merged_cell(column: int, row: int) -> InputError:
+    """A table of many rows has a value in each."""
+    return InputError(
+        f"column {letters(column)} has a cell that is merged over several rows",
+        row=row,
+        remedy="Split it, so that each row has a value of its own",
+    )
+
+
+def _sheet(form: str, every_row: Callable[[], Generator[SheetRow]]) -> TableFile:
+    with closing(every_row()) as source:
+        sheet, first = next(source, (0, []))
+    header = [] if sheet else [cell(value).strip() for value in first]
+    while header and not header[-1]:
+        header.pop()
     table = TableFile(form, header, lambda: iter(()), numbers_keep_15_digits=True)
 
     def rows() -> Iterator[Row]:
-        for number, cells in enumerate(values(), start=1):
+        number, begins = 0, dict[int, list[str]]()
+        for sheet, cells in every_row():
+            if sheet:
+                begins[sheet] = begins.get(sheet) or beginning([cells])
+                continue
+            number += 1
             if number == 1 or all(value is None for value in cells):
                 continue
             for name, value in zip(header, cells, strict=False):
@@ -519,8 +557,10 @@ def _sheet(form: str, values: Callable[[], Generator[list[Any]]]) -> TableFile:
                     and abs(value) >= LONGEST_ID
                 ):
                     table.long_numbers.add(name)
-            texts = [cell(value) for value in cells[: len(header)]]
-            yield number, texts + [""] * (len(header) - len(texts))
+            texts = [cell(value) for value in cells]
+            more = any(texts[len(header) :])
+            yield number, None if more else texts[: len(header)] + [""] * (len(header) - len(texts))
+        table.beside = beside(header, begins.values())
 
     table.rows = rows
     return table

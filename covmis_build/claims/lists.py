@@ -174,7 +174,7 @@ def _from_sheet(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -
         raise InputError("has no claims", file=path)
     liar = tuple(sheet.header) == LIAR_COLUMNS
     mapped = map_columns(sheet, path, "liar" if liar else "" if form == "csv" else form, named)
-    notes = [sheet.note] if sheet.note else []
+    notes = [note for note in (sheet.note, sheet.beside) if note]
     claims, posts = _claims(sheet, path, mapped, notes)
     if not any(claim.language for claim in claims) and "language" in mapped.columns:
         notes.append(f"the column {mapped.columns['language']} names no language")

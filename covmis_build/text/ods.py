@@ -75,19 +75,6 @@ def rows_of(file: IO[bytes]) -> Iterator[Row]:
                     yield row._replace(cells=list(row.cells))
 
 
-def ods_rows(file: IO[bytes]) -> Iterator[list[Any]]:
-    """The cells of the first sheet's rows, as a table of many rows is read: nothing is merged there."""
-    for number, row in enumerate(rows_of(file), start=1):
-        if row.sheet:
-            return
-        if row.merged_down:
-            raise InputError(
-                f"column {letters(row.merged_down[0][0])} has a cell that is merged over several rows", row=number,
-                remedy="Split it, so that each row has a value of its own",
-            )  # fmt: skip
-        yield row.cells
-
-
 def letters(column: int) -> str:
     """A column's name, as spreadsheets show it.
 

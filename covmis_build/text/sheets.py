@@ -15,7 +15,8 @@ import zipfile
 import zlib
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import attrgetter
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build.errors import BrokenIds, InputError, MissingExtra, counted, doubted, nearest
 from covmis_build.text.characters import whole_in_json
@@ -200,6 +201,8 @@ class Sheet(NamedTuple):
     rows: list[dict[str, str]]
     note: str = ""
     """What had to be supposed to read it."""
+    beside: str = ""
+    """What else is in its file and is not read."""
 
 
 def read_sheet(path: Path, *, header: Sequence[str] = ()) -> Sheet:
@@ -344,12 +347,19 @@ def _read_xlsx(path: Path) -> Sheet:
         if size > LARGEST_WORKBOOK:
             raise InputError(f"unpacks to {size:,} bytes", remedy="Save it as CSV")
         with path.open("rb") as file:
-            page = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets[0]
+            page, *others = pages_of(openpyxl.load_workbook(file, read_only=True, data_only=True))
             lines = [list(line) for line in page.iter_rows(values_only=True)]
-            formulas = not_calculated(openpyxl.load_workbook(file, read_only=True).worksheets[0], lines)
-        merged = merged_down(path, page, lines)
+            begins = [beginning(other.iter_rows(values_only=True)) for other in others]
+            with_formulas = pages_of(openpyxl.load_workbook(file, read_only=True))[0]
+            formulas = not_calculated(with_formulas, lines)
+            merged = merged_down(file, page, lines)
         _fill_down(lines, merged)
-    return _sheet_of(lines, _notes(len(merged), len(formulas)), path)
+    return _sheet_of(lines, begins, _notes(len(merged), len(formulas)), path)
+
+
+def pages_of(book: Any) -> list[Any]:
+    """The sheets of a workbook of Excel that people see: one, at least, is no hidden one."""
+    return [page for page in book.worksheets if page.sheet_state == "visible"] or book.worksheets
 
 
 def _read_ods(path: Path) -> Sheet:
@@ -360,7 +370,10 @@ def _read_ods(path: Path) -> Sheet:
             size = sum(part.file_size for part in archive.infolist())
         if size > LARGEST_WORKBOOK:
             raise InputError(f"unpacks to {size:,} bytes", remedy="Save it as CSV")
-        rows = list(itertools.takewhile(lambda row: row.sheet == 0, rows_of(io.BytesIO(data))))
+        every = list(rows_of(io.BytesIO(data)))
+        rows = [row for row in every if row.sheet == 0]
+        others = itertools.groupby(every[len(rows) :], key=attrgetter("sheet"))
+        begins = [beginning(row.cells for row in page) for _, page in others]
         lines = [row.cells for row in rows]
         merged = [
             MergedDown(column, top, top + down - 1)
@@ -368,7 +381,7 @@ def _read_ods(path: Path) -> Sheet:
             for column, down in row.merged_down
         ]
         _fill_down(lines, merged)
-    return _sheet_of(lines, _notes(len(merged), sum(len(row.not_calculated) for row in rows)), path)
+    return _sheet_of(lines, begins, _notes(len(merged), sum(len(row.not_calculated) for row in rows)), path)
 
 
 def _notes(merged: int, formulas: int) -> list[str]:
@@ -383,7 +396,31 @@ def _notes(merged: int, formulas: int) -> list[str]:
     return notes
 
 
-def _sheet_of(lines: list[list[Any]], notes: list[str], path: Path) -> Sheet:
+def beginning(rows: Iterable[Sequence[Any]]) -> list[str]:
+    """The first row of a sheet that has anything, without what is empty at its end."""
+    for row in rows:
+        cells = [_cell(value).strip() for value in row]
+        if any(cells):
+            return cells[: max(at + 1 for at, cell in enumerate(cells) if cell)]
+    return []
+
+
+def beside(header: Sequence[str], begins: Iterable[Sequence[str]]) -> str:
+    """What is to be said of the other sheets of a workbook, that begin so: none of them may go on with the first."""
+    others = [begin for begin in begins if begin]
+    if list(header) in others:
+        raise InputError(
+            "goes on on another sheet, which has the same columns",
+            remedy="Put all rows onto one sheet, or save each sheet as a file of its own",
+        )
+    if not others:
+        return ""
+    return (
+        f"{counted(len(others), 'other sheets')} not read, which begins with '{' | '.join(others[0])[:60]}'"
+    )
+
+
+def _sheet_of(lines: list[list[Any]], begins: list[list[str]], notes: list[str], path: Path) -> Sheet:
     """The header and the rows of a workbook's sheet."""
     lines = [line for line in lines if any(value not in {None, ""} for value in line)]
     if not lines:
@@ -404,7 +441,9 @@ def _sheet_of(lines: list[list[Any]], notes: list[str], path: Path) -> Sheet:
             f"{counted(len(beyond), 'cells')} beyond the last column left out, with '{str(beyond[0])[:40]}'"
         )
     rows = [dict(zip(header, map(_xlsx_cell, line), strict=False)) for line in lines[above + 1 :]]
-    return Sheet(header, [{name: row.get(name, "") for name in header} for row in rows], "; ".join(notes))
+    rows = [{name: row.get(name, "") for name in header} for row in rows]
+    with doubted(path):
+        return Sheet(header, rows, "; ".join(notes), beside(header, begins))
 
 
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})"')
@@ -420,22 +459,30 @@ class MergedDown(NamedTuple):
     bottom: int
 
 
-def merged_down(path: Path, page: Any, lines: list[list[Any]]) -> list[MergedDown]:
-    """The cells with a value that reach over several rows in this sheet of an Excel workbook, whose rows do not say so."""
+def merged_down(file: IO[bytes], page: Any, lines: list[list[Any]]) -> list[MergedDown]:
+    """The cells with a value that reach over several rows in this sheet of an Excel workbook."""
+    return [
+        area._replace(bottom=min(area.bottom, len(lines)))
+        for area in areas_down(file, page)
+        if any(
+            value is not None
+            for line in lines[area.top - 1 : area.top]
+            for value in line[area.column - 1 : area.column]
+        )
+    ]
+
+
+def areas_down(file: IO[bytes], page: Any) -> list[MergedDown]:
+    """What is merged over several rows in this sheet, whether it has a value or not: its rows do not say so."""
     from openpyxl.utils import range_boundaries
 
-    with zipfile.ZipFile(path) as archive, archive.open(page._worksheet_path) as part:  # noqa: SLF001 - it has no word for it
+    with zipfile.ZipFile(file) as archive, archive.open(page._worksheet_path) as part:  # noqa: SLF001 - it has no word for it
         areas, before = dict[bytes, None](), b""
         while chunk := part.read(1 << 20):  # a workbook may be large; an area's tag is short
             areas.update((match[1], None) for match in _MERGED.finditer(before + chunk))
             before = chunk[-200:]
     merged = [range_boundaries(area.decode()) for area in areas]
-    return [
-        MergedDown(left, top, min(bottom, len(lines)))
-        for left, top, _, bottom in merged
-        if bottom > top
-        and any(value is not None for line in lines[top - 1 : top] for value in line[left - 1 : left])
-    ]
+    return [MergedDown(left, top, bottom) for left, top, _, bottom in merged if bottom > top]
 
 
 def _fill_down(lines: list[list[Any]], merged: list[MergedDown]) -> None:

@@ -7,6 +7,7 @@ import re
 import zipfile
 from typing import TYPE_CHECKING
 
+import openpyxl
 import pytest
 from odf import opendocument, table, teletype
 from odf import text as odf_text
@@ -137,7 +138,6 @@ def test_the_same_list_in_many_files(tmp_path, name, text):
 
 
 def test_workbooks(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
     from datetime import datetime
 
     book = openpyxl.Workbook()
@@ -202,7 +202,6 @@ def test_days_that_contradict_one_another_are_none():
 
 
 def workbook(path, rows, merged=()):
-    openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     for row in rows:
         book.active.append(row)
@@ -240,6 +239,23 @@ def test_merged_cells_and_formulas_of_a_workbook(tmp_path):
     assert "1 merged cell read as if each of its rows had the value" in understood.notes[0]
     assert "1 formula without a stored value, left empty" in understood.notes[0]
     assert "1 row without a text left out" in understood.notes
+
+
+def test_other_sheets_of_a_workbook_are_told_and_none_goes_on_with_the_first(tmp_path):
+    rows = [["id", "claim"], [1, "Garlic cures the flu"]]
+    path = workbook(tmp_path / "a.xlsx", rows)
+    book = openpyxl.load_workbook(path)
+    book.create_sheet("empty")
+    book.create_sheet("codes").append(["False", "nobody has said so"])
+    book.save(path)
+    understood = read_list(path)
+    assert len(understood.claims) == 1
+    assert "1 other sheet not read, which begins with 'False | nobody has said so'" in understood.notes
+    book.create_sheet("more").append(rows[0])
+    book.save(path)
+    with pytest.raises(InputError, match=r"a\.xlsx: goes on on another sheet") as error:
+        read_list(path)
+    assert "save each sheet as a file of its own" in str(error.value)
 
 
 def test_cells_merged_to_the_sheets_end_are_filled_as_far_as_there_are_rows(tmp_path, monkeypatch):

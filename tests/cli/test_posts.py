@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import openpyxl
 import pandas as pd
 import pytest
 import zstandard
@@ -121,6 +122,62 @@ def test_workbooks_have_the_posts_of_the_sheet_that_they_were_made_of(posts, tmp
         path, index=False, engine={"ods": "odf", "xlsx": "openpyxl"}[suffix]
     )
     assert posts_of(path) == posts_of(posts)
+
+
+def saved(path, **sheets):
+    """A workbook of these sheets, each of rows."""
+    with pd.ExcelWriter(path, engine="odf" if path.suffix == ".ods" else "openpyxl") as book:
+        for name, rows in sheets.items():
+            pd.DataFrame(rows).to_excel(book, sheet_name=name, index=False, header=False)
+    return path
+
+
+def looked_at(path, study):
+    return covmis_library.open_study(study).look(path).files[0]
+
+
+@pytest.mark.parametrize("suffix", ["ods", "xlsx"])
+def test_what_is_on_other_sheets_is_told_and_posts_that_go_on_there_are_refused(tmp_path, study, suffix):
+    both = saved(tmp_path / f"a.{suffix}", posts=TABLE, about=[["made by", "nobody"]], none=[])
+    (note,) = [note for note in looked_at(both, study).notes if "sheet" in note]
+    assert note == "1 other sheet not read, which begins with 'made by | nobody'"
+    gone_on = saved(tmp_path / f"b.{suffix}", posts=TABLE[:2], more=[TABLE[0], TABLE[2]])
+    code, out, err = covmis("posts", "look", str(gone_on), "--study", str(study))
+    assert code != 0
+    assert "goes on on another sheet" in out + err
+
+
+@pytest.mark.parametrize("suffix", ["ods", "xlsx"])
+def test_a_row_of_a_workbook_that_is_longer_than_the_header_is_told(tmp_path, study, suffix):
+    path = saved(
+        tmp_path / f"a.{suffix}",
+        posts=[[*TABLE[0], None], [*TABLE[1], None], [*TABLE[1], "and more"]],
+    )
+    (problem,) = looked_at(path, study).problems
+    assert (problem.row, problem.reason) == (3, "more cells than the header has, or no row")
+
+
+def test_a_hidden_sheet_is_not_the_first(tmp_path, posts):
+    path = saved(tmp_path / "a.xlsx", lists=[["favor"], ["against"]], posts=TABLE)
+    book = openpyxl.load_workbook(path)
+    book["lists"].sheet_state = "hidden"
+    book.active = 1
+    book.save(path)
+    assert posts_of(path) == posts_of(posts)
+
+
+def test_a_cell_that_is_merged_over_several_posts_is_refused(tmp_path, study):
+    """A text below it would be empty; a title that is merged across columns, or an empty area, hides nothing."""
+    path = saved(tmp_path / "a.xlsx", posts=TABLE)
+    book = openpyxl.load_workbook(path)
+    book.active.merge_cells("D2:E3")
+    book.save(path)
+    assert len(posts_of(path)) == 2
+    book.active.merge_cells("B2:B3")
+    book.save(path)
+    code, out, err = covmis("posts", "look", str(path), "--study", str(study))
+    assert code != 0
+    assert "row 2: column B has a cell that is merged over several rows" in out + err
 
 
 def test_ids_that_a_workbook_has_rounded_are_refused(tmp_path, study):

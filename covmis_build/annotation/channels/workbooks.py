@@ -271,7 +271,7 @@ def _read_xlsx(path: Path) -> list[Page]:
             pages.append(
                 Page(
                     [[_text(value) for value in line] for line in lines],
-                    [(area.top, area.column) for area in merged_down(path, page, lines)],
+                    [(area.top, area.column) for area in merged_down(file, page, lines)],
                     not_calculated(with_formulas, lines),
                 )
             )
