@@ -52,8 +52,8 @@ CHUNK, PIECE = 1 << 20, 1 << 16
 LONGEST_LINE, LONGEST_CELL, LARGEST_FRAME = 32 << 20, 16 << 20, 512 << 20
 """Of a line the characters or, where it is read as such, the bytes; of a cell the characters; of a JSON document the bytes: what
 is longer is no row of posts."""
-TOGETHER = 256
-"""Rows that are read together."""
+TOGETHER, SOME = 256, 8
+"""Rows that are read together, if they are short, and rows after which it is seen whether they are."""
 LONGEST_ID = 10**15
 """Whole numbers above it are not what was typed, where a program keeps 15 digits."""
 
@@ -183,7 +183,7 @@ class _Csv:
             with io.TextIOWrapper(file, self.encoding, "replace", newline="") as source:
                 if self.told:
                     source.readline()
-                yield _bounded(source)
+                yield chain.from_iterable(spot.counted(_pieces(source, CHUNK)))
 
     def cells(self, lines: Iterable[str]) -> Iterator[list[str]]:
         return csv.reader(lines, delimiter=self.separator, strict=True)
@@ -196,7 +196,7 @@ class _Csv:
             if self.first > 1:
                 _first(source)
             cuts, passed = [(self.first, spot.offset())], spot.before
-            for first, block in _together(source, self.first):
+            for first, block in _together(source, self.first, spot):
                 if spot.before >= passed + CHUNK:
                     cuts.append((first + len(block), spot.offset()))
                     passed = spot.before
@@ -214,13 +214,13 @@ class _Csv:
 
     def of_part(self, part: Part) -> TableFile:
         text = part[1].decode(self.encoding.removesuffix("-sig"), "replace")
-        return self._table(lambda: _together(self.cells(io.StringIO(text, newline="")), part[0]))
+        return self._table(lambda: _together(self.cells(io.StringIO(text, newline="")), part[0], _Spot()))
 
 
 class _Spot:
-    """Where whoever takes lines of a file stands in it, in bytes."""
+    """Where whoever takes lines of a file stands in it: in bytes, if these are read, or in characters."""
 
-    def __init__(self, encoding: str) -> None:
+    def __init__(self, encoding: str = "utf-8") -> None:
         self.mark = codecs.BOM_UTF8 if encoding == "utf-8-sig" else b""
         self.encoding = encoding.removesuffix("-sig")
         self.before, self.data, self.piece = 0, b"", io.StringIO()
@@ -233,6 +233,12 @@ class _Spot:
             self.data = piece.getvalue()
             self.piece = io.StringIO(self.data.decode(self.encoding, "replace"), newline="")
             yield self.piece
+
+    def counted(self, pieces: Iterable[io.StringIO]) -> Iterator[io.StringIO]:
+        """The same pieces."""
+        for piece in pieces:
+            self.before += len(piece.getvalue())
+            yield piece
 
     def offset(self) -> int:
         """Behind the last line that was taken."""
@@ -247,11 +253,14 @@ def _first(source: Iterator[list[str]]) -> list[str]:
         raise _no_csv(error) from None
 
 
-def _together(source: Iterator[list[str]], first: int) -> Iterator[Block]:
+def _together(source: Iterator[list[str]], first: int, spot: _Spot) -> Iterator[Block]:
     while True:
-        block = list[list[str] | None]()
+        block, before = list[list[str] | None](), spot.before
         try:
-            block.extend(islice(source, TOGETHER))
+            for _ in range(0, TOGETHER, SOME):
+                block.extend(islice(source, SOME))
+                if spot.before - before > CHUNK:
+                    break
         except (csv.Error, InputError) as error:
             yield first, block  # it keeps what came before
             raise (_no_csv(error) if isinstance(error, csv.Error) else error) from None
@@ -458,11 +467,13 @@ def _arrow_table(form: str, names: list[str], batches: Callable[[], Iterator[Any
 
     header = [str(name) for name in names]
 
-    def rows(batches: Iterable[Any], number: int = 1) -> Iterator[Row]:
+    def raw(batches: Iterable[Any], number: int = 1) -> Iterator[Block]:
+        """No rows of two batches together: these are as large as may be held."""
         for batch in batches:
             values = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-            yield from enumerate(([cell(value) for value in row] for row in values), start=number)
-            number += len(batch)
+            while rows := [[cell(value) for value in row] for row in islice(values, TOGETHER)]:
+                yield number, list(rows)
+                number += len(rows)
 
     def parts() -> Iterator[Part]:
         first = 1
@@ -473,10 +484,16 @@ def _arrow_table(form: str, names: list[str], batches: Callable[[], Iterator[Any
             yield first, sink.getvalue().to_pybytes()
             first += len(batch)
 
-    def of_part(part: Part) -> TableFile:
-        return TableFile(form, header, lambda: rows(pa.ipc.open_stream(part[1]), part[0]))
+    def table(batches: Callable[[], Iterable[Any]], number: int = 1) -> TableFile:
+        def rows() -> Iterator[Row]:
+            for first, block in raw(batches(), number):
+                yield from enumerate(block, start=first)
 
-    return TableFile(form, header, lambda: rows(batches()), cutting=Cutting(parts, of_part))
+        return TableFile(form, header, rows, raw=lambda: raw(batches(), number))
+
+    whole = table(batches)
+    whole.cutting = Cutting(parts, lambda part: table(lambda: pa.ipc.open_stream(part[1]), part[0]))
+    return whole
 
 
 # Excel, OpenDocument
