@@ -119,9 +119,16 @@ def test_the_list_takes_what_people_write_and_refuses_the_rest(tmp_path):
     assert path.read_text().count("1255") == 1
     with pytest.raises(InputError, match="neither a post id"):
         read_keys(["somebody"])
-    path.write_text("id\n1.25E+18\n")
-    with pytest.raises(InputError, match="row 2"):
-        read_list(path)
+    for words, row in (
+        ("id\n1.25E+18\n", 2),
+        ("x:1255 - requested by mail\nx:1256\n", 1),
+        ("asked on,id\n2026-01-01,x:1255 (mail)\n", 2),
+    ):
+        path.write_text(words)
+        with pytest.raises(InputError, match=f"row {row}"):
+            read_list(path)
+    path.write_text("x:1255,see https://example.org/9\nx:1256,he asked: twice\n")
+    assert read_list(path) == read_keys(["x:1255", "x:1256"])
 
 
 def test_nothing_to_forget_is_an_error(folder):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from covmis_build.places import Places
 
 AUTHOR = re.compile(r"author:(?:x:\d+|bsky:did:[\w:.%-]+|masto:[^/\s]+/[^/\s]+|[0-9a-f]{32})")
+LIKE_A_KEY = re.compile(r"(?!https?:)[a-z]+:\S|\d{5}")
+"""How a post's id or an author's key begins, and no note and no name of a column."""
 HEADER = "id"
 
 
@@ -48,7 +50,7 @@ def read_list(path: Path) -> Forget:
                 authors.add(cell)
             elif post_id(cell):
                 posts.add(post_id(cell))
-            elif cell and number > 1 and cell == storage.restored(row[0].strip()):
+            elif LIKE_A_KEY.match(cell) or (cell and number > 1 and cell == storage.restored(row[0].strip())):
                 raise _not_a_key(cell, file=path, row=number)
     return Forget(frozenset(posts), frozenset(authors))
 

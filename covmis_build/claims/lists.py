@@ -14,7 +14,7 @@ from covmis_build.claims.claim_review import Vocabulary
 from covmis_build.claims.days import days_of
 from covmis_build.claims.list_columns import LIAR_COLUMNS, PRESETS, Mapped, map_columns
 from covmis_build.claims.verdicts import is_misinformation
-from covmis_build.errors import InputError, counted, nearest
+from covmis_build.errors import BrokenIds, InputError, counted, nearest
 from covmis_build.text.sheets import (
     JSON_SUFFIXES,
     WORKBOOKS,
@@ -30,7 +30,7 @@ from covmis_build.text.sheets import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -46,6 +46,8 @@ _NAMES = {
 _DAY = re.compile(r"(\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ]\S+)?)?)?)?")
 """A day, month or year as they sort; whoever merges claims takes the first."""
 
+NOTHING = {"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"}
+"""What R, pandas and databases write where there is nothing."""
 _YES, _NO = {"true", "yes", "1", "y", "x", ""}, {"false", "no", "0", "n"}
 
 
@@ -91,15 +93,16 @@ def read_list(path: Path, form: str = "", columns: Mapping[str, str] | None = No
     if columns or form in PRESETS or _is_foreign(path, form):
         return _from_sheet(_sheet(path, form), path, form, columns or {})
     form = form or _detect(path)
-    left_over = []
+    left_over, notes = list[str](), list[str]()
     if form == "csv":
-        header, _ = read_rows(path, strict=True)
-        left_over = _unknown(header)
+        table = _own_table(path)
+        notes = [note for note in (table.note, table.beside) if note]
+        left_over = _unknown(table.header)
         for name in left_over:
             if (near := nearest(name, _NAMES)).startswith("Did"):
                 raise InputError(f"has an unknown column '{name}'", file=path, row=1, remedy=near)
     posts = [GivenPost(*pair) for pair in coaid.posts(path)] if form == "coaid" else []
-    return ClaimList(_read(path, form, strict=False), form, left_over=left_over, posts=posts)
+    return ClaimList(_read(path, form, strict=False), form, left_over=left_over, notes=notes, posts=posts)
 
 
 def _read(path: Path, form: str, *, strict: bool = True) -> pd.DataFrame:
@@ -129,8 +132,7 @@ def _detect(path: Path) -> str:
         )
     if _is_json(path):
         return claim_review.vocabulary(read_json(path)) or Vocabulary.SCHEMA_ORG
-    header, _ = read_rows(path, strict=True)
-    return "coaid" if coaid.is_header(header) else "csv"
+    return "coaid" if coaid.is_header(_own_table(path).header) else "csv"
 
 
 def _is_json(path: Path) -> bool:
@@ -148,14 +150,22 @@ def _is_foreign(path: Path, form: str) -> bool:
     if form or path.is_dir():
         return False
     if path.suffix.lower() in WORKBOOKS:
-        return True
+        return not _is_own(read_sheet(path).header)
     if _is_json(path):
         return claim_review.vocabulary(read_json(path)) is None
     if _is_liar(path):
         return True
     header = read_sheet(path).header
-    own = all(column(header, _NAMES[name]) for name in ("claim_id", "text"))
-    return not own and not coaid.is_header(header)
+    return not (_has_its_columns(header) or coaid.is_header(header))
+
+
+def _has_its_columns(header: list[str]) -> bool:
+    return all(column(header, _NAMES[name]) for name in ("claim_id", "text"))
+
+
+def _is_own(header: list[str]) -> bool:
+    """Whether a workbook is our own list: its columns are, and it has no others."""
+    return _has_its_columns(header) and not _unknown(header)
 
 
 def _is_liar(path: Path) -> bool:
@@ -190,9 +200,11 @@ def _claims(
     claims: dict[str, Claim] = {}
     posts: dict[GivenPost, None] = {}
     alone: list[str] = []
-    unlike_addresses = empty = 0
+    unlike_addresses = empty = nothing = 0
     for number, (line, day) in enumerate(zip(sheet.rows, days, strict=True), start=1):
         cells = {name: line[source].strip() for name, source in columns.items()}
+        nothing += sum(cell in NOTHING for cell in cells.values())
+        cells = {name: "" if cell in NOTHING else cell for name, cell in cells.items()}
         text, language = _text_and_language(cells["text"], cells.get("language", ""), mapped.form)
         if not text:
             empty += 1
@@ -216,14 +228,27 @@ def _claims(
         natives = _post_ids(cells)
         alone += natives if len(natives) == 1 else []
         posts.update((GivenPost(claim_id, f"x:{native}"), None) for native in natives)
+    if nothing:
+        notes.append(f"{counted(nothing, 'cells')} that say NA, NULL or the like taken for empty")
     if empty:
         notes.append(f"{counted(empty, 'rows')} without a text left out")
     if unlike_addresses:
         notes.append(f"{unlike_addresses:,} cells of addresses hold none")
     if "claim_id" not in columns:
         notes.append(f"no column holds ids: claims are called by their row, {_stem(path)}-0001 and on")
+    _refuse_rounded(sheet, path, [columns[name] for name in ("claim_id", "posts") if name in columns])
     check_ids(path, alone)  # a spreadsheet rounds a number that has its cell to itself
     return list(claims.values()), sorted(posts)
+
+
+def _refuse_rounded(sheet: Sheet, path: Path, of_ids: Sequence[str]) -> None:
+    for name in of_ids:
+        if name in sheet.rounded:
+            raise BrokenIds(
+                f"ids in {name} have more than 15 digits and were rounded: they are numbers in the workbook",
+                file=path,
+                remedy="Take the ids from the original file, and keep the column as text in the workbook",
+            )
 
 
 def _days(sheet: Sheet, columns: Mapping[str, str], notes: list[str]) -> list[str]:
@@ -294,8 +319,13 @@ def _unknown(header: list[str]) -> list[str]:
     ]
 
 
+def _own_table(path: Path) -> Sheet:
+    return read_sheet(path) if path.suffix.lower() in WORKBOOKS else Sheet(*read_rows(path, strict=True))
+
+
 def _csv_claims(path: Path, *, strict: bool) -> list[Claim]:
-    header, lines = read_rows(path, strict=True)
+    table = _own_table(path)
+    header = table.header
     named = {name: column(header, known) for name, known in _NAMES.items()}
     named["claim_id"], named["text"] = (
         need(path, header, _NAMES["claim_id"]),
@@ -308,9 +338,16 @@ def _csv_claims(path: Path, *, strict: bool) -> list[Claim]:
             row=1,
             remedy=f"{nearest(unknown[0], _NAMES)} (a column of your own begins with _)",
         )
+    _refuse_rounded(table, path, [named["claim_id"]])
     claims = []
-    for number, line in enumerate(lines, start=2):
+    for number, line in enumerate(table.rows, start=2):
         cells = {name: storage.restored(line[source]) if source else "" for name, source in named.items()}
+        for name in ("text", "language", "keywords", "titles"):
+            if cells[name].strip() in NOTHING:
+                raise InputError(
+                    f"{name} is '{cells[name].strip()}'", file=path, row=number,
+                    remedy='Leave the cell empty where there is nothing; R does with na = ""',
+                )  # fmt: skip
         chosen = cells["selected"].strip().lower()
         if chosen not in _YES | _NO:
             raise InputError(

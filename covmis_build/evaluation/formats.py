@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.errors import InputError, doubted
+from covmis_build.errors import BrokenIds, InputError, doubted
 from covmis_build.storage import restored
 from covmis_build.text import parquet, sheets
 from covmis_build.text.characters import whole_in_json
@@ -53,6 +53,12 @@ def _workbook(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     sheet = sheets.read_sheet(path)
+    for name in sheet.rounded:
+        raise BrokenIds(
+            f"numbers in {name} have more than 15 digits and were rounded by the spreadsheet",
+            file=path,
+            remedy="Take them from the original file, and keep the column as text",
+        )
     if sheet.note:
         raise InputError(
             f"is not a plain table: {sheet.note}", file=path, remedy="Make it one, or save it as CSV"

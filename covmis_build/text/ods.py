@@ -30,6 +30,9 @@ TABLE, ROW, CELLS = (
 )
 ROWS_REPEATED, REPEATED = TABLES + "number-rows-repeated", TABLES + "number-columns-repeated"
 MERGED, FORMULA = TABLES + "number-rows-spanned", TABLES + "formula"
+STYLES = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+STYLE, NAME, ITS_STYLE = STYLES + "style", STYLES + "name", TABLES + "style-name"
+OF_TABLE, SHOWN = STYLES + "table-properties", TABLES + "display"
 KIND, NUMBER, TRUTH = OFFICE + "value-type", OFFICE + "value", OFFICE + "boolean-value"
 DAY, WORDS, NOTE = OFFICE + "date-value", OFFICE + "string-value", OFFICE + "annotation"
 PARAGRAPH, SPACES, HOW_MANY = TEXT + "p", TEXT + "s", TEXT + "c"
@@ -42,7 +45,7 @@ class Row(NamedTuple):
     """A row of a sheet, with what its cells do not say."""
 
     sheet: int
-    """Which of the workbook's, from 0."""
+    """Which of those that the workbook shows, from 0."""
     cells: list[Any]
     """Up to the last that is not empty; None for an empty one."""
     merged_down: list[tuple[int, int]]
@@ -52,27 +55,42 @@ class Row(NamedTuple):
 
 
 def rows_of(file: IO[bytes]) -> Iterator[Row]:
-    """All rows of all sheets, the empty ones between others too."""
-    sheet = number = empty = repeated = 0
+    """All rows of the sheets that are not hidden, the empty ones between others too."""
+    before, number, empty, repeated = 0, 0, 0, 0
     with zipfile.ZipFile(file) as packed, packed.open("content.xml") as content:
-        for _, element in ET.iterparse(content):  # noqa: S314 - expat refuses entities that grow
+        for sheet, element in _shown(content):
+            if sheet != before:
+                before, number, empty, repeated = sheet, 0, 0, 0
+            row, times = _row(sheet, element), _times(element, ROWS_REPEATED)
+            number += times
+            if not row.cells and not row.not_calculated:
+                empty += times
+                continue
+            repeated += (times - 1) * len(row.cells)
+            if number > MOST_ROWS or repeated > MOST_REPEATED:
+                raise InputError("has more rows than any spreadsheet", remedy="Save it as CSV")
+            for _ in range(empty):
+                yield Row(sheet, [], [], [])
+            empty = 0
+            for _ in range(times):
+                yield row._replace(cells=list(row.cells))
+
+
+def _shown(content: IO[bytes]) -> Iterator[tuple[int, ET.Element]]:
+    """The rows of sheets that are not hidden, and the number of each one's sheet."""
+    sheet, shown, hidden = -1, True, set[str | None]()
+    for event, element in ET.iterparse(content, ("start", "end")):  # noqa: S314 - expat refuses entities that grow
+        if event == "start":
             if element.tag == TABLE:
-                sheet, number, empty, repeated = sheet + 1, 0, 0, 0
-            elif element.tag == ROW:
-                row, times = _row(sheet, element), _times(element, ROWS_REPEATED)
-                element.clear()
-                number += times
-                if not row.cells and not row.not_calculated:
-                    empty += times
-                    continue
-                repeated += (times - 1) * len(row.cells)
-                if number > MOST_ROWS or repeated > MOST_REPEATED:
-                    raise InputError("has more rows than any spreadsheet", remedy="Save it as CSV")
-                for _ in range(empty):
-                    yield Row(sheet, [], [], [])
-                empty = 0
-                for _ in range(times):
-                    yield row._replace(cells=list(row.cells))
+                shown = element.get(ITS_STYLE) not in hidden
+                sheet += shown
+        elif element.tag == STYLE:
+            if any(part.get(SHOWN) == "false" for part in element.iterfind(OF_TABLE)):
+                hidden.add(element.get(NAME))
+        elif element.tag == ROW:
+            if shown:
+                yield sheet, element
+            element.clear()
 
 
 def letters(column: int) -> str:

@@ -203,6 +203,8 @@ class Sheet(NamedTuple):
     """What had to be supposed to read it."""
     beside: str = ""
     """What else is in its file and is not read."""
+    rounded: frozenset[str] = frozenset()
+    """Columns in which a workbook keeps numbers of more digits than it can."""
 
 
 def read_sheet(path: Path, *, header: Sequence[str] = ()) -> Sheet:
@@ -359,7 +361,10 @@ def _read_xlsx(path: Path) -> Sheet:
 
 def pages_of(book: Any) -> list[Any]:
     """The sheets of a workbook of Excel that people see: one, at least, is no hidden one."""
-    return [page for page in book.worksheets if page.sheet_state == "visible"] or book.worksheets
+    pages = [page for page in book.worksheets if page.sheet_state == "visible"] or book.worksheets
+    for page in pages:
+        page.reset_dimensions()  # a file may say that it has fewer rows than it has
+    return list(pages)
 
 
 def _read_ods(path: Path) -> Sheet:
@@ -422,6 +427,8 @@ def beside(header: Sequence[str], begins: Iterable[Sequence[str]]) -> str:
 
 def _sheet_of(lines: list[list[Any]], begins: list[list[str]], notes: list[str], path: Path) -> Sheet:
     """The header and the rows of a workbook's sheet."""
+    if errors := _emptied(lines):
+        notes.append(f"{counted(len(errors), 'cells')} with an error left empty, as {errors[0]}")
     lines = [line for line in lines if any(value not in {None, ""} for value in line)]
     if not lines:
         raise InputError("is empty", file=path)
@@ -442,8 +449,45 @@ def _sheet_of(lines: list[list[Any]], begins: list[list[str]], notes: list[str],
         )
     rows = [dict(zip(header, map(_xlsx_cell, line), strict=False)) for line in lines[above + 1 :]]
     rows = [{name: row.get(name, "") for name in header} for row in rows]
+    rounded = frozenset(
+        name
+        for line in lines[above + 1 :]
+        for name, value in zip(header, line, strict=False)
+        if _is_rounded(value)
+    )
     with doubted(path):
-        return Sheet(header, rows, "; ".join(notes), beside(header, begins))
+        return Sheet(header, rows, "; ".join(notes), beside(header, begins), rounded)
+
+
+ERRORS = {
+    "#N/A",
+    "#NV",
+    "#REF!",
+    "#DIV/0!",
+    "#NAME?",
+    "#VALUE!",
+    "#NUM!",
+    "#NULL!",
+    "#SPILL!",
+    "#CALC!",
+    "#GETTING_DATA",
+}
+"""What stands in a cell whose formula has failed."""
+
+
+def _emptied(lines: list[list[Any]]) -> list[str]:
+    """Empty the cells of failed formulas; what stood in them."""
+    errors = []
+    for line in lines:
+        for at, value in enumerate(line):
+            if isinstance(value, str) and (value in ERRORS or value.startswith("Err:5")):
+                errors.append(value)
+                line[at] = None
+    return errors
+
+
+def _is_rounded(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= 10**KEPT_DIGITS
 
 
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})"')

@@ -15,7 +15,7 @@ from odf import text as odf_text
 from covmis_build.claims.claim import claims_csv
 from covmis_build.claims.days import days_of
 from covmis_build.claims.lists import read_claims, read_list
-from covmis_build.errors import InputError
+from covmis_build.errors import BrokenIds, InputError
 from covmis_build.text import sheets
 from tests.annotation.libreoffice import Job, save
 
@@ -256,6 +256,69 @@ def test_other_sheets_of_a_workbook_are_told_and_none_goes_on_with_the_first(tmp
     with pytest.raises(InputError, match=r"a\.xlsx: goes on on another sheet") as error:
         read_list(path)
     assert "save each sheet as a file of its own" in str(error.value)
+
+
+def cut_short(path):
+    """The workbook, saying that it ends with its second row, as programs do that write rows as they come."""
+    parts = {}
+    with zipfile.ZipFile(path) as packed:
+        parts = {name: packed.read(name) for name in packed.namelist()}
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, part in parts.items():
+            packed.writestr(name, re.sub(rb'<dimension ref="[^"]*"', b'<dimension ref="A1:B2"', part))
+    return path
+
+
+def test_a_workbook_may_have_more_rows_than_it_says(tmp_path):
+    rows = [["id", "claim"], *([number, f"Garlic cures the flu, {number}"] for number in range(5))]
+    path = cut_short(workbook(tmp_path / "a.xlsx", rows))
+    assert len(read_list(path).claims) == 5
+
+
+def test_our_own_list_is_the_same_in_a_workbook(tmp_path):
+    rows = [
+        ["claim_id", "text", "keywords", "selected", "_event"],
+        ["A1", "Garlic cures the flu.", "garlic", "no", "e1"],
+    ]
+    table = written(tmp_path, "a.csv", "\n".join(",".join(row) for row in rows))
+    ours, its = (
+        read_list(path).claims.to_dict("records") for path in (table, workbook(tmp_path / "a.xlsx", rows))
+    )
+    assert ours == its
+    assert not its[0]["selected"]
+
+
+def test_ids_that_a_workbook_has_rounded_are_refused_however_few(tmp_path):
+    rows = [
+        ["id", "claim", "tweet_id"],
+        [1, "Garlic cures the flu", 1255000000000000123],
+        [2, "Tea makes it rain", "1255000000000000124"],
+    ]
+    with pytest.raises(BrokenIds, match="ids in tweet_id have more than 15 digits"):
+        read_list(workbook(tmp_path / "a.xlsx", rows))
+    rows = [["claim_id", "text"], [1255000000000000123, "Garlic cures the flu"]]
+    with pytest.raises(BrokenIds, match="ids in claim_id"):
+        read_list(workbook(tmp_path / "b.xlsx", rows))
+
+
+def test_what_stands_for_nothing_is_nothing(tmp_path):
+    """What R writes where a cell is empty, and what a spreadsheet shows where a formula has failed."""
+    table = written(
+        tmp_path,
+        "a.csv",
+        "id,claim,keywords,language\n1,Garlic cures the flu,NA,NA\n2,NA,NA,en\n3,Tea makes it rain,tea,en\n",
+    )
+    understood = read_list(table)
+    assert understood.claims[["claim_id", "language"]].to_numpy().tolist() == [["1", ""], ["3", "en"]]
+    assert [list(words) for words in understood.claims["keywords"]] == [[], ["tea"]]
+    assert "4 cells that say NA, NULL or the like taken for empty" in understood.notes
+    own = written(tmp_path, "b.csv", "claim_id,text,keywords\n1,Garlic cures the flu,NA\n")
+    with pytest.raises(InputError, match=r"row 2: keywords is 'NA'"):
+        read_claims(own)
+    rows = [["id", "claim", "keywords"], [1, "Garlic cures the flu", "#N/A"], [2, "Tea makes it rain", "tea"]]
+    understood = read_list(workbook(tmp_path / "a.xlsx", rows))
+    assert [list(words) for words in understood.claims["keywords"]] == [[], ["tea"]]
+    assert "1 cell with an error left empty, as #N/A" in understood.notes
 
 
 def test_cells_merged_to_the_sheets_end_are_filled_as_far_as_there_are_rows(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from covmis_build.claims.claim import Claim, checked, claims_csv
 from covmis_build.claims.coaid import mended
-from covmis_build.claims.lists import given_posts, read_claims
+from covmis_build.claims.lists import NOTHING, given_posts, read_claims
 from covmis_build.errors import InputError
 
 
@@ -85,9 +85,14 @@ def test_a_folder_or_nothing_instead_of_a_file(tmp_path):
         read_claims(tmp_path, "cvs")
 
 
-CELL = st.text(
-    st.characters(codec="utf-8", exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\0"), max_size=12
-).map(str.strip)
+CELL = (
+    st.text(
+        st.characters(codec="utf-8", exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\0"),
+        max_size=12,
+    )
+    .map(str.strip)
+    .filter(lambda text: text not in NOTHING)
+)
 LIST = st.lists(CELL.filter(bool), max_size=3)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 
+import openpyxl
 import pytest
 from odf import office, opendocument, table, teletype, text
 
 from covmis_build.errors import BrokenIds, InputError
 from covmis_build.text.ods import MOST_COLUMNS, MOST_ROWS, rows_of
 from covmis_build.text.sheets import check_ids, read_sheet
+from tests.annotation.libreoffice import Job, save
 
 
 def workbook(*sheets):
@@ -131,6 +133,19 @@ def test_a_workbook_that_repeats_without_end_is_refused():
 def test_every_sheet_has_its_rows_and_the_first_is_the_table():
     book = workbook([([said("a")], 1), ([said()], 9)], [([said()], 1), ([said("b")], 1)])
     assert [(row.sheet, row.cells) for row in rows_of(book)] == [(0, ["a"]), (1, []), (1, ["b"])]
+
+
+@pytest.mark.needs("libreoffice")
+def test_a_hidden_sheet_is_passed_over(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["choices"])
+    book.create_sheet("seen").append(["a"])
+    book["Sheet"].sheet_state = "hidden"
+    book.active = 1
+    book.save(tmp_path / "a.xlsx")
+    save(tmp_path, [Job(tmp_path / "a.xlsx", tmp_path / "a.ods", "calc8")])
+    with (tmp_path / "a.ods").open("rb") as file:
+        assert [(row.sheet, row.cells) for row in rows_of(file)] == [(0, ["a"])]
 
 
 def test_what_only_looks_filled_in_is_told():

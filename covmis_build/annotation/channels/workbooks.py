@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError, MissingExtra
 from covmis_build.text.ods import letters, rows_of
-from covmis_build.text.sheets import merged_down, not_calculated, whole
+from covmis_build.text.sheets import merged_down, not_calculated, pages_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -266,7 +266,7 @@ def _read_xlsx(path: Path) -> list[Page]:
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         formulas = openpyxl.load_workbook(file, read_only=True)
         pages = []
-        for page, with_formulas in zip(book.worksheets, formulas.worksheets, strict=True):
+        for page, with_formulas in zip(pages_of(book), pages_of(formulas), strict=True):
             lines = [list(line) for line in page.iter_rows(values_only=True)]
             pages.append(
                 Page(
