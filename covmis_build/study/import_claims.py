@@ -62,6 +62,7 @@ class ImportedClaims:
         return [
             *([room] if self.examples_removed else []),
             f"{counted(self.added, 'claims')} added, {self.already_there:,} already there: queries/claims.csv",
+            *([f"Columns left over: {', '.join(left)}"] if (left := self.understood.left_over) else []),
             *(given if self.given_posts else []),
             "Next: `covmis claims lint`.",
         ]

@@ -94,7 +94,9 @@ def test_posts_of_a_list_go_to_the_archive(study, tmp_path):
 def test_a_list_of_others_is_looked_at_then_imported_and_examples_make_room(tmp_path):
     ran("new", tmp_path / "mine")
     path = tmp_path / "list.tsv"
-    path.write_text("nr\tsaid\tverdict\n1\tGarlic cures the flu\tFalse\n2\tTea is wet, they say\ttrue\n")
+    path.write_text(
+        "nr\tsaid\tverdict\twho\n1\tGarlic cures the flu\tFalse\ta\n2\tTea is wet, they say\ttrue\tb\n"
+    )
     before = (tmp_path / "mine/queries/claims.csv").read_bytes()
     look = answer(
         "claims",
@@ -108,7 +110,7 @@ def test_a_list_of_others_is_looked_at_then_imported_and_examples_make_room(tmp_
         "--study",
         tmp_path / "mine",
     )
-    assert (look["form"], look["claims"], look["left_over"]) == ("table", 2, [])
+    assert (look["form"], look["claims"], look["left_over"]) == ("table", 2, ["who"])
     assert look["verdicts"][0] == {"verdict": "False", "claims": 1, "misinformation": "yes"}
     assert "claim_id <- nr" in ran(
         "claims",
@@ -127,6 +129,7 @@ def test_a_list_of_others_is_looked_at_then_imported_and_examples_make_room(tmp_
         "claims", "import", path, "--text", "said", "--column", "claim_id=nr", "--study", tmp_path / "mine"
     )
     assert "examples of `covmis new` made room" in told
+    assert "Columns left over: who" in told
     assert answer("claims", "lint", "--study", tmp_path / "mine")["claims"] == 2
     assert (
         (tmp_path / "mine/queries/claims.csv")
