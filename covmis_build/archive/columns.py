@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 from covmis_build.archive import dates, ids
 from covmis_build.archive.formats.post import Claimed, Glances, Post, unescaped
-from covmis_build.errors import BrokenIds, InputError, nearest
+from covmis_build.errors import BrokenIds, InputError, counted, nearest
 from covmis_build.options import KINDS, Columns
 from covmis_build.storage import restored
-from covmis_build.text.sheets import check_ids
+from covmis_build.text.sheets import NOTHING, check_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -176,7 +176,7 @@ def _look_at_values(
     native_ids: list[str] = []
     moments: list[str] = []
     claims_told: Counter[str] = Counter()
-    escaped = 0
+    escaped = nothing = of_no_language = 0
     for first, rows in table.blocks():
         block = [cells for _, cells in table.settled(first, rows) if cells is not None]
         understood.rows += len(block)
@@ -185,8 +185,15 @@ def _look_at_values(
         claims_told.update(_column(block, at["claim"]) if "claim" in at else ())
         texts = _column(block, at.get("text", []))
         escaped += sum(1 for text in texts if "&" in text and ESCAPES.search(text))
-    if table.beside:
-        understood.notes.append(table.beside)
+        nothing += sum(text in NOTHING for text in texts)
+        if "language" in at:
+            of_no_language += sum(cell in NOTHING for cell in _column(block, at["language"]))
+    understood.notes += [table.beside] if table.beside else []
+    understood.notes += [
+        f"NA, NULL or the like as a {what}: {counted(count, 'posts')} of {meant}"
+        for what, meant, count in (("text", "that word", nothing), ("language", "none", of_no_language))
+        if count
+    ]
     told = claims_told.total() - claims_told[""]
     named = sum(count for claim, count in claims_told.items() if claim in claims)
     if any(name in table.long_numbers for name in taken.get("id", [])):
@@ -362,7 +369,7 @@ class Reading:
             ids.platform_of(post_id),
             text,
             understood.times.read(self.time_cell(cells)),
-            _joined(cells, at.get("language", ())),
+            "" if (language := _joined(cells, at.get("language", ()))) in NOTHING else language,
             addresses(linked, rule.urls_separator) if linked else [],
             repost_of="?" if repost or old else "",
             availability=ID_ONLY if not text and (claim or "text" not in at) else "available",

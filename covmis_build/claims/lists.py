@@ -17,6 +17,7 @@ from covmis_build.claims.verdicts import is_misinformation
 from covmis_build.errors import BrokenIds, InputError, counted, nearest
 from covmis_build.text.sheets import (
     JSON_SUFFIXES,
+    NOTHING,
     WORKBOOKS,
     Sheet,
     check_ids,
@@ -46,8 +47,6 @@ _NAMES = {
 _DAY = re.compile(r"(\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ]\S+)?)?)?)?")
 """A day, month or year as they sort; whoever merges claims takes the first."""
 
-NOTHING = {"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"}
-"""What R, pandas and databases write where there is nothing."""
 _YES, _NO = {"true", "yes", "1", "y", "x", ""}, {"false", "no", "0", "n"}
 
 

@@ -191,6 +191,8 @@ def check_ids(path: Path | str, ids: Sequence[str]) -> list[str]:
     return cut
 
 
+NOTHING = {"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"}
+"""What R, pandas and databases write where there is nothing."""
 WORKBOOKS = {".xlsx", ".xlsm", ".ods"}
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from covmis_build.claims.claim import Claim, checked, claims_csv
 from covmis_build.claims.coaid import mended
-from covmis_build.claims.lists import NOTHING, given_posts, read_claims
+from covmis_build.claims.lists import given_posts, read_claims
 from covmis_build.errors import InputError
+from covmis_build.text.sheets import NOTHING
 
 
 @pytest.fixture

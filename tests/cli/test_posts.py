@@ -98,6 +98,19 @@ def test_a_study_looks_and_imports(study, posts):
         opened.import_posts(study / imported.file)
 
 
+def test_what_r_writes_for_nothing_is_no_language(study, tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text(
+        '"tweet_id","text","lang"\n"1252934402983763968","Garlic cures",NA\n"1252934402983763969",NA,"en"\n'
+    )
+    assert [note for note in looked_at(path, study).notes if "NA" in note] == [
+        "NA, NULL or the like as a text: 1 post of that word",
+        "NA, NULL or the like as a language: 1 post of none",
+    ]
+    (job,) = streams.jobs([(path, path.name)])
+    assert [post.language for line in read(job, how=How()) for post in line.posts] == ["", "en"]
+
+
 def test_a_missing_file_and_one_of_nothing(study, tmp_path):
     code, _, err = covmis("posts", "look", str(tmp_path / "none.csv"), "--study", str(study))
     assert (code, "is no file" in err) == (2, True)
