@@ -29,11 +29,14 @@ from covmis_build.annotation.answers import (
 )  # fmt: skip
 from covmis_build.annotation.channels.sheets import (
     FIXED,
+    ROW,
     beyond_columns,
     fixed_cells,
     keep_answer,
     misplaced,
+    own_columns,
     read_rows,
+    refuse_unkept,
 )
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.gold import write_decisions
@@ -41,7 +44,7 @@ from covmis_build.errors import counted
 from covmis_build.storage import csv_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -129,30 +132,39 @@ def decision_sheet(
     letters = [name for at in range(most) for name in (LETTERS[at], f"comment {LETTERS[at]}")]
     columns = [*FIXED, *letters, *(["discussed"] if notes is not None else []), *WRITTEN]
     places = by_item(frozen)
-    filled = {row["item_id"]: row for row in before}
+    own = own_columns(before, _ours(before))
+    filled = {row["item_id"].strip(): row for row in before}
     rows = []
     for item in sorted(wanted, key=lambda item: (places[item]["claim_id"], item)):
         cells = fixed_cells(places[item])
         for letter, label, comment in versions_of[item]:
             cells |= {letter: label, f"comment {letter}": comment}
         cells["discussed"] = (notes or {}).get(item, "")
-        cells |= {name: filled.get(item, {}).get(name, "") for name in WRITTEN}
-        rows.append([cells.get(name, "") for name in columns])
-    return csv_bytes(columns, rows)
+        cells |= {name: filled.get(item, {}).get(name, "") for name in (*WRITTEN, *own)}
+        rows.append([cells.get(name, "") for name in (*columns, *own)])
+    return csv_bytes([*columns, *own], rows)
+
+
+def _ours(rows: Sequence[Mapping[str, str]]) -> set[str]:
+    """The columns of a decisions' sheet that are not somebody's own, as a sheet that came back has them."""
+    letters = [letter for letter in LETTERS.casefold() if rows and f"comment {letter}" in rows[0]]
+    return {*FIXED, *WRITTEN, "discussed", *letters, *(f"comment {letter}" for letter in letters)}
 
 
 def read_decisions(
-    path: Path, phase: Phase, decider: str, frozen: pd.DataFrame, scheme: Labels, decided: Mapping[str, str]
-) -> tuple[list[Answer], list[Problem]]:
+    path: Path, phase: Phase, decider: str, frozen: pd.DataFrame, scheme: Labels, decided: Mapping[str, str],
+    disputed: Collection[str],
+) -> tuple[list[Answer], list[Problem]]:  # fmt: skip
     """What has been decided on this sheet so far; `undecided` passes an item on to the third person.
 
-    A row without a label decides nothing, also if its item is one of those `decided` before: that is told.
+    A row without a label decides nothing, also if its item is one of those `decided` before: that is told. So is a row
+    for an item that is neither `disputed` nor decided.
     """
     items = by_item(frozen)
     answers: dict[str, Answer] = {}
     problems: list[Problem] = []
     for row in read_rows(path, ("item_id", "claim", "post", *(n for n in WRITTEN if n != "sub_label"))):
-        where, item = f"{path.name}, row {row['row']}", row["item_id"].strip()
+        where, item = f"{path.name}, row {row[ROW]}", row["item_id"].strip()
         problems += beyond_columns(row, where)
         if not row["label"].strip():
             if item in decided:
@@ -162,6 +174,10 @@ def read_decisions(
         wrong = misplaced(row, items.get(item))
         if wrong:
             problems.append(Problem(where, *wrong))
+            continue
+        if item not in disputed and item not in decided:
+            agreed = f"{item} is no disagreement: this row decides nothing"
+            problems.append(Problem(where, agreed, "Remove the row; who labelled it can change their label"))
             continue
         answer, problem = decision(row, item, phase, decider, items[item], scheme)
         if problem:
@@ -219,7 +235,8 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
             current = present(round_.labels())
             mine = current[(current["phase"] == phase) & (current["status"] == Status.GIVEN)]
             decided = dict(zip(mine["item_id"], mine["label"], strict=True))
-            answers, problems = read_decisions(path, phase, who, frozen, scheme, decided)
+            disputed = disagreements(frozen, round_.labels(), round_.per_item)
+            answers, problems = read_decisions(path, phase, who, frozen, scheme, decided, disputed)
             pulled.answers += len(answers)
             pulled.problems += problems
             if not round_.sealed:
@@ -241,7 +258,8 @@ def write_decision_sheets(round_: RoundFolder, *, seed: int, discuss: bool = Tru
             continue
         more = {"notes": notes} if name == ADJUDICATION_SHEET else {}
         text = decision_sheet(frozen, labels, wanted, seed=seed, before=before, **more)
-        if not path.exists() or {row["item_id"] for row in before} != set(wanted):
+        if not path.exists() or {row["item_id"].strip() for row in before} != set(wanted):
+            refuse_unkept(path, before, set(frozen["item_id"]))
             storage.write_bytes(path, text)
     return wanted_on
 

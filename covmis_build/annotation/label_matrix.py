@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError, nearest
 from covmis_build.tables import frame_of
+from covmis_build.text.sheets import check_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -142,7 +143,13 @@ def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
     claims = None
     # an empty cell is no claim: then nobody knows which items belong together
     if "claim" in rows.columns and len(rows) and not _blank(rows["claim"]).any():
-        first = rows.drop_duplicates("item").set_index("item")["claim"]
+        first = rows.drop_duplicates("item").set_index("item")["claim"].to_dict()
+        for item, claim in zip(rows["item"], rows["claim"], strict=True):
+            if claim != first[item]:
+                raise InputError(
+                    f"the item {item} stands under two claims, {first[item]} and {claim}",
+                    remedy="An item belongs to one claim",
+                )
         claims = [str(first[item]) for item in items]
     return LabelMatrix(codes, items, people, claims, list(classes))
 
@@ -151,7 +158,7 @@ def read_labels_file(path: Path) -> pd.DataFrame:
     """A sheet of labels (item, annotator, label, and maybe claim, round, kind, seconds, comment), for comparison."""
     import pandas as pd
 
-    from covmis_build.annotation.channels.sheets import read_rows
+    from covmis_build.annotation.channels.sheets import ROW, read_rows
 
     try:
         rows = read_rows(path, ("item", "annotator", "label"))
@@ -161,7 +168,9 @@ def read_labels_file(path: Path) -> pd.DataFrame:
         raise
     if not rows:
         raise InputError("has a header and no labels", file=path, remedy="Give a row for each label")
-    numbers = [int(row.pop("row")) - 2 for row in rows]
+    _refuse_unlike_labels(rows, path)
+    check_ids(path, [row["item"].strip() for row in rows])
+    numbers = [int(row.pop(ROW)) - 2 for row in rows]
     frame = pd.DataFrame(rows, index=numbers, dtype=object)
     if "seconds" in frame.columns:
         try:
@@ -169,3 +178,26 @@ def read_labels_file(path: Path) -> pd.DataFrame:
         except (ValueError, TypeError):
             raise InputError("seconds must be numbers", file=path) from None
     return frame
+
+
+NO_LABELS = {"NA", "NaN", "nan", "NULL", "<NA>", "#N/A"}
+"""What programs write where there is nothing."""
+
+
+def _refuse_unlike_labels(rows: Sequence[Mapping[str, str]], path: Path) -> None:
+    """Refuse what would count as a label of its own and is none, or another one in other letters."""
+    from covmis_build.annotation.channels.sheets import ROW
+
+    written: dict[str, str] = {}
+    for row in rows:
+        label = row["label"].strip()
+        if label in NO_LABELS:
+            raise InputError(
+                f"the label is '{label}'", file=path, row=int(row[ROW]),
+                remedy="Leave the cell empty where there is no label; a label needs another name",
+            )  # fmt: skip
+        if (before := written.setdefault(label.casefold(), label)) != label:
+            raise InputError(
+                f"the labels {before} and {label} differ in their letters' case alone", file=path, row=int(row[ROW]),
+                remedy="Write each label in one way",
+            )  # fmt: skip

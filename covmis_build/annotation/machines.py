@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Answer, Channel, Problem, Pulled, Status, checked
-from covmis_build.annotation.channels.sheets import read_rows
+from covmis_build.annotation.channels.sheets import ROW, read_rows
 from covmis_build.annotation.figure import number
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.errors import InputError
@@ -64,11 +64,11 @@ def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Pa
         answer = checked(
             Answer(item, code, row[column].strip(), Channel.MODEL, given_at=saved, shown=shown[item]), round_.scheme
         )  # fmt: skip
-        where = f"{path.name}, row {row['row']}"
+        where = f"{path.name}, row {row[ROW]}"
         if answer.status == Status.INVALID:
             pulled.problems.append(Problem(where, answer.reason, "Predict a label of [labels] values"))
         if item in answers:
-            raise InputError(f"predicts {item} twice", file=path, row=int(row["row"]), remedy="Keep one row")
+            raise InputError(f"predicts {item} twice", file=path, row=int(row[ROW]), remedy="Keep one row")
         answers[item] = answer
     pulled.answers = len(answers)
     record.count(pulled, round_, list(answers.values()), now=now)

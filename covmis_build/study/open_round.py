@@ -11,7 +11,7 @@ import pandas as pd
 from covmis_build import storage, tables
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import known_label
-from covmis_build.annotation.channels.sheets import read_rows
+from covmis_build.annotation.channels.sheets import ROW, read_rows
 from covmis_build.annotation.checks import how_many, own_again
 from covmis_build.annotation.frozen_items import freeze, frozen_items
 from covmis_build.annotation.gold import How, check_seals
@@ -199,11 +199,11 @@ def _known_from_sheet(study: Study, sheet: Path) -> Known:
         if label not in study.settings.labels.values:  # noqa: PD011 - not pandas'
             allowed = ", ".join(study.settings.labels.values)
             raise InputError(
-                f"'{row['label']}' is no label", file=sheet, row=int(row["row"]), remedy=f"Use {allowed}"
+                f"'{row['label']}' is no label", file=sheet, row=int(row[ROW]), remedy=f"Use {allowed}"
             )
         if labels.setdefault(row["item_id"].strip(), label) != label:
             raise InputError(
-                f"a second label for {row['item_id']}", file=sheet, row=int(row["row"]), remedy="Keep one"
+                f"a second label for {row['item_id']}", file=sheet, row=int(row[ROW]), remedy="Keep one"
             )
     frozen = _anywhere(study, set(labels))
     there = set(frozen["item_id"])
@@ -211,7 +211,7 @@ def _known_from_sheet(study: Study, sheet: Path) -> Known:
         if row["item_id"].strip() not in there:
             raise InputError(
                 f"the item {row['item_id']} is in no round and not among the cleaned posts", file=sheet,
-                row=int(row["row"]), remedy="Name items as claim|post, as the reports do",
+                row=int(row[ROW]), remedy="Name items as claim|post, as the reports do",
             )  # fmt: skip
     gold = pd.DataFrame(
         [(item, label, How.ADJUDICATED, "") for item, label in labels.items()],

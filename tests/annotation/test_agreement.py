@@ -285,6 +285,22 @@ def test_agreement_is_an_object_with_one_named_interval():
     assert "over claims" in compared._repr_html_()
 
 
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("1,p,favor,c\n1,q,NA,c\n", r"row 3: the label is 'NA'\. Leave the cell empty"),
+        ("1,p,favor,c\n1,q,Favor,c\n", r"row 3: the labels favor and Favor differ in their letters' case alone"),
+        ("1.25E+18,p,favor,c\n2,q,favor,c\n", r"the id 1\.25E\+18 was broken by a spreadsheet"),
+        ("1,p,favor,c\n1,q,favor,d\n2,p,against,c\n2,q,against,c\n", "the item 1 stands under two claims, c and d"),
+    ],
+)  # fmt: skip
+def test_what_would_count_as_another_label_or_claim_is_refused(tmp_path, rows, words):
+    path = tmp_path / "labels.csv"
+    path.write_text(f"item,annotator,label,claim\n{rows}")
+    with pytest.raises(InputError, match=words):
+        agreement(read_labels_file(path))
+
+
 def test_blanks_around_a_label_or_an_empty_claim_mean_nothing():
     frame = pd.DataFrame({"item": [1, 2, 3, 4], "p": list("xyxy"), "q": [" x", "y ", "x", "y"]})
     assert agreement(frame).kappa.value == 1

@@ -130,6 +130,53 @@ def test_a_blank_row_takes_nothing_back_that_another_row_or_file_of_the_person_s
         ), "perhaps somebody has emptied them"
 
 
+def test_a_sheet_that_is_written_again_keeps_what_stands_in_it(folder):
+    """A space behind an id, a column of one's own; what it cannot keep is refused, and the sheet stays."""
+    label_both(folder)
+    sheet = place(folder) / "sheets" / "a1.csv"
+    rows = [{**row, "my notes": f"note {number}"} for number, row in enumerate(rows_of(sheet))]
+    rows[1]["item_id"] += " "
+    rows[2]["item_id"] += "\N{NO-BREAK SPACE}"
+    write_rows(sheet, rows[:-1])  # the last row is gone, so it is written again
+    assert covmis(folder, "round", "push")["written"]
+    again = {row["item_id"]: row for row in rows_of(sheet)}
+    for row in rows[:-1]:
+        kept = again[row["item_id"].strip()]
+        assert (kept["label"], kept["my notes"]) == (row["label"], row["my notes"])
+    assert again[rows[-1]["item_id"]]["label"] == ""
+    assert covmis(folder, "round", "pull")["answers"] == 2 * len(rows) - 1
+    twice = [*rows[:-1], {**rows[0], "label": "skip"}]
+    write_rows(sheet, twice)
+    before = sheet.read_bytes()
+    assert "stands in row 2 with something else" in covmis(folder, "round", "push", fails=2)["error"]
+    write_rows(sheet, [*rows[:-1], {**rows[0], "item_id": "x:1|y"}])
+    assert "is no post of this round" in covmis(folder, "round", "push", fails=2)["error"]
+    write_rows(sheet, twice)
+    assert sheet.read_bytes() == before
+
+
+def test_a_row_added_to_the_discussion_decides_nothing_and_a_column_of_ones_own_stays(folder):
+    label_both(folder, differ=lambda item: item.endswith(("1", "2", "3")))
+    covmis(folder, "round", "pull")
+    covmis(folder, "round", "adjudicate")
+    sheet = place(folder) / "sheets" / "discussion.csv"
+    fill(sheet, lambda row: "favor")
+    rows = [{**row, "minutes": "5"} for row in rows_of(sheet)]
+    disputed = {row["item_id"] for row in rows}
+    agreed = next(
+        row for row in rows_of(place(folder) / "sheets" / "a1.csv") if row["item_id"] not in disputed
+    )
+    added = {**rows[0], **{name: agreed[name] for name in ("item_id", "claim", "post", "context")}}
+    write_rows(sheet, [*rows, added])
+    (problem,) = covmis(folder, "round", "adjudicate", fails=1)["problems"]
+    assert f"{agreed['item_id']} is no disagreement: this row decides nothing" in problem
+    gold = gold_of(record.all_rounds(folder / "annotation" / "rounds")).set_index("item_id")
+    assert gold.loc[agreed["item_id"], "how"] == "agreed"
+    written = {row["item_id"]: row for row in rows_of(sheet)}
+    assert set(written) == disputed, "written again without it"
+    assert {row["minutes"] for row in written.values()} == {"5"}
+
+
 def test_two_decisions_for_a_post_are_none_and_an_emptied_one_stands_and_is_told(folder):
     label_both(folder, differ=lambda item: True)
     covmis(folder, "round", "pull")

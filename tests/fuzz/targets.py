@@ -302,7 +302,13 @@ def sheet_back(name: str) -> Callable[[int, Path], None]:
         def back(path: Path) -> None:
             if name == "discussion.csv":
                 adjudication.read_decisions(
-                    path, Phase.DISCUSSION, "together", round_.items(), round_.scheme, {}
+                    path,
+                    Phase.DISCUSSION,
+                    "together",
+                    round_.items(),
+                    round_.scheme,
+                    {},
+                    set(round_.items()["item_id"]),
                 )
             else:
                 pulled = pull.pull_files(round_, ["a1", "a2"], [path], now=NOW)

@@ -34,7 +34,7 @@ from covmis_build.text.sheets import bytes_of, separator_of
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -52,8 +52,8 @@ class Sheet:
     sorted_apart: bool
 
 
-STRAY = " beyond the header"
-"""Where a row keeps what stands in cells that no column has; no column can be called so."""
+STRAY, ROW = " beyond the header", " row"
+"""Where a row keeps what stands in cells that no column has, and its number; no column can be called so."""
 FIXED = ("item_id", "claim", "post", "context")
 
 
@@ -71,17 +71,20 @@ def sheet(
     Filled rows of items that are no longer wanted stay too: nobody's work is taken away.
     """
     columns = header(scheme)
-    filled = {row["item_id"]: row for row in before if _is_filled(row)}
+    own = own_columns(before, columns)
+    filled = {row["item_id"].strip(): row for row in before if _is_filled(row, own)}
     frozen_rows = by_item(frozen)
-    order = [*wanted, *(item for item in filled if item not in set(wanted) and item in frozen_rows)]
+    order = [*wanted, *(item for item in filled if item not in set(wanted))]
     rows = []
     for item in order:
-        cells = {**fixed_cells(frozen_rows[item]), **_answers(filled.get(item, {}))}
-        rows.append([cells.get(name, "") for name in columns])
+        cells = {**filled.get(item, {}), **fixed_cells(frozen_rows[item])}
+        rows.append([cells.get(name, "") for name in (*columns, *own)])
+    columns += own
     if channel == Channel.CSV:
         return csv_bytes(columns, rows)
     subs = [name for names in scheme.sub_labels.values() for name in names]
     choices = {"label": [*scheme.values, SKIP], "sub_label": subs, "comment": []}  # noqa: PD011 - not pandas'
+    choices |= {name: [] for name in own}
     grid = Grid(columns, rows, {name: choices[name] for name in columns if name in choices})
     return xlsx(grid) if channel == Channel.XLSX else ods(grid)
 
@@ -93,12 +96,36 @@ def fixed_cells(row: Mapping[str, Any]) -> dict[str, str]:
     return {"item_id": row["item_id"], "claim": parts[0][1], "post": parts[1][1], "context": context}
 
 
-def _answers(row: dict[str, str]) -> dict[str, str]:
-    return {name: row.get(name, "") for name in ("label", "sub_label", "comment")}
+def own_columns(rows: Sequence[Mapping[str, str]], columns: Collection[str]) -> list[str]:
+    """Columns that somebody has put into the sheet for themselves."""
+    return [name for name in (rows[0] if rows else {}) if name not in {*columns, ROW, STRAY}]
 
 
-def _is_filled(row: dict[str, str]) -> bool:
-    return any(text.strip() for text in _answers(row).values())
+def refuse_unkept(path: Path, rows: Sequence[Mapping[str, str]], known: Collection[str]) -> None:
+    """Refuse a sheet that could not be written again without losing something of what stands in it."""
+    kept: dict[str, Mapping[str, str]] = {}
+    for row in rows:
+        item = row["item_id"].strip()
+        before = kept.setdefault(item, row)
+        if row[STRAY]:
+            lost = f"'{row[STRAY][:60]}' stands beyond the last column"
+        elif not _is_filled(row, own_columns(rows, FIXED)):
+            continue
+        elif item not in known:
+            lost = f"'{item[:60]}' is no post of this round"
+        elif {**row, ROW: ""} != {**before, ROW: ""} and _is_filled(before, own_columns(rows, FIXED)):
+            lost = f"{item} stands in row {before[ROW]} with something else"
+        else:
+            kept[item] = row
+            continue
+        raise InputError(
+            f"{lost}: written again, the sheet would lose it", file=path, row=int(row[ROW]),
+            remedy="Mend the row, or put the sheet elsewhere",
+        )  # fmt: skip
+
+
+def _is_filled(row: Mapping[str, str], own: Iterable[str] = ()) -> bool:
+    return any(row.get(name, "").strip() for name in ("label", "sub_label", "comment", *own))
 
 
 MARK_MISREAD = "ï»¿"
@@ -134,7 +161,7 @@ def read_rows(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
         placed = [(name, cell) for name, cell in whole if name or cell.strip()]
         row = {name: restored(cell) for name, cell in placed if name}
         stray = " ".join(cell.strip() for name, cell in placed if not name)
-        rows.append({**row, "row": str(number), STRAY: stray})
+        rows.append({**row, ROW: str(number), STRAY: stray})
     return rows
 
 
@@ -186,7 +213,7 @@ def read_sheet(
     blank: list[str] = []
     _of_one_person(rows, path)
     for row in rows:
-        where, item = f"{path.name}, row {row['row']}", row["item_id"].strip()
+        where, item = f"{path.name}, row {row[ROW]}", row["item_id"].strip()
         problems += beyond_columns(row, where)
         taken_back = item in labelled and not row["label"].strip()
         if taken_back or not _is_filled(row):
@@ -226,7 +253,7 @@ def _of_one_person(rows: Sequence[dict[str, str]], path: Path) -> None:
     """Refuse a file into which somebody has put two people's rows: nobody can tell whose is whose."""
     times = Counter(row["item_id"].strip() for row in rows if row["label"].strip())
     again = sum(count > 1 for item, count in times.items() if item)
-    header_again = next((row["row"] for row in rows if row["item_id"].strip() == "item_id"), "")
+    header_again = next((row[ROW] for row in rows if row["item_id"].strip() == "item_id"), "")
     if header_again or (again >= 3 and 2 * again >= len(times)):
         what = (
             f"row {header_again} is a first row again" if header_again else f"{again} posts stand in it twice"
