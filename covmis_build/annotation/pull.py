@@ -18,7 +18,9 @@ from covmis_build.annotation.answers import (
     Problem,
     Pulled,
     Status,
+    is_older,
     labels_of,
+    latest,
     present,
     withdrawals,
 )
@@ -75,6 +77,11 @@ def pull_files(
     every = _without_empty_withdrawals([answer for read in answers.values() for answer in read])
     pulled.answers = sum(answer.status != Status.WITHDRAWN for answer in every)
     record.count(pulled, round_, every, now=now)
+    pulled.problems += [
+        problem
+        for path, read in answers.items()
+        for problem in _older(path, set(read) & set(latest(every)), round_)
+    ]
     pulled.problems += two_channels(round_.answers())
     return pulled
 
@@ -118,7 +125,7 @@ def _read(
     if sheet.sorted_apart and not named:
         of_study = f"{record.sheets_of(round_.number)}{path.name}"
         raise InputError(
-            "its labels stand in alphabetical order, as if that column had been sorted by itself: none is taken",
+            "equal labels stand together, as if that column had been sorted by itself: none is taken",
             file=path,
             remedy=f"Undo the sorting; if the order is right, name the file: `covmis round pull {of_study}`",
         )
@@ -138,6 +145,28 @@ def _without_empty_withdrawals(answers: Sequence[Answer]) -> list[Answer]:
         for answer in answers
         if answer.status != Status.WITHDRAWN or (answer.item_id, answer.annotator, answer.channel) not in said
     ]
+
+
+def _older(path: Path, answers: Collection[Answer], round_: RoundFolder) -> list[Problem]:
+    """That answers of this sheet differ from the record and do not count, since the file is older than what was recorded.
+
+    A file may lie about its age: packed and unpacked, it can be hours older than it is.
+    """
+    if path.suffix.casefold() == ".json":
+        return []
+    current = {(row.item_id, row.annotator): row for row in labels_of(present(round_.answers()))}
+    items = sorted(
+        answer.item_id
+        for answer in answers
+        if (row := current.get((answer.item_id, answer.annotator))) is not None
+        and (row.channel, row.phase) == (answer.channel, answer.phase)
+        and (row.label, row.status) != (answer.label, answer.status)
+        and is_older(answer, row)
+    )
+    if not items:
+        return []
+    what = f"{counted(len(items), 'answers')} ({_as(items)}) differ from the record and do not count: the file is older"
+    return [Problem(path.name, what, "If the file is right, open it, save it, and pull again")]
 
 
 def _two_files(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:

@@ -103,7 +103,11 @@ def test_an_empty_or_older_sheet_takes_nothing_back(folder):
     rows[0]["label"], rows[1]["label"] = "", "favor" if rows[1]["label"] != "favor" else "against"
     write_rows(sheets / "a2.csv", rows)
     os.utime(sheets / "a2.csv", (0, 0))
-    assert covmis(folder, "round", "pull")["added"] == 0, "saved before what is in the record"
+    pulled = covmis(folder, "round", "pull", fails=1)
+    assert pulled["added"] == 0, "saved before what is in the record"
+    (problem,) = pulled["problems"]
+    assert "a2.csv: 2 answers (" in problem
+    assert "differ from the record and do not count: the file is older" in problem
 
 
 def test_a_blank_row_takes_nothing_back_that_another_row_or_file_of_the_person_says(folder):

@@ -22,7 +22,7 @@ import math
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.answers import SKIP, Answer, Channel, Problem, Status, checked, known_label
@@ -265,13 +265,24 @@ def _of_one_person(rows: Sequence[dict[str, str]], path: Path) -> None:
 
 
 def _sorted_apart(rows: Sequence[dict[str, str]], scheme: Labels) -> bool:
-    """Whether the labels stand in alphabetical order, which chance hardly ever brings about: one column was sorted."""
+    """Whether equal labels stand together, which chance hardly ever brings about: one column was sorted.
+
+    By their names, by their keys, upwards or downwards; in other orders only of more labels.
+    """
     given = [known_label(row["label"], scheme) for row in rows if row["label"].strip()]
+    counts = Counter(given)
     orders = math.factorial(len(given))
-    for count in Counter(given).values():
+    for count in counts.values():
         orders //= math.factorial(count)
-    # 1 in 10,000: about nine labels of two kinds each; both directions are alike
-    return orders > 20_000 and given in (sorted(given), sorted(given, reverse=True))
+    together = 1 + sum(before != label for before, label in pairwise(given)) == len(counts)
+    names = list(dict.fromkeys(given))
+    keys = [scheme.values.index(name) if name in scheme.values else -1 for name in names]  # noqa: PD011 - not pandas'
+    in_order = names in (sorted(names), sorted(names, reverse=True)) or keys in (
+        sorted(keys),
+        sorted(keys, reverse=True),
+    )
+    # 1 in 10,000: about nine labels of two kinds each
+    return together and orders > 10_000 * (2 if in_order else math.factorial(len(counts)))
 
 
 def channel_of(path: Path) -> Channel:
