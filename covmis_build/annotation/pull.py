@@ -74,6 +74,7 @@ def pull_files(
         raise unreadable[0]
     pulled.problems += [Problem(Path(error.file).name, error.problem, error.remedy) for error in unreadable]
     pulled.problems += _two_files(answers)
+    pulled.problems += _under_two_codes(answers)
     every = _without_empty_withdrawals([answer for read in answers.values() for answer in read])
     pulled.answers = sum(answer.status != Status.WITHDRAWN for answer in every)
     record.count(pulled, round_, every, now=now)
@@ -206,6 +207,30 @@ def _two_files(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
             for (first, second), items in emptied.items()
         ),
     ]
+
+
+ALIKE = 10
+"""So many answers in the same order, with the same comments, are one person's: everybody has an order of their own."""
+
+
+def _under_two_codes(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
+    """Sheets of two people that say the same of the same posts, in the same order."""
+    before: dict[tuple[tuple[str, str, str], ...], tuple[Path, str]] = {}
+    problems = []
+    for path, read in answers.items():
+        if len(read) < ALIKE:
+            continue
+        said = tuple((answer.item_id, answer.label, answer.comment) for answer in read)
+        first, annotator = before.setdefault(said, (path, read[0].annotator))
+        if annotator != read[0].annotator:
+            problems.append(
+                Problem(
+                    f"{first.name} and {path.name}",
+                    f"have the same {counted(len(read), 'answers')} in the same order: is one person's sheet there twice?",
+                    "Take the wrong one away and pull again; what it brought can be taken back with its labels emptied",
+                )
+            )
+    return problems
 
 
 def _as(items: Sequence[str]) -> str:

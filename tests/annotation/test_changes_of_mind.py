@@ -134,6 +134,14 @@ def test_a_blank_row_takes_nothing_back_that_another_row_or_file_of_the_person_s
         ), "perhaps somebody has emptied them"
 
 
+def test_one_persons_sheet_under_two_codes_is_told(folder):
+    label_both(folder)
+    sheets = place(folder) / "sheets"
+    shutil.copy(sheets / "a1.csv", sheets / "a2.csv")
+    (problem,) = covmis(folder, "round", "pull", fails=1)["problems"]
+    assert problem.startswith("a1.csv and a2.csv: have the same 11 answers in the same order")
+
+
 def test_a_sheet_that_is_written_again_keeps_what_stands_in_it(folder):
     """A space behind an id, a column of one's own; what it cannot keep is refused, and the sheet stays."""
     label_both(folder)
