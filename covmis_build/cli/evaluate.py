@@ -76,6 +76,7 @@ def score(
     how: dict[str, Any] = {
         "measures": listed(measures) or None, "clusters": clusters, "probabilities": probabilities, "level": level
     }  # fmt: skip
+    columns = None
     if soft:
         scores: Any = score_soft_files(gold, systems, **options.scheme, **how)
     else:
@@ -83,7 +84,8 @@ def score(
         scores = score_files(
             files, over, by=listed(by), people=people, replicates=replicates, **how, **judging
         )
-    _tell(scores, _titled(scores.tables()), out, as_json=as_json)
+        columns = files.columns
+    _tell(scores, _titled(scores.tables()), out, columns=columns, as_json=as_json)
 
 
 @app.command()
@@ -122,7 +124,7 @@ def compare(
     )  # fmt: skip
     square = comparison.matrix().rename_axis("").reset_index()
     matrix = [f"p-values, {comparison.adjustment}:", square] if len(files.systems) > 2 else []
-    _tell(comparison, [*matrix, *comparison.sentences], out, as_json=as_json)
+    _tell(comparison, [*matrix, *comparison.sentences], out, columns=files.columns, as_json=as_json)
 
 
 @app.command()
@@ -149,7 +151,7 @@ def meta(
         replicates=replicates,
         **how,
     )
-    _tell(result, _titled(result.tables()), as_json=as_json)
+    _tell(result, _titled(result.tables()), columns=files.columns, as_json=as_json)
 
 
 @app.command()
@@ -240,11 +242,19 @@ def reproduce(
     )
 
 
-def _tell(results: Any, parts: Iterable[Any], files: list[Path] | None = None, *, as_json: bool) -> None:
-    """Write the results to files, and print them: as JSON, or in words and tables."""
+def _tell(
+    results: Any, parts: Iterable[Any], files: list[Path] | None = None, *,
+    columns: list[dict[str, str]] | None = None, as_json: bool,
+) -> None:  # fmt: skip
+    """Write the results to files, and print them: as JSON, or in words and tables; and which columns were judged."""
     for file in files or ():
         results.write(file)
-    tell(results.to_dict(), [*parts, *(f"Written: {file}" for file in files or ())], as_json=as_json)
+    ends = [f"Written: {file}" for file in files or ()]
+    if columns:
+        read = dict.fromkeys(f"{column['file']}:{column['column']}" for column in columns)
+        ends.insert(0, f"Labels read from {', '.join(read)}.")
+    told = results.to_dict() | ({"columns": columns} if columns else {})
+    tell(told, [*parts, *ends], as_json=as_json)
 
 
 def _titled(tables: list[tuple[str, Any]]) -> list[Any]:

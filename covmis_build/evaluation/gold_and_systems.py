@@ -110,26 +110,26 @@ def gold_and_systems(
                 f"{what} = {labels} is no labels",
                 remedy="Give a file, a DataFrame, a Series, a dict or a list",
             )
-    table = _table(gold, "gold", id or "", label or "")
+    table = _table(gold, "gold", id or "", label or "", predicted=False)
     of_gold = gold if table is None else table.labels(table.id_column)
     joined, tables = {}, []
     for name, predictions in _by_name(systems, "" if table is None else table.id_column).items():
         runs = predictions if _are_runs(predictions) else [predictions]
-        own = [run if (made := _table(run, name, "", "")) is None else made for run in runs]
+        own = [run if (read := _table(run, name, "", "", predicted=True)) is None else read for run in runs]
         tables += [run for run in own if isinstance(run, Labelled)]
         under_ids = [_under_golds_ids(run, gold, table, id or "", by_position=by_position) for run in own]
         joined[name] = under_ids if len(own) > 1 else under_ids[0]
     return GoldAndSystems(of_gold, joined, table, tuple(tables))
 
 
-def _table(values: Any, name: str, id_column: str, label_column: str) -> Labelled | None:
+def _table(values: Any, name: str, id_column: str, label_column: str, *, predicted: bool) -> Labelled | None:
     """The values as a table, if they are a file or a frame."""
     if isinstance(values, Labelled):
         return values
     if isinstance(values, str | Path):
-        return read_labels(Path(values), id_column=id_column, label_column=label_column)
+        return read_labels(Path(values), id_column=id_column, label_column=label_column, predicted=predicted)
     if getattr(values, "ndim", 1) == 2 and hasattr(values, "columns"):
-        return labelled(name, values, id_column=id_column, label_column=label_column)
+        return labelled(name, values, id_column=id_column, label_column=label_column, predicted=predicted)
     return None
 
 
@@ -137,7 +137,7 @@ def _by_name(systems: Any, id_column: str) -> dict[str, Any]:
     """The systems by their names: a dict of them, a frame with a column each, or one system without a name."""
     if hasattr(systems, "columns"):
         names = [str(name) for name in systems.columns]
-        if any(name in names for name in LABELS):
+        if any(name in names for name in (*LABELS, "prediction", "predicted")):
             return {SYSTEM: systems}
         columns = [name for name in names if name != id_column]
         if not columns:
@@ -214,7 +214,7 @@ def _values(labels: Any) -> Any:
     return labels.values() if isinstance(labels, Mapping) else labels
 
 
-def read_spec(spec: str, id_column: str = "") -> tuple[str, Labelled]:
+def read_spec(spec: str, id_column: str = "", *, predicted: bool = False) -> tuple[str, Labelled]:
     """[NAME=]FILE[:COLUMN]; the name is the column or the file's unless given."""
     name, equals, rest = spec.partition("=")
     if not equals or "/" in name or Path(spec).exists():
@@ -224,7 +224,7 @@ def read_spec(spec: str, id_column: str = "") -> tuple[str, Labelled]:
         path, column = rest, ""
     file = Path(path)
     return name or column or file.name.split(".")[0], read_labels(
-        file, id_column=id_column, label_column=column
+        file, id_column=id_column, label_column=column, predicted=predicted
     )
 
 
@@ -232,6 +232,6 @@ def read_specs(specs: Sequence[str], id_column: str = "") -> dict[str, list[Labe
     """The systems by their names; the same name several times: runs of one system."""
     systems: dict[str, list[Labelled]] = {}
     for spec in specs:
-        name, table = read_spec(spec, id_column)
+        name, table = read_spec(spec, id_column, predicted=True)
         systems.setdefault(name, []).append(table)
     return systems

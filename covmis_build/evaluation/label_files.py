@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 IDS = ("item_id", "post_id", "native_id", "tweet_id", "id")
-LABELS = ("prediction", "predicted", "label", "gold", "stance", "labels")
-"""Columns that are taken for ids and labels, in this order, unless others are named."""
+"""Columns that are taken for ids, in this order, unless another is named."""
+LABELS = ("label", "labels", "gold", "gold_label", "stance", "y_true", "true_label", "ground_truth")
+"""Columns that are taken for the labels of gold; of a system only where it has none of its own."""
+PREDICTIONS = (
+    "prediction", "predictions", "predicted", "predicted_label", "predicted_stance", "pred", "pred_label", "y_pred", "y_hat", "yhat",
+)  # fmt: skip
+"""Columns that are taken for what a system said; of gold only where it has no labels."""
 POINT_ZERO = re.compile(r"\d+\.0")
 HEADED = {".csv", ".tsv", *sheets.WORKBOOKS}
 """Kinds of files whose first row is a header."""
@@ -33,6 +38,8 @@ class Labelled:
     table: pd.DataFrame
     id_column: str
     label_column: str
+    rivals: tuple[str, ...] = ()
+    """Columns that might be meant as well: the labels stand under a name that is the other side's."""
 
     @property
     def name(self) -> str:
@@ -77,6 +84,10 @@ class Labelled:
                     row=self._row(number),
                     remedy=nearest(word, declared),
                 )
+        for name in self.rivals:
+            words = {as_label(cell) for cell in self.table[name] if not is_empty(cell)}
+            if words and words <= set(declared):
+                raise _two_columns(self.file, [self.label_column, name])
 
     def ids(self, column: str) -> list[str]:
         """The ids of this column. Numbers that a program wrote as 12.0 are 12; long ones would have lost digits."""
@@ -118,13 +129,22 @@ def _stripped(cell: Any) -> Any:
     return cell.strip() if isinstance(cell, str) else cell
 
 
-def read_labels(path: Path, *, id_column: str = "", label_column: str = "") -> Labelled:
-    """Read a file of gold labels or predictions."""
-    return labelled(path, read_table(path), id_column=id_column, label_column=label_column)
+def read_labels(
+    path: Path, *, id_column: str = "", label_column: str = "", predicted: bool = False
+) -> Labelled:
+    """Read a file of gold labels, or of a system's (`predicted`)."""
+    return labelled(
+        path, read_table(path), id_column=id_column, label_column=label_column, predicted=predicted
+    )
 
 
 def labelled(
-    file: Path | str, table: pd.DataFrame, *, id_column: str = "", label_column: str = ""
+    file: Path | str,
+    table: pd.DataFrame,
+    *,
+    id_column: str = "",
+    label_column: str = "",
+    predicted: bool = False,
 ) -> Labelled:
     """A table with its columns of ids and labels, named or found; what it lacks is an error of one line."""
     if table.empty:
@@ -134,7 +154,7 @@ def labelled(
     for wanted in (id_column, label_column):
         if wanted and wanted not in names:
             raise UnknownName(f"lacks the column '{wanted}'", file=file, remedy=nearest(wanted, names))
-    label = label_column or sheets.column(names, LABELS)
+    label, own_name = (label_column, True) if label_column else column_of_labels(file, names, predicted)
     if not label:
         where = "FILE:COLUMN" if isinstance(file, Path) else "label=COLUMN"
         raise InputError(
@@ -145,7 +165,34 @@ def labelled(
     ids = id_column or sheets.column(names, IDS)
     if ids and ids != "item_id":
         sheets.check_ids(file, [str(cell) for cell in table[ids]])
-    return Labelled(file, table, ids, label)
+    rivals = () if own_name else tuple(name for name in names if name not in {label, *IDS})
+    return Labelled(file, table, ids, label, rivals)
+
+
+def column_of_labels(file: Path | str, names: Sequence[str], predicted: bool) -> tuple[str, bool]:
+    """The column of labels, empty if there is none, and whether its name is one of this side's own.
+
+    A system's file often has a copy of gold beside what the system said, and gold a system's column: each side has
+    names of its own, which come first. Between two of them nobody can choose but whoever wrote the file.
+    """
+    sides = (PREDICTIONS, LABELS) if predicted else (LABELS, PREDICTIONS)
+    for side in sides:
+        matches = [name for name in names if re.sub(r"[ -]", "_", name.strip().lower()) in side]
+        if len(matches) > 1:
+            raise _two_columns(file, matches)
+        if matches:
+            return matches[0], side is sides[0]
+    return "", False
+
+
+def _two_columns(file: Path | str, names: Sequence[str]) -> InputError:
+    return InputError(
+        f"has {len(names)} columns that may hold the labels: {', '.join(names)}",
+        file=file,
+        remedy="Name the right one as FILE:COLUMN"
+        if isinstance(file, Path)
+        else "Keep the right one, or name it as label=COLUMN if it is gold's",
+    )
 
 
 def _plainly_named(table: pd.DataFrame, kept: set[str]) -> pd.DataFrame:

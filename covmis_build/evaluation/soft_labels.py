@@ -17,7 +17,7 @@ import numpy as np
 
 from covmis_build.errors import InputError, UnknownName, counted, nearest
 from covmis_build.evaluation.formats import read_table
-from covmis_build.evaluation.label_files import IDS, LABELS, as_label, is_empty
+from covmis_build.evaluation.label_files import IDS, LABELS, PREDICTIONS, as_label, column_of_labels, is_empty
 from covmis_build.evaluation.rendering import booktabs, bounded, escape, known, notebook, titled, write
 from covmis_build.options import by_people
 from covmis_build.stats.horvitz_thompson import made_design
@@ -323,7 +323,10 @@ def answers_of(
     else:
         frame = read_table(Path(people)) if isinstance(people, str | Path) else people
         names = [str(name) for name in frame.columns]
-        ids, said = id_column or sheets.column(names, IDS), label_column or sheets.column(names, LABELS)
+        ids, said = (
+            id_column or sheets.column(names, IDS),
+            label_column or sheets.column(names, (*LABELS, *PREDICTIONS)),
+        )
         for column, what in ((ids, "ids"), (said, "labels")):
             if not column or column not in names:
                 raise InputError(f"people's table has no column of {what}; it has {', '.join(names)}")
@@ -357,7 +360,7 @@ def _shares(predictions: Any, name: str, items: Sequence[str], labels: tuple[str
         if set(labels) <= set(columns):
             cells: Any = frame[list(labels)].to_dict("records")
         else:
-            said = sheets.column(columns, LABELS)
+            said = column_of_labels(name, columns, predicted=True)[0]
             if not said:
                 raise InputError(
                     f"{name} has neither a column for each label ({', '.join(labels)}) nor one of labels"

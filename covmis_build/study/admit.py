@@ -40,7 +40,7 @@ def admit_in_study(study: Study, file: Path, *, name: str, epsilon: float) -> Ad
     if people is None or frozen.empty:
         raise InputError("no round has labels", remedy="Open a round, push it and pull it first")
     items = frozen[~frozen["pilot"].astype(bool)]
-    table = read_labels(file)
+    table = read_labels(file, predicted=True)
     predictions = {str(item): str(label) for item, label in table.labels(table.id_column).items()}
     values = study.settings.labels.values
     table.check_labels(list(values))

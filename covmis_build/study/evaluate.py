@@ -57,6 +57,12 @@ class FilesToScore:
         """What `score`, `compare` and `meta` take of it."""
         return {"labels": self.labels, "order": self.order, "poles": self.poles}
 
+    @property
+    def columns(self) -> list[dict[str, str]]:
+        """Which column of each file is read as the labels."""
+        sides = [("gold", self.gold), *((name, run) for name, runs in self.systems.items() for run in runs)]
+        return [{"of": side, "file": table.name, "column": table.label_column} for side, table in sides]
+
     def clusters(self, column: str) -> str | None:
         """The column of claims: as named, found, or none."""
         return column_of_claims(self.gold.table, column)

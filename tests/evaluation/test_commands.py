@@ -133,12 +133,16 @@ def test_ids_under_another_name_and_answers_in_json_join(run, files, column) -> 
     with said.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
     options = ("--labels", LABELS, "--measures", "accuracy", "--replicates", 0, "--json")
-    wanted = run("score", files / "corpus.csv", said, *options).stdout
+
+    def scored(path):
+        return json.loads(run("score", files / "corpus.csv", path, *options).stdout)["scores"]
+
+    wanted = scored(said)
     spaced = "sep=;\n" + f"{column};prediction\n" + "".join(f"{one}; {label} \n" for one, label in rows)
     said.write_text(spaced, "utf-8-sig")
-    assert run("score", files / "corpus.csv", said, *options).stdout == wanted
+    assert scored(said) == wanted
     (files / "a.json").write_text(json.dumps(dict(rows)))
-    assert run("score", files / "corpus.csv", files / "a.json", *options).stdout == wanted
+    assert scored(files / "a.json") == wanted
 
 
 def test_a_null_prediction_is_a_missing_one(run, files) -> None:
@@ -264,3 +268,19 @@ def test_errors_are_one_line(run, files, arguments, words) -> None:
         run(*(one.format(files) for one in arguments))
     assert error.value.exit_code == 2
     assert "\n" not in str(error.value)
+
+
+def test_a_copy_of_gold_beside_the_predictions_is_not_scored(run, tmp_path) -> None:
+    gold, both = tmp_path / "gold.csv", tmp_path / "both.csv"
+    gold.write_text("item_id,label\n1,favor\n2,against\n")
+    both.write_text("item_id,label,pred\n1,favor,against\n2,against,favor\n")
+    options = ("--labels", "favor,against", "--measures", "accuracy", "--replicates", 0)
+    for truth in (gold, both):
+        told = json.loads(run("score", truth, f"m={both}", *options, "--json").stdout)
+        assert told["scores"][0]["value"] == 0
+        assert told["columns"] == [
+            {"of": "gold", "file": truth.name, "column": "label"},
+            {"of": "m", "file": "both.csv", "column": "pred"},
+        ]
+    assert "Labels read from gold.csv:label, both.csv:pred." in run("score", gold, both, *options).stdout
+    assert run("score", gold, f"{both}:label", *options, "--json").stdout.count('"value": 1.0') == 1

@@ -211,3 +211,31 @@ def test_objects_in_arrays_are_never_loaded(tmp_path) -> None:
     np.save(tmp_path / "a.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="not readable as an array"):
         read_labels(tmp_path / "a.npy")
+
+
+def test_each_side_has_its_own_names_for_the_column_of_labels(tmp_path) -> None:
+    """A system's file may have a copy of gold, gold a system's column; no copy is scored in its place."""
+    for name in ("prediction", "PREDICTION", "pred", "y_pred", "Predicted Label"):
+        path = written(tmp_path / "both.csv", f"item_id,label,{name}\n1,favor,against\n2,against,favor\n")
+        assert list(read_labels(path, predicted=True).labels()) == ["against", "favor"], name
+        assert list(read_labels(path).labels()) == ["favor", "against"], name
+        assert list(read_labels(path, label_column=name).labels()) == ["against", "favor"], name
+    alone = written(tmp_path / "alone.csv", "item_id,prediction\n1,favor\n")
+    assert list(read_labels(alone).labels()) == ["favor"]
+    plain = written(tmp_path / "plain.csv", "item_id,label\n1,favor\n")
+    assert list(read_labels(plain, predicted=True).labels()) == ["favor"]
+
+
+@pytest.mark.parametrize(
+    ("header", "predicted"),
+    [("pred,y_pred", True), ("label,stance", True), ("label,gold", False), ("prediction,pred", False), ("label,mine", True),
+     ("prediction,mine", False)],
+)  # fmt: skip
+def test_between_two_columns_of_labels_nobody_chooses(tmp_path, header, predicted) -> None:
+    path = written(tmp_path / "a.csv", f"item_id,{header},note\n1,favor,favor,why\n2,against,favor,so\n")
+    with pytest.raises(
+        InputError, match=rf"a\.csv: has 2 columns.*: {', '.join(header.split(','))}\. .*FILE:COLUMN"
+    ):
+        read_labels(path, predicted=predicted).check_labels(["favor", "against"])
+    first = header.split(",")[0]
+    read_labels(path, label_column=first, predicted=predicted).check_labels(["favor", "against"])
