@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FNC_HEADER = ("Headline", "Body ID", "Stance")
 FORMATS = ".csv, .tsv, .xlsx, .ods, .jsonl, .json, .parquet, .npy or .txt (also .gz)"
 BLOCK = 1 << 20
+GAP = "gap"
+"""Attribute of a table: the row of the first empty line that others follow. Its items may be counted otherwise than meant."""
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -38,14 +40,23 @@ def read_table(path: Path) -> pd.DataFrame:
 def _sheet(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    header, rows = sheets.read_rows(path)
+    header, rows, gap = sheets.read_rows_with_gap(path)
     if tuple(header) == FNC_HEADER:  # its rows are items by position: headlines and bodies repeat
-        return pd.DataFrame(
-            {"body_id": [row["Body ID"] for row in rows], "stance": [row["Stance"] for row in rows]}
+        return _with_gap(
+            pd.DataFrame(
+                {"body_id": [row["Body ID"] for row in rows], "stance": [row["Stance"] for row in rows]}
+            ),
+            gap,
         )
-    return pd.DataFrame(
+    table = pd.DataFrame(
         [{name: restored(cell) for name, cell in row.items()} for row in rows], columns=header
     )
+    return _with_gap(table, gap)
+
+
+def _with_gap(table: pd.DataFrame, row: int) -> pd.DataFrame:
+    table.attrs[GAP] = row
+    return table
 
 
 def _workbook(path: Path) -> pd.DataFrame:
@@ -63,16 +74,23 @@ def _workbook(path: Path) -> pd.DataFrame:
         raise InputError(
             f"is not a plain table: {sheet.note}", file=path, remedy="Make it one, or save it as CSV"
         )
-    return pd.DataFrame(
+    table = pd.DataFrame(
         [{name: restored(cell) for name, cell in row.items()} for row in sheet.rows], columns=sheet.header
     )
+    return _with_gap(table, sheet.gap)
 
 
 def _plain(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    lines = [line.strip() for line in sheets.text_of(path).split("\n")]
-    return pd.DataFrame({"label": [line for line in lines if line]})
+    lines = sheets.text_of(path).split("\n")
+    table = pd.DataFrame({"label": [line.strip() for line in lines if line.strip()]})
+    return _with_gap(table, _gap_of_lines(lines))
+
+
+def _gap_of_lines(lines: Sequence[str]) -> int:
+    """The row of the first empty line that others follow, where there is no header; 0 if there is none."""
+    return max(0, sheets.first_gap([[], *([line] for line in lines)]) - 1)
 
 
 def _unpacked(path: Path) -> pd.DataFrame:
@@ -127,11 +145,10 @@ def _array(path: Path) -> pd.DataFrame:
 
 
 def _lines(path: Path) -> pd.DataFrame:
-    rows = []
-    for number, line in enumerate(sheets.text_of(path).split("\n"), 1):
-        if line.strip():
-            rows.append(_object(path, line, number))
-    return _text(rows, list(dict.fromkeys(name for row in rows for name in row)))
+    lines = sheets.text_of(path).split("\n")
+    rows = [_object(path, line, number) for number, line in enumerate(lines, 1) if line.strip()]
+    table = _text(rows, list(dict.fromkeys(name for row in rows for name in row)))
+    return _with_gap(table, _gap_of_lines(lines))
 
 
 def _object(path: Path, line: str, number: int) -> dict[str, Any]:

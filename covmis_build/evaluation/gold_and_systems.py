@@ -111,7 +111,9 @@ def gold_and_systems(
                 remedy="Give a file, a DataFrame, a Series, a dict or a list",
             )
     table = _table(gold, "gold", id or "", label or "", predicted=False)
-    of_gold = gold if table is None else table.labels(table.id_column)
+    of_gold: Any = gold
+    if table is not None:
+        of_gold = table.labels(table.id_column) if table.id_column else table.by_position()
     joined, tables = {}, []
     for name, predictions in _by_name(systems, "" if table is None else table.id_column).items():
         runs = predictions if _are_runs(predictions) else [predictions]
@@ -168,8 +170,8 @@ def _under_golds_ids(
         same_rows = table is not None and hasattr(gold, "columns") and hasattr(own, "to_numpy")
         return list(own) if same_rows and own.index.equals(gold.index) else own
     if table is None:
-        by_id = isinstance(gold, Mapping) or hasattr(gold, "index")
-        return own.labels(own.id_column if by_id and own.id_column else "")
+        by_id = isinstance(gold, Mapping) or (hasattr(gold, "index") and hasattr(gold, "to_numpy"))
+        return own.labels(own.id_column) if by_id and own.id_column else own.by_position()
     own = with_gold_id_name(table, own)
     column = "" if by_position else (id_column if id_column in own.table.columns else common_id(table, own))
     if not column:
@@ -180,7 +182,8 @@ def _under_golds_ids(
                 file=without.file,
                 remedy="Add that column; or say --by-position (by_position=True) if row 1 belongs to row 1, row 2 to row 2, and so on",
             )
-        return list(own.labels())
+        table.by_position()  # its rows are gold's order
+        return own.by_position()
     labels = own.labels(column)
     if column == table.id_column:
         return labels

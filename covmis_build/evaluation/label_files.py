@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError, UnknownName, nearest
-from covmis_build.evaluation.formats import read_table
+from covmis_build.evaluation.formats import GAP, read_table
 from covmis_build.text import sheets
 
 if TYPE_CHECKING:
@@ -72,6 +72,17 @@ class Labelled:
                 )
             first[item] = number
         return values.set_axis(ids)
+
+    def by_position(self) -> list[Any]:
+        """The labels in the order of the rows, which belong to those of another file; no row may be left out."""
+        if gap := self.table.attrs.get(GAP, 0):
+            raise InputError(
+                "has an empty line between others, and is paired row by row",
+                file=self.file,
+                row=gap,
+                remedy="Remove the line, or write the item's label into it; better, give both files ids",
+            )
+        return list(self.labels())
 
     def check_labels(self, declared: Sequence[str]) -> None:
         """Refuse labels that nobody declared; an empty cell is no label."""

@@ -289,7 +289,8 @@ def _parts_of(items: Labelled, parts: str) -> list[str]:
                 file=divided.file,
                 remedy="Divide the same items",
             )
-        return list(divided.labels())
+        items.by_position()
+        return divided.by_position()
     part_of = dict(divided.labels(by).items())
     wanted = items.labels(by).index
     lacking = [item for item in wanted if item not in part_of]

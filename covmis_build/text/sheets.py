@@ -93,6 +93,28 @@ def read_rows(path: Path, *, strict: bool = False) -> tuple[list[str], list[dict
     return _rows_of(_lines_of(text_of(path, strict=strict), path), path)
 
 
+def read_rows_with_gap(path: Path) -> tuple[list[str], list[dict[str, str]], int]:
+    """Like `read_rows`, and the row of the first empty line that others follow; 0 if there is none."""
+    lines = _lines_of(text_of(path), path)
+    return *_rows_of(lines, path), first_gap(lines)
+
+
+def first_gap(lines: Sequence[Sequence[Any]]) -> int:
+    """The row of the first line below the header that is empty and has others below it; 0 if there is none.
+
+    >>> first_gap([["label"], ["a"], [], ["b"], [""]])
+    3
+    """
+    empty = 0
+    for row, cells in enumerate(lines[1:], start=2):
+        if any(cell is not None and str(cell).strip() for cell in cells):
+            if empty:
+                return empty
+        else:
+            empty = empty or row
+    return 0
+
+
 def _lines_of(text: str, path: Path) -> list[list[str]]:
     """The cells of each line."""
     if not text.strip():
@@ -207,6 +229,8 @@ class Sheet(NamedTuple):
     """What else is in its file and is not read."""
     rounded: frozenset[str] = frozenset()
     """Columns in which a workbook keeps numbers of more digits than it can."""
+    gap: int = 0
+    """The row of the first empty line that others follow, in a workbook."""
 
 
 def read_sheet(path: Path, *, header: Sequence[str] = ()) -> Sheet:
@@ -431,6 +455,7 @@ def _sheet_of(lines: list[list[Any]], begins: list[list[str]], notes: list[str],
     """The header and the rows of a workbook's sheet."""
     if errors := _emptied(lines):
         notes.append(f"{counted(len(errors), 'cells')} with an error left empty, as {errors[0]}")
+    gap = first_gap(lines)
     lines = [line for line in lines if any(value not in {None, ""} for value in line)]
     if not lines:
         raise InputError("is empty", file=path)
@@ -458,22 +483,10 @@ def _sheet_of(lines: list[list[Any]], begins: list[list[str]], notes: list[str],
         if _is_rounded(value)
     )
     with doubted(path):
-        return Sheet(header, rows, "; ".join(notes), beside(header, begins), rounded)
+        return Sheet(header, rows, "; ".join(notes), beside(header, begins), rounded, gap)
 
 
-ERRORS = {
-    "#N/A",
-    "#NV",
-    "#REF!",
-    "#DIV/0!",
-    "#NAME?",
-    "#VALUE!",
-    "#NUM!",
-    "#NULL!",
-    "#SPILL!",
-    "#CALC!",
-    "#GETTING_DATA",
-}
+ERRORS = frozenset("#N/A #NV #REF! #DIV/0! #NAME? #VALUE! #NUM! #NULL! #SPILL! #CALC! #GETTING_DATA".split())
 """What stands in a cell whose formula has failed."""
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from covmis_build.errors import InputError
 from covmis_build.evaluation import formats
+from covmis_build.evaluation.gold_and_systems import gold_and_systems
 from covmis_build.evaluation.label_files import common_id, read_labels
 from covmis_build.text import sheets
 from tests.annotation.libreoffice import Job, save
@@ -239,3 +240,58 @@ def test_between_two_columns_of_labels_nobody_chooses(tmp_path, header, predicte
         read_labels(path, predicted=predicted).check_labels(["favor", "against"])
     first = header.split(",")[0]
     read_labels(path, label_column=first, predicted=predicted).check_labels(["favor", "against"])
+
+
+def paired(tmp_path, gold, system, **options):
+    """The labels of gold and of a system, as they are paired."""
+    pairs = gold_and_systems(tmp_path / gold, {"m": tmp_path / system}, **options)
+    return list(zip(pairs.gold, pairs.systems["m"], strict=True))
+
+
+LINES_OF = {
+    "a.txt": "\n".join,
+    "a.csv": lambda labels: "\n".join(["label", *labels]),
+    "a.csv.gz": lambda labels: "\n".join(["label", *labels]),
+    "quoted.csv": lambda labels: "\n".join(["label", *(label or '""' for label in labels)]),
+    "two.csv": lambda labels: "\n".join(["label,text", *(label and f"{label},x" for label in labels)]),
+    "a.jsonl": lambda labels: "\n".join(label and json.dumps({"label": label}) for label in labels),
+}
+
+
+@pytest.mark.parametrize("name", LINES_OF)
+def test_an_empty_line_does_not_shift_what_is_paired_by_position(tmp_path, name) -> None:
+    """Five labels each, and the second line of one is empty: its labels belong to other rows than they seem to."""
+    whole, gap = (
+        ["favor", "against", "favor", "against", "favor"],
+        ["favor", "", "against", "favor", "against", "favor"],
+    )
+    for file, labels in (("whole", whole), ("ends", [*whole, "", "", ""]), ("gap", gap)):
+        (tmp_path / file).mkdir()
+        content = LINES_OF[name](labels) + "\n"
+        written(tmp_path / file / name, gzip.compress(content.encode()) if name.endswith(".gz") else content)
+    row = 2 + ("csv" in name)
+    for gold, system in ((f"gap/{name}", f"whole/{name}"), (f"whole/{name}", f"gap/{name}")):
+        with pytest.raises(InputError, match=rf"{name}, row {row}: has an empty line.*Remove the line"):
+            paired(tmp_path, gold, system)
+    assert paired(tmp_path, f"whole/{name}", f"ends/{name}") == list(zip(whole, whole, strict=True))
+
+
+def test_an_empty_line_of_a_workbook_counts_too(tmp_path) -> None:
+    book(tmp_path / "gap.xlsx", [["label"], ["favor"], [None], ["against"]])
+    book(tmp_path / "whole.xlsx", [["label"], ["favor"], ["against"], [None]])
+    with pytest.raises(InputError, match=r"gap\.xlsx, row 3: has an empty line"):
+        paired(tmp_path, "whole.xlsx", "gap.xlsx")
+    assert paired(tmp_path, "whole.xlsx", "whole.xlsx") == [("favor", "favor"), ("against", "against")]
+
+
+def test_with_ids_an_empty_line_is_nothing_unless_rows_are_paired(tmp_path) -> None:
+    written(tmp_path / "gold.csv", "item_id,label\n1,favor\n\n2,against\n")
+    written(tmp_path / "system.csv", "item_id,pred\n\n2,against\n1,favor\n")
+    written(tmp_path / "plain.txt", "favor\nagainst\n")
+    assert list(read_labels(tmp_path / "gold.csv").labels("item_id")) == ["favor", "against"]
+    pairs = gold_and_systems(tmp_path / "gold.csv", {"m": tmp_path / "system.csv"})
+    assert pairs.systems["m"].to_dict() == {"1": "favor", "2": "against"}
+    with pytest.raises(InputError, match=r"gold\.csv, row 3: has an empty line"):
+        gold_and_systems(tmp_path / "gold.csv", {"m": tmp_path / "plain.txt"}, by_position=True)
+    with pytest.raises(InputError, match=r"system\.csv, row 2: has an empty line"):
+        gold_and_systems(["favor", "against"], {"m": tmp_path / "system.csv"})
