@@ -78,7 +78,7 @@ def score(
     }  # fmt: skip
     columns = None
     if soft:
-        scores: Any = score_soft_files(gold, systems, **options.scheme, **how)
+        scores: Any = score_soft_files(gold, systems, extra=options.extra, **options.scheme, **how)
     else:
         files, judging = options.read(gold, systems)
         scores = score_files(

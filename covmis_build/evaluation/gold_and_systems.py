@@ -217,8 +217,8 @@ def _values(labels: Any) -> Any:
     return labels.values() if isinstance(labels, Mapping) else labels
 
 
-def read_spec(spec: str, id_column: str = "", *, predicted: bool = False) -> tuple[str, Labelled]:
-    """[NAME=]FILE[:COLUMN]; the name is the column or the file's unless given."""
+def parts_of_spec(spec: str) -> tuple[str, Path, str]:
+    """[NAME=]FILE[:COLUMN]: the name is the column or the file's unless given; the column may be empty."""
     name, equals, rest = spec.partition("=")
     if not equals or "/" in name or Path(spec).exists():
         name, rest = "", spec
@@ -226,9 +226,13 @@ def read_spec(spec: str, id_column: str = "", *, predicted: bool = False) -> tup
     if not colon or Path(rest).exists():
         path, column = rest, ""
     file = Path(path)
-    return name or column or file.name.split(".")[0], read_labels(
-        file, id_column=id_column, label_column=column, predicted=predicted
-    )
+    return name or column or file.name.split(".")[0], file, column
+
+
+def read_spec(spec: str, id_column: str = "", *, predicted: bool = False) -> tuple[str, Labelled]:
+    """The name and the table of [NAME=]FILE[:COLUMN]."""
+    name, file, column = parts_of_spec(spec)
+    return name, read_labels(file, id_column=id_column, label_column=column, predicted=predicted)
 
 
 def read_specs(specs: Sequence[str], id_column: str = "") -> dict[str, list[Labelled]]:

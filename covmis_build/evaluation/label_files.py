@@ -46,7 +46,7 @@ class Labelled:
         """The file's name, without its folder."""
         return Path(self.file).name
 
-    def _row(self, number: int) -> int:
+    def row(self, number: int) -> int:
         """The row of the item with this number, as the file's own program counts it."""
         headed = (
             isinstance(self.file, Path) and Path(self.file.name.lower().removesuffix(".gz")).suffix in HEADED
@@ -58,16 +58,14 @@ class Labelled:
         values = self.table[self.label_column].map(_stripped)
         if not id_column:
             return values.reset_index(drop=True)
-        ids = self.ids(id_column)
+        ids = self.whole_ids(id_column)
         first: dict[str, int] = {}
         for number, item in enumerate(ids, 1):
-            if not item:
-                raise InputError("has an item without an id", file=self.file, row=self._row(number))
             if item in first:
                 raise InputError(
-                    f"the id {item} occurs again (first in row {self._row(first[item])})",
+                    f"the id {item} occurs again (first in row {self.row(first[item])})",
                     file=self.file,
-                    row=self._row(number),
+                    row=self.row(number),
                     remedy="Keep one row per item",
                 )
             first[item] = number
@@ -92,13 +90,21 @@ class Labelled:
                 raise InputError(
                     f"has the unknown label '{word}'",
                     file=self.file,
-                    row=self._row(number),
+                    row=self.row(number),
                     remedy=nearest(word, declared),
                 )
         for name in self.rivals:
             words = {as_label(cell) for cell in self.table[name] if not is_empty(cell)}
             if words and words <= set(declared):
                 raise _two_columns(self.file, [self.label_column, name])
+
+    def whole_ids(self, column: str) -> list[str]:
+        """The ids of this column, of which none may be empty."""
+        ids = self.ids(column)
+        if "" in ids:
+            row = self.row(ids.index("") + 1)
+            raise InputError("has an item without an id", file=self.file, row=row)
+        return ids
 
     def ids(self, column: str) -> list[str]:
         """The ids of this column. Numbers that a program wrote as 12.0 are 12; long ones would have lost digits."""
@@ -110,7 +116,7 @@ class Labelled:
                 raise InputError(
                     f"the id {item} was read as a number, which keeps {sheets.KEPT_DIGITS} digits",
                     file=self.file,
-                    row=self._row(number),
+                    row=self.row(number),
                     remedy="Take the ids from the original file, as text",
                 )
         return [item[:-2] for item in ids]

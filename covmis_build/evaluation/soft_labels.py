@@ -17,7 +17,16 @@ import numpy as np
 
 from covmis_build.errors import InputError, UnknownName, counted, nearest
 from covmis_build.evaluation.formats import read_table
-from covmis_build.evaluation.label_files import IDS, LABELS, PREDICTIONS, as_label, column_of_labels, is_empty
+from covmis_build.evaluation.label_files import (
+    IDS,
+    LABELS,
+    PREDICTIONS,
+    Labelled,
+    as_label,
+    column_of_labels,
+    is_empty,
+    labelled,
+)
 from covmis_build.evaluation.rendering import booktabs, bounded, escape, known, notebook, titled, write
 from covmis_build.options import by_people
 from covmis_build.stats.horvitz_thompson import made_design
@@ -29,6 +38,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from numpy.typing import NDArray
+
+    from covmis_build.evaluation.joining import Extra
 
     Array = NDArray[np.float64]
     Codes = NDArray[np.int64]
@@ -228,6 +239,7 @@ def score_soft(  # noqa: PLR0913 - every option is named
     measures: Sequence[str] | None = None,
     probabilities: str | Mapping[str, float] | None = None,
     clusters: str | Mapping[str, Any] | None = None,
+    extra: Extra = "refuse",
     level: float = 0.95,
     title: str = "",
 ) -> SoftScores:
@@ -237,6 +249,7 @@ def score_soft(  # noqa: PLR0913 - every option is named
     table with a column of shares for each label, or with one column of labels (then it is sure of each), or a dict
     by id of labels or of {label: share}. `probabilities` (p of each item) weigh items as they were drawn; `clusters` (the
     claim of each) make intervals over claims. Both may name a column of people's table. Wasserstein needs `order`.
+    A system's shares of items that nobody labelled are refused unless `extra` is "ignore".
 
     >>> people = {"1": ["a", "a", "b"], "2": ["b", "b", "b"]}
     >>> scores = score_soft(people, {"mine": {"1": {"a": 0.5, "b": 0.5}, "2": "b"}}, measures=["manhattan"])
@@ -269,7 +282,7 @@ def score_soft(  # noqa: PLR0913 - every option is named
     best = {measure.name: _best(measure, group) for measure in chosen}
     rows = []
     for name, predictions in systems.items():
-        shares = _shares(predictions, str(name), items, names)
+        shares = _shares(predictions, str(name), items, names, extra)
         for measure in chosen:
             values = measure.formula(group, shares)
             rows.append(
@@ -289,6 +302,8 @@ class Answers:
     """Who said what: columns id and label, and whatever else people's table has."""
 
     table: pd.DataFrame
+    source: Labelled | None = None
+    """People's table as it was read, if there was one: its rows have the numbers of the index."""
 
     def of_items(
         self, given: str | Mapping[str, Any] | None, items: Sequence[str], what: str
@@ -301,11 +316,24 @@ class Answers:
                 raise UnknownName(
                     f"there is no column '{given}'", remedy=nearest(given, map(str, self.table.columns))
                 )
-            given = dict(zip(self.table["id"], self.table[given], strict=True))
+            given = self._one_value_an_item(given)
         lacking = next((item for item in items if is_empty(given.get(item))), None)
         if lacking is not None:
             raise InputError(f"{what} lacks the item {lacking}", remedy="Give one value per item")
         return [given[item] for item in items]
+
+    def _one_value_an_item(self, column: str) -> dict[str, Any]:
+        """The value of each item in this column, which is the same in all its rows that have any."""
+        value_of: dict[str, Any] = {}
+        for number, item, value in zip(self.table.index, self.table["id"], self.table[column], strict=True):
+            if not is_empty(value) and value_of.setdefault(item, value) != value:
+                raise InputError(
+                    f"the item {item} has two values of {column}: {value_of[item]}, then {value}",
+                    file=self.source.file if self.source else "",
+                    row=self.source.row(number + 1) if self.source else "",
+                    remedy="Give all rows of an item the same",
+                )
+        return value_of
 
 
 def answers_of(
@@ -319,54 +347,77 @@ def answers_of(
 
     if isinstance(people, Mapping):
         pairs = [(str(item), said) for item, answers in people.items() for said in answers]
-        table = pd.DataFrame(pairs, columns=["id", "label"])
+        source, table = None, pd.DataFrame(pairs, columns=["id", "label"])
     else:
-        frame = read_table(Path(people)) if isinstance(people, str | Path) else people
-        names = [str(name) for name in frame.columns]
-        ids, said = (
-            id_column or sheets.column(names, IDS),
-            label_column or sheets.column(names, (*LABELS, *PREDICTIONS)),
-        )
-        for column, what in ((ids, "ids"), (said, "labels")):
-            if not column or column not in names:
-                raise InputError(f"people's table has no column of {what}; it has {', '.join(names)}")
-        table = frame.rename(columns={ids: "id", said: "label"}).astype({"id": str})
-        for column, value in (("phase", "independent"), ("status", "given")):
-            table = table[table[column] == value] if {"phase", "status"} <= set(names) else table
-        if annotator in names:
-            table = by_people(table, annotator)
-        if annotator in names and table.duplicated(["id", annotator]).any():
-            twice = table[table.duplicated(["id", annotator])].iloc[0]
-            raise InputError(
-                f"{twice[annotator]} labelled the item {twice['id']} more than once",
-                remedy="Keep the answer that counts",
-            )
+        source = people_table(people, id_column, label_column)
+        table = _by_each_person_once(source, annotator)
     table = table[~table["label"].map(is_empty)]
     if table.empty:
         raise InputError("nobody labelled anything", remedy="Give a row for each person and item")
-    return Answers(table)
+    return Answers(table, source)
 
 
-def _shares(predictions: Any, name: str, items: Sequence[str], labels: tuple[str, ...]) -> Array:
+def people_table(people: Any, id_column: str = "", label_column: str = "") -> Labelled:
+    """People's table, a file or a frame, with its columns of ids and labels; an item has a row for each person."""
+    if isinstance(people, Labelled):
+        return people
+    file = Path(people) if isinstance(people, str | Path) else "people's table"
+    frame = read_table(file) if isinstance(file, Path) else people
+    names = [str(name) for name in frame.columns]
+    ids = id_column or sheets.column(names, IDS)
+    said = label_column or sheets.column(names, (*LABELS, *PREDICTIONS))
+    for column, what in ((ids, "ids"), (said, "labels")):
+        if not column or column not in names:
+            raise InputError(f"has no column of {what}; it has {', '.join(names)}", file=file)
+    return Labelled(file, frame.reset_index(drop=True), ids, said)
+
+
+def _by_each_person_once(source: Labelled, annotator: str) -> pd.DataFrame:
+    """What people gave independently, with columns id and label; nobody labels an item twice."""
+    table = source.table.assign(
+        id=source.whole_ids(source.id_column), label=source.table[source.label_column]
+    )
+    names = [str(name) for name in table.columns]
+    if {"phase", "status"} <= set(names):
+        table = table[(table["phase"] == "independent") & (table["status"] == "given")]
+    person = annotator if annotator in names else sheets.column(names, [annotator.lower()])
+    if not person and annotator != "annotator":
+        raise UnknownName(
+            f"lacks the column '{annotator}'", file=source.file, remedy=nearest(annotator, names)
+        )
+    if not person:
+        return table
+    table = by_people(table, person)
+    seen: set[tuple[str, str]] = set()
+    for number, item, name in zip(table.index, table["id"], table[person].astype(str), strict=True):
+        answer = (str(item), name.strip())
+        if answer in seen:
+            raise InputError(
+                f"{answer[1]} labelled the item {item} more than once",
+                file=source.file,
+                row=source.row(int(number) + 1),
+                remedy="Keep the answer that counts",
+            )
+        seen.add(answer)
+    return table
+
+
+def _shares(
+    predictions: Any, name: str, items: Sequence[str], labels: tuple[str, ...], extra: Extra
+) -> Array:
     """The system's share of each label for each item: (items, C)."""
     if isinstance(predictions, Mapping):
         by_id: Mapping[Any, Any] = {str(item): said for item, said in predictions.items()}
     else:
-        frame = read_table(Path(predictions)) if isinstance(predictions, str | Path) else predictions
-        columns = [str(column) for column in frame.columns]
-        ids = sheets.column(columns, IDS)
-        if not ids:
-            raise InputError(f"{name} has no column of ids; it has {', '.join(columns)}")
-        if set(labels) <= set(columns):
-            cells: Any = frame[list(labels)].to_dict("records")
-        else:
-            said = column_of_labels(name, columns, predicted=True)[0]
-            if not said:
-                raise InputError(
-                    f"{name} has neither a column for each label ({', '.join(labels)}) nor one of labels"
-                )
-            cells = frame[said]
-        by_id = dict(zip(frame[ids].astype(str), cells, strict=True))
+        by_id = _answers_of_system(predictions, name, labels)
+    known = set(items)
+    surplus = [item for item in by_id if item not in known]
+    if surplus and extra == "refuse":
+        raise InputError(
+            f"{name} has {counted(len(surplus), 'items')} ({', '.join(surplus[:3])}{', …' if surplus[3:] else ''}) "
+            "that nobody labelled",
+            remedy="Remove them, or ignore them: extra = ignore (--extra ignore)",
+        )
     lacking = [item for item in items if item not in by_id]
     if lacking:
         raise InputError(
@@ -374,6 +425,31 @@ def _shares(predictions: Any, name: str, items: Sequence[str], labels: tuple[str
             remedy="Complete it",
         )
     return np.array([_row(by_id[item], name, item, labels) for item in items])
+
+
+def _answers_of_system(predictions: Any, name: str, labels: tuple[str, ...]) -> dict[str, Any]:
+    """What a system's table says of each item: a label, or {label: share} where it has a column for each label."""
+    if isinstance(predictions, Labelled):
+        table, shares = predictions, False
+    else:
+        file = Path(predictions) if isinstance(predictions, str | Path) else name
+        frame = read_table(file) if isinstance(file, Path) else predictions
+        columns = [str(column) for column in frame.columns]
+        shares = set(labels) <= set(columns)
+        if not shares and not column_of_labels(file, columns, predicted=True)[0]:
+            raise InputError(
+                f"has neither a column for each label ({', '.join(labels)}) nor one of labels", file=file
+            )
+        table = labelled(file, frame, label_column=labels[0] if shares else "", predicted=True)
+    if not table.id_column:
+        raise InputError(
+            f"has no column of ids; it has {', '.join(map(str, table.table.columns))}", file=table.file
+        )
+    said = table.labels(table.id_column)
+    if shares:
+        return dict(zip(said.index, table.table[list(labels)].to_dict("records"), strict=True))
+    table.check_labels(labels)
+    return {str(item): label for item, label in said.items()}
 
 
 def _row(said: Any, name: str, item: str, labels: tuple[str, ...]) -> list[float]:

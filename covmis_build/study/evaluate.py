@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.errors import CheckFailed, InputError
-from covmis_build.evaluation.formats import read_table
-from covmis_build.evaluation.gold_and_systems import CLAIMS, PROBABILITIES, read_spec, read_specs
+from covmis_build.evaluation.gold_and_systems import (
+    CLAIMS,
+    PROBABILITIES,
+    parts_of_spec,
+    read_spec,
+    read_specs,
+)
 from covmis_build.evaluation.label_files import common_id, read_labels
 from covmis_build.evaluation.leakage import leakage
 from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score
-from covmis_build.evaluation.soft_labels import score_soft
+from covmis_build.evaluation.soft_labels import people_table, score_soft
 from covmis_build.evaluation.split import PARTS, identities, splits, times
 from covmis_build.study.score import Over, check_over, design_of_gold
 from covmis_build.study.study import study_of
@@ -146,23 +151,31 @@ def score_soft_files(
     people: str, systems: Sequence[str], *, labels: Sequence[str], order: Sequence[str], folder: Path | None,
     clusters: str, probabilities: str, **how: Any,
 ) -> SoftScores:  # fmt: skip
-    """Score systems' shares of the labels against the labels of several people; [NAME=]FILE each."""
+    """Score systems' shares of the labels against the labels of several people; [NAME=]FILE[:COLUMN] each."""
     study = study_of(Path(people), folder)
     scheme = study.settings.labels if study else None
-    named, answers = dict(_named_file(spec) for spec in systems), read_table(Path(people))
+    table = people_table(Path(people), how.pop("id", ""))
     values = list(labels) or (list(scheme.values) if scheme else None)
     ordered = list(order) or (list(scheme.order) if scheme and not labels else None)
     return score_soft(
-        answers, named, labels=values, order=ordered or None, clusters=column_of_claims(answers, clusters),
-        probabilities=probabilities.removeprefix("none") or None, title=study.settings.title if study else "", **how,
+        table, _named_files(systems), labels=values, order=ordered or None,
+        clusters=column_of_claims(table.table, clusters), probabilities=probabilities.removeprefix("none") or None,
+        title=study.settings.title if study else "", **how,
     )  # fmt: skip
 
 
-def _named_file(spec: str) -> tuple[str, Path]:
-    name, equals, rest = spec.partition("=")
-    if not equals or "/" in name or Path(spec).exists():
-        name, rest = "", spec
-    return name or Path(rest).name.split(".")[0], Path(rest)
+def _named_files(specs: Sequence[str]) -> dict[str, Path | Labelled]:
+    """The systems of [NAME=]FILE[:COLUMN] each; a file without a named column may have shares."""
+    files: dict[str, Path | Labelled] = {}
+    for name, file, column in map(parts_of_spec, specs):
+        if name in files:
+            raise InputError(
+                f"two files are called {name}",
+                file=file,
+                remedy="Give each a name of its own, as NAME=FILE: with --soft there are no runs of one system",
+            )
+        files[name] = read_labels(file, label_column=column, predicted=True) if column else file
+    return files
 
 
 MOST_LOOKED_AT = 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -173,3 +174,66 @@ def test_the_corrected_brier_of_the_right_shares_is_negative_and_not_clipped() -
     people = People(np.array([[3.0, 1.0, 1.0], [2.0, 2.0, 1.0]]))
     values_of = SOFT_MEASURES["brier_corrected"].formula(people, people.counts / 5)
     assert (values_of < 0).all()
+
+
+PEOPLE = "item_id,annotator,label,claim_id,p_sample\n1,a,favor,c1,0.5\n1,b,against,c1,0.5\n2,a,favor,c2,1\n"
+SHARES = "item_id,favor,neither,against\n1,0.5,0,0.5\n2,1,0,0\n"
+
+
+@pytest.mark.parametrize(
+    ("people", "system", "words"),
+    [
+        (PEOPLE, SHARES + "1,0,0,1\n", r"mine\.csv, row 4: the id 1 occurs again \(first in row 2\)"),
+        (PEOPLE, "id,pred\n1,favor\n2,favor\n2,against\n", r"mine\.csv, row 4: the id 2 occurs again"),
+        (PEOPLE, SHARES + ",0,0,1\n", r"mine\.csv, row 4: has an item without an id"),
+        (PEOPLE, SHARES + "7,0,0,1\n8,0,0,1\n", r"mine has 2 items \(7, 8\) that nobody labelled\. .*--extra ignore"),
+        (PEOPLE, "id,label,pred,y_pred\n1,favor,favor,favor\n", r"mine\.csv: has 2 columns.*: pred, y_pred"),
+        (PEOPLE, "id,label,bert\n1,favor,favor\n2,favor,against\n", r"mine\.csv: has 2 columns.*: label, bert"),
+        (PEOPLE, "id,pred\n1,favor\n2,favour\n", r"mine\.csv, row 3: has the unknown label 'favour'. Did you mean 'favor'"),
+        (PEOPLE + "2,b,favor,c1,1\n", SHARES, r"people\.csv, row 5: the item 2 has two values of claim_id: c2, then c1"),
+        (PEOPLE + "2,b,favor,c2,0.9\n", SHARES, r"people\.csv, row 5: the item 2 has two values of p_sample: 1, then 0\.9"),
+        (PEOPLE + ",b,favor,c2,1\n", SHARES, r"people\.csv, row 5: has an item without an id"),
+        (PEOPLE + "2,a ,against,c2,1\n", SHARES, r"people\.csv, row 5: a labelled the item 2 more than once"),
+        (PEOPLE.replace("annotator", "Annotator") + "2,a,against,c2,1\n", SHARES, r"row 5: a labelled the item 2 more than once"),
+    ],
+)  # fmt: skip
+def test_of_two_answers_none_is_taken(tmp_path, people, system, words) -> None:
+    (tmp_path / "people.csv").write_text(people)
+    (tmp_path / "mine.csv").write_text(system)
+    command = ["evaluate", "score", "--soft", str(tmp_path / "people.csv"), str(tmp_path / "mine.csv"), "--order",
+               ",".join(LABELS), "--probabilities", "p_sample"]  # fmt: skip
+    error = CliRunner().invoke(app, command).exception
+    assert isinstance(error, CovmisError)
+    assert re.search(words, str(error)), str(error)
+
+
+def test_a_machine_is_no_person_whatever_the_column_is_called(tmp_path) -> None:
+    table = pd.DataFrame({"id": ["1", "1"], "Annotator": ["a", "model:m"], "label": ["favor", "against"]})
+    assert score_soft(table, {"mine": {"1": "favor"}}, labels=LABELS).raters == (1,)
+
+
+def test_what_nobody_labelled_is_left_out_where_that_is_said(tmp_path) -> None:
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    (tmp_path / "mine.csv").write_text(SHARES + "7,0,0,1\n")
+    (tmp_path / "two.csv").write_text("item_id,pred,y_pred\n1,favor,against\n2,favor,against\n")
+    command = [
+        "evaluate",
+        "score",
+        "--soft",
+        str(tmp_path / "people.csv"),
+        "--order",
+        ",".join(LABELS),
+        "--json",
+    ]
+    done = CliRunner().invoke(app, [*command, f"mine={tmp_path / 'mine.csv'}", "--extra", "ignore"])
+    assert json.loads(done.stdout)["soft"][0]["items"] == 2
+    done = CliRunner().invoke(app, [*command, f"{tmp_path / 'two.csv'}:y_pred"])
+    assert {row["system"] for row in json.loads(done.stdout)["soft"]} == {"y_pred"}
+    again = CliRunner().invoke(app, [*command, *[f"mine={tmp_path / 'mine.csv'}"] * 2, "--extra", "ignore"])
+    assert re.search("two files are called mine.*NAME=FILE", str(again.exception))
+
+
+def test_a_column_of_people_that_is_named_must_be_there() -> None:
+    people, right = answers()
+    with pytest.raises(UnknownName, match=r"lacks the column 'anotator'\. Did you mean 'annotator'"):
+        score_soft(people, {"mine": right}, labels=LABELS, annotator="anotator")
