@@ -153,7 +153,10 @@ def _lines(path: Path) -> pd.DataFrame:
 
 def _object(path: Path, line: str, number: int) -> dict[str, Any]:
     try:
-        row = whole_in_json(json.loads(line, parse_int=str))
+        row = whole_in_json(json.loads(line, parse_int=str, object_pairs_hook=_each_once))
+    except InputError as error:
+        error.file, error.row = path, number
+        raise
     except (ValueError, RecursionError) as error:
         raise InputError(f"is not JSON: {error}", file=path, row=number) from error
     if not isinstance(row, dict):
@@ -161,24 +164,24 @@ def _object(path: Path, line: str, number: int) -> dict[str, Any]:
     return row
 
 
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, in which nothing may stand twice: which of its values is meant, nobody can say."""
+    value_of = dict(pairs)
+    if len(value_of) != len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InputError(f"'{twice}' occurs more than once in one object", remedy="Keep one label per item")
+    return value_of
+
+
 def _answers(path: Path) -> pd.DataFrame:
     """RumourEval's answers {"subtaskaenglish": {id: label}}, a plain {id: label}, or a list of objects."""
     import pandas as pd
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        prediction_of = dict(pairs)
-        if len(prediction_of) != len(pairs) and all(
-            isinstance(label, str) for label in prediction_of.values()
-        ):
-            seen: set[str] = set()
-            twice = next(item for item, _ in pairs if item in seen or seen.add(item))  # type: ignore[func-returns-value]
-            raise InputError(
-                f"the id {twice} occurs more than once", file=path, remedy="Keep one label per item"
-            )
-        return prediction_of
-
     try:
-        data = whole_in_json(json.loads(sheets.text_of(path), object_pairs_hook=unique, parse_int=str))
+        data = whole_in_json(json.loads(sheets.text_of(path), object_pairs_hook=_each_once, parse_int=str))
+    except InputError as error:
+        raise error.at(path) from None
     except ValueError as error:
         raise InputError(f"is not JSON: {error}", file=path) from error
     except RecursionError:
@@ -186,7 +189,15 @@ def _answers(path: Path) -> pd.DataFrame:
     if isinstance(data, list) and all(isinstance(row, dict) for row in data):
         return _text(data, list(dict.fromkeys(name for row in data for name in row)))
     if isinstance(data, dict):
-        data = next((data[name] for name in data if name.lower().startswith("subtaska")), data)
+        stances = [name for name in data if name.lower().startswith("subtaska")]
+        answered = [name for name in stances if data[name]]
+        if len(answered) > 1:
+            raise InputError(
+                f"has the answers {' and '.join(answered)}",
+                file=path,
+                remedy="Keep those of one language in the file",
+            )
+        data = data[(answered or stances)[0]] if stances else data
     if not isinstance(data, dict) or not all(isinstance(label, str | None) for label in data.values()):
         raise InputError("is neither {id: label}, nor RumourEval's answers, nor a list of objects", file=path)
     return pd.DataFrame(

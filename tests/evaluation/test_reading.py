@@ -103,7 +103,7 @@ def test_which_ids_join(tmp_path) -> None:
         ),
         ("bad.json", "{", "is not JSON"),
         ("nested.json", '{"a": {"b": 1}}', "neither"),
-        ("again.json", '{"a": "x", "a": "y"}', "the id a occurs more than once"),
+        ("again.json", '{"a": "x", "a": "y"}', "'a' occurs more than once"),
         (
             "nobody.jsonl",
             '{"id": null, "label": "a"}\n{"id": 2, "label": "b"}\n',
@@ -295,3 +295,31 @@ def test_with_ids_an_empty_line_is_nothing_unless_rows_are_paired(tmp_path) -> N
         gold_and_systems(tmp_path / "gold.csv", {"m": tmp_path / "plain.txt"}, by_position=True)
     with pytest.raises(InputError, match=r"system\.csv, row 2: has an empty line"):
         gold_and_systems(["favor", "against"], {"m": tmp_path / "system.csv"})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("null.json", '{"i0": "favor", "i0": "against", "i1": null}', "a.json: 'i0' occurs more than once"),
+        ("deep.json", '{"subtaskaenglish": {"i0": "a", "i0": null}}', "a.json: 'i0' occurs more than once"),
+        ("list.json", '[{"id": 1, "label": "a", "label": "b"}]', "a.json: 'label' occurs more than once"),
+        ("a.jsonl", '{"id": 1, "label": "a"}\n{"id": 2, "label": "a", "label": "b"}\n', "a.jsonl, row 2: 'label' occurs more"),
+        (
+            "a.json",
+            '{"subtaskaenglish": {"i0": "a"}, "subtaskadanish": {"i1": "a"}}',
+            "a.json: has the answers subtaskaenglish and subtaskadanish. Keep those",
+        ),
+    ],
+)  # fmt: skip
+def test_of_two_answers_in_json_none_is_taken(tmp_path, name, content, words) -> None:
+    path = written(tmp_path / ("a.jsonl" if name.endswith("l") else "a.json"), content)
+    with pytest.raises(InputError, match=words):
+        read_labels(path)
+
+
+def test_answers_of_no_items_are_none(tmp_path) -> None:
+    path = written(
+        tmp_path / "a.json", '{"subtaskadanish": {}, "subtaskaenglish": {"i0": "a"}, "subtaskbenglish": {}}'
+    )
+    read = read_labels(path)
+    assert read.labels(read.id_column).to_dict() == {"i0": "a"}
