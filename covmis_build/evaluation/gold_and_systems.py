@@ -14,7 +14,7 @@ from covmis_build.evaluation.label_files import (
     Labelled,
     as_label,
     common_id,
-    is_empty,
+    label_set,
     labelled,
     read_labels,
     with_gold_id_name,
@@ -51,7 +51,7 @@ class GoldAndSystems:
         if given is not None and len(given):
             labels = [as_label(label) for label in given]
         else:
-            labels = sorted({as_label(label) for label in _values(self.gold) if not is_empty(label)})
+            labels = label_set(_values(self.gold), "gold") if self.table is None else self.table.label_set()
         if not labels:
             raise InputError("no item of gold has a label", file=self.table.file if self.table else "")
         for table in (self.table, *self.tables):

@@ -12,7 +12,7 @@ from covmis_build.evaluation.formats import GAP, read_table
 from covmis_build.text import sheets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
@@ -24,6 +24,8 @@ PREDICTIONS = (
     "prediction", "predictions", "predicted", "predicted_label", "predicted_stance", "pred", "pred_label", "y_pred", "y_hat", "yhat",
 )  # fmt: skip
 """Columns that are taken for what a system said; of gold only where it has no labels."""
+MISSING = {"na", "n/a", "#n/a", "nan", "<na>", "null"}
+"""What programs write for what is missing, in small letters; none is a label of SemEval's."""
 POINT_ZERO = re.compile(r"\d+\.0")
 HEADED = {".csv", ".tsv", *sheets.WORKBOOKS}
 """Kinds of files whose first row is a header."""
@@ -81,6 +83,16 @@ class Labelled:
                 remedy="Remove the line, or write the item's label into it; better, give both files ids",
             )
         return list(self.labels())
+
+    def label_set(self) -> list[str]:
+        """The labels that the table has, where nobody has declared which there are."""
+        labels = self.labels()
+        try:
+            return label_set(labels, self.file)
+        except InputError as error:
+            marks = [not is_empty(label) and as_label(label).lower() in MISSING for label in labels]
+            error.row = self.row(marks.index(True) + 1)
+            raise
 
     def check_labels(self, declared: Sequence[str]) -> None:
         """Refuse labels that nobody declared; an empty cell is no label."""
@@ -140,6 +152,19 @@ def is_empty(cell: Any) -> bool:
 def as_label(cell: Any) -> str:
     """A label as text: without blanks around it; 1.0, which a gap in a column leaves of 1, is 1."""
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).strip()
+
+
+def label_set(values: Iterable[Any], file: Path | str) -> list[str]:
+    """The labels among these values, in order; what stands for none is refused, since it would be a class of its own."""
+    labels = sorted({as_label(cell) for cell in values if not is_empty(cell)})
+    for label in labels:
+        if label.lower() in MISSING:
+            raise InputError(
+                f"has '{label}' for a label, which programs write for what is missing",
+                file=file,
+                remedy="Label or remove the item, or declare the labels (--labels)",
+            )
+    return labels
 
 
 def _stripped(cell: Any) -> Any:

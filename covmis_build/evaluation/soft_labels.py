@@ -25,6 +25,7 @@ from covmis_build.evaluation.label_files import (
     as_label,
     column_of_labels,
     is_empty,
+    label_set,
     labelled,
 )
 from covmis_build.evaluation.rendering import booktabs, bounded, escape, known, notebook, titled, write
@@ -260,12 +261,12 @@ def score_soft(  # noqa: PLR0913 - every option is named
 
     answers = answers_of(people, id, label, annotator)
     declared = order if order is not None and len(order) else labels
-    given = {as_label(said) for said in answers.table["label"]}
-    names = (
-        tuple(as_label(name) for name in declared)
-        if declared is not None and len(declared)
-        else tuple(sorted(given))
-    )
+    if declared is not None and len(declared):
+        names = tuple(as_label(name) for name in declared)
+        given = {as_label(said) for said in answers.table["label"]}
+    else:
+        names = tuple(label_set(answers.table["label"], answers.source.file if answers.source else "people"))
+        given = set(names)
     for said in sorted(given - set(names)):
         raise UnknownName(f"people gave the unknown label '{said}'", remedy=nearest(said, names))
     items = list(dict.fromkeys(answers.table["id"]))

@@ -116,7 +116,7 @@ def files_to_score(
             table, runs, list(scheme.values), list(order or scheme.order) or None, list(poles or scheme.poles) or None,
             labels_from_gold=False, study=study,
         )  # fmt: skip
-    declared = list(labels or order or sorted(map(str, in_gold)))
+    declared = list(labels or order or table.label_set())
     return FilesToScore(
         table, runs, declared, list(order) or None, list(poles) or None,
         labels_from_gold=not (labels or order), study=study,

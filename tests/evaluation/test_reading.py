@@ -13,6 +13,8 @@ from covmis_build.errors import InputError
 from covmis_build.evaluation import formats
 from covmis_build.evaluation.gold_and_systems import gold_and_systems
 from covmis_build.evaluation.label_files import common_id, read_labels
+from covmis_build.evaluation.soft_labels import score_soft
+from covmis_build.study.evaluate import files_to_score
 from covmis_build.text import sheets
 from tests.annotation.libreoffice import Job, save
 
@@ -323,3 +325,30 @@ def test_answers_of_no_items_are_none(tmp_path) -> None:
     )
     read = read_labels(path)
     assert read.labels(read.id_column).to_dict() == {"i0": "a"}
+
+
+@pytest.mark.parametrize("mark", ["NA", "nan", "NaN", "NULL", "null", "#N/A", "N/A", "<NA>"])
+def test_what_programs_write_for_missing_is_no_label_of_gold(tmp_path, mark) -> None:
+    """Unless it is declared as one. Of a system it is an unknown label."""
+    words = f"has '{mark}' for a label, which programs write for what is missing"
+    gold = written(tmp_path / "gold.csv", f"item_id,label\n1,favor\n2,against\n3,{mark}\n")
+    whole = written(tmp_path / "whole.csv", "item_id,label\n1,favor\n2,against\n3,favor\n")
+    for read in (
+        lambda: files_to_score(str(gold), [str(whole)]),
+        lambda: gold_and_systems(gold, {"m": whole}).labels(None),
+    ):
+        with pytest.raises(InputError, match=rf"gold\.csv, row 4: {words}.*--labels"):
+            read()
+    with pytest.raises(InputError, match=f"gold: {words}"):
+        gold_and_systems(["favor", mark], {"m": ["favor", "favor"]}).labels(None)
+    people = pd.DataFrame({"item_id": ["1", "1"], "annotator": ["a", "b"], "label": ["favor", mark]})
+    with pytest.raises(InputError, match=f"people's table: {words}"):
+        score_soft(people, {"m": {"1": "favor"}})
+    declared = ["favor", "against", mark]
+    assert files_to_score(str(gold), [str(whole)], labels=declared).labels == declared
+    with pytest.raises(InputError, match=rf"gold\.csv, row 4: has the unknown label '{mark}'"):
+        gold_and_systems(whole, {"m": gold}).labels(None)
+
+
+def test_none_is_a_label() -> None:
+    assert gold_and_systems(["FAVOR", "NONE"], {"m": ["NONE", "NONE"]}).labels(None) == ["FAVOR", "NONE"]
