@@ -20,6 +20,7 @@ from covmis_build.evaluation.label_files import (
     with_gold_id_name,
 )
 from covmis_build.evaluation.split import moments
+from covmis_build.text import sheets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -203,7 +204,11 @@ def _are_runs(predictions: Any) -> bool:
 
 def _are_columns(given: Any) -> bool:
     """Several names of columns, not one value an item."""
-    return isinstance(given, list | tuple) and bool(given) and all(name in PROBABILITIES for name in given)
+    return (
+        isinstance(given, list | tuple)
+        and bool(given)
+        and all(sheets.column([str(name)], PROBABILITIES) for name in given)
+    )
 
 
 def _is_cell(value: Any) -> bool:

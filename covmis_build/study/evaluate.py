@@ -23,6 +23,7 @@ from covmis_build.evaluation.soft_labels import people_table, score_soft
 from covmis_build.evaluation.split import PARTS, identities, splits, times
 from covmis_build.study.score import Over, check_over, design_of_gold
 from covmis_build.study.study import study_of
+from covmis_build.text import sheets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +77,17 @@ class FilesToScore:
         """The column of probabilities: as named; p_claim and p_sample as a corpus has them; or none."""
         if column == "none":
             return None
-        return column or [name for name in PROBABILITIES if name in self._of_sample()] or None
+        if column:
+            return column
+        header = [str(name) for name in self.gold.table.columns]
+        of_claim, of_sample = (sheets.column(header, [name]) for name in PROBABILITIES)
+        if of_sample and not of_claim:
+            raise InputError(
+                f"has {of_sample} without p_claim",
+                file=self.gold.file,
+                remedy=f"If nothing else decided what was drawn, say --probabilities {of_sample}; or none",
+            )
+        return [of_claim, of_sample] if of_sample else None
 
     def people(self, file: str) -> str | None:
         """The file of people's labels: as named, the one of the release that gold is the corpus of, or none."""
@@ -90,16 +101,12 @@ class FilesToScore:
         """How gold's items were drawn, if the study at hand drew them."""
         return design_of_gold(self.study, self.gold.table) if self.study else None
 
-    def _of_sample(self) -> Sequence[str]:
-        columns = [str(name) for name in self.gold.table.columns]
-        return columns if "p_sample" in columns else []
-
 
 def column_of_claims(table: pd.DataFrame, named: str) -> str | None:
     """The column whose values are resampled together: as named, found, or none."""
     if named == "none":
         return None
-    return named or next((name for name in CLAIMS if name in table.columns), None)
+    return named or sheets.column([str(name) for name in table.columns], CLAIMS) or None
 
 
 def files_to_score(
@@ -212,8 +219,9 @@ def split_file(
 
     _, items = read_spec(file, id_column)
     table = items.table
-    if not group and scheme == "random" and len(set(table.get("group", ()))) > 1:
-        group = "group"
+    grouping = sheets.column([str(name) for name in table.columns], ["group"])
+    if not group and scheme == "random" and grouping and len(set(table[grouping])) > 1:
+        group = grouping
     group = "" if group == "none" else group
     parts = pd.DataFrame(
         splits(
@@ -271,7 +279,7 @@ def leakage_of_files(
     """What the parts of a file's items share, with the parts as `split_file` writes them; and why times are not compared."""
     _, items = read_spec(str(file), id_column)
     part = _parts_of(items, parts)
-    claims = next((name for name in CLAIMS if name in items.table.columns), "")
+    claims = column_of_claims(items.table, "")
     try:
         moments, notes = times(items.table), []
     except InputError as error:

@@ -41,7 +41,7 @@ def files(tmp_path):
             {
                 "item_id": f"{claim}|x:{at}", "claim_id": claim, "post_id": f"x:{at}", "native_id": str(at),
                 "kind": ["title", "keywords"][at % 2], "label": label, "how": "agreed",
-                "p_sample": rng.uniform(0.2, 1), "created_at": f"2020-0{1 + at % 7}-01T00:00:00Z",
+                "p_claim": 1 - at % 2 / 2, "p_sample": rng.uniform(0.2, 1), "created_at": f"2020-0{1 + at % 7}-01T00:00:00Z",
                 "text": f"post number {at} says {label} about claim {claim}",
             }
         )  # fmt: skip
@@ -284,3 +284,35 @@ def test_a_copy_of_gold_beside_the_predictions_is_not_scored(run, tmp_path) -> N
         ]
     assert "Labels read from gold.csv:label, both.csv:pred." in run("score", gold, both, *options).stdout
     assert run("score", gold, f"{both}:label", *options, "--json").stdout.count('"value": 1.0') == 1
+
+
+def test_columns_of_the_design_are_known_whatever_their_case(run, files) -> None:
+    corpus, options = files / "corpus.csv", ("--labels", LABELS, "--measures", "accuracy", "--json")
+    wanted = json.loads(run("score", corpus, files / "a.csv", *options).stdout)
+    header, rows = corpus.read_text().split("\n", 1)
+    assert "claim_id" in header
+    for names in (("p_sample", "P_sample"), ("p_claim", "P Claim"), ("claim_id", "Claim_ID")):
+        corpus.write_text(header.replace(*names) + "\n" + rows)
+        assert (
+            json.loads(run("score", corpus, files / "a.csv", *options).stdout)["scores"] == wanted["scores"]
+        ), names
+    corpus.write_text(header.replace("claim_id", "Group") + "\n" + rows)
+    parts = json.loads(run("split", corpus, "--out", files / "parts.csv", "--json").stdout)["divisions"]
+    run("split", corpus, "--out", files / "named.csv", "--group", "Group")
+    assert parts
+    assert (files / "parts.csv").read_text() == (files / "named.csv").read_text()
+
+
+def test_half_a_probability_is_no_weight(run, files) -> None:
+    """Of a corpus whose p_claim got lost, p_sample alone would weigh the items wrongly."""
+    corpus, options = files / "corpus.csv", ("--labels", LABELS, "--measures", "accuracy", "--json")
+    corpus.write_text(corpus.read_text().replace("p_claim", "chance", 1))
+    with pytest.raises(
+        InputError, match=r"corpus\.csv: has p_sample without p_claim\. .*--probabilities p_sample"
+    ):
+        run("score", corpus, files / "a.csv", *options)
+    for column, weighted in (("p_sample", True), ("none", False)):
+        row = json.loads(run("score", corpus, files / "a.csv", "--probabilities", column, *options).stdout)[
+            "scores"
+        ][0]
+        assert ("weighted" in row) == weighted
