@@ -184,7 +184,7 @@ def _under_golds_ids(
                 remedy="Add that column; or say --by-position (by_position=True) if row 1 belongs to row 1, row 2 to row 2, and so on",
             )
         table.by_position()  # its rows are gold's order
-        return own.by_position()
+        return list(own.by_position())
     labels = own.labels(column)
     if column == table.id_column:
         return labels

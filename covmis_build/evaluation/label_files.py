@@ -73,7 +73,7 @@ class Labelled:
             first[item] = number
         return values.set_axis(ids)
 
-    def by_position(self) -> list[Any]:
+    def by_position(self) -> pd.Series[Any]:
         """The labels in the order of the rows, which belong to those of another file; no row may be left out."""
         if gap := self.table.attrs.get(GAP, 0):
             raise InputError(
@@ -82,7 +82,7 @@ class Labelled:
                 row=gap,
                 remedy="Remove the line, or write the item's label into it; better, give both files ids",
             )
-        return list(self.labels())
+        return self.labels()
 
     def label_set(self) -> list[str]:
         """The labels that the table has, where nobody has declared which there are."""

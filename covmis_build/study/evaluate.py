@@ -311,7 +311,7 @@ def _parts_of(items: Labelled, parts: str) -> list[str]:
                 remedy="Divide the same items",
             )
         items.by_position()
-        return divided.by_position()
+        return list(divided.by_position())
     part_of = dict(divided.labels(by).items())
     wanted = items.labels(by).index
     lacking = [item for item in wanted if item not in part_of]
