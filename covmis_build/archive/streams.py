@@ -13,12 +13,13 @@ import lzma
 import re
 import tarfile
 import zipfile
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
 import zstandard
 
 from covmis_build.addresses import Address, place
+from covmis_build.archive import zstd_frames
 from covmis_build.errors import ODD
 
 if TYPE_CHECKING:
@@ -319,7 +320,7 @@ def unpacked(file: IO[bytes], packed: str) -> IO[bytes]:
         return _Streams(file, STREAMS[packed])  # type: ignore[return-value]
     if packed == "zst":
         machine = zstandard.ZstdDecompressor(max_window_size=1 << 31)
-        return machine.stream_reader(file, read_size=CHUNK, read_across_frames=True)
+        return zstd_frames.whole(file, machine, CHUNK)
     return file
 
 
@@ -344,11 +345,25 @@ def is_document(head: bytes) -> bool:
     return first in {b"{", b"{ "} or (first.startswith(b"{") and first.endswith((b"{", b"[", b",")))
 
 
+class _Member(tarfile.TarInfo):
+    """A member whose header is not there, or is none, is an error; Python takes it for the end of all."""
+
+    @classmethod
+    def fromtarfile(cls, tar: Any) -> Self:
+        """The next header; at the end mark, none."""
+        try:
+            return super().fromtarfile(tar)
+        except tarfile.HeaderError as error:
+            if isinstance(error, tarfile.EOFHeaderError):  # type: ignore[attr-defined]
+                raise
+            raise tarfile.ReadError("it ends before its end") from error
+
+
 def _members(path: Path, name: str) -> list[Job]:
     """A job for each file inside, by the place of its bytes; a torn end ends the list and is reported when read."""
     listed: list[Job] = []
     try:
-        with path.open("rb") as file, tarfile.open(fileobj=file) as tar:
+        with path.open("rb") as file, tarfile.open(fileobj=file, tarinfo=_Member) as tar:
             for member in tar:
                 content = tar.extractfile(member) if member.isfile() else None
                 if content is not None:
@@ -378,7 +393,7 @@ def _tar_lines(job: Job, packed: str, limits: Limits) -> Iterator[Block]:
             yield from _member(inner, f"{job.name}!{job.member}", job.end - job.start, limits)
             return
         whole = bounded(unpacked(file, packed), path.stat().st_size, limits)
-        with tarfile.open(fileobj=whole, mode="r|") as tar:
+        with tarfile.open(fileobj=whole, mode="r|", tarinfo=_Member) as tar:
             for member in tar:
                 content = tar.extractfile(member) if member.isfile() else None
                 if content is not None:

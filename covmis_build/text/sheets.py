@@ -486,7 +486,21 @@ def _sheet_of(lines: list[list[Any]], begins: list[list[str]], notes: list[str],
         return Sheet(header, rows, "; ".join(notes), beside(header, begins), rounded, gap)
 
 
-ERRORS = frozenset("#N/A #NV #REF! #DIV/0! #NAME? #VALUE! #NUM! #NULL! #SPILL! #CALC! #GETTING_DATA".split())
+ERRORS = frozenset(
+    [
+        "#N/A",
+        "#NV",
+        "#REF!",
+        "#DIV/0!",
+        "#NAME?",
+        "#VALUE!",
+        "#NUM!",
+        "#NULL!",
+        "#SPILL!",
+        "#CALC!",
+        "#GETTING_DATA",
+    ]
+)
 """What stands in a cell whose formula has failed."""
 
 
