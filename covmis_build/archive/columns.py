@@ -141,6 +141,14 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
     understood.taken = {what: names for what, names in understood.taken.items() if any(names)}
     if understood.taken.get("text") == understood.taken.get("urls"):
         understood.taken.pop("urls", None)
+    for name in sorted({name for names in understood.taken.values() for name in names}):
+        if header.count(name) > 1:
+            raise InputError(
+                f"has {header.count(name)} columns called '{name}'",
+                file=path,
+                row=1,
+                remedy="Rename or remove one of them",
+            )
     if "id" not in understood.taken and rule.id is None:
         understood.questions.append(f"no column of post ids among: {', '.join(header)[:200]}")
 
@@ -188,7 +196,7 @@ def _look_at_values(
         nothing += sum(text in NOTHING for text in texts)
         if "language" in at:
             of_no_language += sum(cell in NOTHING for cell in _column(block, at["language"]))
-    understood.notes += [table.beside] if table.beside else []
+    understood.notes += filter(None, [table.note, table.beside])
     understood.notes += [
         f"NA, NULL or the like as a {what}: {counted(count, 'posts')} of {meant}"
         for what, meant, count in (("text", "that word", nothing), ("language", "none", of_no_language))

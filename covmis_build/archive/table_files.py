@@ -30,6 +30,7 @@ from covmis_build.text.sheets import (
     areas_down,
     beginning,
     beside,
+    not_quite_utf8,
     pages_of,
     separator_of,
 )
@@ -68,6 +69,8 @@ class TableFile:
     numbers_keep_15_digits: bool = False
     long_numbers: set[str] = field(default_factory=set)
     """Columns in which such a program has kept numbers of more than 15 digits."""
+    note: str = ""
+    """What had to be supposed to read it."""
     beside: str = ""
     """What else is in the file and is not read; known when all rows have been."""
     raw: Callable[[], Iterator[Block]] | None = None
@@ -124,7 +127,7 @@ def _open_table(opened: Open) -> TableFile:
 
 
 def _csv(opened: Open, head: bytes) -> TableFile:
-    encoding = _encoding(opened, head)
+    encoding, note = _encoding(opened, head)
     with opened() as file, io.TextIOWrapper(file, encoding, "replace", newline="") as start:
         text = start.read(CHUNK)
     if not text.strip():
@@ -134,7 +137,9 @@ def _csv(opened: Open, head: bytes) -> TableFile:
     separator = told[1] if told else separator_of(first, ",;\t|")
     csv.field_size_limit(LONGEST_CELL)
     by_bytes = not told and encoding != "utf-16" and "\n" in text
-    return _Csv(opened, encoding, separator, told=bool(told), by_bytes=by_bytes).table()
+    table = _Csv(opened, encoding, separator, told=bool(told), by_bytes=by_bytes).table()
+    table.note = note
+    return table
 
 
 class _Csv:
@@ -300,21 +305,29 @@ def _pieces(source: IO[AnyStr], size: int) -> Iterator[Any]:
         yield lines
 
 
-def _encoding(opened: Open, head: bytes) -> str:
-    """UTF-8 with a mark or not, UTF-16, or else Western European as spreadsheets save it: one for the whole file."""
+def _encoding(opened: Open, head: bytes) -> tuple[str, str]:
+    """UTF-8 with a mark or not, UTF-16, or else Western European as spreadsheets save it: one for the whole file.
+
+    And a note, if that had to be supposed.
+    """
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
+        return "utf-16", ""
     if b"\0" in head[:4096]:
         raise InputError("is not a text file")
     decoder = codecs.getincrementaldecoder("utf-8")()
+    mark = head.startswith(codecs.BOM_UTF8)
     with opened() as file:
         try:
             while block := file.read(PIECE):
                 decoder.decode(block)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            return "cp1252"
-    return "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8"
+            pass
+        else:
+            return ("utf-8-sig" if mark else "utf-8"), ""
+    with opened() as file:
+        encoding, note = not_quite_utf8(iter(partial(file.read, PIECE), b""))
+    return (encoding if mark else encoding.removesuffix("-sig")), note
 
 
 def _is_id(cell: str) -> bool:

@@ -5,6 +5,7 @@ Every problem is one line that names the file, the row and the remedy.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -65,16 +66,33 @@ def text_of(path: Path, *, strict: bool = False) -> str:
     Strict refuses what is not UTF-8: a study's own files must not be guessed at.
     """
     data = bytes_of(path)
-    if strict:
-        return _utf8(data, path)
+    return _utf8(data, path) if strict else _decoded(data, path)[0]
+
+
+def _decoded(data: bytes, path: Path) -> tuple[str, str]:
+    """The text, and what had to be supposed of its encoding."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
+        return data.decode("utf-16", "replace"), ""
     if b"\0" in data[:4096]:
         raise InputError("is not a text file", file=path)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8-sig"), ""
     except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
+        encoding, note = not_quite_utf8([data])
+        return data.decode(encoding, "replace"), note
+
+
+def not_quite_utf8(pieces: Iterable[bytes]) -> tuple[str, str]:
+    """The encoding of what is not UTF-8 throughout, and a note on it: a letter that was cut in two makes it no other."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    broken = whole = 0
+    for piece in itertools.chain(pieces, [b""]):
+        text = decoder.decode(piece, final=not piece)
+        odd = text.count("\ufffd")
+        broken, whole = broken + odd, whole + len(text) - len(text.encode("ascii", "ignore")) - odd
+    if broken > whole:
+        return "cp1252", "not UTF-8: read as Western European (Windows-1252)"
+    return "utf-8-sig", f"not UTF-8 in {counted(broken, 'places')}, shown as \ufffd"
 
 
 def _utf8(data: bytes, path: Path) -> str:
@@ -237,9 +255,14 @@ def read_sheet(path: Path, *, header: Sequence[str] = ()) -> Sheet:
     """A table from CSV, TSV, JSON, JSON lines, xlsx or ods; with `header` the file is one that has no header itself."""
     if path.suffix.lower() in WORKBOOKS:
         return _read_ods(path) if path.suffix.lower() == ".ods" else _read_xlsx(path)
-    text = text_of(path)
+    text, odd = _decoded(bytes_of(path), path)
     if path.suffix.lower() in JSON_SUFFIXES or text.lstrip()[:1] in {"{", "["}:
         return sheet_of_objects(read_json(path), path)
+    sheet = _sheet_of_text(text, path, header)
+    return sheet._replace(note="; ".join(filter(None, [odd, sheet.note])))
+
+
+def _sheet_of_text(text: str, path: Path, header: Sequence[str]) -> Sheet:
     if header:
         return _without_quotes(text, path, header)
     try:

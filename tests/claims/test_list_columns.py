@@ -301,6 +301,19 @@ def test_ids_that_a_workbook_has_rounded_are_refused_however_few(tmp_path):
         read_list(workbook(tmp_path / "b.xlsx", rows))
 
 
+def test_what_had_to_be_supposed_of_an_encoding_is_told(tmp_path):
+    data = "id,claim\n1,El ajo cura según mi tía\n2,El limón mata el virus\n".encode()
+    path = tmp_path / "a.csv"
+    path.write_bytes(data.replace("limón".encode(), b"lim\xc3n"))
+    understood = read_list(path)
+    assert understood.claims["text"].tolist()[0] == "El ajo cura según mi tía"
+    assert "not UTF-8 in 1 place, shown as \N{REPLACEMENT CHARACTER}" in understood.notes
+    path.write_bytes(data.decode().encode("cp1252"))
+    understood = read_list(path)
+    assert understood.claims["text"].tolist()[0] == "El ajo cura según mi tía"
+    assert "not UTF-8: read as Western European (Windows-1252)" in understood.notes
+
+
 def test_what_stands_for_nothing_is_nothing(tmp_path):
     """What R writes where a cell is empty, and what a spreadsheet shows where a formula has failed."""
     table = written(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import openpyxl
@@ -96,6 +97,31 @@ def test_a_study_looks_and_imports(study, posts):
     assert (imported.posts, imported.unreadable) == (2, 0)
     with pytest.raises(InputError, match="imported already"):
         opened.import_posts(study / imported.file)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_letter_that_was_cut_in_two_makes_a_file_no_western_european(study, tmp_path, packed):
+    rows = "".join(f"12529344029837639{number:02},según mi tía\n" for number in range(20))
+    data = f"tweet_id,text\n{rows}".encode()
+    path = tmp_path / ("a.csv.gz" if packed else "a.csv")
+    for content, text, note in (
+        (data, "según mi tía", ""),
+        (data[:-3] + data[-2:], "según mi tía", "not UTF-8 in 1 place, shown as \N{REPLACEMENT CHARACTER}"),
+        (rows.encode("cp1252"), "según mi tía", "not UTF-8: read as Western European (Windows-1252)"),
+    ):
+        whole = content if b"tweet_id" in content else b"tweet_id,text\n" + content
+        path.write_bytes(gzip.compress(whole) if packed else whole)
+        seen = looked_at(path, study)
+        assert seen.posts[0].text == text
+        assert [told for told in seen.notes if "UTF-8" in told] == ([note] if note else [])
+
+
+def test_of_two_columns_of_one_name_none_is_taken(study, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("tweet_id,text,text\n1252934402983763968,Garlic,Tea\n")
+    code, out, err = covmis("posts", "look", str(path), "--study", str(study))
+    assert code != 0
+    assert "has 2 columns called 'text'" in out + err
 
 
 def test_what_r_writes_for_nothing_is_no_language(study, tmp_path):
