@@ -35,9 +35,11 @@ class Form(StrEnum):
 
 ZONES = {
     "UTC": 0, "GMT": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
-    "BRT": -3, "CET": 1, "CEST": 2,
+    "BRT": -3, "CET": 1, "CEST": 2, "UT": 0,
 }  # fmt: skip
 """Zones by letters, hours from UTC; IST, BST and others mean several and are refused by name."""
+HALVES = {"AM", "PM"}
+"""Of a day; behind a clock in words they are no zone, and what has them is not read."""
 
 EARLIEST, LATEST = 10**8, 4_100_000_000
 """Seconds since 1970 that a number may mean: 1973 to 2099. The ranges of seconds to nanoseconds do not overlap."""
@@ -58,6 +60,8 @@ _PLAIN_ISO = re.compile(
 _ZONE = re.compile(r"(?:Z|[+-]\d{2}:?\d{2})$")
 _LETTERS = re.compile(r"(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?)\s+([A-Z]{1,5})")
 _WORDS = re.compile(r"[A-Za-z]{3},? .*\d{1,2}:\d{2}.*")
+_BEHIND = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:\s+([+-]\d{4}|[A-Za-z]{1,5}))?(?:\s+\d{4}|\s*\(.*\))?$")
+"""What stands behind the clock of a time in words: its zone, if it has one."""
 _SLASHED = re.compile(
     r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?:[ ,T]+(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp][Mm])?)?"
 )
@@ -108,8 +112,8 @@ def settle(cells: Iterable[str], *, date_format: str = "", zone: str = "") -> Ti
     for cell, times in Counter(cells).items():
         seen.see(cell.strip(), times)
     form = seen.form
-    if form is Form.LETTERS:
-        return _by_letters(seen, zone)
+    if seen.letters and form in {Form.LETTERS, Form.RFC_2822}:
+        return _by_letters(seen, form, zone)
     note = "times without a zone are taken for UTC (timezone = …)" if seen.without_zone and not zone else ""
     return _slashed(seen, zone, note) if form is Form.DAY_OR_MONTH else TimeForm(form, zone=zone, note=note)
 
@@ -123,6 +127,8 @@ class _Seen:
         self.letters: set[str] = set()
         self.example, self.first_above, self.second_above = "", False, False
         """Of days and months: a cell, and whether its first or second number was ever above 12."""
+        self.outer: tuple[set[str], set[str]] = set(), set()
+        """What stands before and behind the month, where years have two digits."""
 
     def see(self, text: str, times: int) -> None:
         plain = _PLAIN_ISO.fullmatch(text)
@@ -137,8 +143,16 @@ class _Seen:
                 self.second_above or int(parts[3]) > MONTHS,
             )
             self.without_zone += 1
+            if len(parts[4]) == len("yy") and parts[2] != ".":  # with points, days come first
+                self.outer[0].add(parts[1])
+                self.outer[1].add(parts[4])
         elif form is Form.LETTERS and (match := _LETTERS.fullmatch(text)):
             self.letters.add(match[2])
+        elif form is Form.RFC_2822:
+            behind = _BEHIND.search(text)
+            zone = behind[1] if behind else ""
+            self.without_zone += not zone
+            self.letters |= {zone.upper()} - HALVES if zone and zone.isalpha() else set()
         elif form is Form.ISO:
             self.without_zone += not (plain[1] if plain else _ZONE.search(text[10:]))
         elif form is Form.EXCEL_DAYS:
@@ -149,16 +163,26 @@ class _Seen:
         return self.counts.most_common(1)[0][0] if self.counts else Form.NONE
 
 
-def _by_letters(seen: _Seen, zone: str) -> TimeForm:
+def _by_letters(seen: _Seen, form: Form, zone: str) -> TimeForm:
     unknown = sorted(seen.letters - ZONES.keys())
     if unknown and not zone:
-        return TimeForm(Form.LETTERS, problem=f"the zone {unknown[0]} may mean several (timezone = …)")
+        return TimeForm(form, problem=f"the zone {unknown[0]} may mean several (timezone = …)")
     told = ", ".join(f"{name} {ZONES[name]:+d} h" for name in sorted(seen.letters & ZONES.keys()))
-    return TimeForm(Form.LETTERS, zone=zone, note=f"zones by letters: {told}")
+    return TimeForm(form, zone=zone, note=f"zones by letters: {told}" if told else "")
 
 
 def _slashed(seen: _Seen, zone: str, note: str) -> TimeForm:
     """Day or month first: told by a number above 12 somewhere in the column, or asked."""
+    before, behind = seen.outer
+    may_begin_with_years = (
+        seen.first_above and behind and max(map(int, behind)) <= 31 and len(before) <= len(behind)
+    )
+    if may_begin_with_years and not seen.second_above:
+        return TimeForm(
+            Form.DAY_OR_MONTH,
+            problem=f"day and year cannot be told apart: '{seen.example}' may begin with either "
+            '(date_format = "%d/%m/%y %H:%M" or "%y/%m/%d %H:%M")',
+        )
     if seen.first_above != seen.second_above:
         return TimeForm(Form.DAY_FIRST if seen.first_above else Form.MONTH_FIRST, zone=zone, note=note)
     first, mark, second = re.findall(r"\d+|[./-]", seen.example)[:3]
@@ -262,14 +286,21 @@ def _iso(text: str, zone: tzinfo) -> datetime:
     return when if when.tzinfo else when.replace(tzinfo=zone)
 
 
-def _in_words(text: str, _zone: tzinfo) -> datetime:
+def _in_words(text: str, zone: tzinfo) -> datetime:
     """`Wed Apr 22 10:00:00 +0000 2020`, as X's interface 1.1 writes it, and e-mail's form."""
     parts = text.split()
     if len(parts) == 6 and "," not in parts[0] and parts[5].isdigit():
-        day, month, date, clock, zone, year = parts
-        text = f"{day}, {date} {month} {year} {clock} {zone}"
+        day, month, date, clock, own, year = parts
+        text = f"{day}, {date} {month} {year} {clock} {own}"
     when = parsedate_to_datetime(text)
-    return when if when.tzinfo else when.replace(tzinfo=UTC)
+    if when.tzinfo:
+        return when
+    behind = _BEHIND.search(text)
+    letters = (behind[1] or "").upper() if behind else ""
+    if letters in HALVES:
+        raise ValueError(text)
+    hours = ZONES.get(letters)
+    return when.replace(tzinfo=zone if hours is None else timezone(timedelta(hours=hours)))
 
 
 READERS: dict[Form, Callable[[str, tzinfo], datetime]] = {

@@ -32,6 +32,10 @@ def days_of(values: Sequence[str]) -> list[str]:
     slashes = [match for value in values if (match := _SLASHES.fullmatch(value))]
     day_first = any(int(match[1]) > 12 for match in slashes)
     month_first = any(int(match[2]) > 12 for match in slashes)
+    short = [match for match in slashes if len(match[3]) == len("yy") and "/" in match[0]]
+    before, behind = ({int(match[at]) for match in short} for at in (1, 3))
+    if short and max(behind) <= 31 and len(before) <= len(behind):  # 20/04/21 may begin with the year
+        day_first = day_first and month_first
     return [_day(value, day_first=day_first, month_first=month_first) for value in values]
 
 

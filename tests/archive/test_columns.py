@@ -43,6 +43,39 @@ def test_one_cell_above_twelve_settles_the_column_and_none_asks():
     assert "some have the day first, some the month" in dates.settle(["13/05/2020", "05/13/2020"]).problem
 
 
+@pytest.mark.parametrize(
+    ("cell", "zone", "time", "told"),
+    [
+        ("Tue, 15 Sep 2020 09:30:00 +0530", "", "04:00", ""),
+        ("Tue, 15 Sep 2020 09:30:00 CEST", "", "07:30", "zones by letters: CEST +2 h"),
+        ("Tue, 15 Sep 2020 09:30:00 +0200 (IST)", "", "07:30", ""),
+        ("Tue, 15 Sep 2020 09:30:00 IST", "Asia/Kolkata", "04:00", ""),
+        ("Tue, 15 Sep 2020 09:30:00", "", "09:30", "times without a zone are taken for UTC"),
+        ("Tue, 15 Sep 2020 09:30:00", "Europe/Berlin", "07:30", ""),
+        ("Tue Sep 15 09:30:00 CEST 2020", "", "07:30", "zones by letters: CEST +2 h"),
+    ],
+)
+def test_a_time_in_words_has_its_zone_or_the_files(cell, zone, time, told):
+    settled = dates.settle([cell], zone=zone)
+    assert (settled.read(cell), settled.problem) == (f"2020-09-15T{time}:00Z", "")
+    assert settled.note.startswith(told)
+
+
+def test_times_in_words_of_which_nobody_knows_the_zone_or_the_half_of_the_day_are_not_read():
+    assert "the zone IST may mean several" in dates.settle(["Tue, 15 Sep 2020 09:30:00 IST"]).problem
+    assert dates.settle([cell := "Tue, 15 Sep 2020 09:30 PM"]).read(cell) == ""
+
+
+def test_a_year_of_two_digits_may_stand_first():
+    unsure = dates.settle(["20/09/15 04:00", "20/09/16 04:00", "20/10/17 04:00"])
+    assert "'20/09/15 04:00' may begin with either" in unsure.problem
+    days = [f"{day}/09/20" for day in range(10, 29)]
+    assert dates.settle(days).read("15/09/20") == "2020-09-15T00:00:00Z", "days vary, years hardly"
+    assert dates.settle(["22.04.20"]).read("22.04.20") == "2020-04-22T00:00:00Z", (
+        "with points, days stand first"
+    )
+
+
 def test_zones():
     assert dates.settle(["2020-04-22 12:00"], zone="Europe/Berlin").read("2020-04-22 12:00") == DAY
     assert "taken for UTC" in dates.settle(["2020-04-22 12:00"]).note

@@ -198,6 +198,8 @@ def test_ids_that_a_spreadsheet_has_rounded_are_refused(tmp_path):
 def test_days_that_contradict_one_another_are_none():
     assert days_of(["13/01/2020", "01/13/2020"]) == ["", ""]
     assert days_of(["31.12.2019"]) == ["2019-12-31"]
+    assert days_of(["20/04/20", "20/04/21", "20/04/22"]) == ["", "", ""], "years may stand first"
+    assert days_of(["20/04/20", "21/04/20", "22/04/20"])[1:] == ["2020-04-21", "2020-04-22"]
     assert days_of(["2020-13-01", "March 40, 2020", "11-Apr-20"]) == ["", "", "2020-04-11"]
 
 
