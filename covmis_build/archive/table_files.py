@@ -33,6 +33,7 @@ from covmis_build.text.sheets import (
     not_quite_utf8,
     pages_of,
     separator_of,
+    unescaped,
 )
 
 Row = tuple[int, list[str] | None]
@@ -536,7 +537,7 @@ def _xlsx(opened: Open) -> TableFile:
                 for column in merged.get(number, []):
                     if any(value is not None for value in cells[column - 1 : column]):
                         raise merged_cell(column, number)
-                yield 0, list(cells)
+                yield 0, list(map(unescaped, cells))
             for sheet, page in enumerate(pages[1:], start=1):
                 yield sheet, beginning(page.iter_rows(values_only=True))
 

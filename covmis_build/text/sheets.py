@@ -399,13 +399,20 @@ def _read_xlsx(path: Path) -> Sheet:
             raise InputError(f"unpacks to {size:,} bytes", remedy="Save it as CSV")
         with path.open("rb") as file:
             page, *others = pages_of(openpyxl.load_workbook(file, read_only=True, data_only=True))
-            lines = [list(line) for line in page.iter_rows(values_only=True)]
+            lines = [list(map(unescaped, line)) for line in page.iter_rows(values_only=True)]
             begins = [beginning(other.iter_rows(values_only=True)) for other in others]
             with_formulas = pages_of(openpyxl.load_workbook(file, read_only=True))[0]
             formulas = not_calculated(with_formulas, lines)
             merged = merged_down(file, page, lines)
         _fill_down(lines, merged)
     return _sheet_of(lines, begins, _notes(len(merged), len(formulas)), path)
+
+
+def unescaped(value: Any) -> Any:
+    """A cell of Excel, whose file writes `_x000D_` for a character that XML cannot hold."""
+    from openpyxl.utils.escape import unescape
+
+    return unescape(value) if isinstance(value, str) and "_x" in value else value
 
 
 def pages_of(book: Any) -> list[Any]:

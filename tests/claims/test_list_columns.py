@@ -277,6 +277,12 @@ def test_a_workbook_may_have_more_rows_than_it_says(tmp_path):
     assert len(read_list(path).claims) == 5
 
 
+def test_what_excel_writes_for_the_end_of_a_line_is_no_word(tmp_path):
+    rows = [["id", "claim", "keywords"], [1, "Garlic cures the flu", "garlic_x000D_\nfever"]]
+    (words,) = read_list(workbook(tmp_path / "a.xlsx", rows)).claims["keywords"]
+    assert list(words) == ["garlic", "fever"]
+
+
 def test_our_own_list_is_the_same_in_a_workbook(tmp_path):
     rows = [
         ["claim_id", "text", "keywords", "selected", "_event"],

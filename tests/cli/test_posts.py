@@ -196,6 +196,12 @@ def test_a_row_of_a_workbook_that_is_longer_than_the_header_is_told(tmp_path, st
     assert (problem.row, problem.reason) == (3, "more cells than the header has, or no row")
 
 
+def test_what_excel_writes_for_the_end_of_a_line_is_no_word_of_a_post(tmp_path):
+    row = ["1252934402983763968", "Garlic cures_x000D_\nthe flu", "2020-04-22T12:16:54Z"]
+    ((_, text, _),) = posts_of(saved(tmp_path / "a.xlsx", posts=[TABLE[0], row]))
+    assert text == "Garlic cures\r\nthe flu"
+
+
 def test_a_hidden_sheet_is_not_the_first(tmp_path, posts):
     path = saved(tmp_path / "a.xlsx", lists=[["favor"], ["against"]], posts=TABLE)
     book = openpyxl.load_workbook(path)
