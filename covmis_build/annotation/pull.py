@@ -44,10 +44,12 @@ OURS = {".html"}
 
 
 def pull_files(
-    round_: RoundFolder, annotators: Sequence[str], files: Sequence[Path], *, now: str, besides: Collection[str] = ()
+    round_: RoundFolder, annotators: Sequence[str], files: Sequence[Path], *, now: str, besides: Collection[str] = (),
+    sent: Mapping[str, Collection[str]] | None = None,
 ) -> Pulled:  # fmt: skip
     """Bring back sheets and the offline page's exports: those named, or all in the round's folder but those `besides`.
 
+    Answers count for whoever gave them; that somebody has labelled what is not `sent` to them is told.
     A file that cannot be read is told, and the others are recorded; it is an error if there is no other.
     """
     record.refuse_sealed(round_)
@@ -75,6 +77,9 @@ def pull_files(
     pulled.problems += [Problem(Path(error.file).name, error.problem, error.remedy) for error in unreadable]
     pulled.problems += _two_files(answers)
     pulled.problems += _under_two_codes(answers)
+    pulled.problems += [
+        problem for path, read in answers.items() for problem in _not_theirs(path, read, sent or {})
+    ]
     every = _without_empty_withdrawals([answer for read in answers.values() for answer in read])
     pulled.answers = sum(answer.status != Status.WITHDRAWN for answer in every)
     record.count(pulled, round_, every, now=now)
@@ -231,6 +236,23 @@ def _under_two_codes(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
                 )
             )
     return problems
+
+
+def _not_theirs(path: Path, answers: Sequence[Answer], sent: Mapping[str, Collection[str]]) -> list[Problem]:
+    """That answers of this file are to posts which are others' work: by a change of the roster, or it is another's sheet."""
+    who = answers[0].annotator if answers else ""
+    if who not in sent:
+        return []
+    theirs = set(sent[who])
+    items = [
+        answer.item_id
+        for answer in answers
+        if answer.item_id not in theirs and answer.status != Status.WITHDRAWN
+    ]
+    if not items:
+        return []
+    what = f"{counted(len(items), 'answers')} ({_as(items)}) to posts that are not {who}'s work"
+    return [Problem(path.name, what, "They count; is it another person's sheet?")]
 
 
 def _as(items: Sequence[str]) -> str:

@@ -158,7 +158,8 @@ class Round:
             sheets = [path for path in named if path.name not in stems]
             pulled = Pulled()
             if sheets or not named:
-                pulled = pull_files(self.folder, people, sheets, now=now, besides=stems)
+                sent = self._sent(self.folder)
+                pulled = pull_files(self.folder, people, sheets, now=now, besides=stems, sent=sent)
             for path in read:
                 code = machines[stems[path.name]]
                 pulled.add(pull_machine(self.folder, code, set(work.get(code, ())), path, now=now))

@@ -142,6 +142,22 @@ def test_one_persons_sheet_under_two_codes_is_told(folder):
     assert problem.startswith("a1.csv and a2.csv: have the same 11 answers in the same order")
 
 
+def test_another_persons_sheet_is_told_by_the_posts_that_were_sent_to_nobody_of_this_code(tmp_path):
+    study(tmp_path, settings='annotators = ["a1", "a2", "a3"]\nper_item = 2\n')
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    sheets = place(tmp_path) / "sheets"
+    for who in ("a1", "a2", "a3"):
+        fill(sheets / f"{who}.csv", lambda row: "favor")
+    sent = {who: {row["item_id"] for row in rows_of(sheets / f"{who}.csv")} for who in ("a1", "a3")}
+    not_theirs = sorted(sent["a1"] - sent["a3"])
+    shutil.copy(sheets / "a1.csv", sheets / "a3.csv")
+    problems = covmis(tmp_path, "round", "pull", fails=1)["problems"]
+    (problem,) = [problem for problem in problems if problem.startswith("a3.csv")]
+    assert f"{len(not_theirs)} answer" in problem
+    assert "to posts that are not a3's work" in problem
+
+
 def test_a_sheet_that_is_written_again_keeps_what_stands_in_it(folder):
     """A space behind an id, a column of one's own; what it cannot keep is refused, and the sheet stays."""
     label_both(folder)
