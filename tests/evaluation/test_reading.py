@@ -304,6 +304,11 @@ def test_with_ids_an_empty_line_is_nothing_unless_rows_are_paired(tmp_path) -> N
     [
         ("null.json", '{"i0": "favor", "i0": "against", "i1": null}', "a.json: 'i0' occurs more than once"),
         ("deep.json", '{"subtaskaenglish": {"i0": "a", "i0": null}}', "a.json: 'i0' occurs more than once"),
+        (
+            "empty.json",
+            '{"subtaskaenglish": {"i0": "a"}, "subtaskaenglish": {}}',
+            "a.json: 'subtaskaenglish' occurs more than once",
+        ),
         ("list.json", '[{"id": 1, "label": "a", "label": "b"}]', "a.json: 'label' occurs more than once"),
         ("a.jsonl", '{"id": 1, "label": "a"}\n{"id": 2, "label": "a", "label": "b"}\n', "a.jsonl, row 2: 'label' occurs more"),
         (
@@ -321,7 +326,7 @@ def test_of_two_answers_in_json_none_is_taken(tmp_path, name, content, words) ->
 
 def test_answers_of_no_items_are_none(tmp_path) -> None:
     path = written(
-        tmp_path / "a.json", '{"subtaskadanish": {}, "subtaskaenglish": {"i0": "a"}, "subtaskbenglish": {}}'
+        tmp_path / "a.json", '{"subtaskadanish": {}, "subtaskaenglish": {"i0": "a"}, "subtaskadanish": {}}'
     )
     read = read_labels(path)
     assert read.labels(read.id_column).to_dict() == {"i0": "a"}
