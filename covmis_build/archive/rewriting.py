@@ -22,6 +22,8 @@ from covmis_build.archive import formats, pages, streams
 from covmis_build.archive.formats import neutral
 from covmis_build.archive.table_files import open_table
 from covmis_build.errors import InputError, doubted
+from covmis_build.text import quotation_marks
+from covmis_build.text.sheets import separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -212,13 +214,17 @@ def _document(data: bytes, forget: Forget) -> tuple[bytes, int]:
 def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
     """Rows of a table that name a forgotten post or author in any cell go; addresses of them lead nowhere."""
     text = data.decode("utf-8-sig", "surrogateescape")
-    separator = max(",;\t", key=text.split("\n", 1)[0].count)
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    separator = separator_of(text, ",;\t|")
+    signs = quotation_marks.are_signs(lambda: io.StringIO(text, newline=""), separator)
+    rows = list(quotation_marks.rows_of(io.StringIO(text, newline=""), separator, signs=signs))
     kept = [row for row in rows if forget.names.isdisjoint(storage.restored(cell.strip()) for cell in row)]
     left = [[forget.without_addresses(cell) for cell in row] for row in kept]
     changed = len(rows) - len(kept) + sum(before != after for before, after in zip(kept, left, strict=True))
     out = io.StringIO(newline="")
-    csv.writer(out, delimiter=separator).writerows(left)
+    if signs:
+        csv.writer(out, delimiter=separator, quoting=csv.QUOTE_NONE, quotechar=None).writerows(left)
+    else:
+        csv.writer(out, delimiter=separator).writerows(left)
     mark = "utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8"
     return out.getvalue().encode(mark, "surrogateescape"), changed
 

@@ -11,8 +11,8 @@ import io
 import json
 import math
 import zipfile
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, KeysView, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
@@ -22,11 +22,12 @@ from typing import IO, Any, AnyStr, NamedTuple
 import msgspec
 
 from covmis_build.errors import InputError, MissingExtra, doubted
-from covmis_build.text import arrow_files, parquet
+from covmis_build.text import arrow_files, parquet, quotation_marks
 from covmis_build.text.ods import MOST_COLUMNS, letters, rows_of
 from covmis_build.text.sheets import (
     LARGEST_WORKBOOK,
     SEPARATOR,
+    SIGNS,
     areas_down,
     beginning,
     beside,
@@ -138,8 +139,9 @@ def _csv(opened: Open, head: bytes) -> TableFile:
     separator = told[1] if told else separator_of(first, ",;\t|")
     csv.field_size_limit(LONGEST_CELL)
     by_bytes = not told and encoding != "utf-16" and "\n" in text
-    table = _Csv(opened, encoding, separator, told=bool(told), by_bytes=by_bytes).table()
-    table.note = note
+    source = _Csv(opened, encoding, separator, told=bool(told), by_bytes=by_bytes)
+    table = source.table()
+    table.note = "; ".join(filter(None, [note, SIGNS if source.signs else ""]))
     return table
 
 
@@ -152,6 +154,7 @@ class _Csv:
     def __init__(self, opened: Open, encoding: str, separator: str, *, told: bool, by_bytes: bool) -> None:
         self.opened, self.encoding, self.separator, self.told = opened, encoding, separator, told
         self.by_bytes = by_bytes
+        self.signs = quotation_marks.are_signs(self.every_line, separator)
         with self.lines(_Spot(encoding)) as lines:
             header = [cell.strip() for cell in _first(self.cells(lines))]
         if len(header) > MOST_COLUMNS:
@@ -191,8 +194,12 @@ class _Csv:
                     source.readline()
                 yield chain.from_iterable(spot.counted(_pieces(source, CHUNK)))
 
+    def every_line(self) -> Iterator[str]:
+        with self.lines(_Spot(self.encoding)) as lines:
+            yield from lines
+
     def cells(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        return csv.reader(lines, delimiter=self.separator, strict=True)
+        return quotation_marks.rows_of(lines, self.separator, signs=self.signs)
 
     def raw(self) -> Iterator[Block]:
         """Lines as they stand; who reads to the end has seen where rows begin, now and then."""
@@ -398,13 +405,7 @@ def _table(form: str, header: list[str], cells: Sequence[list[str] | None]) -> T
 
 
 def _json_lines(opened: Open) -> TableFile:
-    names: dict[str, None] = {}
-    with opened() as file:
-        for number, line in enumerate(_bounded(file)):
-            row = _loads(line)
-            names |= dict.fromkeys(row) if isinstance(row, dict) else {}
-            if number > 10_000:
-                break
+    names = _every_name(opened)
 
     def read(lines: Iterable[bytes], first: int) -> Iterator[Row]:
         for number, line in enumerate(lines, start=first):
@@ -426,9 +427,33 @@ def _json_lines(opened: Open) -> TableFile:
                 first += lines.count(b"\n")
 
     def of_part(part: Part) -> TableFile:
-        return TableFile("JSON lines of rows", list(names), lambda: read(io.BytesIO(part[1]), part[0]))
+        return TableFile("JSON lines of rows", names, lambda: read(io.BytesIO(part[1]), part[0]))
 
-    return TableFile("JSON lines of rows", list(names), rows, cutting=Cutting(parts, of_part))
+    return TableFile("JSON lines of rows", names, rows, cutting=Cutting(parts, of_part))
+
+
+def _every_name(opened: Open) -> list[str]:
+    """The columns of all rows: a file may go on with another program's."""
+    names: dict[str, None] = {}
+    with opened() as file, suppress(InputError):  # that is told when the line is reached
+        for line in _bounded(file):
+            if not (own := _names(line)) <= names.keys():
+                names |= dict.fromkeys(own)
+            if len(names) > MOST_COLUMNS:
+                break
+    if len(names) > MOST_COLUMNS:
+        raise InputError(f"has more than {MOST_COLUMNS:,} columns")
+    return list(names)
+
+
+NAMES = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def _names(line: bytes) -> KeysView[str]:
+    try:
+        return NAMES.decode(line.removeprefix(codecs.BOM_UTF8)).keys()
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}.keys()
 
 
 def _loads(data: bytes) -> Any:

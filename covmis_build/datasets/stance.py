@@ -113,7 +113,7 @@ def stanceosaurus(folder: Path) -> Iterator[Row]:
             split = path.relative_to(folder / language).parts[0] if language == "english" else ""
             text = text_of(path).strip()
             listed = text.startswith("[")  # Spanish has a tree a line
-            for tree in json.loads(text) if listed else map(json.loads, text.splitlines()):
+            for tree in json.loads(text) if listed else map(json.loads, text.split("\n")):
                 about = f"{language}-{tree['id']}"
                 for post in _posts_of(tree["root_tweet"]):
                     # the Hindi files hold titles of linked pages where the others have the stance

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.datasets.shape import Row, epoch_time, post_time
 from covmis_build.datasets.stance import table, text_of
+from covmis_build.errors import InputError
+from covmis_build.text.quotation_marks import are_signs
+from covmis_build.text.quotation_marks import rows_of as rows_between_tabs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,17 +63,36 @@ def _cells(path: Path, header: Sequence[str]) -> Iterator[dict[str, str]]:
     """The rows of a table as text: CSV, tabs, JSON lines or a JSON list, packed or not."""
     kind = path.name.removesuffix(".gz").rpartition(".")[2]
     if header:
-        for line in text_of(path).splitlines():
-            yield dict(zip(header, line.split("\t"), strict=False))
+        for line in filter(None, text_of(path).split("\n")):
+            yield dict(zip(header, line.rstrip("\r").split("\t"), strict=False))
     elif kind in {"json", "jsonl"}:
         text = text_of(path)
         lines = text.split("\n") if kind == "jsonl" else ()
         for row in (json.loads(line) for line in lines if line) if kind == "jsonl" else json.loads(text):
             yield {name: cell if isinstance(cell, str) else json.dumps(cell) for name, cell in row.items()}
     elif kind == "tsv":
-        yield from csv.DictReader(io.StringIO(text_of(path), newline=""), delimiter="\t")
+        yield from _with_tabs(text_of(path), path)
     else:
         yield from table(path)
+
+
+def _with_tabs(text: str, path: Path) -> Iterator[dict[str, str]]:
+    """The rows of cells between tabs, which some programs put in quotation marks and some do not."""
+    signs = are_signs(lambda: io.StringIO(text, newline=""), "\t")
+    header: list[str] = []
+    try:
+        for number, cells in enumerate(
+            rows_between_tabs(io.StringIO(text, newline=""), "\t", signs=signs), 1
+        ):
+            header = header or cells
+            if len(cells) not in {0, len(header)}:
+                raise InputError(
+                    "has too many or too few cells", file=path, row=number, remedy="Fetch it anew"
+                )
+            if cells and number > 1:
+                yield dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise InputError(f"is not readable as cells between tabs: {error}", file=path) from None
 
 
 def _value(

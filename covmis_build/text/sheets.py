@@ -20,6 +20,7 @@ from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build.errors import BrokenIds, InputError, MissingExtra, counted, doubted, nearest
+from covmis_build.text import quotation_marks
 from covmis_build.text.characters import whole_in_json
 from covmis_build.text.ods import rows_of
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SEPARATOR = re.compile(r"\s*sep=([,;\t|])[ \t]*\r?\n", re.IGNORECASE)
+SIGNS = "quotation marks are signs of the texts"
+"""What is said of a table in which they quote no cells."""
 SMALLEST_LONG_ID = 16
 LARGEST_WORKBOOK = 512 << 20
 """Bytes that the parts of a workbook unpack to: some of them its readers keep in memory."""
@@ -108,12 +111,12 @@ def _utf8(data: bytes, path: Path) -> str:
 
 def read_rows(path: Path, *, strict: bool = False) -> tuple[list[str], list[dict[str, str]]]:
     """The header and the rows of a CSV (or tab- or semicolon-separated) file; missing cells are empty."""
-    return _rows_of(_lines_of(text_of(path, strict=strict), path), path)
+    return _rows_of(_lines_of(text_of(path, strict=strict), path)[0], path)
 
 
 def read_rows_with_gap(path: Path) -> tuple[list[str], list[dict[str, str]], int]:
     """Like `read_rows`, and the row of the first empty line that others follow; 0 if there is none."""
-    lines = _lines_of(text_of(path), path)
+    lines, _ = _lines_of(text_of(path), path)
     return *_rows_of(lines, path), first_gap(lines)
 
 
@@ -133,18 +136,20 @@ def first_gap(lines: Sequence[Sequence[Any]]) -> int:
     return 0
 
 
-def _lines_of(text: str, path: Path) -> list[list[str]]:
-    """The cells of each line."""
+def _lines_of(text: str, path: Path) -> tuple[list[list[str]], str]:
+    """The cells of each line, and what had to be supposed of its quotation marks."""
     if not text.strip():
         raise InputError("is empty", file=path, remedy="A header and at least one row are expected")
     separator = separator_of(text)
     if said := SEPARATOR.match(text):  # a first line by which spreadsheets tell each other
         separator, text = said[1], text[said.end() :]
     csv.field_size_limit(1 << 27)
+    signs = quotation_marks.are_signs(lambda: io.StringIO(text, newline=""), separator)
     try:
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+        lines = list(quotation_marks.rows_of(io.StringIO(text, newline=""), separator, signs=signs))
     except csv.Error as error:
         raise InputError(f"is not readable as CSV: {error}", file=path) from error
+    return lines, SIGNS if signs else ""
 
 
 def separator_of(text: str, among: str = ",;\t") -> str:
@@ -266,9 +271,10 @@ def _sheet_of_text(text: str, path: Path, header: Sequence[str]) -> Sheet:
     if header:
         return _without_quotes(text, path, header)
     try:
-        lines = _lines_of(text, path)
+        lines, supposed = _lines_of(text, path)
         above = _above_header(lines)
-        return Sheet(*_rows_of(lines, path, above), _left_out(lines[:above]))
+        note = "; ".join(filter(None, [_left_out(lines[:above]), supposed]))
+        return Sheet(*_rows_of(lines, path, above), note)
     except InputError:
         if "\t" not in (text.strip().splitlines() or [""])[0]:
             raise
@@ -307,13 +313,14 @@ JSON_SUFFIXES = {".json", ".jsonl", ".jsonld", ".ndjson"}
 
 def _without_quotes(text: str, path: Path, header: Sequence[str] = ()) -> Sheet:
     """Cells parted by tabs in which a quotation mark is only a sign."""
-    lines = [line.split("\t") for line in text.splitlines() if line.strip()]
+    source = quotation_marks.rows_of(io.StringIO(text, newline=""), "\t", signs=True)
+    lines = [cells for cells in source if any(map(str.strip, cells))]
     names = list(header) if header else [cell.strip() for cell in lines.pop(0)]
     for number, cells in enumerate(lines, start=1 if header else 2):
         if len(cells) > len(names):
             raise InputError(f"has {len(cells)} cells where {len(names)} are expected", file=path, row=number)
     rows = [dict(zip(names, [*cells, *[""] * (len(names) - len(cells))], strict=True)) for cells in lines]
-    return Sheet(names, rows, "quotation marks do not balance: they were read as signs")
+    return Sheet(names, rows, SIGNS)
 
 
 def read_json(path: Path) -> list[Any]:
@@ -325,7 +332,7 @@ def read_json(path: Path) -> list[Any]:
         return [whole_in_json(json.loads(text))]
     except (ValueError, RecursionError) as whole:
         documents = []
-        for number, line in enumerate(text.splitlines(), start=1):
+        for number, line in enumerate(text.split("\n"), start=1):
             try:
                 documents += [whole_in_json(json.loads(line))] if line.strip() else []
             except (ValueError, RecursionError):

@@ -183,6 +183,15 @@ def test_a_sheet_that_is_written_again_keeps_what_stands_in_it(folder):
     assert sheet.read_bytes() == before
 
 
+def test_labels_in_a_column_of_ones_own_are_told_and_not_read(folder):
+    label_both(folder)
+    sheet, own = place(folder) / "sheets" / "a1.csv", {"label (corrected)": "", "sure": "2", "note": "favor?"}
+    first, *rows = [{**row, **own} for row in rows_of(sheet)]
+    write_rows(sheet, [{**first, "label (corrected)": "Against"}, *rows])
+    (problem,) = covmis(folder, "round", "pull", fails=1)["problems"]
+    assert problem.startswith("a1.csv: the column 'label (corrected)' holds 1 label, which")
+
+
 def test_a_row_added_to_the_discussion_decides_nothing_and_a_column_of_ones_own_stays(folder):
     label_both(folder, differ=lambda item: item.endswith(("1", "2", "3")))
     covmis(folder, "round", "pull")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -11,6 +14,7 @@ from hypothesis import strategies as st
 from covmis_build.archive import dates, formats, streams
 from covmis_build.archive.formats.post import Post
 from covmis_build.archive.reader import How, open_job, read
+from covmis_build.archive.table_files import open_table
 from covmis_build.errors import InputError
 from covmis_build.options import Columns
 
@@ -177,6 +181,41 @@ def test_a_line_may_end_inside_a_headers_cell_and_other_separators_stand_there(t
     path.write_text(f"{head}\n{separator.join(['1', 'words', '1252934402983700001'])}\n")
     (one,) = reads(path)
     assert one.posts[0].text == "words"
+
+
+X_ID = 1252934402983700000
+"""An id like X's, from which these tests count on."""
+
+
+def test_between_tabs_quotation_marks_are_signs_where_every_line_has_all_cells(tmp_path):
+    """As MySQL, SemEval and many a script write them; quoted, the third text would take in the fourth row."""
+    texts = ["plain", '"No!" she said', '"to be', 'or not to be"', "x\u2028y"]
+    path = tmp_path / "posts.tsv"
+    path.write_text(
+        "tweet_id\ttext\n" + "".join(f"{X_ID + number}\t{text}\n" for number, text in enumerate(texts))
+    )
+    assert [line.posts[0].text for line in reads(path) if line.posts] == texts
+    (job,) = streams.jobs([(path, "archive/posts.tsv")])
+    assert "quotation marks are signs of the texts" in open_job(job, How()).understood.notes
+
+
+@given(st.lists(st.text(alphabet='"ab\n') | st.text(alphabet='"ab\t'), min_size=1))
+def test_quoted_cells_between_tabs_are_read_as_they_were_written(texts):
+    written = io.StringIO()
+    rows = [["id", "text", "by"], *([f"{X_ID + number}", text, "me"] for number, text in enumerate(texts))]
+    csv.writer(written, delimiter="\t").writerows(rows)
+    table = open_table(lambda: io.BytesIO(written.getvalue().encode()))
+    assert [cells for _, cells in table.rows()] == rows[1:]
+
+
+def test_columns_that_only_later_rows_have_are_columns(tmp_path):
+    """A file that goes on with another program's rows."""
+    first = [{"id": f"{X_ID + number}", "full_text": "early"} for number in range(10_010)]
+    late = {"id": f"{X_ID - 1}", "text": "late"}
+    path = tmp_path / "posts.jsonl"
+    path.write_text("\ufeff" + "".join(json.dumps(row) + "\n" for row in [*first, late]), "utf-8")
+    assert open_table(partial(path.open, "rb")).header == ["id", "full_text", "text"]
+    assert [cells for _, cells in open_table(partial(path.open, "rb")).rows()][-1] == [late["id"], "", "late"]
 
 
 VALUES = st.recursive(

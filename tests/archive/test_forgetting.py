@@ -192,6 +192,17 @@ def test_tables_lose_rows_and_documents_lose_elements(tmp_path):
     ]
 
 
+def test_a_row_goes_without_its_neighbours_where_quotation_marks_are_signs(tmp_path):
+    path = tmp_path / "posts.tsv"
+    path.write_text(f'id\ttext\n6\t"to be\n{GONE}\tor not to be"\n7\t"No!" she said\n')
+    assert rewriting.rewrite(path, FORGET).lines == 1
+    assert path.read_text().splitlines() == ["id\ttext", '6\t"to be', '7\t"No!" she said']
+    bars = tmp_path / "posts.csv"
+    bars.write_text(f"id|text\n{GONE}|secret\n7|plain\n")
+    assert rewriting.rewrite(bars, FORGET).lines == 1
+    assert bars.read_text().splitlines() == ["id|text", "7|plain"]
+
+
 def test_collected_pages_stay_frames_that_a_crawl_can_resume(tmp_path):
     path = tmp_path / "q.jsonl.zst"
     for number in (1, 2):

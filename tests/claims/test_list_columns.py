@@ -126,6 +126,7 @@ def test_verdicts_say_whether_it_is_misinformation(tmp_path):
         ("c.json", '{"id": {"0": 7, "1": 8}, "claim": {"0": "Garlic cures the flu", "1": "Tea makes it rain"}}'),
         ("d.json", '{"claims": [{"id": 7.0, "claim": "Garlic cures the flu"}, {"id": 8, "claim": "Tea makes it rain"}]}'),
         ("e.tsv", "ID\tClaim\n7\tGarlic cures the flu\n8\tTea makes it rain\n"),
+        ("g.tsv", 'id\tsaid\tclaim\n7\t"a b\tGarlic cures the flu\n8\tc"\tTea makes it rain\n'),
         ("f.tsv", 'id\tclaim\tsaid\n7\tGarlic cures the flu\t"a b\n8\tTea makes it rain\tc\n'),
     ],
 )  # fmt: skip

@@ -173,6 +173,18 @@ def test_a_users_own_description_is_a_corpus_like_ours(own) -> None:
     assert datasets.convert(["ours"], own, labels="covmis")["part"].tolist() == ["ours", "ours"]
 
 
+def test_quotation_marks_between_tabs_take_in_no_other_rows(own) -> None:
+    path = own / "ours" / "posts.tsv"
+    head = "nr\turteil\tthema\tsatz\n"
+    path.write_text(f'{head}1\tja\tMasken\t"Hilft\n2\tnein\tMasken\tHm"\n')
+    assert datasets.read("ours", own)["text"].tolist() == ['"Hilft', 'Hm"']
+    path.write_text(f'{head}1\tja\tMasken\t"Hilft ""so"""\n')
+    assert datasets.read("ours", own)["text"].tolist() == ['Hilft "so"']
+    path.write_text(f"{head}1\tja\tMasken\n")
+    with pytest.raises(CovmisError, match="row 2: has too many or too few cells"):
+        datasets.read("ours", own)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "problem"),
     [

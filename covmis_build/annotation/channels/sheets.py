@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation.answers import SKIP, Answer, Channel, Problem, Status, checked, known_label
 from covmis_build.annotation.channels.workbooks import Grid, as_cell, ods, read_table, xlsx
 from covmis_build.annotation.frozen_items import by_item
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 from covmis_build.storage import csv_bytes, restored
 from covmis_build.text.sheets import bytes_of, separator_of
 from covmis_build.text.shown import shown_parts
@@ -212,6 +212,7 @@ def read_sheet(
     problems: list[Problem] = []
     blank: list[str] = []
     _of_one_person(rows, path)
+    problems += _labels_elsewhere(rows, path, scheme)
     for row in rows:
         where, item = f"{path.name}, row {row[ROW]}", row["item_id"].strip()
         problems += beyond_columns(row, where)
@@ -234,6 +235,19 @@ def beyond_columns(row: Mapping[str, str], where: str) -> list[Problem]:
     """That something stands in cells of this row that no column has, if so."""
     what = f"'{row[STRAY][:60]}' stands beyond the last column and is not read"
     return [Problem(where, what, "Move it into comment, or remove it")] if row[STRAY] else []
+
+
+def _labels_elsewhere(rows: Sequence[dict[str, str]], path: Path, scheme: Labels) -> list[Problem]:
+    """That columns which somebody has put into the sheet hold labels, if so: `label (corrected)`, a second opinion."""
+    # their keys may be somebody's marks of confidence
+    labels = {label.casefold() for label in scheme.values}  # noqa: PD011 - not pandas'
+    problems = []
+    for name in own_columns(rows, header(scheme)):
+        given = [cell for row in rows if (cell := row[name].strip().casefold())]
+        if given and labels.issuperset(given):
+            what = f"the column '{name}' holds {counted(len(given), 'labels')}, which are not read"
+            problems.append(Problem(path.name, what, "What stands in the column label counts"))
+    return problems
 
 
 def keep_answer(answers: dict[str, Answer], answer: Answer, where: str) -> list[Problem]:
