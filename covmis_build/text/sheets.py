@@ -81,21 +81,42 @@ def _decoded(data: bytes, path: Path) -> tuple[str, str]:
     try:
         return data.decode("utf-8-sig"), ""
     except UnicodeDecodeError:
-        encoding, note = not_quite_utf8([data])
+        with doubted(path):
+            encoding, note = not_quite_utf8([data])
         return data.decode(encoding, "replace"), note
 
 
 def not_quite_utf8(pieces: Iterable[bytes]) -> tuple[str, str]:
-    """The encoding of what is not UTF-8 throughout, and a note on it: a letter that was cut in two makes it no other."""
+    """The encoding of what is not UTF-8 throughout, and a note on it: a letter that was cut in two makes it no other.
+
+    In Western European texts letters beyond ASCII stand alone among others; where they make the words, they are others'.
+    """
     decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-    broken = whole = 0
+    broken = whole = beyond = together = 0
+    example = b""
     for piece in itertools.chain(pieces, [b""]):
         text = decoder.decode(piece, final=not piece)
         odd = text.count("\ufffd")
         broken, whole = broken + odd, whole + len(text) - len(text.encode("ascii", "ignore")) - odd
-    if broken > whole:
-        return "cp1252", "not UTF-8: read as Western European (Windows-1252)"
-    return "utf-8-sig", f"not UTF-8 in {counted(broken, 'places')}, shown as \ufffd"
+        beyond += len(piece) - len(piece.translate(None, BEYOND_ASCII))
+        together += sum(map(len, TOGETHER.findall(piece)))
+        example = example or next(iter(WORD_BEYOND.findall(piece)), b"")
+    if broken <= whole:
+        return "utf-8-sig", f"not UTF-8 in {counted(broken, 'places')}, shown as \ufffd"
+    if together > max(FEW, beyond / 2):
+        raise InputError(
+            "is neither UTF-8 nor Western European: its letters may be Chinese, Cyrillic, Greek …",
+            remedy="Save it as UTF-8; Excel calls that 'CSV UTF-8'",
+        )
+    word = example[:30].decode("cp1252", "replace")
+    return "cp1252", f"not UTF-8: read as Western European (Windows-1252), as in '{word}'"
+
+
+BEYOND_ASCII = bytes(range(0x80, 0x100))
+TOGETHER = re.compile(rb"[\x80-\xff]{2,}")
+WORD_BEYOND = re.compile(rb"[A-Za-z]*[\x80-\xff][A-Za-z\x80-\xff]*")
+FEW = 8
+"""Letters beyond ASCII that may stand side by side in any text: `créée`."""
 
 
 def _utf8(data: bytes, path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from functools import partial
 from typing import TYPE_CHECKING
 
 import openpyxl
@@ -12,6 +13,7 @@ import pytest
 from odf import opendocument, table, teletype
 from odf import text as odf_text
 
+from covmis_build.archive.table_files import open_table
 from covmis_build.claims.claim import claims_csv
 from covmis_build.claims.days import days_of
 from covmis_build.claims.lists import read_claims, read_list
@@ -320,7 +322,24 @@ def test_what_had_to_be_supposed_of_an_encoding_is_told(tmp_path):
     path.write_bytes(data.decode().encode("cp1252"))
     understood = read_list(path)
     assert understood.claims["text"].tolist()[0] == "El ajo cura según mi tía"
-    assert "not UTF-8: read as Western European (Windows-1252)" in understood.notes
+    assert "not UTF-8: read as Western European (Windows-1252), as in 'según'" in understood.notes
+
+
+@pytest.mark.parametrize(
+    ("claims", "encoding"),
+    [
+        ("大蒜可以治疗新冠肺炎", "gb18030"),
+        ("大蒜可以治療新冠肺炎", "big5"),
+        ("Чеснок лечит коронавирус", "cp1251"),
+    ],
+)
+def test_other_alphabets_than_western_european_are_asked_for_in_utf8(tmp_path, claims, encoding):
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"id,claim\n1,{claims}\n2,{claims}!\n".encode(encoding))
+    with pytest.raises(InputError, match=r"a\.csv: is neither UTF-8 nor Western European.*Save it as UTF-8"):
+        read_list(path)
+    with pytest.raises(InputError, match="is neither UTF-8 nor Western European"):
+        open_table(partial(path.open, "rb"))
 
 
 def test_what_stands_for_nothing_is_nothing(tmp_path):

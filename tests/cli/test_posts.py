@@ -107,7 +107,11 @@ def test_a_letter_that_was_cut_in_two_makes_a_file_no_western_european(study, tm
     for content, text, note in (
         (data, "según mi tía", ""),
         (data[:-3] + data[-2:], "según mi tía", "not UTF-8 in 1 place, shown as \N{REPLACEMENT CHARACTER}"),
-        (rows.encode("cp1252"), "según mi tía", "not UTF-8: read as Western European (Windows-1252)"),
+        (
+            rows.encode("cp1252"),
+            "según mi tía",
+            "not UTF-8: read as Western European (Windows-1252), as in 'según'",
+        ),
     ):
         whole = content if b"tweet_id" in content else b"tweet_id,text\n" + content
         path.write_bytes(gzip.compress(whole) if packed else whole)
