@@ -112,7 +112,7 @@ def test_a_place_that_cannot_be_reached_does_not_hold_up_the_others(folder, monk
 
 def test_the_list_takes_what_people_write_and_refuses_the_rest(tmp_path):
     path = tmp_path / "purge.csv"
-    path.write_text("id,asked_on\nhttps://x.com/a/status/1255,2026-01-01\n1256,2026-01-02\nauthor:x:9,\n")
+    path.write_text("id,asked_on\nhttps://x.com/a/status/1255,2026-01-01\n1256,10115 Berlin\nauthor:x:9,\n")
     assert read_list(path) == read_keys(["x:1255", "x:1256", "author:x:9"])
     whole = add_to_list(path, read_keys(["1257", "1255"]))
     assert sorted(whole.posts) == ["x:1255", "x:1256", "x:1257"]

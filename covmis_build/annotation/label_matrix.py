@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError, nearest
 from covmis_build.tables import frame_of
-from covmis_build.text.sheets import check_ids
+from covmis_build.text.sheets import NO_LABELS, check_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -180,10 +180,6 @@ def read_labels_file(path: Path) -> pd.DataFrame:
     return frame
 
 
-NO_LABELS = {"NA", "NaN", "nan", "NULL", "<NA>", "#N/A"}
-"""What programs write where there is nothing."""
-
-
 def _refuse_unlike_labels(rows: Sequence[Mapping[str, str]], path: Path) -> None:
     """Refuse what would count as a label of its own and is none, or another one in other letters."""
     from covmis_build.annotation.channels.sheets import ROW
@@ -191,7 +187,7 @@ def _refuse_unlike_labels(rows: Sequence[Mapping[str, str]], path: Path) -> None
     written: dict[str, str] = {}
     for row in rows:
         label = row["label"].strip()
-        if label in NO_LABELS:
+        if label.casefold() in NO_LABELS:
             raise InputError(
                 f"the label is '{label}'", file=path, row=int(row[ROW]),
                 remedy="Leave the cell empty where there is no label; a label needs another name",

@@ -60,8 +60,12 @@ _PLAIN_ISO = re.compile(
 _ZONE = re.compile(r"(?:Z|[+-]\d{2}:?\d{2})$")
 _LETTERS = re.compile(r"(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?)\s+([A-Z]{1,5})")
 _WORDS = re.compile(r"[A-Za-z]{3},? .*\d{1,2}:\d{2}.*")
-_BEHIND = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:\s+([+-]\d{4}|[A-Za-z]{1,5}))?(?:\s+\d{4}|\s*\(.*\))?$")
-"""What stands behind the clock of a time in words: its zone, if it has one."""
+_BEHIND = re.compile(
+    r"\d{1,2}:\d{2}(?::\d{2})?(?:\s*(?:GMT|UTC?)?([+-]\d{1,2}(?::?\d{2})?)|\s+([A-Za-z]{1,5}))?(?:\s+\d{4})?(?:\s*\([^)]*\))?$"
+)
+"""What stands behind the clock of a time in words: hours from UTC, or letters, if it has either."""
+LONGEST = 100
+"""Characters of a time; what is longer is none."""
 _SLASHED = re.compile(
     r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?:[ ,T]+(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp][Mm])?)?"
 )
@@ -149,10 +153,9 @@ class _Seen:
         elif form is Form.LETTERS and (match := _LETTERS.fullmatch(text)):
             self.letters.add(match[2])
         elif form is Form.RFC_2822:
-            behind = _BEHIND.search(text)
-            zone = behind[1] if behind else ""
-            self.without_zone += not zone
-            self.letters |= {zone.upper()} - HALVES if zone and zone.isalpha() else set()
+            offset, letters = _behind(text)
+            self.without_zone += offset is None and not letters
+            self.letters |= {letters} - HALVES if letters else set()
         elif form is Form.ISO:
             self.without_zone += not (plain[1] if plain else _ZONE.search(text[10:]))
         elif form is Form.EXCEL_DAYS:
@@ -200,6 +203,8 @@ def _slashed(seen: _Seen, zone: str, note: str) -> TimeForm:
 
 def _form(text: str) -> Form:
     """What a cell looks like on its own."""
+    if len(text) > LONGEST:
+        return Form.NONE
     if _PLAIN_ISO.fullmatch(text):
         return Form.ISO
     number = _NUMBER.fullmatch(text)
@@ -222,7 +227,7 @@ def _utc(text: str, form: Form, date_format: str, zone: str) -> str:
 
 
 def _moment(text: str, form: Form, date_format: str, zone: tzinfo | None) -> datetime | None:
-    if not text:
+    if not text or len(text) > LONGEST:
         return None
     try:
         if form is Form.GIVEN:
@@ -293,14 +298,24 @@ def _in_words(text: str, zone: tzinfo) -> datetime:
         day, month, date, clock, own, year = parts
         text = f"{day}, {date} {month} {year} {clock} {own}"
     when = parsedate_to_datetime(text)
-    if when.tzinfo:
-        return when
-    behind = _BEHIND.search(text)
-    letters = (behind[1] or "").upper() if behind else ""
+    offset, letters = _behind(text)
     if letters in HALVES:
         raise ValueError(text)
-    hours = ZONES.get(letters)
-    return when.replace(tzinfo=zone if hours is None else timezone(timedelta(hours=hours)))
+    if offset is None and letters in ZONES:
+        offset = timedelta(hours=ZONES[letters])
+    if offset is not None:
+        return when.replace(tzinfo=timezone(offset))
+    return when if when.tzinfo else when.replace(tzinfo=zone)
+
+
+def _behind(text: str) -> tuple[timedelta | None, str]:
+    """How far from UTC a time in words says that it is, and the letters of its zone."""
+    behind = _BEHIND.search(text)
+    if not behind or not behind[1]:
+        return None, (behind[2] or "").upper() if behind else ""
+    hours, minutes = re.fullmatch(r"(\d{1,2}):?(\d{2})?", behind[1][1:]).groups()  # type: ignore[union-attr]
+    offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
+    return (-offset if behind[1][0] == "-" else offset), ""
 
 
 READERS: dict[Form, Callable[[str, tzinfo], datetime]] = {

@@ -216,7 +216,9 @@ def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
     text = data.decode("utf-8-sig", "surrogateescape")
     separator = separator_of(text, ",;\t|")
     signs = quotation_marks.are_signs(lambda: io.StringIO(text, newline=""), separator)
-    rows = list(quotation_marks.rows_of(io.StringIO(text, newline=""), separator, signs=signs))
+    # loosely: what is left in the file is looked at again
+    reader = partial(csv.reader, io.StringIO(text, newline=""), delimiter=separator)
+    rows = list(reader(quoting=csv.QUOTE_NONE) if signs else reader())
     kept = [row for row in rows if forget.names.isdisjoint(storage.restored(cell.strip()) for cell in row)]
     left = [[forget.without_addresses(cell) for cell in row] for row in kept]
     changed = len(rows) - len(kept) + sum(before != after for before, after in zip(kept, left, strict=True))

@@ -21,20 +21,18 @@ from typing import IO, Any, AnyStr, NamedTuple
 
 import msgspec
 
-from covmis_build.errors import InputError, MissingExtra, doubted
-from covmis_build.text import arrow_files, parquet, quotation_marks
+from covmis_build.errors import InputError, MissingExtra, counted, doubted
+from covmis_build.text import arrow_files, parquet, quotation_marks, xlsx
 from covmis_build.text.ods import MOST_COLUMNS, letters, rows_of
 from covmis_build.text.sheets import (
     LARGEST_WORKBOOK,
     SEPARATOR,
     SIGNS,
-    areas_down,
     beginning,
     beside,
+    is_failed,
     not_quite_utf8,
-    pages_of,
     separator_of,
-    unescaped,
 )
 
 Row = tuple[int, list[str] | None]
@@ -284,7 +282,7 @@ def _together(source: Iterator[list[str]], first: int, spot: _Spot) -> Iterator[
 
 
 def _no_csv(error: csv.Error) -> InputError:
-    return InputError(f"is not readable as CSV: {error}")
+    return InputError(f"is not readable as CSV: {error}", remedy=quotation_marks.TWICE)
 
 
 def _settled(width: int, first: int, block: Sequence[list[str] | None]) -> Iterator[Row]:
@@ -552,29 +550,32 @@ def _xlsx(opened: Open) -> TableFile:
     except ImportError:
         raise MissingExtra.of("sheets", "reading Excel files") from None
 
-    def every_row() -> Generator[SheetRow]:
+    def every_row(open_formulas: list[bool]) -> Generator[SheetRow]:
         with opened() as file:
-            pages = pages_of(load_workbook(file, read_only=True, data_only=True))
+            pages = xlsx.pages_of(load_workbook(file, read_only=True, data_only=True))
             merged = dict[int, list[int]]()
-            for area in areas_down(file, pages[0]):
+            for area in xlsx.areas_down(file, pages[0]):
                 merged.setdefault(area.top, []).append(area.column)
-            for number, cells in enumerate(pages[0].iter_rows(values_only=True), start=1):
+            for number, cells in enumerate(xlsx.rows_of(pages[0]), start=1):
                 for column in merged.get(number, []):
                     if any(value is not None for value in cells[column - 1 : column]):
                         raise merged_cell(column, number)
-                yield 0, list(map(unescaped, cells))
+                yield 0, cells
             for sheet, page in enumerate(pages[1:], start=1):
-                yield sheet, beginning(page.iter_rows(values_only=True))
+                yield from ((sheet, cells) for cells in beginning(xlsx.rows_of(page)))
+            open_formulas.append(xlsx.has_not_calculated(file, pages[0]))
 
     return _sheet("Excel", every_row)
 
 
 def _ods(opened: Open) -> TableFile:
-    def every_row() -> Generator[SheetRow]:
+    def every_row(open_formulas: list[bool]) -> Generator[SheetRow]:
         with opened() as file:
             for number, row in enumerate(rows_of(file), start=1):
                 if row.sheet == 0 and row.merged_down:
                     raise merged_cell(row.merged_down[0][0], number)
+                if row.sheet == 0 and row.not_calculated:
+                    open_formulas.append(True)
                 yield row.sheet, row.cells
 
     return _sheet("OpenDocument", every_row)
@@ -589,8 +590,9 @@ def merged_cell(column: int, row: int) -> InputError:
     )
 
 
-def _sheet(form: str, every_row: Callable[[], Generator[SheetRow]]) -> TableFile:
-    with closing(every_row()) as source:
+def _sheet(form: str, every_row: Callable[[list[bool]], Generator[SheetRow]]) -> TableFile:
+    """A workbook's sheet; whoever reads it says whether there are formulas that no program has calculated."""
+    with closing(every_row([])) as source:
         sheet, first = next(source, (0, []))
     header = [] if sheet else [cell(value).strip() for value in first]
     while header and not header[-1]:
@@ -598,28 +600,36 @@ def _sheet(form: str, every_row: Callable[[], Generator[SheetRow]]) -> TableFile
     table = TableFile(form, header, lambda: iter(()), numbers_keep_15_digits=True)
 
     def rows() -> Iterator[Row]:
-        number, begins = 0, dict[int, list[str]]()
-        for sheet, cells in every_row():
+        number, begins = 0, dict[int, list[list[str]]]()
+        failed, beyond, open_formulas = list[str](), list[str](), list[bool]()
+        for sheet, cells in every_row(open_formulas):
             if sheet:
-                begins[sheet] = begins.get(sheet) or beginning([cells])
+                begins[sheet] = begins.get(sheet, []) + beginning([cells])
                 continue
             number += 1
             if number == 1 or all(value is None for value in cells):
                 continue
-            for name, value in zip(header, cells, strict=False):
-                if (
-                    isinstance(value, int | float)
-                    and not isinstance(value, bool)
-                    and abs(value) >= LONGEST_ID
-                ):
-                    table.long_numbers.add(name)
-            texts = [cell(value) for value in cells]
-            more = any(texts[len(header) :])
-            yield number, None if more else texts[: len(header)] + [""] * (len(header) - len(texts))
-        table.beside = beside(header, begins.values())
+            _note_long_numbers(table, cells)
+            failed += filter(is_failed, cells)
+            texts = ["" if is_failed(value) else cell(value) for value in cells]
+            beyond += filter(str.strip, texts[len(header) :])
+            yield number, texts[: len(header)] + [""] * (len(header) - len(texts))
+        told = (("with an error left empty", failed), ("beyond the last column not read", beyond))
+        notes = [
+            f"{counted(len(cells), 'cells')} {what}, as '{cells[0][:40]}'" for what, cells in told if cells
+        ]
+        if any(open_formulas):
+            notes.append("formulas without a stored value are empty: open the file and save it")
+        table.beside = "; ".join(filter(None, [*notes, beside(header, begins.values())]))
 
     table.rows = rows
     return table
+
+
+def _note_long_numbers(table: TableFile, cells: Sequence[Any]) -> None:
+    for name, value in zip(table.header, cells, strict=False):
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= LONGEST_ID:
+            table.long_numbers.add(name)
 
 
 def cell(value: Any) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from covmis_build.places import Places
 
 AUTHOR = re.compile(r"author:(?:x:\d+|bsky:did:[\w:.%-]+|masto:[^/\s]+/[^/\s]+|[0-9a-f]{32})")
-LIKE_A_KEY = re.compile(r"(?!https?:)[a-z]+:\S|\d{5}")
+LIKE_A_KEY = re.compile(r"(?!https?:)[a-z]+:\S|\d{5}\S*$")
 """How a post's id or an author's key begins, and no note and no name of a column."""
 HEADER = "id"
 

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.errors import BrokenIds, InputError, doubted
+from covmis_build.errors import InputError, doubted
 from covmis_build.storage import restored
 from covmis_build.text import parquet, sheets
 from covmis_build.text.characters import whole_in_json
@@ -24,6 +24,9 @@ FORMATS = ".csv, .tsv, .xlsx, .ods, .jsonl, .json, .parquet, .npy or .txt (also 
 BLOCK = 1 << 20
 GAP = "gap"
 """Attribute of a table: the row of the first empty line that others follow. Its items may be counted otherwise than meant."""
+
+ROUNDED = "rounded"
+"""Attribute of a table: its columns with numbers of which a spreadsheet does not keep all digits; no ids stand there."""
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -64,12 +67,6 @@ def _workbook(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     sheet = sheets.read_sheet(path)
-    for name in sheet.rounded:
-        raise BrokenIds(
-            f"numbers in {name} have more than 15 digits and were rounded by the spreadsheet",
-            file=path,
-            remedy="Take them from the original file, and keep the column as text",
-        )
     if sheet.note:
         raise InputError(
             f"is not a plain table: {sheet.note}", file=path, remedy="Make it one, or save it as CSV"
@@ -77,6 +74,7 @@ def _workbook(path: Path) -> pd.DataFrame:
     table = pd.DataFrame(
         [{name: restored(cell) for name, cell in row.items()} for row in sheet.rows], columns=sheet.header
     )
+    table.attrs[ROUNDED] = sheet.rounded
     return _with_gap(table, sheet.gap)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.errors import InputError, UnknownName, nearest
-from covmis_build.evaluation.formats import GAP, read_table
+from covmis_build.errors import BrokenIds, InputError, UnknownName, nearest
+from covmis_build.evaluation.formats import GAP, ROUNDED, read_table
 from covmis_build.text import sheets
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ PREDICTIONS = (
     "prediction", "predictions", "predicted", "predicted_label", "predicted_stance", "pred", "pred_label", "y_pred", "y_hat", "yhat",
 )  # fmt: skip
 """Columns that are taken for what a system said; of gold only where it has no labels."""
-MISSING = {"na", "n/a", "#n/a", "nan", "<na>", "null"}
-"""What programs write for what is missing, in small letters; none is a label of SemEval's."""
 POINT_ZERO = re.compile(r"\d+\.0")
 HEADED = {".csv", ".tsv", *sheets.WORKBOOKS}
 """Kinds of files whose first row is a header."""
@@ -90,7 +88,7 @@ class Labelled:
         try:
             return label_set(labels, self.file)
         except InputError as error:
-            marks = [not is_empty(label) and as_label(label).lower() in MISSING for label in labels]
+            marks = [not is_empty(label) and as_label(label).lower() in sheets.NO_LABELS for label in labels]
             error.row = self.row(marks.index(True) + 1)
             raise
 
@@ -158,7 +156,7 @@ def label_set(values: Iterable[Any], file: Path | str) -> list[str]:
     """The labels among these values, in order; what stands for none is refused, since it would be a class of its own."""
     labels = sorted({as_label(cell) for cell in values if not is_empty(cell)})
     for label in labels:
-        if label.lower() in MISSING:
+        if label.lower() in sheets.NO_LABELS:
             raise InputError(
                 f"has '{label}' for a label, which programs write for what is missing",
                 file=file,
@@ -205,6 +203,12 @@ def labelled(
             remedy=f"Name one as {where}; the {'file' if isinstance(file, Path) else 'frame'} has {', '.join(names)}",
         )
     ids = id_column or sheets.column(names, IDS)
+    if ids in table.attrs.get(ROUNDED, ()):
+        raise BrokenIds(
+            f"ids in {ids} have more than 15 digits and were rounded: they are numbers in the workbook",
+            file=file,
+            remedy="Take the ids from the original file, and keep the column as text",
+        )
     if ids and ids != "item_id":
         sheets.check_ids(file, [str(cell) for cell in table[ids]])
     rivals = () if own_name else tuple(name for name in names if name not in {label, *IDS})

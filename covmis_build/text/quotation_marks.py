@@ -7,10 +7,15 @@ that belongs to it, or it takes in the rows below up to the next quotation mark,
 from __future__ import annotations
 
 import csv
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+
+TWICE = 'A quotation mark inside a quoted cell stands there twice (in R: qmethod = "double")'
+_QUOTED = re.compile(r'"[^"\t]*"(?:\t"[^"\t]*")*')
 
 
 def are_signs(lines: Callable[[], Iterable[str]], separator: str) -> bool:
@@ -31,9 +36,11 @@ def are_signs(lines: Callable[[], Iterable[str]], separator: str) -> bool:
 
 
 def _all_cells_on_each(lines: Iterable[str]) -> bool:
-    """Whether all lines have as many tabs as the first, and there is a quotation mark to ask about."""
+    """Whether all lines have as many tabs as the first, whose cells are not quoted, and there is a mark to ask about."""
     marked, tabs = False, -1
     for line in lines:
+        if tabs < 0 and _QUOTED.fullmatch(line.strip()):
+            return False
         marked = marked or '"' in line
         tabs = line.count("\t") if tabs < 0 else tabs
         if line.count("\t") != tabs and line.strip():

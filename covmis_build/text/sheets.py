@@ -17,10 +17,10 @@ import zlib
 from datetime import datetime
 from decimal import Decimal
 from operator import attrgetter
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build.errors import BrokenIds, InputError, MissingExtra, counted, doubted, nearest
-from covmis_build.text import quotation_marks
+from covmis_build.text import quotation_marks, xlsx
 from covmis_build.text.characters import whole_in_json
 from covmis_build.text.ods import rows_of
 
@@ -89,34 +89,35 @@ def _decoded(data: bytes, path: Path) -> tuple[str, str]:
 def not_quite_utf8(pieces: Iterable[bytes]) -> tuple[str, str]:
     """The encoding of what is not UTF-8 throughout, and a note on it: a letter that was cut in two makes it no other.
 
-    In Western European texts letters beyond ASCII stand alone among others; where they make the words, they are others'.
+    In Western European texts letters beyond ASCII stand alone or in twos (`ção`); where words are made of them, they are others'.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
     broken = whole = beyond = together = 0
-    example = b""
+    example = None
     for piece in itertools.chain(pieces, [b""]):
         text = decoder.decode(piece, final=not piece)
-        odd = text.count("\ufffd")
+        odd = text.count("\ufffd") - piece.count(REPLACED)
         broken, whole = broken + odd, whole + len(text) - len(text.encode("ascii", "ignore")) - odd
         beyond += len(piece) - len(piece.translate(None, BEYOND_ASCII))
-        together += sum(map(len, TOGETHER.findall(piece)))
-        example = example or next(iter(WORD_BEYOND.findall(piece)), b"")
+        together += sum(map(len, WORDS_BEYOND.findall(piece)))
+        example = example or WORD_BEYOND.search(piece)
     if broken <= whole:
         return "utf-8-sig", f"not UTF-8 in {counted(broken, 'places')}, shown as \ufffd"
-    if together > max(FEW, beyond / 2):
+    if together > max(FEW, beyond / 3):
         raise InputError(
             "is neither UTF-8 nor Western European: its letters may be Chinese, Cyrillic, Greek …",
             remedy="Save it as UTF-8; Excel calls that 'CSV UTF-8'",
         )
-    word = example[:30].decode("cp1252", "replace")
+    word = example[0].decode("cp1252", "replace") if example else ""
     return "cp1252", f"not UTF-8: read as Western European (Windows-1252), as in '{word}'"
 
 
+REPLACED = "\ufffd".encode()
 BEYOND_ASCII = bytes(range(0x80, 0x100))
-TOGETHER = re.compile(rb"[\x80-\xff]{2,}")
-WORD_BEYOND = re.compile(rb"[A-Za-z]*[\x80-\xff][A-Za-z\x80-\xff]*")
+WORDS_BEYOND = re.compile(rb"[\x80-\xff]{4,}")
+WORD_BEYOND = re.compile(rb"[A-Za-z]{0,20}[\x80-\xff][A-Za-z\x80-\xff]{0,20}")
 FEW = 8
-"""Letters beyond ASCII that may stand side by side in any text: `créée`."""
+"""Letters beyond ASCII that may stand side by side in any text."""
 
 
 def _utf8(data: bytes, path: Path) -> str:
@@ -169,7 +170,9 @@ def _lines_of(text: str, path: Path) -> tuple[list[list[str]], str]:
     try:
         lines = list(quotation_marks.rows_of(io.StringIO(text, newline=""), separator, signs=signs))
     except csv.Error as error:
-        raise InputError(f"is not readable as CSV: {error}", file=path) from error
+        raise InputError(
+            f"is not readable as CSV: {error}", file=path, remedy=quotation_marks.TWICE
+        ) from error
     return lines, SIGNS if signs else ""
 
 
@@ -237,7 +240,11 @@ def check_ids(path: Path | str, ids: Sequence[str]) -> list[str]:
     remedy = "Take the ids from the original file, and keep the column as text in the spreadsheet"
     for number, post_id in enumerate(ids, start=2):
         head, _, tail = post_id.strip().upper().partition("E")
-        if tail and tail.lstrip("+-").isdigit() and head.replace(".", "").replace(",", "").isdigit():
+        if (
+            (tail[:1] in {"+", "-"} or "." in head)
+            and tail.lstrip("+-").isdigit()
+            and head.replace(".", "").replace(",", "").isdigit()
+        ):
             raise BrokenIds(
                 f"the id {post_id} was broken by a spreadsheet", file=path, row=number, remedy=remedy
             )
@@ -259,6 +266,8 @@ def check_ids(path: Path | str, ids: Sequence[str]) -> list[str]:
 
 NOTHING = {"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"}
 """What R, pandas and databases write where there is nothing."""
+NO_LABELS = {"na", "n/a", "#n/a", "nan", "<na>", "null"}
+"""The same among labels, in small letters: `none` may be a label, and is one of SemEval's."""
 WORKBOOKS = {".xlsx", ".xlsm", ".ods"}
 
 
@@ -290,16 +299,11 @@ def read_sheet(path: Path, *, header: Sequence[str] = ()) -> Sheet:
 
 def _sheet_of_text(text: str, path: Path, header: Sequence[str]) -> Sheet:
     if header:
-        return _without_quotes(text, path, header)
-    try:
-        lines, supposed = _lines_of(text, path)
-        above = _above_header(lines)
-        note = "; ".join(filter(None, [_left_out(lines[:above]), supposed]))
-        return Sheet(*_rows_of(lines, path, above), note)
-    except InputError:
-        if "\t" not in (text.strip().splitlines() or [""])[0]:
-            raise
-        return _without_quotes(text, path)
+        return _without_header(text, path, header)
+    lines, supposed = _lines_of(text, path)
+    above = _above_header(lines)
+    note = "; ".join(filter(None, [_left_out(lines[:above]), supposed]))
+    return Sheet(*_rows_of(lines, path, above), note)
 
 
 TITLES = 3
@@ -332,16 +336,18 @@ def _left_out(lines: Sequence[Sequence[Any]]) -> str:
 JSON_SUFFIXES = {".json", ".jsonl", ".jsonld", ".ndjson"}
 
 
-def _without_quotes(text: str, path: Path, header: Sequence[str] = ()) -> Sheet:
+def _without_header(text: str, path: Path, header: Sequence[str]) -> Sheet:
     """Cells parted by tabs in which a quotation mark is only a sign."""
+    rows = []
     source = quotation_marks.rows_of(io.StringIO(text, newline=""), "\t", signs=True)
-    lines = [cells for cells in source if any(map(str.strip, cells))]
-    names = list(header) if header else [cell.strip() for cell in lines.pop(0)]
-    for number, cells in enumerate(lines, start=1 if header else 2):
-        if len(cells) > len(names):
-            raise InputError(f"has {len(cells)} cells where {len(names)} are expected", file=path, row=number)
-    rows = [dict(zip(names, [*cells, *[""] * (len(names) - len(cells))], strict=True)) for cells in lines]
-    return Sheet(names, rows, SIGNS)
+    for number, cells in enumerate(source, start=1):
+        if len(cells) > len(header):
+            raise InputError(
+                f"has {len(cells)} cells where {len(header)} are expected", file=path, row=number
+            )
+        if any(map(str.strip, cells)):
+            rows.append(dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=True)))
+    return Sheet(list(header), rows, SIGNS)
 
 
 def read_json(path: Path) -> list[Any]:
@@ -426,29 +432,14 @@ def _read_xlsx(path: Path) -> Sheet:
         if size > LARGEST_WORKBOOK:
             raise InputError(f"unpacks to {size:,} bytes", remedy="Save it as CSV")
         with path.open("rb") as file:
-            page, *others = pages_of(openpyxl.load_workbook(file, read_only=True, data_only=True))
-            lines = [list(map(unescaped, line)) for line in page.iter_rows(values_only=True)]
-            begins = [beginning(other.iter_rows(values_only=True)) for other in others]
-            with_formulas = pages_of(openpyxl.load_workbook(file, read_only=True))[0]
-            formulas = not_calculated(with_formulas, lines)
-            merged = merged_down(file, page, lines)
+            page, *others = xlsx.pages_of(openpyxl.load_workbook(file, read_only=True, data_only=True))
+            lines = list(xlsx.rows_of(page))
+            begins = [beginning(xlsx.rows_of(other)) for other in others]
+            with_formulas = xlsx.pages_of(openpyxl.load_workbook(file, read_only=True))[0]
+            formulas = xlsx.not_calculated(with_formulas, lines)
+            merged = xlsx.merged_down(file, page, lines)
         _fill_down(lines, merged)
     return _sheet_of(lines, begins, _notes(len(merged), len(formulas)), path)
-
-
-def unescaped(value: Any) -> Any:
-    """A cell of Excel, whose file writes `_x000D_` for a character that XML cannot hold."""
-    from openpyxl.utils.escape import unescape
-
-    return unescape(value) if isinstance(value, str) and "_x" in value else value
-
-
-def pages_of(book: Any) -> list[Any]:
-    """The sheets of a workbook of Excel that people see: one, at least, is no hidden one."""
-    pages = [page for page in book.worksheets if page.sheet_state == "visible"] or book.worksheets
-    for page in pages:
-        page.reset_dimensions()  # a file may say that it has fewer rows than it has
-    return list(pages)
 
 
 def _read_ods(path: Path) -> Sheet:
@@ -465,7 +456,7 @@ def _read_ods(path: Path) -> Sheet:
         begins = [beginning(row.cells for row in page) for _, page in others]
         lines = [row.cells for row in rows]
         merged = [
-            MergedDown(column, top, top + down - 1)
+            xlsx.MergedDown(column, top, top + down - 1)
             for top, row in enumerate(rows, start=1)
             for column, down in row.merged_down
         ]
@@ -485,31 +476,33 @@ def _notes(merged: int, formulas: int) -> list[str]:
     return notes
 
 
-def beginning(rows: Iterable[Sequence[Any]]) -> list[str]:
-    """The first row of a sheet that has anything, without what is empty at its end."""
+def beginning(rows: Iterable[Sequence[Any]]) -> list[list[str]]:
+    """The first two rows of a sheet that have anything, each without what is empty at its end."""
+    begin: list[list[str]] = []
     for row in rows:
         cells = [_cell(value).strip() for value in row]
         if any(cells):
-            return cells[: max(at + 1 for at, cell in enumerate(cells) if cell)]
-    return []
+            begin.append(cells[: max(at + 1 for at, cell in enumerate(cells) if cell)])
+        if len(begin) > 1:
+            break
+    return begin
 
 
-def beside(header: Sequence[str], begins: Iterable[Sequence[str]]) -> str:
+def beside(header: Sequence[str], begins: Iterable[list[list[str]]]) -> str:
     """What is to be said of the other sheets of a workbook, that begin so: none of them may go on with the first."""
     others = [begin for begin in begins if begin]
-    if list(header) in others:
+    if any(first == list(header) and more for first, *more in others):
         raise InputError(
             "goes on on another sheet, which has the same columns",
             remedy="Put all rows onto one sheet, or save each sheet as a file of its own",
         )
     if not others:
         return ""
-    return (
-        f"{counted(len(others), 'other sheets')} not read, which begins with '{' | '.join(others[0])[:60]}'"
-    )
+    begin = " | ".join(others[0][0])[:60]
+    return f"{counted(len(others), 'other sheets')} not read, which begins with '{begin}'"
 
 
-def _sheet_of(lines: list[list[Any]], begins: list[list[str]], notes: list[str], path: Path) -> Sheet:
+def _sheet_of(lines: list[list[Any]], begins: list[list[list[str]]], notes: list[str], path: Path) -> Sheet:
     """The header and the rows of a workbook's sheet."""
     if errors := _emptied(lines):
         notes.append(f"{counted(len(errors), 'cells')} with an error left empty, as {errors[0]}")
@@ -562,12 +555,20 @@ ERRORS = frozenset(
 """What stands in a cell whose formula has failed."""
 
 
+_CALCS = re.compile(r"Err:5\d\d")
+
+
+def is_failed(value: Any) -> bool:
+    """Whether a cell holds what programs show where a formula has failed."""
+    return isinstance(value, str) and (value in ERRORS or _CALCS.fullmatch(value) is not None)
+
+
 def _emptied(lines: list[list[Any]]) -> list[str]:
     """Empty the cells of failed formulas; what stood in them."""
     errors = []
     for line in lines:
         for at, value in enumerate(line):
-            if isinstance(value, str) and (value in ERRORS or value.startswith("Err:5")):
+            if is_failed(value):
                 errors.append(value)
                 line[at] = None
     return errors
@@ -577,46 +578,11 @@ def _is_rounded(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= 10**KEPT_DIGITS
 
 
-_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z]{1,3}\d{1,7}:[A-Z]{1,3}\d{1,7})"')
 MOST_FILLED = 1_000_000
 """Cells of merged ranges that are filled; a workbook that says more is no list."""
 
 
-class MergedDown(NamedTuple):
-    """A cell that reaches over several rows; columns and rows are counted from 1."""
-
-    column: int
-    top: int
-    bottom: int
-
-
-def merged_down(file: IO[bytes], page: Any, lines: list[list[Any]]) -> list[MergedDown]:
-    """The cells with a value that reach over several rows in this sheet of an Excel workbook."""
-    return [
-        area._replace(bottom=min(area.bottom, len(lines)))
-        for area in areas_down(file, page)
-        if any(
-            value is not None
-            for line in lines[area.top - 1 : area.top]
-            for value in line[area.column - 1 : area.column]
-        )
-    ]
-
-
-def areas_down(file: IO[bytes], page: Any) -> list[MergedDown]:
-    """What is merged over several rows in this sheet, whether it has a value or not: its rows do not say so."""
-    from openpyxl.utils import range_boundaries
-
-    with zipfile.ZipFile(file) as archive, archive.open(page._worksheet_path) as part:  # noqa: SLF001 - it has no word for it
-        areas, before = dict[bytes, None](), b""
-        while chunk := part.read(1 << 20):  # a workbook may be large; an area's tag is short
-            areas.update((match[1], None) for match in _MERGED.finditer(before + chunk))
-            before = chunk[-200:]
-    merged = [range_boundaries(area.decode()) for area in areas]
-    return [MergedDown(left, top, bottom) for left, top, _, bottom in merged if bottom > top]
-
-
-def _fill_down(lines: list[list[Any]], merged: list[MergedDown]) -> None:
+def _fill_down(lines: list[list[Any]], merged: list[xlsx.MergedDown]) -> None:
     """Give each row of a merged cell its value, as a person sees it."""
     if sum(area.bottom - area.top for area in merged) > MOST_FILLED:
         raise InputError("has more merged cells than any list", remedy="Save it as CSV")
@@ -624,16 +590,6 @@ def _fill_down(lines: list[list[Any]], merged: list[MergedDown]) -> None:
         for line in lines[top:bottom]:
             line.extend([None] * (column - len(line)))
             line[column - 1] = lines[top - 1][column - 1]
-
-
-def not_calculated(page: Any, lines: list[list[Any]]) -> list[tuple[int, int]]:
-    """Row and column, from 1, of formulas in this sheet of an Excel workbook that no program has calculated yet."""
-    return [
-        (at, column)
-        for at, line in enumerate(page.iter_rows(values_only=True), start=1)
-        for column, cell in enumerate(line, start=1)
-        if isinstance(cell, str) and cell.startswith("=") and lines[at - 1][column - 1] is None
-    ]
 
 
 def _xlsx_cell(value: Any) -> str:

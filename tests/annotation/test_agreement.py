@@ -288,6 +288,7 @@ def test_agreement_is_an_object_with_one_named_interval():
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
+        ("1,p,favor,c\n1,q,null,c\n", r"row 3: the label is 'null'"),
         ("1,p,favor,c\n1,q,NA,c\n", r"row 3: the label is 'NA'\. Leave the cell empty"),
         ("1,p,favor,c\n1,q,Favor,c\n", r"row 3: the labels favor and Favor differ in their letters' case alone"),
         ("1.25E+18,p,favor,c\n2,q,favor,c\n", r"the id 1\.25E\+18 was broken by a spreadsheet"),
@@ -299,6 +300,12 @@ def test_what_would_count_as_another_label_or_claim_is_refused(tmp_path, rows, w
     path.write_text(f"item,annotator,label,claim\n{rows}")
     with pytest.raises(InputError, match=words):
         agreement(read_labels_file(path))
+
+
+def test_names_of_items_with_an_e_among_digits_are_no_broken_ids(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("item,annotator,label\n123e4567,p,a\n123e4567,q,a\n3f2a91bc,p,b\n3f2a91bc,q,b\n")
+    assert agreement(read_labels_file(path)).kappa.value == 1
 
 
 def test_blanks_around_a_label_or_an_empty_claim_mean_nothing():

@@ -54,6 +54,10 @@ def test_one_cell_above_twelve_settles_the_column_and_none_asks():
         ("Tue, 15 Sep 2020 09:30:00 CEST", "", "07:30", "zones by letters: CEST +2 h"),
         ("Tue, 15 Sep 2020 09:30:00 +0200 (IST)", "", "07:30", ""),
         ("Tue, 15 Sep 2020 09:30:00 IST", "Asia/Kolkata", "04:00", ""),
+        ("Tue Sep 15 2020 09:30:00 GMT+0200 (Central European Summer Time)", "Asia/Kolkata", "07:30", ""),
+        ("Tue, 15 Sep 2020 09:30:00 +05:30", "Europe/Berlin", "04:00", ""),
+        ("Tue, 15 Sep 2020 09:30:00 UTC-5", "Europe/Berlin", "14:30", ""),
+        ("Tue, 15 Sep 2020 09:30:00 -0000", "Europe/Berlin", "09:30", ""),
         ("Tue, 15 Sep 2020 09:30:00", "", "09:30", "times without a zone are taken for UTC"),
         ("Tue, 15 Sep 2020 09:30:00", "Europe/Berlin", "07:30", ""),
         ("Tue Sep 15 09:30:00 CEST 2020", "", "07:30", "zones by letters: CEST +2 h"),
@@ -63,6 +67,7 @@ def test_a_time_in_words_has_its_zone_or_the_files(cell, zone, time, told):
     settled = dates.settle([cell], zone=zone)
     assert (settled.read(cell), settled.problem) == (f"2020-09-15T{time}:00Z", "")
     assert settled.note.startswith(told)
+    assert bool(settled.note) == bool(told)
 
 
 def test_times_in_words_of_which_nobody_knows_the_zone_or_the_half_of_the_day_are_not_read():
@@ -206,6 +211,16 @@ def test_quoted_cells_between_tabs_are_read_as_they_were_written(texts):
     csv.writer(written, delimiter="\t").writerows(rows)
     table = open_table(lambda: io.BytesIO(written.getvalue().encode()))
     assert [cells for _, cells in table.rows()] == rows[1:]
+
+
+def test_quotation_marks_that_r_escapes_are_no_signs(tmp_path):
+    """`write.table(sep="\\t")`: its cells are quoted, and a mark in them is not doubled."""
+    path = tmp_path / "posts.tsv"
+    path.write_text(f'"tweet_id"\t"text"\n"{X_ID}"\t"he said \\\\"x\\\\" ok"\n'.replace("\\\\", "\\"))
+    with pytest.raises(
+        InputError, match=r'is not readable as CSV.*stands there twice \(in R: qmethod = "double"\)'
+    ):
+        list(open_table(partial(path.open, "rb")).rows())
 
 
 def test_columns_that_only_later_rows_have_are_columns(tmp_path):

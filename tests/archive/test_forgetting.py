@@ -197,6 +197,9 @@ def test_a_row_goes_without_its_neighbours_where_quotation_marks_are_signs(tmp_p
     path.write_text(f'id\ttext\n6\t"to be\n{GONE}\tor not to be"\n7\t"No!" she said\n')
     assert rewriting.rewrite(path, FORGET).lines == 1
     assert path.read_text().splitlines() == ["id\ttext", '6\t"to be', '7\t"No!" she said']
+    loose = tmp_path / "other.csv"
+    loose.write_text('tweet_id,text\n1,nothing to forget\n2,"Yes" he said\n')
+    assert rewriting.rewrite(loose, FORGET).lines == 0
     bars = tmp_path / "posts.csv"
     bars.write_text(f"id|text\n{GONE}|secret\n7|plain\n")
     assert rewriting.rewrite(bars, FORGET).lines == 1

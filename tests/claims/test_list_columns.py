@@ -258,6 +258,9 @@ def test_other_sheets_of_a_workbook_are_told_and_none_goes_on_with_the_first(tmp
     assert "1 other sheet not read, which begins with 'False | nobody has said so'" in understood.notes
     book.create_sheet("more").append(rows[0])
     book.save(path)
+    assert len(read_list(path).claims) == 1, "of a first row alone nothing is lost"
+    book["more"].append(rows[1])
+    book.save(path)
     with pytest.raises(InputError, match=r"a\.xlsx: goes on on another sheet") as error:
         read_list(path)
     assert "save each sheet as a file of its own" in str(error.value)
@@ -329,17 +332,40 @@ def test_what_had_to_be_supposed_of_an_encoding_is_told(tmp_path):
     ("claims", "encoding"),
     [
         ("大蒜可以治疗新冠肺炎", "gb18030"),
-        ("大蒜可以治療新冠肺炎", "big5"),
+        ("大蒜可以治療新冠肺炎,新冠疫苗會改變人類的基因", "big5"),
         ("Чеснок лечит коронавирус", "cp1251"),
     ],
 )
 def test_other_alphabets_than_western_european_are_asked_for_in_utf8(tmp_path, claims, encoding):
     path = tmp_path / "a.csv"
-    path.write_bytes(f"id,claim\n1,{claims}\n2,{claims}!\n".encode(encoding))
+    path.write_bytes(f"id;claim\n1;{claims}\n2;{claims}!\n".encode(encoding))
     with pytest.raises(InputError, match=r"a\.csv: is neither UTF-8 nor Western European.*Save it as UTF-8"):
         read_list(path)
     with pytest.raises(InputError, match="is neither UTF-8 nor Western European"):
         open_table(partial(path.open, "rb"))
+
+
+def test_of_two_columns_of_one_name_between_tabs_none_is_taken(tmp_path):
+    path = written(
+        tmp_path, "a.tsv", "claim\trating\tclaim\nGarlic cures the flu\tfalse\tTea makes it rain\n"
+    )
+    with pytest.raises(InputError, match="has two columns called 'claim'"):
+        read_list(path)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "A vacinação da população é obrigatória; não há comprovação de alteração no DNA",
+        "«\xa0Éric\xa0»… “Não…” —“ação”… «\xa0Être\xa0»",
+        "hyvää yötä, älä lähde töihin ennen häätä",
+    ],
+)
+def test_letters_in_twos_and_signs_beside_them_are_western_european(tmp_path, claim):
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"id\tclaim\n1\t{claim}\n".encode("cp1252"))
+    assert read_list(path).claims["text"].str.split().tolist() == [claim.split()]
+    assert open_table(partial(path.open, "rb")).note.startswith("not UTF-8: read as Western European")
 
 
 def test_what_stands_for_nothing_is_nothing(tmp_path):

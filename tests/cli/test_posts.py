@@ -191,13 +191,25 @@ def test_what_is_on_other_sheets_is_told_and_posts_that_go_on_there_are_refused(
 
 
 @pytest.mark.parametrize("suffix", ["ods", "xlsx"])
-def test_a_row_of_a_workbook_that_is_longer_than_the_header_is_told(tmp_path, study, suffix):
+def test_what_stands_beside_the_table_of_a_workbook_is_told_and_its_row_is_read(tmp_path, study, suffix):
     path = saved(
         tmp_path / f"a.{suffix}",
-        posts=[[*TABLE[0], None], [*TABLE[1], None], [*TABLE[1], "and more"]],
+        posts=[[*TABLE[0], None], [*TABLE[1], " "], [*TABLE[2], "a note"]],
     )
-    (problem,) = looked_at(path, study).problems
-    assert (problem.row, problem.reason) == (3, "more cells than the header has, or no row")
+    seen = looked_at(path, study)
+    assert len(seen.posts) == 2
+    assert "1 cell beyond the last column not read, as 'a note'" in seen.notes
+
+
+@pytest.mark.parametrize("suffix", ["ods", "xlsx"])
+def test_failed_and_open_formulas_in_a_workbook_of_posts_are_told(tmp_path, study, suffix):
+    rows = [[*TABLE[0], "by"], [*TABLE[1], "#NAME?"], [*TABLE[2], "Err:508"]]
+    seen = looked_at(saved(tmp_path / f"a.{suffix}", posts=rows), study)
+    assert "2 cells with an error left empty, as '#NAME?'" in seen.notes
+    if suffix == "xlsx":
+        rows = [[*TABLE[0], "by"], [*TABLE[1], '=CONCATENATE("a", "b")']]
+        seen = looked_at(saved(tmp_path / "b.xlsx", posts=rows), study)
+        assert "formulas without a stored value are empty: open the file and save it" in seen.notes
 
 
 def test_what_excel_writes_for_the_end_of_a_line_is_no_word_of_a_post(tmp_path):

@@ -171,7 +171,7 @@ def test_a_workbook_is_read_as_the_same_table_in_csv(tmp_path) -> None:
         ([["id", "label"], [1, "a", None, "sure?"], [2, "b"]], "", "1 cell beyond the last column left out, with 'sure"),
         ([["id", "label", "label"], [1, "a", "b"]], "", "row 1: has two columns called 'label'"),
         ([["id", "label"], [1, "a"], [1, "b"]], "", r"row 3: the id 1 occurs again \(first in row 2\)"),
-        ([["tweet_id", "label"], *[[1250814876492180000 + 10_000 * at, "a"] for at in range(3)]], "", "numbers in tweet_id have more than 15 digits"),
+        ([["tweet_id", "label"], *[[1250814876492180000 + 10_000 * at, "a"] for at in range(3)]], "", "ids in tweet_id have more than 15 digits"),
     ],
 )  # fmt: skip
 def test_nothing_is_supposed_of_a_workbook(tmp_path, rows, merged, words) -> None:
@@ -184,6 +184,12 @@ def test_nothing_is_supposed_of_a_workbook(tmp_path, rows, merged, words) -> Non
     with pytest.raises(InputError, match=words) as error:
         labels()
     assert "a.xlsx" in str(error.value)
+
+
+def test_numbers_of_a_workbook_that_are_no_ids_may_be_long(tmp_path) -> None:
+    rows = [["id", "author_id", "label"], ["p1", 1250814876492180000, "a"], ["p2", 1587549600000001, "b"]]
+    read = read_labels(book(tmp_path / "a.xlsx", rows, ""))
+    assert read.labels(read.id_column).to_dict() == {"p1": "a", "p2": "b"}
 
 
 def test_packed_files_are_unpacked_up_to_a_limit(tmp_path, monkeypatch) -> None:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError, MissingExtra
+from covmis_build.text import xlsx as excel
 from covmis_build.text.ods import letters, rows_of
-from covmis_build.text.sheets import merged_down, not_calculated, pages_of, whole
+from covmis_build.text.sheets import whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -266,13 +267,13 @@ def _read_xlsx(path: Path) -> list[Page]:
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         formulas = openpyxl.load_workbook(file, read_only=True)
         pages = []
-        for page, with_formulas in zip(pages_of(book), pages_of(formulas), strict=True):
-            lines = [list(line) for line in page.iter_rows(values_only=True)]
+        for page, with_formulas in zip(excel.pages_of(book), excel.pages_of(formulas), strict=True):
+            lines = list(excel.rows_of(page))
             pages.append(
                 Page(
                     [[_text(value) for value in line] for line in lines],
-                    [(area.top, area.column) for area in merged_down(file, page, lines)],
-                    not_calculated(with_formulas, lines),
+                    [(area.top, area.column) for area in excel.merged_down(file, page, lines)],
+                    excel.not_calculated(with_formulas, lines),
                 )
             )
     return pages
