@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 import uuid
+import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -60,6 +61,8 @@ def _started(scratch: Path | None, settings: Mapping[str, str]) -> SparkSession:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
+    # nothing of pandas in Spark is used here
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     wanted = dict(settings)
     # the workers' Python; Spark itself asks the environment alone
     named = wanted.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
@@ -199,7 +202,9 @@ class SparkEngine:
         """A handle on a Parquet file of this machine, an Arrow table or a DataFrame."""
         if isinstance(source, Path):
             if is_here(self.session.sparkContext.master):
-                return SparkTable(self.session.read.parquet(source.resolve().as_uri()))
+                # as it stands: a folder may be called `100% [new]`, where Spark would look for a pattern
+                read = self.session.read.option("__globPaths__", "false")
+                return SparkTable(read.parquet(f"file:{source.resolve()}"))
             return self._sent(source, columns)
         rows = source if isinstance(source, pa.Table) else tables.arrow(source)
         # of a table without any rows Spark cannot tell the types of lists

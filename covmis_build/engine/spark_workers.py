@@ -132,6 +132,9 @@ OURS = re.compile(r"^covmis_build\.errors\.(\w+): (.+)$", re.MULTILINE)
 THEIRS = re.compile(r"^(?:Caused by: )?((?:\w+\.)*\w*(?:Error|Exception): .+)$", re.MULTILINE)
 
 
+MEMORY = "--conf spark.driver.memory=6g gives more to Spark on this machine, spark.executor.memory to a cluster's workers"
+
+
 def told(error: BaseException) -> CovmisError | None:
     """What Spark reports, in one line: a worker's own error of covmis as it was raised there; None if it is not Spark's."""
     if not type(error).__module__.startswith(("pyspark.", "py4j.")):
@@ -148,6 +151,9 @@ def told(error: BaseException) -> CovmisError | None:
     if start := re.search(r"Cannot run program \"([^\"]+)\"", text):
         return InputError(f"a worker cannot run {start[1]}", remedy=HOW)
     reasons = THEIRS.findall(text) or [text.strip().splitlines()[0] if text.strip() else type(error).__name__]
-    return ServiceError(
-        f"Spark failed: {reasons[-1][:300]}", remedy="--conf spark.log.level=WARN shows what Spark says"
+    remedy = (
+        MEMORY
+        if "java.lang.OutOfMemoryError" in text
+        else "--conf spark.log.level=WARN shows what Spark says"
     )
+    return ServiceError(f"Spark failed: {reasons[-1][:300]}", remedy=remedy)

@@ -86,12 +86,12 @@ class Intake:
         count: int = 1,
         example: str = "",
     ) -> None:
-        """Count this; place and example are the first one's."""
+        """Count this; place and example are the first one's, also where a file stands twice in a packed one."""
         key = (about.file, about.form, outcome.value, reason)
-        known = self.counts.get(key)
-        self.counts[key] = (
-            known._replace(amount=known.amount + count) if known else Count(*key, count, place, example[:200])
-        )
+        known, first = self.counts.get(key), (place, example[:200])
+        if known:
+            count, first = known.amount + count, min(first, (known.place, known.example))
+        self.counts[key] = Count(*key, count, *first)
 
     def see(self, glanced: Glanced) -> None:
         """Count what some lines were."""

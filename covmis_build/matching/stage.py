@@ -27,6 +27,7 @@ from covmis_build.engine import silent
 from covmis_build.errors import InputError
 from covmis_build.matching import passes as kernels
 from covmis_build.matching import prefilter, rows
+from covmis_build.options import KINDS, Retrieval
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from covmis_build.archive.forgetting import Forget
     from covmis_build.engine import Engine, Progress, Table
-    from covmis_build.options import Retrieval
 
 Given = Callable[["Sequence[str]"], "pd.DataFrame"]
 
@@ -214,6 +214,10 @@ WHERE c.rank_of_copy = 1
 """
 
 
+_KIND = " ".join(["CASE h.kind", *(f"WHEN '{kind}' THEN {place}" for place, kind in enumerate(KINDS)), "END"])
+"""Of a post that a list names twice for a claim, the first kind counts."""
+
+
 def _judged(options: Retrieval) -> str:
     """Every claimed or matched (claim, post, query) with the reason that drops it, empty if none does."""
     (since, until), required = span(options), _required(options)
@@ -234,7 +238,7 @@ SELECT claim_id, post_id, query_id, kind, verified, matched, reason, repost_of F
     row_number() OVER (
       PARTITION BY h.claim_id, h.post_id, h.query_id
       ORDER BY CASE WHEN h.verified = 'yes' AND h.copy = c.copy THEN 0 WHEN h.verified = 'yes' THEN 2 ELSE 1 END,
-        h.verified, h.copy
+        h.verified, h.copy, {_KIND}, h.kind
     ) AS nth
   FROM (
     SELECT claim_id, post_id, query_id, kind, verified, matched, copy FROM first_pass WHERE what = 'hit'
@@ -351,7 +355,7 @@ SELECT file, form AS format, outcome, reason, amount, place, example FROM (
 _PROVENANCE = f"""
 SELECT post_id, file, place, form AS format, retrieved_at, query FROM (
   SELECT g.post_id, g.file, g.place, g.form, g.retrieved_at, g.query,
-    row_number() OVER (PARTITION BY g.post_id, g.file ORDER BY g.place) AS nth
+    row_number() OVER (PARTITION BY g.post_id, g.file ORDER BY g.place, g.form, g.retrieved_at, g.query) AS nth
   FROM {_EVERY_COPY} AS g JOIN (SELECT DISTINCT post_id FROM hits) AS h ON g.post_id = h.post_id
 ) AS every WHERE nth = 1 ORDER BY post_id, file
 """

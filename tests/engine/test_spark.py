@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from covmis_build import tables
@@ -43,6 +44,14 @@ def spark():
     with open_spark(settings=settings) as engine:
         engine.session.sparkContext.setLogLevel("ERROR")
         yield engine
+
+
+@pytest.mark.parametrize("folder", ["my study", "100% [new], a#b", "{a,b}*?", "Übung \u5927"])
+def test_a_study_may_lie_in_a_folder_of_any_name(spark, tmp_path, folder):
+    path = tmp_path / folder / "hits.parquet"
+    path.parent.mkdir()
+    pq.write_table(pa.table({"post_id": ["x:1", "x:2"]}), path)
+    assert spark.table(path).to_arrow()["post_id"].to_pylist() == ["x:1", "x:2"]
 
 
 @pytest.mark.parametrize("texts_here", [0, 1000], ids=["compared in Spark", "compared here"])

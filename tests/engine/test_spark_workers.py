@@ -27,9 +27,10 @@ class Captured(Exception):
         ("[PYTHON_VERSION_MISMATCH] 3.10 3.11", InputError, "another version of Python"),
         ('java.io.IOException: Cannot run program "/a/python": error=2', InputError, "cannot run /a/python"),
         ("x\n\tat y\nCaused by: java.io.IOException: disk full\n\tat z", ServiceError, "IOException: disk full"),
+        ("x: java.lang.OutOfMemoryError: Java heap space", ServiceError, "--conf spark.driver.memory=6g gives more"),
         ("", ServiceError, "Spark failed: Captured"),
     ],
-    ids=["ours", "missing", "python", "program", "java", "silent"],
+    ids=["ours", "missing", "python", "program", "java", "memory", "silent"],
 )  # fmt: skip
 def test_an_error_of_spark_is_one_line(text, kind, words):
     told = spark_workers.told(Captured(text))

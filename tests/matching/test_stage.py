@@ -243,6 +243,27 @@ def test_posts_that_a_list_gives(tmp_path):
     }
 
 
+def test_of_two_kinds_that_lists_name_for_a_post_the_first_counts_whatever_the_order(tmp_path):
+    head = "claim_id,kind,tweet_id\n"
+    for order in (("title", "news_url"), ("news_url", "title")):
+        folder = tmp_path / order[0]
+        write(folder / "posts.jsonl", [tweet(number, "anything") for number in range(40)])
+        for name_of_file, kind in zip("ab", order, strict=True):
+            listed = "".join(f"3,{kind},{FIRST + number}\n" for number in range(40))
+            (folder / f"{name_of_file}.csv").write_text(head + listed)
+        assert run(folder, claims={"3"})["hits"]["kind"].tolist() == ["title"] * 40
+
+
+def test_the_first_of_two_places_is_the_smallest_whatever_came_first():
+    """A packed archive may hold two files of one name."""
+    about = passes.Glanced("t.tar!a.jsonl", "x_v2", lambda number: None)
+    for order in ((2, 0), (0, 2)):
+        intake = passes.Intake()
+        for place in order:
+            intake.add(about, passes.Outcome.LINES, place, count=5)
+        assert [(count.amount, count.place) for count in intake.counts.values()] == [(10, 0)]
+
+
 def test_nothing_vanishes(tmp_path, archive):
     made = run(archive)
     kept, dropped = pairs(made["hits"]), pairs(made["dropped"][made["dropped"]["unit"] == "pair"])
