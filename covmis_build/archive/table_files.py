@@ -45,7 +45,7 @@ Part = tuple[int, bytes]
 """The number of a row, and what stands in a file from there on up to another row's beginning."""
 
 SheetRow = tuple[int, list[Any]]
-"""Which of a workbook's sheets, from 0, and the cells of the next of its rows; of another than the first, one may be all."""
+"""Which of a workbook's sheets, from 0 (below, a hidden one), and cells of its next row; of another than the first, two may be all."""
 
 Open = Callable[[], IO[bytes]]
 CHUNK, PIECE = 1 << 20, 1 << 16
@@ -552,7 +552,8 @@ def _xlsx(opened: Open) -> TableFile:
 
     def every_row(open_formulas: list[bool]) -> Generator[SheetRow]:
         with opened() as file:
-            pages = xlsx.pages_of(load_workbook(file, read_only=True, data_only=True))
+            book = load_workbook(file, read_only=True, data_only=True)
+            pages = xlsx.pages_of(book)
             merged = dict[int, list[int]]()
             for area in xlsx.areas_down(file, pages[0]):
                 merged.setdefault(area.top, []).append(area.column)
@@ -561,7 +562,11 @@ def _xlsx(opened: Open) -> TableFile:
                     if any(value is not None for value in cells[column - 1 : column]):
                         raise merged_cell(column, number)
                 yield 0, cells
-            for sheet, page in enumerate(pages[1:], start=1):
+            others = [
+                *enumerate(pages[1:], 1),
+                *((-at, page) for at, page in enumerate(xlsx.hidden_pages_of(book), 1)),
+            ]
+            for sheet, page in others:
                 yield from ((sheet, cells) for cells in beginning(xlsx.rows_of(page)))
             open_formulas.append(xlsx.has_not_calculated(file, pages[0]))
 
@@ -571,7 +576,9 @@ def _xlsx(opened: Open) -> TableFile:
 def _ods(opened: Open) -> TableFile:
     def every_row(open_formulas: list[bool]) -> Generator[SheetRow]:
         with opened() as file:
-            for number, row in enumerate(rows_of(file), start=1):
+            number = 0
+            for row in rows_of(file):
+                number += row.sheet == 0
                 if row.sheet == 0 and row.merged_down:
                     raise merged_cell(row.merged_down[0][0], number)
                 if row.sheet == 0 and row.not_calculated:
@@ -593,7 +600,7 @@ def merged_cell(column: int, row: int) -> InputError:
 def _sheet(form: str, every_row: Callable[[list[bool]], Generator[SheetRow]]) -> TableFile:
     """A workbook's sheet; whoever reads it says whether there are formulas that no program has calculated."""
     with closing(every_row([])) as source:
-        sheet, first = next(source, (0, []))
+        sheet, first = next((row for row in source if row[0] >= 0), (0, []))
     header = [] if sheet else [cell(value).strip() for value in first]
     while header and not header[-1]:
         header.pop()
@@ -604,7 +611,7 @@ def _sheet(form: str, every_row: Callable[[list[bool]], Generator[SheetRow]]) ->
         failed, beyond, open_formulas = list[str](), list[str](), list[bool]()
         for sheet, cells in every_row(open_formulas):
             if sheet:
-                begins[sheet] = begins.get(sheet, []) + beginning([cells])
+                begins[sheet] = beginning([*begins.get(sheet, []), cells])
                 continue
             number += 1
             if number == 1 or all(value is None for value in cells):
@@ -620,7 +627,7 @@ def _sheet(form: str, every_row: Callable[[list[bool]], Generator[SheetRow]]) ->
         ]
         if any(open_formulas):
             notes.append("formulas without a stored value are empty: open the file and save it")
-        table.beside = "; ".join(filter(None, [*notes, beside(header, begins.values())]))
+        table.beside = "; ".join(filter(None, [*notes, beside(header, begins)]))
 
     table.rows = rows
     return table

@@ -19,8 +19,6 @@ from covmis_build.errors import InputError, UnknownName, counted, nearest
 from covmis_build.evaluation.formats import read_table
 from covmis_build.evaluation.label_files import (
     IDS,
-    LABELS,
-    PREDICTIONS,
     Labelled,
     as_label,
     column_of_labels,
@@ -366,7 +364,7 @@ def people_table(people: Any, id_column: str = "", label_column: str = "") -> La
     frame = read_table(file) if isinstance(file, Path) else people
     names = [str(name) for name in frame.columns]
     ids = id_column or sheets.column(names, IDS)
-    said = label_column or sheets.column(names, (*LABELS, *PREDICTIONS))
+    said = label_column or column_of_labels(file, names, predicted=False)[0]
     for column, what in ((ids, "ids"), (said, "labels")):
         if not column or column not in names:
             raise InputError(f"has no column of {what}; it has {', '.join(names)}", file=file)

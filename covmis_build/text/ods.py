@@ -45,7 +45,7 @@ class Row(NamedTuple):
     """A row of a sheet, with what its cells do not say."""
 
     sheet: int
-    """Which of those that the workbook shows, from 0."""
+    """Which of those that the workbook shows, from 0; negative for those that it hides."""
     cells: list[Any]
     """Up to the last that is not empty; None for an empty one."""
     merged_down: list[tuple[int, int]]
@@ -55,10 +55,10 @@ class Row(NamedTuple):
 
 
 def rows_of(file: IO[bytes]) -> Iterator[Row]:
-    """All rows of the sheets that are not hidden, the empty ones between others too."""
+    """All rows of all sheets, the empty ones between others too."""
     before, number, empty, repeated = 0, 0, 0, 0
     with zipfile.ZipFile(file) as packed, packed.open("content.xml") as content:
-        for sheet, element in _shown(content):
+        for sheet, element in _sheets(content):
             if sheet != before:
                 before, number, empty, repeated = sheet, 0, 0, 0
             row, times = _row(sheet, element), _times(element, ROWS_REPEATED)
@@ -76,20 +76,21 @@ def rows_of(file: IO[bytes]) -> Iterator[Row]:
                 yield row._replace(cells=list(row.cells))
 
 
-def _shown(content: IO[bytes]) -> Iterator[tuple[int, ET.Element]]:
-    """The rows of sheets that are not hidden, and the number of each one's sheet."""
-    sheet, shown, hidden = -1, True, set[str | None]()
+def _sheets(content: IO[bytes]) -> Iterator[tuple[int, ET.Element]]:
+    """The rows, and the number of each one's sheet."""
+    shown, hidden, sheet, styles = 0, 0, 0, set[str | None]()
     for event, element in ET.iterparse(content, ("start", "end")):  # noqa: S314 - expat refuses entities that grow
         if event == "start":
-            if element.tag == TABLE:
-                shown = element.get(ITS_STYLE) not in hidden
-                sheet += shown
+            if element.tag == TABLE and element.get(ITS_STYLE) in styles:
+                hidden += 1
+                sheet = -hidden
+            elif element.tag == TABLE:
+                sheet, shown = shown, shown + 1
         elif element.tag == STYLE:
             if any(part.get(SHOWN) == "false" for part in element.iterfind(OF_TABLE)):
-                hidden.add(element.get(NAME))
+                styles.add(element.get(NAME))
         elif element.tag == ROW:
-            if shown:
-                yield sheet, element
+            yield sheet, element
             element.clear()
 
 

@@ -25,7 +25,7 @@ from covmis_build.text.characters import whole_in_json
 from covmis_build.text.ods import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 SEPARATOR = re.compile(r"\s*sep=([,;\t|])[ \t]*\r?\n", re.IGNORECASE)
@@ -432,9 +432,12 @@ def _read_xlsx(path: Path) -> Sheet:
         if size > LARGEST_WORKBOOK:
             raise InputError(f"unpacks to {size:,} bytes", remedy="Save it as CSV")
         with path.open("rb") as file:
-            page, *others = xlsx.pages_of(openpyxl.load_workbook(file, read_only=True, data_only=True))
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            page, *others = xlsx.pages_of(book)
             lines = list(xlsx.rows_of(page))
-            begins = [beginning(xlsx.rows_of(other)) for other in others]
+            begins = {number: beginning(xlsx.rows_of(other)) for number, other in enumerate(others, 1)}
+            for number, other in enumerate(xlsx.hidden_pages_of(book), 1):
+                begins[-number] = beginning(xlsx.rows_of(other))
             with_formulas = xlsx.pages_of(openpyxl.load_workbook(file, read_only=True))[0]
             formulas = xlsx.not_calculated(with_formulas, lines)
             merged = xlsx.merged_down(file, page, lines)
@@ -450,10 +453,10 @@ def _read_ods(path: Path) -> Sheet:
             size = sum(part.file_size for part in archive.infolist())
         if size > LARGEST_WORKBOOK:
             raise InputError(f"unpacks to {size:,} bytes", remedy="Save it as CSV")
-        every = list(rows_of(io.BytesIO(data)))
-        rows = [row for row in every if row.sheet == 0]
-        others = itertools.groupby(every[len(rows) :], key=attrgetter("sheet"))
-        begins = [beginning(row.cells for row in page) for _, page in others]
+        rows_by_sheet = itertools.groupby(rows_of(io.BytesIO(data)), key=attrgetter("sheet"))
+        pages = {sheet: list(page) for sheet, page in rows_by_sheet}
+        rows = pages.pop(0, [])
+        begins = {sheet: beginning(row.cells for row in page) for sheet, page in pages.items()}
         lines = [row.cells for row in rows]
         merged = [
             xlsx.MergedDown(column, top, top + down - 1)
@@ -488,21 +491,29 @@ def beginning(rows: Iterable[Sequence[Any]]) -> list[list[str]]:
     return begin
 
 
-def beside(header: Sequence[str], begins: Iterable[list[list[str]]]) -> str:
-    """What is to be said of the other sheets of a workbook, that begin so: none of them may go on with the first."""
-    others = [begin for begin in begins if begin]
-    if any(first == list(header) and more for first, *more in others):
+def beside(header: Sequence[str], begins: Mapping[int, list[list[str]]]) -> str:
+    """What is to be said of the other sheets of a workbook, that begin so: none of them may go on with the first.
+
+    They are known by their numbers, negative ones are hidden: those may be older, and are told.
+    """
+    others = {sheet: begin for sheet, begin in begins.items() if begin}
+    going_on = [sheet for sheet, (first, *more) in others.items() if more and first == list(header)]
+    if any(sheet > 0 for sheet in going_on):
         raise InputError(
             "goes on on another sheet, which has the same columns",
             remedy="Put all rows onto one sheet, or save each sheet as a file of its own",
         )
-    if not others:
-        return ""
-    begin = " | ".join(others[0][0])[:60]
-    return f"{counted(len(others), 'other sheets')} not read, which begins with '{begin}'"
+    notes = ["a hidden sheet has the same columns, and is not read"] if going_on else []
+    shown = [begin for sheet, begin in others.items() if sheet > 0]
+    if shown:
+        begin = " | ".join(shown[0][0])[:60]
+        notes.append(f"{counted(len(shown), 'other sheets')} not read, which begins with '{begin}'")
+    return "; ".join(notes)
 
 
-def _sheet_of(lines: list[list[Any]], begins: list[list[list[str]]], notes: list[str], path: Path) -> Sheet:
+def _sheet_of(
+    lines: list[list[Any]], begins: Mapping[int, list[list[str]]], notes: list[str], path: Path
+) -> Sheet:
     """The header and the rows of a workbook's sheet."""
     if errors := _emptied(lines):
         notes.append(f"{counted(len(errors), 'cells')} with an error left empty, as {errors[0]}")

@@ -18,7 +18,16 @@ MOST_EMPTY = 20_000_000
 
 def pages_of(book: Any) -> list[Any]:
     """The sheets of a workbook of Excel that people see: one, at least, is no hidden one."""
-    pages = [page for page in book.worksheets if page.sheet_state == "visible"] or book.worksheets
+    return _whole([page for page in book.worksheets if page.sheet_state == "visible"] or book.worksheets)
+
+
+def hidden_pages_of(book: Any) -> list[Any]:
+    """The sheets that people do not see."""
+    shown = pages_of(book)
+    return _whole([page for page in book.worksheets if page not in shown])
+
+
+def _whole(pages: list[Any]) -> list[Any]:
     for page in pages:
         page.reset_dimensions()  # a file may say that it has fewer rows than it has
     return list(pages)

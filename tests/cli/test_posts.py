@@ -14,6 +14,7 @@ import covmis_build as covmis_library
 from covmis_build.archive import streams
 from covmis_build.archive.reader import How, read
 from covmis_build.errors import CheckFailed, InputError
+from tests.annotation.libreoffice import Job, save
 from tests.cli.test_malformed import covmis
 
 POSTS = "tweet_id,text,created_at\n1252934402983763968,Garlic cures covid-19,2020-04-22T12:16:54Z\n1252934402983763969,nothing,soon\n"
@@ -225,6 +226,21 @@ def test_a_hidden_sheet_is_not_the_first(tmp_path, posts):
     book.active = 1
     book.save(path)
     assert posts_of(path) == posts_of(posts)
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", pytest.param("ods", marks=pytest.mark.needs("libreoffice"))])
+def test_a_hidden_sheet_with_the_same_columns_is_told(tmp_path, study, suffix):
+    path = saved(tmp_path / "a.xlsx", old=TABLE[:2], posts=TABLE)
+    book = openpyxl.load_workbook(path)
+    book["old"].sheet_state = "hidden"
+    book.active = 1
+    book.save(path)
+    if suffix == "ods":
+        save(tmp_path, [Job(path, tmp_path / "a.ods", "calc8")])
+        path = tmp_path / "a.ods"
+    seen = looked_at(path, study)
+    assert len(seen.posts) == len(TABLE) - 1
+    assert "a hidden sheet has the same columns, and is not read" in seen.notes
 
 
 def test_a_cell_that_is_merged_over_several_posts_is_refused(tmp_path, study):

@@ -145,7 +145,7 @@ def test_a_hidden_sheet_is_passed_over(tmp_path):
     book.save(tmp_path / "a.xlsx")
     save(tmp_path, [Job(tmp_path / "a.xlsx", tmp_path / "a.ods", "calc8")])
     with (tmp_path / "a.ods").open("rb") as file:
-        assert [(row.sheet, row.cells) for row in rows_of(file)] == [(0, ["a"])]
+        assert [(row.sheet, row.cells) for row in rows_of(file)] == [(-1, ["choices"]), (0, ["a"])]
 
 
 def test_what_only_looks_filled_in_is_told():

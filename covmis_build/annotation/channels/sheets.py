@@ -74,7 +74,7 @@ def sheet(
     own = own_columns(before, columns)
     filled = {row["item_id"].strip(): row for row in before if _is_filled(row, own)}
     frozen_rows = by_item(frozen)
-    order = [*wanted, *(item for item in filled if item not in set(wanted))]
+    order = list(dict.fromkeys([*wanted, *filled]))
     rows = []
     for item in order:
         cells = {**filled.get(item, {}), **fixed_cells(frozen_rows[item])}
@@ -104,16 +104,17 @@ def own_columns(rows: Sequence[Mapping[str, str]], columns: Collection[str]) -> 
 def refuse_unkept(path: Path, rows: Sequence[Mapping[str, str]], known: Collection[str]) -> None:
     """Refuse a sheet that could not be written again without losing something of what stands in it."""
     kept: dict[str, Mapping[str, str]] = {}
+    own = own_columns(rows, FIXED)
     for row in rows:
         item = row["item_id"].strip()
         before = kept.setdefault(item, row)
         if row[STRAY]:
             lost = f"'{row[STRAY][:60]}' stands beyond the last column"
-        elif not _is_filled(row, own_columns(rows, FIXED)):
+        elif not _is_filled(row, own):
             continue
         elif item not in known:
             lost = f"'{item[:60]}' is no post of this round"
-        elif {**row, ROW: ""} != {**before, ROW: ""} and _is_filled(before, own_columns(rows, FIXED)):
+        elif {**row, ROW: ""} != {**before, ROW: ""} and _is_filled(before, own):
             lost = f"{item} stands in row {before[ROW]} with something else"
         else:
             kept[item] = row

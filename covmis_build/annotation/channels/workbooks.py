@@ -283,6 +283,8 @@ def _read_ods(path: Path) -> list[Page]:
     pages = dict[int, Page]()
     with path.open("rb") as file:
         for row in rows_of(file):
+            if row.sheet < 0:
+                continue
             page = pages.setdefault(row.sheet, Page([], [], []))
             page.cells.append([_text(value) for value in row.cells])
             page.merged_down.extend((len(page.cells), column) for column, _ in row.merged_down)
