@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 IDS = ("item_id", "post_id", "native_id", "tweet_id", "id")
 """Columns that are taken for ids, in this order, unless another is named."""
-LABELS = ("label", "labels", "gold", "gold_label", "stance", "y_true", "true_label", "ground_truth")
+SAID = ("label", "labels", "stance")
+SETTLED = ("gold", "gold_label", "y_true", "true_label", "ground_truth")
+LABELS = (*SAID, *SETTLED)
 """Columns that are taken for the labels of gold; of a system only where it has none of its own."""
 PREDICTIONS = (
     "prediction", "predictions", "predicted", "predicted_label", "predicted_stance", "pred", "pred_label", "y_pred", "y_hat", "yhat",
 )  # fmt: skip
 """Columns that are taken for what a system said; of gold only where it has no labels."""
+GOLD, SYSTEMS, PEOPLE = (LABELS, PREDICTIONS), (PREDICTIONS, LABELS), (SAID, SETTLED, PREDICTIONS)
+"""Whose labels are asked for: the names of columns in the order of choice."""
 POINT_ZERO = re.compile(r"\d+\.0")
 HEADED = {".csv", ".tsv", *sheets.WORKBOOKS}
 """Kinds of files whose first row is a header."""
@@ -194,7 +198,11 @@ def labelled(
     for wanted in (id_column, label_column):
         if wanted and wanted not in names:
             raise UnknownName(f"lacks the column '{wanted}'", file=file, remedy=nearest(wanted, names))
-    label, own_name = (label_column, True) if label_column else column_of_labels(file, names, predicted)
+    label, own_name = (
+        (label_column, True)
+        if label_column
+        else column_of_labels(file, names, SYSTEMS if predicted else GOLD)
+    )
     if not label:
         where = "FILE:COLUMN" if isinstance(file, Path) else "label=COLUMN"
         raise InputError(
@@ -215,19 +223,21 @@ def labelled(
     return Labelled(file, table, ids, label, rivals)
 
 
-def column_of_labels(file: Path | str, names: Sequence[str], predicted: bool) -> tuple[str, bool]:
-    """The column of labels, empty if there is none, and whether its name is one of this side's own.
+def column_of_labels(
+    file: Path | str, names: Sequence[str], choices: Sequence[Sequence[str]]
+) -> tuple[str, bool]:
+    """The column of labels, empty if there is none, and whether its name is among the first choices.
 
-    A system's file often has a copy of gold beside what the system said, and gold a system's column: each side has
-    names of its own, which come first. Between two of them nobody can choose but whoever wrote the file.
+    A system's file often has a copy of gold beside what the system said, gold a system's column, and people's table
+    gold beside what each said: who is asked for has names of its own, which come first. Between two of them nobody
+    can choose but whoever wrote the file.
     """
-    sides = (PREDICTIONS, LABELS) if predicted else (LABELS, PREDICTIONS)
-    for side in sides:
-        matches = [name for name in names if re.sub(r"[ -]", "_", name.strip().lower()) in side]
+    for choice in choices:
+        matches = [name for name in names if re.sub(r"[ -]", "_", name.strip().lower()) in choice]
         if len(matches) > 1:
             raise _two_columns(file, matches)
         if matches:
-            return matches[0], side is sides[0]
+            return matches[0], choice is choices[0]
     return "", False
 
 

@@ -17,8 +17,11 @@ import numpy as np
 
 from covmis_build.errors import InputError, UnknownName, counted, nearest
 from covmis_build.evaluation.formats import read_table
+from covmis_build.evaluation.gold_and_systems import parts_of_spec
 from covmis_build.evaluation.label_files import (
     IDS,
+    PEOPLE,
+    SYSTEMS,
     Labelled,
     as_label,
     column_of_labels,
@@ -357,16 +360,21 @@ def answers_of(
 
 
 def people_table(people: Any, id_column: str = "", label_column: str = "") -> Labelled:
-    """People's table, a file or a frame, with its columns of ids and labels; an item has a row for each person."""
+    """People's table, FILE[:COLUMN] or a frame, with its columns of ids and labels; an item has a row for each person."""
     if isinstance(people, Labelled):
         return people
-    file = Path(people) if isinstance(people, str | Path) else "people's table"
+    if isinstance(people, str):
+        _, people, column = parts_of_spec(people)
+        label_column = label_column or column
+    file = people if isinstance(people, Path) else "people's table"
     frame = read_table(file) if isinstance(file, Path) else people
     names = [str(name) for name in frame.columns]
     ids = id_column or sheets.column(names, IDS)
-    said = label_column or column_of_labels(file, names, predicted=False)[0]
+    said = label_column or column_of_labels(file, names, PEOPLE)[0]
     for column, what in ((ids, "ids"), (said, "labels")):
-        if not column or column not in names:
+        if column and column not in names:
+            raise UnknownName(f"lacks the column '{column}'", file=file, remedy=nearest(column, names))
+        if not column:
             raise InputError(f"has no column of {what}; it has {', '.join(names)}", file=file)
     return Labelled(file, frame.reset_index(drop=True), ids, said)
 
@@ -435,7 +443,7 @@ def _answers_of_system(predictions: Any, name: str, labels: tuple[str, ...]) -> 
         frame = read_table(file) if isinstance(file, Path) else predictions
         columns = [str(column) for column in frame.columns]
         shares = set(labels) <= set(columns)
-        if not shares and not column_of_labels(file, columns, predicted=True)[0]:
+        if not shares and not column_of_labels(file, columns, SYSTEMS)[0]:
             raise InputError(
                 f"has neither a column for each label ({', '.join(labels)}) nor one of labels", file=file
             )

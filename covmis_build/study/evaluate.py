@@ -159,9 +159,9 @@ def score_soft_files(
     clusters: str, probabilities: str, **how: Any,
 ) -> SoftScores:  # fmt: skip
     """Score systems' shares of the labels against the labels of several people; [NAME=]FILE[:COLUMN] each."""
-    study = study_of(Path(people), folder)
+    table = people_table(people, how.pop("id", ""))
+    study = study_of(Path(table.file), folder)
     scheme = study.settings.labels if study else None
-    table = people_table(Path(people), how.pop("id", ""))
     values = list(labels) or (list(scheme.values) if scheme else None)
     ordered = list(order) or (list(scheme.order) if scheme and not labels else None)
     return score_soft(

@@ -436,8 +436,8 @@ def _read_xlsx(path: Path) -> Sheet:
             page, *others = xlsx.pages_of(book)
             lines = list(xlsx.rows_of(page))
             begins = {number: beginning(xlsx.rows_of(other)) for number, other in enumerate(others, 1)}
-            for number, other in enumerate(xlsx.hidden_pages_of(book), 1):
-                begins[-number] = beginning(xlsx.rows_of(other))
+            for number, hidden in enumerate(xlsx.hidden_pages_of(book), 1):
+                begins[-number] = beginning(xlsx.rows_of(hidden))
             with_formulas = xlsx.pages_of(openpyxl.load_workbook(file, read_only=True))[0]
             formulas = xlsx.not_calculated(with_formulas, lines)
             merged = xlsx.merged_down(file, page, lines)

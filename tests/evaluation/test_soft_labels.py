@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from covmis_build import score_soft
 from covmis_build.cli import app
 from covmis_build.errors import CovmisError, InputError, UnknownName
-from covmis_build.evaluation.soft_labels import SOFT_MEASURES, People
+from covmis_build.evaluation.soft_labels import SOFT_MEASURES, People, answers_of
 from covmis_build.stats.horvitz_thompson import made_design
 
 CASES = json.loads((Path(__file__).parents[1] / "vectors" / "soft_labels.json").read_text())["cases"]
@@ -205,6 +205,36 @@ def test_of_two_answers_none_is_taken(tmp_path, people, system, words) -> None:
     error = CliRunner().invoke(app, command).exception
     assert isinstance(error, CovmisError)
     assert re.search(words, str(error)), str(error)
+
+
+def test_gold_beside_what_each_person_said_is_nobodys_label(tmp_path) -> None:
+    """The annotations.csv of a release has both."""
+    (tmp_path / "people.csv").write_text(
+        "item_id,annotator,gold,label\n1,a,favor,against\n1,b,favor,against\n"
+    )
+    assert set(answers_of(str(tmp_path / "people.csv")).table["label"]) == {"against"}
+
+
+def test_a_column_of_peoples_labels_can_be_named(tmp_path) -> None:
+    """As the refusal of two says."""
+    file = tmp_path / "people.csv"
+    file.write_text("item_id,annotator,label,stance\n1,a,favor,against\n1,b,favor,against\n")
+    with pytest.raises(InputError, match=r"2 columns that may hold the labels: label, stance.*FILE:COLUMN"):
+        answers_of(str(file))
+    assert set(answers_of(f"{file}:stance").table["label"]) == {"against"}
+    (tmp_path / "mine.csv").write_text(SHARES.rpartition("2,")[0])
+    words = [
+        "evaluate",
+        "score",
+        "--soft",
+        f"{file}:stance",
+        str(tmp_path / "mine.csv"),
+        "--order",
+        ",".join(LABELS),
+    ]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    with pytest.raises(UnknownName, match=r"lacks the column 'stnce'\. Did you mean 'stance'"):
+        answers_of(f"{file}:stnce")
 
 
 def test_a_machine_is_no_person_whatever_the_column_is_called(tmp_path) -> None:
