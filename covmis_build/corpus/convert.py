@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage, tables
 from covmis_build.errors import InputError, doubted
 from covmis_build.text import parquet
-from covmis_build.text.sheets import bytes_of
+from covmis_build.text.sheets import bytes_of, lines_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,12 +126,9 @@ def _json_rows(path: Path) -> list[dict[str, Any]]:
 def _csv_frame(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    data = bytes_of(path).decode("utf-8-sig")
-    first = data.partition("\n")[0]
-    reader = csv.reader(io.StringIO(data, newline=""), delimiter=max(",;\t", key=first.count))
-    header = next(reader, [])
+    (header, *lines), _ = lines_of(bytes_of(path).decode("utf-8-sig"), path)
     rows = []
-    for number, cells in enumerate(reader, 2):
+    for number, cells in enumerate(lines, 2):
         if len(cells) != len(header):
             raise InputError(
                 f"has {len(cells)} cells, not {len(header)}",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.corpus.convert import check_ids
 from covmis_build.errors import InputError, doubted
-from covmis_build.text.sheets import bytes_of
+from covmis_build.text.sheets import bytes_of, lines_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,11 +31,8 @@ def read_plain(path: Path) -> pd.DataFrame | None:
     if path.suffix not in {".csv", ".tsv", ".txt"} or not path.is_file():
         return None
     with doubted(path):
-        data = bytes_of(path).decode("utf-8-sig")
-        first = data.partition("\n")[0]
-        reader = csv.reader(io.StringIO(data, newline=""), delimiter=max(",;\t", key=first.count))
-        header = next(reader, [])
-        rows = [row for row in reader if row]
+        (header, *lines), _ = lines_of(bytes_of(path).decode("utf-8-sig"), path)
+        rows = [row for row in lines if row]
     if {"item_id", "post_id", "claim_id"} <= set(header):
         return None
     named = {name.strip().casefold(): name for name in header}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.datasets.shape import Row, epoch_time, post_time
 from covmis_build.datasets.stance import table, text_of
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, doubted
 from covmis_build.text.quotation_marks import are_signs
 from covmis_build.text.quotation_marks import rows_of as rows_between_tabs
 
@@ -78,7 +78,8 @@ def _cells(path: Path, header: Sequence[str]) -> Iterator[dict[str, str]]:
 
 def _with_tabs(text: str, path: Path) -> Iterator[dict[str, str]]:
     """The rows of cells between tabs, which some programs put in quotation marks and some do not."""
-    signs = are_signs(lambda: io.StringIO(text, newline=""), "\t")
+    with doubted(path):
+        signs = are_signs(lambda: io.StringIO(text, newline=""), "\t")
     header: list[str] = []
     try:
         for number, cells in enumerate(

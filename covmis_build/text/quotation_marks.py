@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import csv
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
-TWICE = 'A quotation mark inside a quoted cell stands there twice (in R: qmethod = "double")'
+TWICE = (
+    'A quotation mark inside a quoted cell stands there twice (in R: qmethod = "double"); '
+    "between tabs marks may quote nothing, where every line has all cells"
+)
 _QUOTED = re.compile(r'"[^"\t]*"(?:\t"[^"\t]*")*')
 
 
@@ -26,26 +31,65 @@ def are_signs(lines: Callable[[], Iterable[str]], separator: str) -> bool:
     >>> are_signs(lambda: ['id\tby\ttext\n', '1\ta\t"No\n', 'and no"\n'], "\t")
     False
     """
-    if separator != "\t" or not _all_cells_on_each(lines()):
+    if separator != "\t":
+        return False
+    told = _told_by(lines())
+    if told.tabs < 1:
+        return False
+    if told.odd_line:
+        _refuse_rows_in_a_row(lines(), told)
         return False
     reader = csv.reader(lines(), delimiter=separator, strict=True)
     try:
-        return any(reader.line_num > number for number, _ in enumerate(reader, start=1))
+        return told.marked and any(reader.line_num > number for number, _ in enumerate(reader, start=1))
     except csv.Error:
         return True
 
 
-def _all_cells_on_each(lines: Iterable[str]) -> bool:
-    """Whether all lines have as many tabs as the first, whose cells are not quoted, and there is a mark to ask about."""
+class _Told(NamedTuple):
+    """What a file tells of its marks, line by line: `tabs` of the first line, none if its cells are quoted."""
+
+    tabs: int
+    marked: bool
+    odd_line: int = 0
+    """The first with more tabs or fewer."""
+    odd_tabs: int = 0
+
+
+def _told_by(lines: Iterable[str]) -> _Told:
     marked, tabs = False, -1
-    for line in lines:
+    for number, line in enumerate(lines, start=1):
         if tabs < 0 and _QUOTED.fullmatch(line.strip()):
-            return False
+            return _Told(0, marked)
         marked = marked or '"' in line
         tabs = line.count("\t") if tabs < 0 else tabs
         if line.count("\t") != tabs and line.strip():
-            return False
-    return marked and tabs > 0
+            return _Told(tabs, marked, number, line.count("\t"))
+    return _Told(tabs, marked)
+
+
+def _refuse_rows_in_a_row(lines: Iterable[str], told: _Told) -> None:
+    """Lines that are whole rows by themselves would become one row, if marks quote: nobody can know which is meant."""
+    whole: list[bool] = []
+
+    def seen() -> Iterator[str]:
+        for line in lines:
+            whole.append(line.count("\t") == told.tabs)
+            yield line
+
+    try:
+        for number, _ in enumerate(csv.reader(seen(), delimiter="\t", strict=True), start=1):
+            if len(whole) > 1 and sum(whole) > 1:
+                raise InputError(
+                    f"is one row with {counted(len(whole), 'lines')} if quotation marks quote cells, and "
+                    f"{counted(sum(whole), 'rows')} if they are signs of the texts",
+                    row=number,
+                    remedy="If they quote, save it with commas between cells. If they are signs, every line needs all "
+                    f"cells: line {told.odd_line:,} has {told.odd_tabs + 1:,}, not {told.tabs + 1:,}",
+                )
+            whole.clear()
+    except csv.Error:
+        return  # whoever reads it says so, and keeps what came before
 
 
 def rows_of(lines: Iterable[str], separator: str, *, signs: bool) -> Iterator[list[str]]:

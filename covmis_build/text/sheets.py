@@ -133,12 +133,12 @@ def _utf8(data: bytes, path: Path) -> str:
 
 def read_rows(path: Path, *, strict: bool = False) -> tuple[list[str], list[dict[str, str]]]:
     """The header and the rows of a CSV (or tab- or semicolon-separated) file; missing cells are empty."""
-    return _rows_of(_lines_of(text_of(path, strict=strict), path)[0], path)
+    return _rows_of(lines_of(text_of(path, strict=strict), path)[0], path)
 
 
 def read_rows_with_gap(path: Path) -> tuple[list[str], list[dict[str, str]], int]:
     """Like `read_rows`, and the row of the first empty line that others follow; 0 if there is none."""
-    lines, _ = _lines_of(text_of(path), path)
+    lines, _ = lines_of(text_of(path), path)
     return *_rows_of(lines, path), first_gap(lines)
 
 
@@ -158,7 +158,7 @@ def first_gap(lines: Sequence[Sequence[Any]]) -> int:
     return 0
 
 
-def _lines_of(text: str, path: Path) -> tuple[list[list[str]], str]:
+def lines_of(text: str, path: Path) -> tuple[list[list[str]], str]:
     """The cells of each line, and what had to be supposed of its quotation marks."""
     if not text.strip():
         raise InputError("is empty", file=path, remedy="A header and at least one row are expected")
@@ -166,7 +166,8 @@ def _lines_of(text: str, path: Path) -> tuple[list[list[str]], str]:
     if said := SEPARATOR.match(text):  # a first line by which spreadsheets tell each other
         separator, text = said[1], text[said.end() :]
     csv.field_size_limit(1 << 27)
-    signs = quotation_marks.are_signs(lambda: io.StringIO(text, newline=""), separator)
+    with doubted(path):
+        signs = quotation_marks.are_signs(lambda: io.StringIO(text, newline=""), separator)
     try:
         lines = list(quotation_marks.rows_of(io.StringIO(text, newline=""), separator, signs=signs))
     except csv.Error as error:
@@ -300,7 +301,7 @@ def read_sheet(path: Path, *, header: Sequence[str] = ()) -> Sheet:
 def _sheet_of_text(text: str, path: Path, header: Sequence[str]) -> Sheet:
     if header:
         return _without_header(text, path, header)
-    lines, supposed = _lines_of(text, path)
+    lines, supposed = lines_of(text, path)
     above = _above_header(lines)
     note = "; ".join(filter(None, [_left_out(lines[:above]), supposed]))
     return Sheet(*_rows_of(lines, path, above), note)

@@ -105,11 +105,25 @@ def test_files_that_are_no_sheets_are_refused(path):
         (b"\xff\xfe\x00\xd8", "is not UTF-8"),
         (b"item_id,claim\n", "the column post is missing"),
         ("é".encode("latin-1") + b",x\n", "not UTF-8"),
-        (b'item_id,claim,post,label,comment\n"1', "is not CSV"),
+        (b'item_id,claim,post,label,comment\n"1', "is not readable as CSV"),
     ]:
         path.write_bytes(content)
         with pytest.raises(InputError, match=message):
             read(path)
+
+
+def test_a_sheet_with_tabs_whose_quotation_marks_quote_nothing_keeps_its_rows(path):
+    """As Google Sheets downloads it; quoted, the first comment would take in the rows below."""
+    rows = rows_of(path)
+    rows[0]["comment"], rows[2]["comment"] = '"to be', 'or not to be"'
+    for row in rows:
+        row["label"] = "favor"
+    cells = [" ".join(str(cell).split()) for row in rows for cell in row.values()]
+    width = len(rows[0])
+    lines = ["\t".join(cells[at : at + width]) for at in range(0, len(cells), width)]
+    path.write_text("\n".join(["\t".join(rows[0]), *lines]) + "\n")
+    answers, _ = read(path)
+    assert len(answers) == len(rows)
 
 
 def test_annotators_never_see_kind_probability_or_automatic_label(path):

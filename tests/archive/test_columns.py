@@ -17,6 +17,7 @@ from covmis_build.archive.reader import How, open_job, read
 from covmis_build.archive.table_files import open_table
 from covmis_build.errors import InputError
 from covmis_build.options import Columns
+from covmis_build.text.sheets import read_rows
 
 DAY = "2020-04-22T10:00:00Z"
 
@@ -202,6 +203,30 @@ def test_between_tabs_quotation_marks_are_signs_where_every_line_has_all_cells(t
     assert [line.posts[0].text for line in reads(path) if line.posts] == texts
     (job,) = streams.jobs([(path, "archive/posts.tsv")])
     assert "quotation marks are signs of the texts" in open_job(job, How()).understood.notes
+
+
+def test_rows_between_tabs_that_would_become_one_are_refused(tmp_path):
+    """A single line without all its cells, and nobody knows whether quotation marks quote: no row is taken in silently."""
+    lines = ["plain\tme", '"to be\tme', 'or not to be"\tme', "no author"]
+    path = tmp_path / "posts.tsv"
+    path.write_text(
+        "tweet_id\ttext\tby\n" + "".join(f"{X_ID + number}\t{line}\n" for number, line in enumerate(lines))
+    )
+    with pytest.raises(
+        InputError, match=r"is one row with 2 lines.*and 2 rows if.* line 5 has 2, not 3"
+    ) as caught:
+        open_table(partial(path.open, "rb"))
+    assert caught.value.row == 3
+    with pytest.raises(InputError, match=r"posts\.tsv, row 3: is one row with 2 lines"):
+        read_rows(path)
+
+
+def test_a_text_of_several_lines_with_tabs_in_them_is_one_cell(tmp_path):
+    path = tmp_path / "posts.tsv"
+    path.write_text(f'tweet_id\ttext\tby\n{X_ID}\t"to be\n\tor not\nto be"\tme\n')
+    assert [cells[1] for _, cells in open_table(partial(path.open, "rb")).rows()] == [
+        "to be\n\tor not\nto be"
+    ]
 
 
 @given(st.lists(st.text(alphabet='"ab\n') | st.text(alphabet='"ab\t'), min_size=1))

@@ -16,8 +16,6 @@ not the frozen one is refused: sorting one column alone moves labels to other po
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import unicodedata
 from collections import Counter
@@ -30,7 +28,7 @@ from covmis_build.annotation.channels.workbooks import Grid, as_cell, ods, read_
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.errors import InputError, counted
 from covmis_build.storage import csv_bytes, restored
-from covmis_build.text.sheets import bytes_of, separator_of
+from covmis_build.text.sheets import bytes_of, lines_of
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
@@ -181,13 +179,7 @@ def _cells(path: Path, wanted: str) -> list[list[str]]:
     """The cells of a sheet, row by row; of a workbook the one that has this column."""
     if path.suffix.casefold() in {".xlsx", ".ods"}:
         return read_table(path, wanted)
-    text = _decoded(path)
-    separator = separator_of(text)
-    try:
-        csv.field_size_limit(1 << 27)  # a long comment is no error; the limit is the whole program's
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
-    except csv.Error as error:
-        raise InputError(f"is not CSV: {error}", file=path, remedy="Save it as CSV again") from None
+    return lines_of(_decoded(path), path)[0]
 
 
 def _decoded(path: Path) -> str:
