@@ -174,7 +174,8 @@ def _under_golds_ids(
         by_id = isinstance(gold, Mapping) or (hasattr(gold, "index") and hasattr(gold, "to_numpy"))
         return own.labels(own.id_column) if by_id and own.id_column else own.by_position()
     own = with_gold_id_name(table, own)
-    column = "" if by_position else (id_column if id_column in own.table.columns else common_id(table, own))
+    named = id_column if id_column and id_column in own.table.columns else ""  # an index's column has no name
+    column = "" if by_position else named or common_id(table, own)
     if not column:
         if not by_position and (table.id_column or own.id_column):
             without, with_ids = (own, table) if table.id_column else (table, own)

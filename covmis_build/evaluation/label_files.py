@@ -217,10 +217,11 @@ def labelled(
             file=file,
             remedy="Take the ids from the original file, and keep the column as text",
         )
-    if ids and ids != "item_id":
-        sheets.check_ids(file, [str(cell) for cell in table[ids]])
     rivals = () if own_name else tuple(name for name in names if name not in {label, *IDS})
-    return Labelled(file, table, ids, label, rivals)
+    labels = Labelled(file, table, ids, label, rivals)
+    if ids and ids != "item_id":
+        sheets.check_ids(file, [str(cell) for cell in table[ids]], first=labels.row(1))
+    return labels
 
 
 def column_of_labels(

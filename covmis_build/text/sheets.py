@@ -232,14 +232,15 @@ def need(path: Path, header: Sequence[str], names: Sequence[str]) -> str:
     return name
 
 
-def check_ids(path: Path | str, ids: Sequence[str]) -> list[str]:
+def check_ids(path: Path | str, ids: Sequence[str], *, first: int = 2) -> list[str]:
     """Refuse platform ids broken by a spreadsheet; the result lists those that are only suspicious.
 
-    Scientific notation is always refused. Ids of 16 digits or more with nothing but zeros after the 15th are refused
-    when they are more than 1% of at least 100 ids, or all of 3 to 99.
+    `first`: the row of the first id, which comes after a header or not. Scientific notation is always refused. Ids of
+    16 digits or more with nothing but zeros after the 15th are refused when they are more than 1% of at least 100 ids,
+    or all of 3 to 99.
     """
     remedy = "Take the ids from the original file, and keep the column as text in the spreadsheet"
-    for number, post_id in enumerate(ids, start=2):
+    for number, post_id in enumerate(ids, start=first):
         head, _, tail = post_id.strip().upper().partition("E")
         if (
             (tail[:1] in {"+", "-"} or "." in head)

@@ -117,6 +117,23 @@ def test_parts_without_ids_are_refused_where_items_have_some(run, files) -> None
         run("leakage", files / "corpus.csv", "--parts", parts)
 
 
+def test_an_index_beside_ids_has_no_name_and_is_no_id(run, files) -> None:
+    """As pandas' `to_csv` writes predictions, unless told not to."""
+    bare = run("score", files / "corpus.csv", files / "b.csv", "--replicates", 0, "--json").stdout
+    head, *rows = (files / "b.csv").read_text().splitlines()
+    (files / "b.csv").write_text("\n".join([f",{head}", *(f"{at},{row}" for at, row in enumerate(rows))]))
+    assert run("score", files / "corpus.csv", files / "b.csv", "--replicates", 0, "--json").stdout == bare
+
+
+def test_rows_of_broken_ids_are_counted_as_the_file_has_them(run, files) -> None:
+    said = files / "said.jsonl"
+    said.write_text(
+        '{"tweet_id": 1.25, "prediction": "favor"}\n{"tweet_id": 1.25e+18, "prediction": "favor"}\n'
+    )
+    with pytest.raises(InputError, match=r"said\.jsonl, row 2: the id 1\.25e\+18 was broken"):
+        run("score", files / "corpus.csv", said, "--replicates", 0)
+
+
 def test_labels_that_nobody_declared_are_named_with_file_and_row(run, files) -> None:
     said = files / "a.csv"
     lines = said.read_text().splitlines()
