@@ -258,7 +258,9 @@ def _days(sheet: Sheet, columns: Mapping[str, str], notes: list[str]) -> list[st
     days = days_of(written)
     unread = [value for value, day in zip(written, days, strict=True) if value and not day]
     if unread:
-        notes.append(f"{len(unread):,} days of {source} cannot be read and stay empty, as '{unread[0][:40]}'")
+        notes.append(
+            f"{counted(len(unread), 'days')} of {source}: cannot be read, left empty, as '{unread[0][:40]}'"
+        )
     return days
 
 
