@@ -185,10 +185,13 @@ def is_fact_check(url: str) -> bool:
     )
 
 
+NAMELESS = {"", "index", "unnamed: 0"}
+"""What the column of an index is called that has no name."""
+
+
 def _index_column(sheet: Sheet) -> str | None:
     """A first column without a name whose values are all different: a published list's index is its ids."""
     first = sheet.header[0]
     values = [row[first].strip() for row in sheet.rows]
-    nameless = first.lower() in {"", "index", "unnamed: 0"}
     distinct = all(values) and len(set(values)) == len(values) and not any(map(FORBIDDEN_ID.search, values))
-    return first if nameless and distinct else None
+    return first if first.lower() in NAMELESS and distinct else None

@@ -12,7 +12,7 @@ from covmis_build.claims import claim_review, coaid
 from covmis_build.claims.claim import LISTS, Claim, checked
 from covmis_build.claims.claim_review import Vocabulary
 from covmis_build.claims.days import days_of
-from covmis_build.claims.list_columns import LIAR_COLUMNS, PRESETS, Mapped, map_columns
+from covmis_build.claims.list_columns import LIAR_COLUMNS, NAMELESS, PRESETS, Mapped, map_columns
 from covmis_build.claims.verdicts import is_misinformation
 from covmis_build.errors import BrokenIds, InputError, counted, nearest
 from covmis_build.text.sheets import (
@@ -235,6 +235,8 @@ def _claims(
         notes.append(f"{unlike_addresses:,} cells of addresses hold none")
     if "claim_id" not in columns:
         notes.append(f"no column holds ids: claims are called by their row, {_stem(path)}-0001 and on")
+    elif columns["claim_id"].lower() in NAMELESS:
+        notes.append(f"ids are those of the first column, which has no name, as '{next(iter(claims), '')}'")
     _refuse_rounded(sheet, path, [columns[name] for name in ("claim_id", "posts") if name in columns])
     check_ids(path, alone)  # a spreadsheet rounds a number that has its cell to itself
     return list(claims.values()), sorted(posts)

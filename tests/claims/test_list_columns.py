@@ -228,6 +228,7 @@ def test_titles_above_a_header_are_left_out_and_told(tmp_path):
         ]
     index = written(tmp_path, "b.csv", ",claim\n0,Garlic cures\n1,Tea makes it rain\n")
     assert read_list(index).claims["claim_id"].tolist() == ["0", "1"]
+    assert "ids are those of the first column, which has no name, as '0'" in read_list(index).notes
     short = written(tmp_path, "c.csv", "id,claim,note\n1,Garlic cures the flu,\nx,Tea makes rain,no\n")
     assert len(read_list(short).claims) == 2
 
