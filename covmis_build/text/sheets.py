@@ -237,7 +237,7 @@ def check_ids(path: Path | str, ids: Sequence[str], *, first: int = 2) -> list[s
 
     `first`: the row of the first id, which comes after a header or not. Scientific notation is always refused. Ids of
     16 digits or more with nothing but zeros after the 15th are refused when they are more than 1% of at least 100 ids,
-    or all of 3 to 99.
+    and not the same one again and again, or all of 3 to 99.
     """
     remedy = "Take the ids from the original file, and keep the column as text in the spreadsheet"
     for number, post_id in enumerate(ids, start=first):
@@ -255,7 +255,8 @@ def check_ids(path: Path | str, ids: Sequence[str], *, first: int = 2) -> list[s
         for post_id in ids
         if len(post_id) >= SMALLEST_LONG_ID and post_id.isdigit() and not post_id[KEPT_DIGITS:].strip("0")
     ]
-    many, few = len(ids) >= 100 and len(cut) > len(ids) / 100, 3 <= len(ids) < 100 and len(cut) == len(ids)
+    many = len(ids) >= 100 and len(cut) > len(ids) / 100 and len(set(cut)) > 1
+    few = 3 <= len(ids) < 100 and len(cut) == len(ids)
     if many or few:
         raise BrokenIds(
             f"{len(cut)} of {len(ids)} ids end in zeros after the 15th digit, as {cut[0]}: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -300,6 +301,17 @@ def test_what_would_count_as_another_label_or_claim_is_refused(tmp_path, rows, w
     path.write_text(f"item,annotator,label,claim\n{rows}")
     with pytest.raises(InputError, match=words):
         agreement(read_labels_file(path))
+
+
+@pytest.mark.parametrize(("rounded", "refused"), [(1, False), (2, True)])
+def test_one_id_that_happens_to_end_in_zeros_stands_in_a_row_for_each_annotator(tmp_path, rounded, refused):
+    path = tmp_path / "labels.csv"
+    items = [1252934402983700000 + (0 if number < rounded else 7) + number * 10_000 for number in range(60)]
+    path.write_text(
+        "item,annotator,label\n" + "".join(f"{item},{who},a\n" for item in items for who in "pqr")
+    )
+    with pytest.raises(InputError, match="6 of 180 ids end in zeros") if refused else nullcontext():
+        assert len(read_labels_file(path)) == 180
 
 
 def test_names_of_items_with_an_e_among_digits_are_no_broken_ids(tmp_path):
