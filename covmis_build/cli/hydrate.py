@@ -52,6 +52,7 @@ def hydrate(
         result = hydrate(file, archive or [], into=into, study=opened, mask=not as_posted, progress=report)
     warn("texts are for your own work: the platforms' terms apply to them.")
     tell(result.to_dict(), result.sentences, as_json=as_json)
+    result.check()
 
 
 def _rebuild(bundle: Path, into: Path, archives: list[Path], *, as_json: bool) -> None:
@@ -60,3 +61,4 @@ def _rebuild(bundle: Path, into: Path, archives: list[Path], *, as_json: bool) -
     with progress() as report:
         rebuilt = rebuild(bundle, into, archives, progress=report)
     tell(rebuilt.to_dict(), rebuilt.sentences, as_json=as_json)
+    rebuilt.check()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from covmis_build import tables
 from covmis_build.archive.forgetting import Forget
+from covmis_build.archive.intake import Intake, files_of
 from covmis_build.building.purge import read_list
 from covmis_build.corpus import hydrate as texts
 from covmis_build.corpus.convert import once, read_corpus, write_corpus
@@ -35,6 +36,8 @@ class Hydration:
     corpus: Path
     list: Path
     reasons: dict[str, int]
+    intake: Intake
+    """What was understood of each file of the archives."""
 
     @property
     def found(self) -> int:
@@ -46,15 +49,20 @@ class Hydration:
         reasons = [{"reason": why, "count": count} for why, count in self.reasons.items()]
         return {
             "rows": self.rows, "found": self.found, "gone": self.gone, "corpus": str(self.corpus),
-            "list": str(self.list), "reasons": reasons,
+            "list": str(self.list), "reasons": reasons, "intake": [file.to_dict() for file in self.intake.files],
         }  # fmt: skip
 
     @property
     def sentences(self) -> Sequence[str]:
-        """How many have their text again, and why the others have not."""
+        """How many have their text again, why the others have not, and what must be said of the archives' files."""
         told = ", ".join(f"{count:,} {why}" for why, count in self.reasons.items())
         gone = [f"{self.gone:,} are gone ({told}): {self.list}"] if self.gone else []
-        return [f"{self.found:,} of {self.rows:,} posts have their text again: {self.corpus}", *gone]
+        there = f"{self.found:,} of {self.rows:,} posts have their text again: {self.corpus}"
+        return [there, *gone, *self.intake.told()]
+
+    def check(self) -> None:
+        """Refuse files of the archives that cannot be left as they are: posts in them are no posts that are gone."""
+        self.intake.check()
 
 
 def hydrate(
@@ -76,13 +84,14 @@ def hydrate(
     folder = into or beside / "hydrated"
     plain = read_plain(source)
     corpus = once(read_corpus(source), source) if plain is None else plain
-    posts = posts_of(
+    there = posts_of(
         corpus,
         archives or (study.places.archives if study else []),
+        study.settings.retrieval if study else Retrieval(),
         progress,
         study.places.purge_csv if study else None,
     )
-    hydrated = texts.hydrate(corpus, posts, mask=mask)
+    hydrated = texts.hydrate(corpus, there.posts, mask=mask)
     name = f"corpus{source.suffix}" if plain is None else f"{source.stem}.csv"
     target, gone = folder / name, folder / "gone.csv"
     if plain is None:
@@ -90,20 +99,33 @@ def hydrate(
     else:
         write_plain(target, hydrated.corpus)
     texts.write_gone(gone, hydrated.gone)
-    return Hydration(len(corpus), len(hydrated.gone), target, gone, hydrated.reasons)
+    return Hydration(len(corpus), len(hydrated.gone), target, gone, hydrated.reasons, there.intake)
+
+
+class There(NamedTuple):
+    """The posts that archives have, and what was understood of each file."""
+
+    posts: pd.DataFrame
+    intake: Intake
 
 
 def posts_of(
-    items: pd.DataFrame, archives: Sequence[Path], progress: Progress = silent, purge_list: Path | None = None
-) -> pd.DataFrame:
+    items: pd.DataFrame,
+    archives: Sequence[Path],
+    options: Retrieval,
+    progress: Progress = silent,
+    purge_list: Path | None = None,
+) -> There:
     """The posts of these items as they stand in the archives, the same copy that `covmis run` chooses.
+
+    Of the options it matters how files are read, not which posts a study wants.
 
     A post that is not there, that its platform no longer gives or that the study's purge list names is a row without
     text; `availability` says why.
     """
     forget = read_list(purge_list) if purge_list else Forget()
     wanted = items[["claim_id", "post_id"]].drop_duplicates()
-    options = Retrieval(reposts="keep", require_match=())
+    options = replace(options, since="", until="", reposts="keep", require_match=(), ranked={})
     with (
         tempfile.TemporaryDirectory() as scratch,
         open_engine("duckdb", scratch=Path(scratch)) as engine,
@@ -112,7 +134,8 @@ def posts_of(
             engine, archives, tables.empty("queries"), options, progress=progress, given=wanted, forget=forget
         )
         posts, dropped = hits.posts.to_pandas(), hits.dropped.to_pandas()
+        intake = Intake(files_of(hits.intake.to_pandas()), options.unreadable)
     lost = dropped.loc[dropped["unit"] == "pair", ["post_id", "reason"]].drop_duplicates("post_id")
     gone = lost.rename(columns={"reason": "availability"}).assign(text="")
     columns = ["post_id", "text", "availability"]
-    return pd.concat([posts[columns], gone[columns]], ignore_index=True)
+    return There(pd.concat([posts[columns], gone[columns]], ignore_index=True), intake)

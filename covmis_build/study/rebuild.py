@@ -6,10 +6,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from covmis_build import storage
 from covmis_build.addresses import place
 from covmis_build.annotation.frozen_items import write_items
 from covmis_build.annotation.round_folder import every_round
+from covmis_build.archive.intake import Intake
 from covmis_build.corpus.bundle import restore_texts, unpack
 from covmis_build.engine import silent
 from covmis_build.study.hydrate import posts_of
@@ -31,10 +34,15 @@ class Rebuilt:
     frozen: int
     without_text: int
     """Frozen items whose posts are not in the archive."""
+    intake: Intake
+    """What was understood of each file of the archives."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis hydrate --json` tells it of a bundle."""
-        return asdict(self) | {"study": str(self.study)}
+        return asdict(self) | {
+            "study": str(self.study),
+            "intake": [file.to_dict() for file in self.intake.files],
+        }
 
     @property
     def sentences(self) -> list[str]:
@@ -42,7 +50,11 @@ class Rebuilt:
         frozen = f"{self.frozen:,} frozen posts, {self.without_text:,} of them without text"
         more = ["Put the posts into its archive, then run this again."] if self.without_text else []
         then = f"Next: `covmis run --study {self.study}`, then `covmis release --study {self.study}`."
-        return [f"{self.study} is a study now: {frozen}.", *more, then]
+        return [f"{self.study} is a study now: {frozen}.", *self.intake.told(), *more, then]
+
+    def check(self) -> None:
+        """Refuse files of the archives that cannot be left as they are."""
+        self.intake.check()
 
 
 def rebuild(
@@ -56,12 +68,13 @@ def rebuild(
         rows = [[post] for post in manifest.purged]
         storage.write_bytes(study.places.purge_csv, storage.csv_bytes(["id"], rows))
     there = [path for path in map(place, archives or study.places.archives) if path.exists()]
-    count, without_text = 0, 0
-    for round_ in every_round(study.places.rounds):
-        items = round_.items()
-        if there:
-            posts = posts_of(items, there, progress, study.places.purge_csv)
-            items = restore_texts(items, posts, purged=set(manifest.purged))
-            write_items(round_.folder, items)
-        count, without_text = count + len(items), without_text + int((items["text"] == "").sum())
-    return Rebuilt(folder, manifest.rows, count, without_text)
+    frozen = {round_.folder: round_.items() for round_ in every_round(study.places.rounds)}
+    intake = Intake([], 1)
+    if there and frozen:
+        every = pd.concat([items[["claim_id", "post_id"]] for items in frozen.values()])
+        posts, intake = posts_of(every, there, study.settings.retrieval, progress, study.places.purge_csv)
+        for round_folder, items in frozen.items():
+            frozen[round_folder] = restore_texts(items, posts, purged=set(manifest.purged))
+            write_items(round_folder, frozen[round_folder])
+    texts = [text for items in frozen.values() for text in items["text"]]
+    return Rebuilt(folder, manifest.rows, len(texts), texts.count(""), intake)

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
 from covmis_build.corpus.hydrate import hydrate, write_gone
 from covmis_build.corpus.release import make_corpus
+from covmis_build.errors import CheckFailed
 from covmis_build.options import Release
+from covmis_build.study.hydrate import hydrate as bring_back
+from covmis_build.study.study import new_study, open_study
 
 
 def test_texts_come_back_and_what_was_deleted_does_not(gold_and_frozen, tmp_path) -> None:
@@ -31,3 +35,21 @@ def test_names_stay_only_on_request(gold_and_frozen) -> None:
     posts = frozen[["post_id", "text"]].assign(availability="")
     assert hydrate(corpus, posts, mask=False).corpus["text"].str.contains("@ann").any()
     assert not hydrate(corpus, posts, mask=True).corpus["text"].str.contains("@ann").any()
+
+
+def test_posts_in_files_that_cannot_be_read_are_not_called_gone_in_silence(tmp_path) -> None:
+    """The study says how its archive is read; without it the file is named, and the command fails."""
+    archive, ids = tmp_path / "posts", tmp_path / "ids.csv"
+    archive.mkdir()
+    (archive / "a.csv").write_text("ID;Datum;Text\n1252934402983700001;22.04.2020 10:00;words\n")
+    ids.write_text("tweet_id\n1252934402983700001\n")
+    without = bring_back(ids, [archive], into=tmp_path / "without")
+    assert (without.found, without.gone) == (0, 1)
+    with pytest.raises(CheckFailed, match=r"posts/a\.csv: whose ids are these"):
+        without.check()
+    folder = new_study(tmp_path / "study").places.folder
+    with (folder / "study.toml").open("a") as file:
+        file.write('\n[[retrieval.columns]]\nfiles = "a.csv"\nplatform = "x"\nid = "ID"\ntext = "Text"\n')
+    whole = bring_back(ids, [archive], into=tmp_path / "with", study=open_study(folder))
+    whole.check()
+    assert (whole.found, whole.gone) == (1, 0)
