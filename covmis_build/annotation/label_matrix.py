@@ -169,7 +169,7 @@ def read_labels_file(path: Path) -> pd.DataFrame:
     if not rows:
         raise InputError("has a header and no labels", file=path, remedy="Give a row for each label")
     _refuse_unlike_labels(rows, path)
-    check_ids(path, [row["item"].strip() for row in rows])
+    check_ids(path, [row["item"].strip() for row in rows], repeated=True)
     numbers = [int(row.pop(ROW)) - 2 for row in rows]
     frame = pd.DataFrame(rows, index=numbers, dtype=object)
     if "seconds" in frame.columns:

@@ -232,12 +232,12 @@ def need(path: Path, header: Sequence[str], names: Sequence[str]) -> str:
     return name
 
 
-def check_ids(path: Path | str, ids: Sequence[str], *, first: int = 2) -> list[str]:
+def check_ids(path: Path | str, ids: Sequence[str], *, first: int = 2, repeated: bool = False) -> list[str]:
     """Refuse platform ids broken by a spreadsheet; the result lists those that are only suspicious.
 
     `first`: the row of the first id, which comes after a header or not. Scientific notation is always refused. Ids of
     16 digits or more with nothing but zeros after the 15th are refused when they are more than 1% of at least 100 ids,
-    and not the same one again and again, or all of 3 to 99.
+    or all of 3 to 99: of different ids where an id stands in several rows (`repeated`), else of rows.
     """
     remedy = "Take the ids from the original file, and keep the column as text in the spreadsheet"
     for number, post_id in enumerate(ids, start=first):
@@ -250,13 +250,13 @@ def check_ids(path: Path | str, ids: Sequence[str], *, first: int = 2) -> list[s
             raise BrokenIds(
                 f"the id {post_id} was broken by a spreadsheet", file=path, row=number, remedy=remedy
             )
+    ids = list(dict.fromkeys(ids)) if repeated else ids
     cut = [
         post_id
         for post_id in ids
         if len(post_id) >= SMALLEST_LONG_ID and post_id.isdigit() and not post_id[KEPT_DIGITS:].strip("0")
     ]
-    many = len(ids) >= 100 and len(cut) > len(ids) / 100 and len(set(cut)) > 1
-    few = 3 <= len(ids) < 100 and len(cut) == len(ids)
+    many, few = len(ids) >= 100 and len(cut) > len(ids) / 100, 3 <= len(ids) < 100 and len(cut) == len(ids)
     if many or few:
         raise BrokenIds(
             f"{len(cut)} of {len(ids)} ids end in zeros after the 15th digit, as {cut[0]}: "
