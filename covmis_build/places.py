@@ -103,6 +103,11 @@ class Places:
         return self.folder / "data" / "build"
 
     @property
+    def store(self) -> Path:
+        """data/build/archive, every post of the archive, read once."""
+        return self.build / "archive"
+
+    @property
     def scratch(self) -> Path:
         """data/build/.scratch, tables of a command that is at work; whoever holds the lock of data/build may remove it."""
         return self.build / ".scratch"

@@ -19,12 +19,12 @@ from covmis_build import storage
 from covmis_build.building import ledger
 from covmis_build.building.ledger import Entry, Event, TableFacts
 from covmis_build.building.purge import refuse_unfinished
-from covmis_build.building.stages import STAGES, frozen_files
+from covmis_build.building.stages import STAGES, Work, frozen_files
 from covmis_build.engine import HERE, check_engine, open_engine, silent
 from covmis_build.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -84,7 +84,8 @@ def run(
                     outcomes.append(Outcome(stage.name, False, 0.0, entry.rows(stage.makes)))
                 else:
                     its = opened(engine if stage.large else HERE)
-                    outcomes.append(_make(places, settings, stage, key, its, progress))
+                    content = functools.partial(ledger.content, cache=cache)
+                    outcomes.append(_make(places, settings, stage, key, its, progress, content))
         if places.far:
             places.far.complete()
         storage.write_text(places.build / ".files.json", json.dumps(cache, indent=0, sort_keys=True))
@@ -93,7 +94,12 @@ def run(
 
 def _sweep(places: Places) -> None:
     """Remove what a killed run left: half-written files and scratch tables, never a table in use."""
-    for leftover in [*places.build.glob(".*.part"), *places.build.glob(".*.new"), places.scratch]:
+    for leftover in [
+        *places.build.glob(".*.part"),
+        *places.build.glob(".*.new"),
+        *places.store.rglob(".*.part"),
+        places.scratch,
+    ]:
         storage.remove(leftover)
     if places.far:
         places.far.sweep()
@@ -164,7 +170,17 @@ def _key(
 
     def key(files: Iterable[Path], before: list[str]) -> str:
         contents = [[places.relative(path), ledger.content(path, cache)] for path in files]
-        return ledger.key_of(stage.name, stage.version, used, settings.seed, before, contents)
+        values = stage.values(places)
+        told = [
+            stage.name,
+            stage.version,
+            used,
+            settings.seed,
+            before,
+            contents,
+            *([values] if values else []),
+        ]
+        return ledger.key_of(*told)
 
     files, rounds = stage.files(places), frozen_files(places)
     return Key(
@@ -189,12 +205,16 @@ def _is_current(places: Places, stage: Stage, entry: Entry, key: Key, cache: dic
 
 def _stands(places: Places, stage: Stage, entry: Entry, cache: dict[str, list[Any]]) -> bool:
     """Whether the tables of a finished stage still stand there as they were made, to the last byte."""
-    return entry.done and all(
-        (path := places.table(table)).exists()
-        and (facts := entry.tables.get(table)) is not None
-        and path.stat().st_size == facts.bytes
-        and ledger.content(path, cache) == facts.sha256
-        for table in stage.makes
+    return (
+        entry.done
+        and all(
+            (path := places.table(table)).exists()
+            and (facts := entry.tables.get(table)) is not None
+            and path.stat().st_size == facts.bytes
+            and ledger.content(path, cache) == facts.sha256
+            for table in stage.makes
+        )
+        and all(path.exists() and path.stat().st_size == size for path, size in stage.beside(places).items())
     )
 
 
@@ -205,6 +225,7 @@ def _make(
     key: Key,
     opened: Engine,
     progress: Progress,
+    content: Callable[[Path], str],
 ) -> Outcome:
     """Run one stage: write its tables beside, note the start, rename them, note the end."""
     began = time.monotonic()
@@ -212,7 +233,7 @@ def _make(
     with opened.fresh() as engine:
         waiting = {table: places.build / f".{table}.new" for table in stage.makes}
         try:
-            results = stage.make(places, settings, engine, progress)
+            results = stage.make(Work(places, settings, engine, progress, content))
             facts = {table: _write(results[table], table, path) for table, path in waiting.items()}
             ledger.append(
                 log, Entry(stage.name, Event.STARTED, key.whole, tables=facts if places.far else {})

@@ -1,14 +1,18 @@
-"""The five stages from claim list to sample: what each reads, what it makes, and which function makes it.
+"""The six stages from archive and claim list to sample: what each reads, what it makes, and which function makes it.
 
-    claims → queries → retrieve → clean → sample
+    read → claims → queries → retrieve → clean → sample
 
 `run.py` runs them. A stage's `version` is raised by hand when its output changes; a test fails if that is forgotten.
 """
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from covmis_build import storage
 from covmis_build.archive.walk import archive_files
@@ -21,13 +25,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
-    import pyarrow as pa
 
+    from covmis_build.archive.store import Store
     from covmis_build.engine import Engine, Progress, Table
     from covmis_build.places import Places
     from covmis_build.settings import Settings
 
     Made = Mapping[str, Table | pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a stage works with; `content` gives the SHA-256 of a file from outside, which is known already."""
+
+    places: Places
+    settings: Settings
+    engine: Engine
+    progress: Progress
+    content: Callable[[Path], str]
 
 
 @dataclass(frozen=True)
@@ -40,9 +55,44 @@ class Stage:
     settings: tuple[str, ...]
     makes: tuple[str, ...]
     files: Callable[[Places], list[Path]]
-    make: Callable[[Places, Settings, Engine, Progress], Made]
+    make: Callable[[Work], Made]
     large: bool = False
     """Whether the engine that was asked for makes it; what starts from tables of this machine, and is little, stays here."""
+    values: Callable[[Places], list[str]] = lambda _: []
+    """What else its tables depend on."""
+    beside: Callable[[Places], dict[Path, int]] = lambda _: {}
+    """Files that it has made besides its tables, and their sizes."""
+
+
+def claim_ids(places: Places) -> list[str]:
+    """The ids of the claim list, which a column of posts may name; none while the list cannot be read."""
+    try:
+        with places.claims_csv.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []  # the stage `claims` says why
+    return sorted({(row.get("claim_id") or row.get("mid") or "").strip() for row in rows} - {""})
+
+
+def _parts(places: Places) -> dict[Path, int]:
+    """The parts of the store, and their sizes."""
+    path = places.table("parts")
+    if not path.exists():
+        return {}
+    rows = pq.read_table(path, columns=["part", "bytes"])
+    return {
+        places.store / f"{part}.parquet": size
+        for part, size in zip(rows["part"].to_pylist(), rows["bytes"].to_pylist(), strict=True)
+    }
+
+
+def store_of(places: Places, engine: Engine) -> Store:
+    """The store as the stage `read` has left it."""
+    from covmis_build.archive.stage import posts_of
+    from covmis_build.archive.store import Store
+
+    parts = [path.stem for path in _parts(places)]
+    return Store(posts_of(engine, places.store, parts), engine.table(places.table("older_copies")))
 
 
 def _claims_file(places: Places) -> list[Path]:
@@ -55,7 +105,7 @@ def _claims_file(places: Places) -> list[Path]:
     return [places.claims_csv]
 
 
-def _retrieve_files(places: Places) -> list[Path]:
+def _read_files(places: Places) -> list[Path]:
     """The archive's files, and the list of what is to be forgotten."""
     posts = [file.path for file in archive_files(places.archives)]
     return [*posts, places.purge_csv] if places.purge_csv.exists() else posts
@@ -70,71 +120,91 @@ def frozen_files(places: Places) -> list[Path]:
     return sorted(places.rounds.glob("*/items.parquet"))
 
 
-def _make_claims(places: Places, settings: Settings, engine: Engine, progress: Progress) -> Made:  # noqa: ARG001 - the face of a stage
+def _make_read(work: Work) -> Made:
+    from covmis_build import tables
+    from covmis_build.archive.stage import read_archive
+    from covmis_build.building.purge import read_list
+
+    places = work.places
+    archive = read_archive(
+        work.engine, places.archives, places.store, work.settings.retrieval, claims=claim_ids(places),
+        forget=read_list(places.purge_csv), content=work.content, progress=work.progress,
+    )  # fmt: skip
+    paths = {part: places.store / f"{part}.parquet" for part in sorted(archive.parts)}
+    parts = {
+        "part": list(paths), "files": [archive.parts[part] for part in paths],
+        "posts": [pq.read_metadata(path).num_rows for path in paths.values()],
+        "bytes": [path.stat().st_size for path in paths.values()],
+    }  # fmt: skip
+    return {
+        "parts": work.engine.table(pa.table(parts, schema=tables.SCHEMAS["parts"])),
+        "older_copies": archive.store.older,
+        "intake": archive.intake,
+        "unreadable": archive.unreadable,
+    }
+
+
+def _make_claims(work: Work) -> Made:
     from covmis_build.claims.lists import read_claims
 
-    return {"claims": read_claims(places.claims_csv)}
+    return {"claims": read_claims(work.places.claims_csv)}
 
 
-def _make_queries(places: Places, settings: Settings, engine: Engine, progress: Progress) -> Made:  # noqa: ARG001 - the face of a stage
+def _make_queries(work: Work) -> Made:
     from covmis_build.queries.build import build_queries
 
-    claims = storage.read_table(places.table("claims"), "claims")
+    claims = storage.read_table(work.places.table("claims"), "claims")
     try:
         return {"queries": build_queries(claims[claims["selected"].astype(bool)])}
     except InputError as error:
-        raise error.at(places.claims_csv) from None
+        raise error.at(work.places.claims_csv) from None
 
 
-def _make_retrieve(places: Places, settings: Settings, engine: Engine, progress: Progress) -> Made:
+def _make_retrieve(work: Work) -> Made:
     from covmis_build import tables
-    from covmis_build.building.nearest import candidates, need_all_posts
-    from covmis_build.building.purge import read_list
+    from covmis_build.building.nearest import candidates
     from covmis_build.matching.stage import retrieve
 
-    if settings.retrieval.nearest:
-        need_all_posts(settings)  # before minutes are spent on what queries find
+    places, settings, engine = work.places, work.settings, work.engine
     queries = storage.read_table(places.table("queries"), "queries")
-    claims = storage.read_table(places.table("claims"), "claims")["claim_id"]
-    forget = read_list(places.purge_csv)
     ranked = tables.empty("candidates")
 
     def nearest(matched: Sequence[str]) -> pd.DataFrame:
         """What a ranking gives besides, once it is known what queries find."""
         nonlocal ranked
-        ranked = candidates(places, settings, matched, progress, engine.fresh())
+        ranked = candidates(places, settings, matched, work.progress, engine.fresh())
         return ranked.assign(kind=RANKED)
 
     retrieved = retrieve(
-        engine,
-        places.archives,
-        queries,
-        settings.retrieval,
-        progress=progress,
+        engine, store_of(places, engine), queries, settings.retrieval, progress=work.progress,
         given=nearest if settings.retrieval.nearest else None,
-        forget=forget,
-        claims=set(claims),
-    )
+    )  # fmt: skip
     return {
         "posts": retrieved.posts,
         "hits": retrieved.hits,
         "candidates": ranked,
         "provenance": retrieved.provenance,
-        "unreadable": retrieved.unreadable,
-        "intake": retrieved.intake,
         "retrieve.dropped": retrieved.dropped,
     }
 
 
-def _make_clean(places: Places, settings: Settings, engine: Engine, progress: Progress) -> Made:
+def _make_clean(work: Work) -> Made:
     from covmis_build.cleaning.steps import OF_HITS, OF_POSTS, clean
 
+    places, settings, engine = work.places, work.settings, work.engine
     hits = engine.table(places.table("hits"), columns=OF_HITS)
     posts = engine.table(places.table("posts"), columns=OF_POSTS)
     frozen = engine.table(_frozen(places))
     others = engine.table(_others(places)) if places.other_corpora else None
     cleaned = clean(
-        engine, hits, posts, frozen, settings.cleaning, seed=settings.seed, progress=progress, others=others
+        engine,
+        hits,
+        posts,
+        frozen,
+        settings.cleaning,
+        seed=settings.seed,
+        progress=work.progress,
+        others=others,
     )
     return {
         "items": cleaned.items,
@@ -166,10 +236,11 @@ def _others(places: Places) -> pd.DataFrame:
     return pd.DataFrame({"post_id": list(texts), "text": list(texts.values())})
 
 
-def _make_sample(places: Places, settings: Settings, engine: Engine, progress: Progress) -> Made:  # noqa: ARG001 - the face of a stage
+def _make_sample(work: Work) -> Made:
     from covmis_build.sampling.draw import WHY, sample
     from covmis_build.sampling.reach import within_reach
 
+    places, settings, engine = work.places, work.settings, work.engine
     items, frozen = engine.table(places.table("items")), _frozen(places)
     posts = engine.table(places.table("posts"))
     reach = within_reach(engine, items, posts, frozen, settings.sampling, seed=settings.seed)
@@ -260,12 +331,15 @@ def _frozen(places: Places) -> pd.DataFrame:
 
 
 STAGES = (
+    Stage(
+        "read", 1, (), ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
+        ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=claim_ids, beside=_parts,
+    ),
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
-        "retrieve", 10, ("claims", "queries"), ("retrieval",),
-        ("posts", "hits", "candidates", "provenance", "unreadable", "intake", "retrieve.dropped"), _retrieve_files, _make_retrieve,
-        large=True,
+        "retrieve", 11, ("read", "claims", "queries"), ("retrieval",),
+        ("posts", "hits", "candidates", "provenance", "retrieve.dropped"), lambda _: [], _make_retrieve, large=True,
     ),
     Stage(
         "clean", 5, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ def each_block(rows: pa.Table | Iterator[pa.Table]) -> Iterator[pa.Table]:
 
     return iter([rows]) if isinstance(rows, pa.Table) else rows
 
-
-Cut = Callable[["pa.Table"], Iterator["pa.Table"]]
-"""Cuts a block into smaller ones as they come; the kernel gives for them what it gives for the whole."""
 
 Progress = Callable[[str, int, int], None]
 """Called with a step's name, how much is done and how much there is (0: unknown)."""
@@ -54,6 +52,9 @@ class Table(Protocol):
     @property
     def schema(self) -> pa.Schema:
         """The columns."""
+
+    def select(self, columns: Sequence[str]) -> Table:
+        """These columns alone."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All rows, a block at a time."""
@@ -92,16 +93,15 @@ class Engine(Protocol):
     def reach(self, files: Sequence[Path]) -> None:
         """Refuse files that not every machine of the engine sees, before work begins that reads them."""
 
-    def table(self, source: Path | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()) -> Table:
-        """A handle on a Parquet file, an Arrow table or a DataFrame; `columns` are those of a file that will be needed."""
-
-    def map(
-        self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0, cut: Cut | None = None
+    def table(
+        self, source: Path | Sequence[Path] | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()
     ) -> Table:
+        """A handle on a Parquet file or several, an Arrow table or a DataFrame; `columns` are those of files that are needed."""
+
+    def map(self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0) -> Table:
         """The kernel's rows for every block of the source; a block has at most `rows` rows (0: the engine's choice).
 
-        A source whose rows are themselves much work (files to read) asks for blocks of one row; `cut` may then make
-        less of one, where processes of one machine would wait for each other.
+        A source whose rows are themselves much work (files to read) asks for blocks of one row.
         """
 
     def sql(self, query: str, **tables: Table) -> Table:
@@ -127,3 +127,15 @@ class Engine(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Remove the scratch tables."""
+
+
+def under_names_of(engine: Engine, rows: Table, schema: pa.Schema) -> Table:
+    """The same columns under the schema's names, some of which are words of SQL."""
+    import pyarrow as pa
+
+    loose = pa.schema([field.with_nullable(True) for field in schema])
+    return engine.map(partial(_renamed, names=schema.names), rows, loose)
+
+
+def _renamed(block: pa.Table, *, names: list[str]) -> pa.Table:
+    return block.rename_columns(names)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build.archive.ids import post_at
@@ -21,14 +22,10 @@ from covmis_build.text.tokens import tokens
 from covmis_build.text.urls import addresses, canonical_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from covmis_build.archive.formats.post import Glances, Post
+    from covmis_build.archive.formats.post import Post
     from covmis_build.text.scan import Cut, Sought
-
-LEARNED = 2_000
-"""Posts after which the queries are put under the tokens that are rare in this archive."""
-
 
 REMEMBERED = 1 << 12
 """Addresses whose keys are at hand: what is asked for comes again and again."""
@@ -54,13 +51,13 @@ class Match(NamedTuple):
 
 
 class Matcher:
-    """Ask it which queries a post satisfies."""
+    """Ask it which queries a post satisfies.
 
-    def __init__(self, queries: Iterable[Query]) -> None:
+    `counts` says in how many of some posts a word stands: queries wait under rare words, and are looked at less often.
+    """
+
+    def __init__(self, queries: Iterable[Query], counts: Mapping[str, int] = MappingProxyType({})) -> None:
         self.queries = list(queries)
-        self.seen = 0
-        self.counts: Counter[str] = Counter()
-        self.by_key: dict[str, list[int]] = {}
         asked = {leaf.key for query in self.queries for leaf in _all(query.node) if isinstance(leaf, Address)}
         self.posts = {post_at(key): key for key in asked if post_at(key)}
         self.asked = bool(asked)
@@ -71,50 +68,21 @@ class Matcher:
         self.parts = [_parts(query.node) for query in self.queries]
         self._key = lru_cache(REMEMBERED)(self._key_of)
         self.required = [frozenset(_required(query.node)) for query in self.queries]
-        self._index()
+        self._index(counts)
 
-    def _index(self) -> None:
-        """Put every query under its rarest necessary tokens, by what has been counted so far."""
+    def _index(self, counts: Mapping[str, int]) -> None:
+        """Put every query under its rarest necessary tokens."""
         self.by_word: dict[str, list[int]] = {}
         self.by_title: dict[str, list[int]] = {}
-        self.by_key = {}
+        self.by_key: dict[str, list[int]] = {}
         common = Counter(token for query in self.queries for token in _words(query.node))
         for number, query in enumerate(self.queries):
-            _, anchors = _anchors(query.node, self.counts, common)
+            _, anchors = _anchors(query.node, counts, common)
             for kind, value in anchors:
                 (self.by_word if kind == "word" else self.by_key).setdefault(value, []).append(number)
                 if query.kind == "title" and kind == "word":
                     self.by_title.setdefault(value, []).append(number)
         self.words = frozenset(self.by_word)
-
-    def possible(self, seen: Glances) -> set[int]:
-        """The numbers of the posts that may match at all; for the others `match` would find nothing."""
-        numbers = {number for number, text in enumerate(seen.texts) if self._awake(text)}
-        numbers |= {
-            number for number, title in zip(seen.titling, seen.titles, strict=True) if self._awake(title)
-        }
-        if self.asked:
-            numbers |= self.named(seen)
-            links = zip(seen.linking, seen.links, strict=True)
-            numbers |= {number for number, link in links if self._key(link)}
-            slashed = ((number, text) for number, text in enumerate(seen.texts) if "/" in text)
-            numbers |= {number for number, text in slashed if any(map(self._key, addresses(text)))}
-        return numbers
-
-    def _awake(self, text: str) -> bool:
-        return not self.words.isdisjoint(tokens(text))
-
-    def named(self, seen: Glances) -> set[int]:
-        """The posts that are asked for by their address, or that quote or repost one."""
-        asked = self.posts.keys()
-        numbers = (
-            set[int]()
-            if asked.isdisjoint(seen.ids)
-            else {number for number, post in enumerate(seen.ids) if post in asked}
-        )
-        for inner in (seen.quotes, seen.reposts):
-            numbers |= {number for number, post in inner.items() if post in asked}
-        return numbers
 
     def sought(self) -> Sought:
         """The same for compiled code, once the tokens are settled under which the queries wait."""
@@ -145,8 +113,6 @@ class Matcher:
     def _woken(self, text: str) -> Iterable[int]:
         """The queries that wait under a word of the text, and have all words that they require."""
         words = set(tokens(text))
-        if self.seen < LEARNED:
-            self._learn(words)
         waiting = (number for word in self.words & words for number in self.by_word[word])
         return (number for number in waiting if self.required[number] <= words)
 
@@ -197,13 +163,6 @@ class Matcher:
             if not any(host in lowered for host in self.hosts):
                 return ""
         return canonical_url(address)
-
-    def _learn(self, words: set[str]) -> None:
-        self.counts.update(words)
-        self.seen += 1
-        if self.seen == LEARNED:
-            self._index()
-            self.counts = Counter()
 
 
 def read_queries(rows: Iterable[tuple[str, str, str, str]]) -> list[Query]:
@@ -259,13 +218,15 @@ Anchors = tuple[float, list[tuple[str, str]]]
 _NEVER = (float("inf"), list[tuple[str, str]]())
 
 
-def _anchors(node: Node, counts: Counter[str], common: Counter[str]) -> Anchors:
+def _anchors(node: Node, counts: Mapping[str, int], common: Counter[str]) -> Anchors:
     """What must be present for the node to hold, chosen to be present as rarely as possible, and how rare that is."""
     match node:
         case Address(key):
             return 0.0, [("key", key)]
         case Term(cut):
-            costs = [(counts[token] + common[token] / 1000 + 1 / (1 + len(token)), token) for token in cut]
+            costs = [
+                (counts.get(token, 0) + common[token] / 1000 + 1 / (1 + len(token)), token) for token in cut
+            ]
             cost, token = min(costs)
             return cost, [("word", token)]
         case And(parts):

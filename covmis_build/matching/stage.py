@@ -1,13 +1,12 @@
-"""The stage `retrieve`: from files of posts and the queries to hits, the posts they hit, and what was dropped.
+"""The stage `retrieve`: from the posts of the archive and the queries to hits, the posts they hit, and what was dropped.
 
-Of several copies of a post the latest retrieved counts, then the one with the longest text, then the one with the
-smallest content hash; a hit holds if the copy that counts matches. What comes out is the same whatever the order
-of files and lines, the number of processes and the engine; where a post was found is in `provenance`.
+Of several copies of a post one counts (archive/store.py says which); a hit holds if that copy matches. What comes out
+is the same whatever the order of files and lines, the number of processes and the engine; where a post was found is in
+`provenance`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,145 +14,84 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from covmis_build import tables
-from covmis_build.addresses import place
-from covmis_build.archive import streams
-from covmis_build.archive.parts import to_cut
-from covmis_build.archive.reader import How, file_of, in_one_line
-from covmis_build.archive.walk import archive_files, first_of_each
-from covmis_build.engine import silent
+from covmis_build.engine.port import silent, under_names_of
 from covmis_build.errors import InputError
-from covmis_build.matching import passes as kernels
-from covmis_build.matching import prefilter, rows
+from covmis_build.matching.find import FOUND, LEARNED, LOOKED_AT, WORTH, asked_for, common_words, find
 from covmis_build.options import KINDS, Retrieval
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     import pandas as pd
 
-    from covmis_build.archive.forgetting import Forget
+    from covmis_build.archive.store import Store
     from covmis_build.engine import Engine, Progress, Table
 
 Given = Callable[["Sequence[str]"], "pd.DataFrame"]
 
-POSTS = ", ".join(tables.SCHEMAS["posts"].names)
-
 
 @dataclass(frozen=True)
 class Retrieved:
-    """What `retrieve` found; `counts` has lines, posts, reposts, unreadable lines and unavailable posts seen."""
+    """What `retrieve` found."""
 
     posts: Table
     hits: Table
     provenance: Table
-    unreadable: Table
-    intake: Table
     dropped: Table
-    counts: dict[str, int]
 
 
 def retrieve(
-    engine: Engine, archive: Sequence[Path], queries: pd.DataFrame, options: Retrieval, *,
-    progress: Progress = silent, given: pd.DataFrame | Given | None = None, forget: Forget = kernels.NOTHING,
-    claims: Collection[str] | None = None,
+    engine: Engine, store: Store, queries: pd.DataFrame, options: Retrieval, *,
+    progress: Progress = silent, given: pd.DataFrame | Given | None = None,
 ) -> Retrieved:  # fmt: skip
     """Match every post of the archive with every query.
 
-    `archive` lists files and folders. `given` has posts that a claim list names itself (claim_id, post_id, and kind
-    if it is not title): they become hits without a query; a function gives them once it is known which posts queries find,
-    whose ids it is called with. The tables are in the order of their keys. Posts in `forget`
-    that somebody has put back are dropped as purged; nothing of their text is in any table. `claims` are the ids that
-    a column of a file may name (default: those of the queries).
+    `given` has posts that a claim list names itself (claim_id, post_id, and kind if it is not title): they become hits
+    without a query; a function gives them once it is known which posts queries find, whose ids it is called with. The
+    tables are in the order of their keys.
     """
-    how = How.of(options, queries["claim_id"] if claims is None else claims)
-    files = archive_files(archive)
-    engine.reach(first_of_each(archive, files))
-    cut = streams.jobs(files)
-    refused = kernels.check_tables(cut, how)
-    wrong = [
-        (file_of(job).encode("utf-8", "replace").decode(), in_one_line(problem), paste)
-        for job, problem, paste in refused
-    ]
-    unread = {job for job, *_ in refused}
-    progress("reading", 0, 2)
-    readable = [job for job in cut if job not in unread]
-    jobs = kernels.jobs_table(readable)
-    if sum(place(job.path).stat().st_size for job in readable if not job.start) > LARGE:
-        prefilter.load()
-    find = partial(kernels.find, queries=_stream(queries), forget=forget, how=how)
-    handed_on = partial(kernels.cut, how=how, jobs=to_cut(readable, os.cpu_count() or 1))
-    first_pass = engine.map(find, engine.table(jobs), rows.FOUND, rows=1, cut=handed_on)
+    progress("matching", 0, 1)
+    found = engine.map(_finding(store, queries), store.posts.select(LOOKED_AT), FOUND)
     if callable(given):
-        matched = engine.sql(_matched(options), first_pass=first_pass).to_arrow()
+        matched = engine.sql(_matched(options), found=found).to_arrow()
         given = given(matched.column("post_id").to_pylist())
     listed = engine.table(_given(given))
-    progress("reading", 1, 2)
-    lines, reposts = _elsewhere(engine, first_pass, jobs, listed)
-    gather = partial(kernels.gather, forget=forget, how=how)
-    copies = engine.map(gather, engine.table(lines), rows.COPIES, rows=1)
-    progress("reading", 2, 2)
-    return _tables(engine, first_pass, copies, engine.table(reposts), listed, options, wrong)
+    progress("matching", 1, 1)
+    return _tables(engine, store, found, listed, options)
 
 
-LARGE = 16 << 20
-"""Bytes of an archive from which on compiled code is loaded before processes are forked, once for all."""
+def _finding(store: Store, queries: pd.DataFrame) -> partial[pa.Table]:
+    """The kernel that finds what the queries find; compiled code is loaded before processes are forked, once for all."""
+    stream, compiled, texts = _stream(queries), False, list[str]()
+    if len(queries):
+        compiled = len(store.posts) > WORTH
+        for batch in store.posts.select(["text"]).batches() if compiled else ():
+            texts += batch.column("text").slice(0, LEARNED).to_pylist()
+            break
+    counts = common_words(texts, queries["expression"])
+    asked_for(stream, counts, compiled=compiled)
+    return partial(find, queries=stream, counts=counts, compiled=compiled)
 
 
-def _elsewhere(engine: Engine, first_pass: Table, jobs: pa.Table, given: Table) -> tuple[pa.Table, pa.Table]:
-    """The lines of wanted posts that the first pass has not kept; and how often wanted posts were reposted."""
-    others = engine.map(kernels.single, engine.sql(_OTHERS, first_pass=first_pass), rows.OTHERS)
-    wanted = engine.sql(_WANTED, others=others, first_pass=first_pass, given=given).to_arrow()
-    of_reposts = pc.is_null(wanted.column("job"))
-    by_job = (
-        wanted.filter(pc.invert(of_reposts))
-        .group_by("job", use_threads=False)
-        .aggregate([(column, "list") for column in ("file", "place", "post_id")])
-    )
-    lines = pa.table(
-        [*jobs.take(by_job.column("job")).columns, *by_job.drop_columns("job").columns], schema=rows.LINES
-    )
-    return lines, wanted.filter(of_reposts).select(["post_id", "reposts"])
-
-
-def _tables(
-    engine: Engine, first_pass: Table, copies: Table, reposts: Table, given: Table,
-    options: Retrieval, wrong: list[tuple[str, str, str]],
-) -> Retrieved:  # fmt: skip
-    chosen = engine.sql(_CHOSEN, copies=copies, first_pass=first_pass)
-    judged = engine.sql(_judged(options), first_pass=first_pass, given=given, chosen=chosen)
+def _tables(engine: Engine, store: Store, found: Table, given: Table, options: Retrieval) -> Retrieved:
+    named = {"store": store.posts, "older": store.older, "found": found, "given": given}
+    gone = engine.sql(_GONE, store=store.posts)
+    chosen = engine.sql(_CHOSEN, gone=gone, **named)
+    judged = engine.sql(_judged(options), found=found, given=given, chosen=chosen)
     hits = engine.sql(_HITS, judged=judged)
-    posts = engine.sql(_POSTS, hits=hits, chosen=chosen, reposts=reposts)
-    refused = engine.table(_table(_REFUSED, wrong))
-    dropped = _as(
-        engine,
-        "dropped",
-        engine.sql(_DROPPED, judged=judged, hits=hits, first_pass=first_pass, chosen=chosen),
-    )
-    unreadable = _as(engine, "unreadable", engine.sql(_UNREADABLE, first_pass=first_pass, refused=refused))
-    provenance = _as(
-        engine, "provenance", engine.sql(_PROVENANCE, copies=copies, first_pass=first_pass, hits=hits)
-    )
-    seen = engine.sql(_INTAKE, first_pass=first_pass, refused=refused)
-    intake = _as(engine, "intake", seen)
-    sums = engine.sql(_COUNTS, seen=seen, first_pass=first_pass).to_pandas()
-    counts = dict.fromkeys(("lines", "posts", "reposts"), 0)
-    counts |= {str(name): int(amount) for name, amount in zip(sums["name"], sums["amount"], strict=True)}
-    counts["unreadable"] = counts.get("unreadable", 0) + len(wrong)
-    return Retrieved(posts, hits, provenance, unreadable, intake, dropped, counts)
+    texts = engine.sql(_TEXTS, chosen=chosen, **named)
+    reposts = engine.sql(_REPOSTS, store=store.posts, hits=hits)
+    posts = engine.sql(_POSTS, hits=hits, chosen=chosen, texts=texts, reposts=reposts)
+    dropped = engine.sql(_DROPPED, judged=judged, hits=hits, gone=gone, store=store.posts)
+    provenance = engine.sql(_PROVENANCE, store=store.posts, hits=hits)
+    return Retrieved(
+        posts, hits, under_names_of(engine, provenance, tables.SCHEMAS["provenance"]),
+        under_names_of(engine, dropped, tables.SCHEMAS["dropped"]),
+    )  # fmt: skip
 
 
-def _as(engine: Engine, name: str, rows: Table) -> Table:
-    """Rows under the table's own names of columns, some of which are words of SQL."""
-    schema = tables.SCHEMAS[name]
-    loose = pa.schema([field.with_nullable(True) for field in schema])
-    return engine.map(partial(kernels.renamed, names=schema.names), rows, loose)
-
-
-_REFUSED = pa.schema([("file", pa.string()), ("problem", pa.string()), ("paste", pa.string())])
 _GIVEN = pa.schema(
     [("claim_id", pa.string()), ("post_id", pa.string()), ("kind", pa.string()), ("matched", tables.STRINGS)]
 )
@@ -188,30 +126,25 @@ def _bytes(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-_OTHERS = "SELECT job, file, places, ids, reposters, reposted FROM first_pass WHERE what = 'elsewhere'"
-_WANTED = """
-SELECT job, file, place, post_id, COUNT(DISTINCT reposter) AS reposts FROM others WHERE post_id <> '' AND post_id IN (
-  SELECT post_id FROM first_pass WHERE what IN ('post', 'gone') UNION ALL SELECT post_id FROM given
-  UNION ALL SELECT reply_to FROM first_pass WHERE what = 'post' AND reply_to <> ''
-  UNION ALL SELECT quote_of FROM first_pass WHERE what = 'post' AND quote_of <> ''
-) GROUP BY job, file, place, post_id ORDER BY job, file, place, post_id
+_GONE = """
+SELECT post_id, retrieved_at, CASE WHEN availability = 'available' THEN 'no text' ELSE availability END AS fate
+FROM store WHERE NOT has_content AND repost_of = ''
 """
+"""Posts of which only the id is known, and why; a reposted post's own row brings its text."""
 
-_COPIES = ", ".join(rows.COPIES.names)
-_EVERY_COPY = f"(SELECT {_COPIES} FROM first_pass WHERE what = 'post' UNION ALL SELECT {_COPIES} FROM copies)"
-_CHOSEN = f"""
-SELECT c.*, g.detail AS fate FROM (
-  SELECT {POSTS}, copy, row_number() OVER (
-    PARTITION BY post_id ORDER BY retrieved_at DESC, length DESC, copy, file, place
-  ) AS rank_of_copy FROM {_EVERY_COPY} AS every
+_CHOSEN = """
+SELECT c.*, g.fate FROM (
+  SELECT s.* FROM store AS s LEFT JOIN older AS o ON s.part = o.part AND s.row = o.row
+  WHERE s.has_content AND o.row IS NULL
+    AND s.post_id IN (SELECT post_id FROM found UNION ALL SELECT post_id FROM given)
 ) AS c
 LEFT JOIN (
-  SELECT post_id, retrieved_at AS told_at, detail,
-    row_number() OVER (PARTITION BY post_id ORDER BY retrieved_at DESC, detail) AS nth
-  FROM first_pass WHERE what = 'gone' AND detail <> 'id only'
-) AS g ON c.post_id = g.post_id AND g.nth = 1 AND (g.told_at = '' OR g.told_at >= c.retrieved_at)
-WHERE c.rank_of_copy = 1
+  SELECT post_id, retrieved_at AS gone_at, fate,
+    row_number() OVER (PARTITION BY post_id ORDER BY retrieved_at DESC, fate) AS nth
+  FROM gone WHERE fate <> 'id only'
+) AS g ON c.post_id = g.post_id AND g.nth = 1 AND (g.gone_at = '' OR g.gone_at >= c.retrieved_at)
 """
+"""Of each post that a query, a search or a list names, the copy that counts, with what became of the post since."""
 
 
 _KIND = " ".join(["CASE h.kind", *(f"WHEN '{kind}' THEN {place}" for place, kind in enumerate(KINDS)), "END"])
@@ -230,20 +163,21 @@ def _judged(options: Retrieval) -> str:
 SELECT claim_id, post_id, query_id, kind, verified, matched, reason, repost_of FROM (
   SELECT h.claim_id, h.post_id, h.query_id, h.kind, h.verified, h.matched, c.repost_of,
     CASE WHEN c.post_id IS NULL THEN 'unavailable'
-         WHEN h.verified = 'yes' AND h.copy <> c.copy THEN 'only an older copy matches'
+         WHEN h.verified = 'yes' AND NOT h.counts THEN 'only an older copy matches'
          WHEN {reposts} THEN 'repost'
          WHEN {dates} THEN 'outside since and until'
          WHEN h.verified = 'no' AND h.kind IN ({required}) THEN 'does not match locally'
          ELSE '' END AS reason,
     row_number() OVER (
       PARTITION BY h.claim_id, h.post_id, h.query_id
-      ORDER BY CASE WHEN h.verified = 'yes' AND h.copy = c.copy THEN 0 WHEN h.verified = 'yes' THEN 2 ELSE 1 END,
-        h.verified, h.copy, {_KIND}, h.kind
+      ORDER BY CASE WHEN h.verified = 'yes' AND h.counts THEN 0 WHEN h.verified = 'yes' THEN 2 ELSE 1 END,
+        h.verified, {_KIND}, h.kind
     ) AS nth
   FROM (
-    SELECT claim_id, post_id, query_id, kind, verified, matched, copy FROM first_pass WHERE what = 'hit'
+    SELECT f.claim_id, f.post_id, f.query_id, f.kind, f.verified, f.matched, k.row IS NOT NULL AS counts
+    FROM found AS f LEFT JOIN chosen AS k ON f.part = k.part AND f.row = k.row
     UNION ALL
-    SELECT claim_id, post_id, '' AS query_id, kind, 'not_applicable' AS verified, matched, '' AS copy FROM given
+    SELECT claim_id, post_id, '' AS query_id, kind, 'not_applicable' AS verified, matched, true AS counts FROM given
   ) AS h LEFT JOIN chosen AS c ON h.post_id = c.post_id
 ) AS every WHERE nth = 1
 """
@@ -252,9 +186,7 @@ SELECT claim_id, post_id, query_id, kind, verified, matched, reason, repost_of F
 def _matched(options: Retrieval) -> str:
     """The posts of which some copy satisfies a query."""
     unverified = f"verified = 'no' AND kind IN ({_required(options)})"
-    return (
-        f"SELECT DISTINCT post_id FROM first_pass WHERE what = 'hit' AND NOT ({unverified}) ORDER BY post_id"
-    )
+    return f"SELECT DISTINCT post_id FROM found WHERE NOT ({unverified}) ORDER BY post_id"
 
 
 def _required(options: Retrieval) -> str:
@@ -295,20 +227,24 @@ _FILLED = {
 }
 
 
-def _text_of(reference: str) -> str:
-    """The text of the post that a post answers or quotes: of few posts, so that whole rows need not be joined again."""
-    return (
-        f"SELECT a.post_id, b.text FROM chosen AS a JOIN chosen AS b ON a.{reference} = b.post_id "
-        f"WHERE a.{reference} <> ''"
-    )
+_TEXTS = """
+SELECT s.post_id, s.text FROM store AS s LEFT JOIN older AS o ON s.part = o.part AND s.row = o.row
+WHERE s.has_content AND o.row IS NULL
+  AND s.post_id IN (SELECT reply_to FROM chosen WHERE reply_to <> '' UNION ALL SELECT quote_of FROM chosen WHERE quote_of <> '')
+"""
+"""The texts that chosen posts answer and quote, as far as the archive has them."""
 
+_REPOSTS = """
+SELECT repost_of AS post_id, COUNT(DISTINCT post_id) AS reposts FROM store
+WHERE repost_of <> '' AND repost_of IN (SELECT post_id FROM hits) GROUP BY repost_of
+"""
 
 _POSTS = f"""
 SELECT {", ".join(f"{_FILLED.get(name, 'c.' + name)} AS {name}" for name in tables.SCHEMAS["posts"].names)}
 FROM (SELECT DISTINCT post_id FROM hits) AS h
 JOIN chosen AS c ON h.post_id = c.post_id
-LEFT JOIN ({_text_of("reply_to")}) AS parent ON c.post_id = parent.post_id
-LEFT JOIN ({_text_of("quote_of")}) AS quoted ON c.post_id = quoted.post_id
+LEFT JOIN texts AS parent ON c.reply_to = parent.post_id
+LEFT JOIN texts AS quoted ON c.quote_of = quoted.post_id
 LEFT JOIN reposts AS r ON c.post_id = r.post_id
 ORDER BY c.post_id
 """
@@ -326,45 +262,21 @@ SELECT unit, claim_id, post_id, 'retrieve' AS step, reason, kept_instead, CAST(N
   ) AS j
   LEFT JOIN (SELECT DISTINCT claim_id, post_id FROM hits) AS k
     ON j.claim_id = k.claim_id AND j.repost_of = k.post_id
-  LEFT JOIN (SELECT post_id, MIN(detail) AS fate FROM first_pass WHERE what = 'gone' GROUP BY post_id) AS g
-    ON j.post_id = g.post_id
+  LEFT JOIN (SELECT post_id, MIN(fate) AS fate FROM gone GROUP BY post_id) AS g ON j.post_id = g.post_id
   UNION ALL
-  SELECT 'post' AS unit, '' AS claim_id, f.post_id, MIN(f.detail) AS reason, '' AS kept_instead
-  FROM first_pass AS f LEFT JOIN chosen AS c ON f.post_id = c.post_id
-  WHERE f.what = 'gone' AND c.post_id IS NULL AND f.detail <> 'id only' GROUP BY f.post_id
+  SELECT 'post' AS unit, '' AS claim_id, post_id, MIN(fate) AS reason, '' AS kept_instead FROM gone
+  WHERE fate <> 'id only' AND post_id NOT IN (
+    SELECT post_id FROM store WHERE has_content AND post_id IN (SELECT post_id FROM gone)
+  ) GROUP BY post_id
 ) AS every ORDER BY unit, claim_id, post_id
 """
 
-_UNREADABLE = """
-SELECT file, place, detail AS problem FROM (
-  SELECT file, place, detail FROM first_pass WHERE what = 'unreadable'
-  UNION ALL SELECT file, CAST(0 AS BIGINT) AS place, problem AS detail FROM refused
-) AS every ORDER BY file, place, detail
-"""
-
-_INTAKE = """
-SELECT file, form AS format, outcome, reason, amount, place, example FROM (
-  SELECT file, form, outcome, detail AS reason, CAST(SUM(amount) OVER same AS BIGINT) AS amount, place, example,
-    row_number() OVER (PARTITION BY file, form, outcome, detail ORDER BY place, example) AS nth
-  FROM first_pass WHERE what = 'intake' WINDOW same AS (PARTITION BY file, form, outcome, detail)
-  UNION ALL SELECT file, '' AS form, 'refused' AS outcome, problem AS reason, CAST(1 AS BIGINT) AS amount,
-    CAST(0 AS BIGINT) AS place, paste AS example, 1 AS nth FROM refused
-) AS every WHERE nth = 1 ORDER BY file, form, outcome, reason
-"""
-
-_PROVENANCE = f"""
+_PROVENANCE = """
 SELECT post_id, file, place, form AS format, retrieved_at, query FROM (
-  SELECT g.post_id, g.file, g.place, g.form, g.retrieved_at, g.query,
-    row_number() OVER (PARTITION BY g.post_id, g.file ORDER BY g.place, g.form, g.retrieved_at, g.query) AS nth
-  FROM {_EVERY_COPY} AS g JOIN (SELECT DISTINCT post_id FROM hits) AS h ON g.post_id = h.post_id
+  SELECT post_id, file, place, form, retrieved_at, query,
+    row_number() OVER (PARTITION BY post_id, file ORDER BY place, form, retrieved_at, query) AS nth
+  FROM (
+    SELECT s.* FROM store AS s WHERE s.has_content AND s.post_id IN (SELECT post_id FROM hits)
+  ) AS copies
 ) AS every WHERE nth = 1 ORDER BY post_id, file
-"""
-
-_COUNTS = """
-SELECT name, amount FROM (
-  SELECT outcome AS name, CAST(SUM(amount) AS BIGINT) AS amount FROM seen
-  WHERE outcome IN ('lines', 'posts', 'reposts', 'unreadable') GROUP BY outcome
-  UNION ALL SELECT 'unavailable' AS name, COUNT(DISTINCT post_id) AS amount FROM first_pass
-    WHERE what = 'gone' AND detail <> 'id only'
-) AS every ORDER BY name
 """

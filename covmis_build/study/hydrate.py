@@ -12,6 +12,7 @@ import pandas as pd
 from covmis_build import tables
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.intake import Intake, files_of
+from covmis_build.archive.stage import read_archive
 from covmis_build.building.purge import read_list
 from covmis_build.corpus import hydrate as texts
 from covmis_build.corpus.convert import once, read_corpus, write_corpus
@@ -130,11 +131,14 @@ def posts_of(
         tempfile.TemporaryDirectory() as scratch,
         open_engine("duckdb", scratch=Path(scratch)) as engine,
     ):
+        archive = read_archive(
+            engine, archives, Path(scratch) / "store", options, forget=forget, progress=progress
+        )
         hits = retrieve(
-            engine, archives, tables.empty("queries"), options, progress=progress, given=wanted, forget=forget
+            engine, archive.store, tables.empty("queries"), options, progress=progress, given=wanted
         )
         posts, dropped = hits.posts.to_pandas(), hits.dropped.to_pandas()
-        intake = Intake(files_of(hits.intake.to_pandas()), options.unreadable)
+        intake = Intake(files_of(archive.intake.to_pandas()), options.unreadable)
     lost = dropped.loc[dropped["unit"] == "pair", ["post_id", "reason"]].drop_duplicates("post_id")
     gone = lost.rename(columns={"reason": "availability"}).assign(text="")
     columns = ["post_id", "text", "availability"]

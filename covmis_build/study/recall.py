@@ -336,16 +336,15 @@ class Recall:
     def _posts_of(self, pairs: pd.DataFrame, progress: Progress) -> pd.DataFrame:
         """The posts of these pairs as `covmis run` would take them, a row a pair; those that it would drop are missing."""
         from covmis_build import tables
-        from covmis_build.building.purge import read_list
+        from covmis_build.building.stages import store_of
         from covmis_build.matching.stage import retrieve
 
         study, scratch = self.study, self.study.places.scratch
         with study.locked(study.places.build, "covmis recall draw"):
             with open_engine(scratch=scratch) as engine:
                 retrieved = retrieve(
-                    engine, study.places.archives, tables.empty("queries"), study.settings.retrieval, progress=progress,
-                    given=pairs[["claim_id", "post_id"]], forget=read_list(study.places.purge_csv),
-                    claims=set(study.claims["claim_id"]),
+                    engine, store_of(study.places, engine), tables.empty("queries"), study.settings.retrieval,
+                    progress=progress, given=pairs[["claim_id", "post_id"]],
                 )  # fmt: skip
                 posts, hits = retrieved.posts.to_pandas(), retrieved.hits.to_pandas()
             storage.remove(scratch)  # with what a killed command has left there

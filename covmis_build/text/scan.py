@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numba import njit
 
 from covmis_build.text.bags import decode
@@ -78,35 +80,35 @@ class Sought:
             every or not {"http", "https"}.isdisjoint(cores),
         )  # fmt: skip
 
-    def look(
-        self, texts: Sequence[str], titles: Sequence[str] = (), titling: Sequence[int] = (),
-        links: Sequence[str] = (), linking: Sequence[int] = (),
-    ) -> tuple[Any, dict[int, Cut]]:  # fmt: skip
-        """The flags of posts with these texts, and what is in the texts that are flagged.
+    def load(self) -> None:
+        """Load the compiled code; processes that this one forks then have it, too."""
+        one = Owned(pa.array([""]), np.zeros(1, np.int64))
+        self.look(one.texts, one, [one])
 
-        Titles and addresses belong to the posts of these numbers.
-        """
+    def look(self, texts: pa.Array, titles: Owned, links: Sequence[Owned]) -> tuple[Any, dict[int, Cut]]:
+        """The flags of posts with these texts, titles and addresses, and what is in the texts that are flagged."""
         flags, cuts = np.zeros(len(texts), np.uint8), dict[int, Cut]()
-        if texts:
+        if len(texts):
             cuts = self._cut(texts, np.arange(len(texts)), flags)
-        if titles:
+        if len(titles.texts):
             of_titles = np.zeros(len(texts), np.uint8)
-            self._cut(titles, np.array(titling, np.int64), of_titles)
+            self._cut(titles.texts, titles.owners, of_titles)
             flags |= of_titles & (WORD | LINK)
-        if self.links and links:
-            _addresses(
-                *joined(links), np.array(linking, np.int64), self.cores, self.hosts, self.host_start,
-                self.host_heads, self.every, flags,
-            )  # fmt: skip
+        for owned in links if self.links else ():
+            if len(owned.texts):
+                _addresses(
+                    *utf8(owned.texts), owned.owners, self.cores, self.hosts, self.host_start, self.host_heads,
+                    self.every, flags,
+                )  # fmt: skip
         return flags, cuts
 
-    def _cut(self, texts: Sequence[str], owner: Any, flags: Any) -> dict[int, Cut]:
+    def _cut(self, texts: pa.Array, owners: Any, flags: Any) -> dict[int, Cut]:
         """Flag the owners of texts; by number those texts under whose words queries wait that have all they require."""
-        data, offset = joined(texts)
+        data, offset = utf8(texts)
         known, letters = folding(), np.empty(2 * len(data) + ROOM, np.uint32)
         begin, woken = np.empty(len(texts) + 1, np.int64), np.empty((len(texts) + ROOM, 2), np.int64)
         count, end = _texts(
-            data, offset, owner, known.points[:128], known.points, known.several, self.words, self.rare,
+            data, offset, owners, known.points[:128], known.points, known.several, self.words, self.rare,
             self.first, self.needs, self.cores, self.hosts, self.host_start, self.host_heads, self.links,
             self.every, flags, letters, begin, woken,
         )  # fmt: skip
@@ -120,6 +122,13 @@ class Sought:
             else:
                 cuts[text] = Cut(written[begin[text] : begin[text + 1]], [query])
         return cuts
+
+
+class Owned(NamedTuple):
+    """Texts, and the number of the post that each belongs to."""
+
+    texts: pa.Array
+    owners: NDArray[np.int64]
 
 
 class Cut(NamedTuple):
@@ -136,19 +145,17 @@ ROOM = 1024
 """More than what is likely to be needed; a text for which it does not do is cut by `tokens`."""
 
 
-def joined(texts: Sequence[str]) -> Utf8:
+def utf8(texts: pa.Array) -> Utf8:
     """Texts as one buffer of UTF-8, each with a zero behind it, and where each begins.
 
     A zero that stands in a text becomes another control character, which ends words and tells as much.
     """
-    data = np.frombuffer(("\0".join(texts) + "\0").encode("utf-8", "replace"), np.uint8)
-    ends = np.flatnonzero(data == 0)
-    if len(ends) > len(texts):
-        return joined([text.replace("\0", "\1") for text in texts])
-    return data, np.concatenate([BEGIN, ends + 1])
-
-
-BEGIN = np.zeros(1, np.int64)
+    ended = pc.binary_join_element_wise(texts, "\0", "")
+    offset = np.frombuffer(ended.buffers()[1], np.int32, len(ended) + 1, 4 * ended.offset).astype(np.int64)
+    data = np.frombuffer(ended.buffers()[2], np.uint8)[: offset[-1]]
+    if np.count_nonzero(data == 0) > len(texts):
+        return utf8(pc.replace_substring(texts, "\0", "\1"))
+    return data, offset
 
 
 def hashed(word: str) -> int:

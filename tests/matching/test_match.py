@@ -6,6 +6,7 @@ import gzip
 import itertools
 import json
 import lzma
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +15,7 @@ from hypothesis import strategies as st
 from covmis_build.archive.formats.post import Post
 from covmis_build.archive.ids import post_at
 from covmis_build.claims.lists import read_claims
-from covmis_build.matching import matcher as match
-from covmis_build.matching.matcher import Matcher, Query, read_queries
+from covmis_build.matching.matcher import Matcher, Query, _all, read_queries
 from covmis_build.queries.build import build_queries
 from covmis_build.text.expression import parse
 from covmis_build.text.nodes import holds, seen
@@ -43,7 +43,7 @@ def obvious(queries: list[Query], post: Post) -> dict[str, bool]:
     own = {one for one in (post.post_id, post.quote_of, post.repost_of) if one}
     found = {}
     for query in queries:
-        asked = {leaf.key for leaf in match._all(query.node) if hasattr(leaf, "key")}
+        asked = {leaf.key for leaf in _all(query.node) if hasattr(leaf, "key")}
         keys = {canonical_url(link) for link in links} | {key for key in asked if post_at(key) in own}
         hit = holds(query.node, seen(post.text, keys))
         if query.kind == "title":
@@ -101,23 +101,18 @@ def test_the_matcher_finds_what_the_obvious_one_finds(written, posts):
 
 @settings(deadline=None)
 @given(QUERIES, st.lists(POSTS, min_size=4, max_size=8))
-def test_what_it_learns_of_an_archive_changes_nothing(written, posts):
+def test_the_words_of_an_archive_change_nothing(written, posts):
     queries = made(written)
-    fresh, taught = Matcher(queries), Matcher(queries)
-    for post in posts * 2:
-        taught._learn(set(post.text.split()))
-    taught._index()
+    counts = Counter(word for post in posts for word in post.text.split())
+    fresh, taught = Matcher(queries), Matcher(queries, counts)
     for post in posts:
         assert fresh.match(post) == taught.match(post)
 
 
-def test_learning_ends(monkeypatch):
-    monkeypatch.setattr(match, "LEARNED", 3)
-    matcher = Matcher(made([("keywords", "mask the")]))
-    for text in ("the mask", "the", "the"):
-        matcher.match(Post("x:1", "1", "x", text))
-    assert list(matcher.by_word) == ["mask"]
-    assert not matcher.counts
+def test_a_query_waits_under_its_rarest_word():
+    queries = made([("keywords", "mask the")])
+    assert list(Matcher(queries, {"the": 3, "mask": 1}).by_word) == ["mask"]
+    assert list(Matcher(queries, {"the": 1, "mask": 3}).by_word) == ["the"]
 
 
 @pytest.mark.parametrize(

@@ -5,22 +5,25 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 import pytest
 
 from covmis_build import tables
 from covmis_build.archive import streams
-from covmis_build.archive.reader import How
+from covmis_build.archive.forgetting import Forget
+from covmis_build.archive.reader import Read
+from covmis_build.archive.stage import Tally, read_archive
 from covmis_build.claims.claim import Claim, checked
 from covmis_build.engine import open_engine
 from covmis_build.errors import InputError
-from covmis_build.matching import passes
 from covmis_build.matching.stage import retrieve
 from covmis_build.options import Retrieval
 from covmis_build.queries.build import build_queries
 
-FACES = ("posts", "hits", "provenance", "unreadable", "dropped")
+FACES = ("posts", "hits", "provenance", "unreadable", "intake", "dropped")
 CLAIMS = checked(
     [
         Claim("1", "Garlic cures it.", keywords=["garlic (covid-19 OR coronavirus)"], titles=["Garlic kills the virus"]),
@@ -57,13 +60,31 @@ def write(path, rows):
     return path
 
 
-def run(*archive, queries=QUERIES, options=Retrieval(), workers=1, engine="duckdb", **more):  # noqa: B008
-    with open_engine(engine, workers=workers) as opened:
-        found = retrieve(opened, list(archive), queries, options, **more)
-        made = {face: getattr(found, face).to_pandas() for face in FACES}
+def run(
+    *archive,
+    queries=QUERIES,
+    options=None,
+    workers=1,
+    engine="duckdb",
+    claims=(),
+    forget=None,
+    **more,
+):
+    """The tables of both stages, `read` and `retrieve`, and what the table `intake` counts."""
+    ids, options = {*claims, *queries["claim_id"]}, options or Retrieval()
+    with TemporaryDirectory() as store, open_engine(engine, workers=workers) as opened:
+        read = read_archive(
+            opened, list(archive), Path(store), options, claims=ids, forget=forget or Forget()
+        )
+        found = retrieve(opened, read.store, queries, options, **more)
+        made = {face: getattr(found, face).to_pandas() for face in ("posts", "hits", "provenance", "dropped")}
+        made |= {face: getattr(read, face).to_pandas() for face in ("unreadable", "intake")}
     for face in FACES:
         tables.conform(made[face], face)
-    return made | {"counts": found.counts}
+    counts = made["intake"].groupby("outcome")["count"].sum()
+    return made | {
+        "counts": {name: int(counts.get(name, 0)) for name in ("lines", "posts", "reposts", "unreadable")}
+    }
 
 
 def pairs(frame):
@@ -100,7 +121,7 @@ def test_hits_posts_and_where_they_came_from(tmp_path):
     assert made["unreadable"]["problem"].tolist() == ["not JSON"]
     offset = made["unreadable"]["offset"][0]
     assert (tmp_path / "archive/a.jsonl").read_bytes()[offset : offset + 7] == b"{broken"
-    assert made["counts"] == {"lines": 6, "posts": 5, "reposts": 0, "unavailable": 0, "unreadable": 1}
+    assert made["counts"] == {"lines": 6, "posts": 5, "reposts": 0, "unreadable": 1}
 
 
 def test_the_latest_copy_counts_then_the_longest_text(tmp_path):
@@ -256,12 +277,14 @@ def test_of_two_kinds_that_lists_name_for_a_post_the_first_counts_whatever_the_o
 
 def test_the_first_of_two_places_is_the_smallest_whatever_came_first():
     """A packed archive may hold two files of one name."""
-    about = passes.Glanced("t.tar!a.jsonl", "x_v2", lambda number: None)
     for order in ((2, 0), (0, 2)):
-        intake = passes.Intake()
+        tally = Tally()
         for place in order:
-            intake.add(about, passes.Outcome.LINES, place, count=5)
-        assert [(count.amount, count.place) for count in intake.counts.values()] == [(10, 0)]
+            tally.see(Read("t.tar!a.jsonl", place, "x_v2", [], skipped={"other events": 5}))
+        assert tally.table().to_pydict() == {
+            "file": ["t.tar!a.jsonl"] * 2, "form": ["x_v2"] * 2, "outcome": ["lines", "skipped"], "reason": ["", "other events"],
+            "amount": [2, 10], "place": [0, 0], "example": ["", ""],
+        }  # fmt: skip
 
 
 def test_nothing_vanishes(tmp_path, archive):
@@ -338,7 +361,7 @@ def test_places_that_are_no_archives(tmp_path):
         run(tmp_path / "nowhere")
     (tmp_path / "archive").mkdir()
     made = run(tmp_path / "archive")
-    assert [len(made[face]) for face in FACES] == [0] * 5
+    assert [len(made[face]) for face in FACES] == [0] * 6
 
 
 def test_broken_ids_stop_before_anything_is_read(tmp_path):
@@ -358,7 +381,7 @@ def test_files_that_hold_no_posts_are_listed(tmp_path):
         "other.json",
         "binary.gz",
     }
-    assert made["counts"]["unreadable"] == 3
+    assert len(made["unreadable"]) == 3
 
 
 def test_forms_may_be_mixed_in_a_file(tmp_path):
@@ -387,8 +410,9 @@ def test_names_tell_no_more_of_a_path_than_it_takes(tmp_path):
     assert names == ["b/x/a.jsonl", "p/b/x/a.jsonl", "q/x/a.jsonl", "x/only.jsonl"]
 
 
-def test_a_file_whose_name_is_no_text_is_told():
+def test_a_file_whose_name_is_no_text_is_told(tmp_path):
     """No table can hold it: what is read of it could not be found again."""
-    job = streams.Job("/a/b\udcff.jsonl", "archive/b\udcff.jsonl")
-    ((_, problem, _),) = passes.check_tables([job], How())
-    assert "rename it" in problem
+    write(tmp_path / "archive/b\udcff.jsonl", [tweet(1, "garlic coronavirus")])
+    made = run(tmp_path / "archive")
+    assert "rename it" in made["unreadable"]["problem"][0]
+    assert not len(made["posts"])

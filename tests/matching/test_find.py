@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from itertools import islice
+from itertools import islice, pairwise
 
+import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covmis_build.archive import streams
-from covmis_build.archive.formats.post import Glances, Post
+from covmis_build.archive import store, streams
+from covmis_build.archive.formats.post import Claimed, Post
+from covmis_build.archive.reader import read
 from covmis_build.matching import matcher as match
-from covmis_build.matching import passes, prefilter
+from covmis_build.matching.find import Asked, _candidates, find
 from covmis_build.matching.matcher import Matcher
-from covmis_build.matching.prefilter import Prefilter
 from covmis_build.text.folding import ALONE, ENDS, KNOWN, MANY, NOTHING, POINTS, UNSURE, folding
-from covmis_build.text.scan import LINK, UNSURE_CUT, WORD, Sought, hash_table, hashed
+from covmis_build.text.scan import LINK, UNSURE_CUT, WORD, Owned, Sought, hash_table, hashed, utf8
 from covmis_build.text.tokens import tokens
 from tests.matching.test_match import KEYWORDS, PAGES, POSTS, QUERIES, SHOWN, made
 
@@ -90,28 +90,22 @@ LINES = st.builds(
 )  # fmt: skip
 
 
-def settled(queries):
-    """A matcher that has learned all it will learn."""
-    matcher = Matcher(queries)
-    matcher.seen = match.LEARNED
-    return matcher
+def block_of(posts):
+    """Posts as rows of the store."""
+    return store.rows(posts, range(len(posts)), [("a.jsonl", "x_v1")] * len(posts), "part")
 
 
 def check(matcher: Matcher, posts: list[Post]) -> None:
-    """What is left out matches nothing; what is told to have no address that is asked for has none."""
-    seen = Glances()
-    for post in posts:
-        seen.add_post(0, post)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prefilter, "WORTH", 0)
-        candidates = {candidate.number: candidate for candidate in Prefilter(matcher)(seen)}
-    possible = matcher.possible(seen)
+    """What is left out matches nothing; what is said to have no address that is asked for has none."""
+    compiled = Asked(matcher, matcher.sought(), {})
+    candidates = {
+        at: (linked, cut_text) for at, _, linked, cut_text in _candidates(block_of(posts), compiled)
+    }
     for number, post in enumerate(posts):
-        found = matcher.match(post)
-        assert not found or number in possible, post
+        found = matcher.match(post) if post.text or post.urls or post.cards else []
         assert not found or number in candidates, post
         if number in candidates:
-            _, linked, cut_text = candidates[number]
+            linked, cut_text = candidates[number]
             assert matcher.match(post, linked=linked) == found, post
             assert matcher.match(post, linked=linked, cut=cut_text) == found, post
             words = f" {' '.join(tokens(post.text))} "
@@ -121,14 +115,14 @@ def check(matcher: Matcher, posts: list[Post]) -> None:
 @settings(max_examples=300, deadline=None)
 @given(QUERIES, st.lists(POSTS, min_size=1, max_size=8), st.lists(TEXTS, max_size=4))
 def test_nothing_that_matches_is_left_out(written, posts, texts):
-    check(settled(made(written)), [*posts, *(Post("x:9", "9", "x", text) for text in texts)])
+    check(Matcher(made(written)), [*posts, *(Post("x:9", "9", "x", text) for text in texts)])
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.just("keywords"), KEYWORDS), min_size=1, max_size=4), st.data())
 def test_queries_of_any_letters_find_their_own_text(written, data):
     text = data.draw(WRITTEN.filter(tokens))
-    matcher = settled(made([*written, ("keywords", f'"{" ".join(tokens(text))}"')]))
+    matcher = Matcher(made([*written, ("keywords", f'"{" ".join(tokens(text))}"')]))
     posts = [Post("x:1", "1", "x", f"so: {unicodedata.normalize(form, text)}!") for form in FORMS]
     assert all(map(matcher.match, posts))
     check(matcher, posts)
@@ -136,15 +130,17 @@ def test_queries_of_any_letters_find_their_own_text(written, data):
 
 def flags(sought: Sought, texts: list[str], links: list[str]) -> list[int]:
     """What the compiled pass says of texts, and of addresses, each a post of its own."""
-    owners = range(len(texts), len(texts) + len(links))
-    return sought.look([*texts, *[""] * len(links)], links=links, linking=owners)[0].tolist()
+    owners = np.arange(len(texts), len(texts) + len(links))
+    none = Owned(pa.array([], pa.string()), np.zeros(0, np.int64))
+    every = pa.array([*texts, *[""] * len(links)], pa.string())
+    return sought.look(every, none, [Owned(pa.array(links, pa.string()), owners)])[0].tolist()
 
 
 LOOKED_FOR = [("keywords", "mask"), ("news_url", 'url:"https://example.org/a-story"'), ("news_url", 'url:"hoax.example.com"')]  # fmt: skip
 
 
 def test_what_is_flagged_and_what_is_not():
-    sought = settled(made(LOOKED_FOR)).sought()
+    sought = Matcher(made(LOOKED_FOR)).sought()
     texts = {
         "nothing here and/or there https://t.co/abc… 🙂": 0, "unmasked masks": 0, "": 0, "a mask": WORD, "MASK": WORD,
         "ma\u00adsk": WORD, "see example.org/a-story_.": LINK, "a mask, see example.org/a-story": WORD | LINK,
@@ -175,34 +171,66 @@ def test_words_stand_where_they_are_looked_for(words):
             place = (place + 1) % len(table)
 
 
-def both_ways(path, queries):
-    """What the first pass finds with compiled code from the first post on, and without."""
+def stream_of(queries):
     rows = [(one.query_id, one.claim_id, one.kind, str(one.node)) for one in queries]
     names = ("query_id", "claim_id", "kind", "expression")
     table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    jobs = passes.jobs_table(streams.jobs([(path, path.name)]))
-    for worth, scan in ((0, prefilter.SCAN), (10**9, "not loaded")):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(match, "LEARNED", 0)
-            patch.setattr(prefilter, "WORTH", worth)
-            patch.setattr(prefilter, "SCAN", scan)
-            passes._queries.cache_clear()
-            yield pa.concat_tables(passes.find(jobs, queries=bytes(sink.getvalue())))
-    passes._queries.cache_clear()
+    return bytes(sink.getvalue())
+
+
+def both_ways(path, queries):
+    """What is found in a file with compiled code, and without."""
+    posts = [post for job in streams.jobs([(path, path.name)]) for line in read(job) for post in line.posts]
+    return [
+        find(block_of(posts), queries=stream_of(queries), counts=(), compiled=compiled)
+        for compiled in (True, False)
+    ]
 
 
 @settings(max_examples=60, deadline=None)
 @given(
     QUERIES, st.lists(st.one_of(LINES, st.sampled_from([b"", b"  ", b"{", b"\xef\xbb\xbf{}"])), max_size=30)
 )
-def test_the_tables_are_the_same_with_and_without(tmp_path_factory, written, lines):
+def test_what_is_found_is_the_same_with_and_without(tmp_path_factory, written, lines):
     path = tmp_path_factory.mktemp("both") / "a.jsonl"
     path.write_bytes(b"\n".join([json.dumps(PLAIN).encode(), *lines]))
     with_it, without = both_ways(path, made(written))
     assert with_it.equals(without)
+
+
+TEXTS_WITH_ZEROS = st.lists(st.text("aé\0新 ", max_size=6), max_size=8)
+
+
+@given(TEXTS_WITH_ZEROS, st.integers(0, 3))
+def test_texts_end_with_a_zero_wherever_they_lie_in_an_array(texts, first):
+    """A slice of a column begins in the middle of its buffers."""
+    data, offset = utf8(pa.array(texts, pa.string()).slice(first))
+    cut_texts = [bytes(data[begin:end]) for begin, end in pairwise(offset)]
+    assert cut_texts == [
+        text.replace("\0", "\1").encode() + b"\0" if "\0" in "".join(texts[first:]) else text.encode() + b"\0"
+        for text in texts[first:]
+    ]
+
+
+def test_a_list_and_a_search_put_posts_to_claims():
+    """A search counts as long as its query is the same; a repost without content counts for nothing."""
+    searched = Claimed("1", "1:keywords:1", "keywords", "mask")
+    posts = [
+        Post("x:1", "1", "x", "anything", claimed=(searched,)),
+        Post("x:2", "2", "x", "anything", claimed=(Claimed("2"), Claimed("3", kind="news_url"))),
+        Post("x:3", "3", "x", claimed=(Claimed("1"),), availability="id only"),
+        Post("x:4", "4", "x", claimed=(Claimed("1"),), repost_of="x:1"),
+        Post("x:5", "5", "x", "anything", claimed=(Claimed("1", "1:keywords:1", "keywords", "as it was"),)),
+    ]
+    queries = match.read_queries([("1:keywords:1", "1", "keywords", "mask")])
+    found = find(block_of(posts), queries=stream_of(queries), counts=(), compiled=False).to_pylist()
+    assert [(row["row"], row["claim_id"], row["query_id"], row["kind"], row["verified"]) for row in found] == [
+        (0, "1", "1:keywords:1", "keywords", "no"), (1, "2", "", "title", "not_applicable"),
+        (1, "3", "", "news_url", "not_applicable"), (2, "1", "", "title", "not_applicable"),
+    ]  # fmt: skip
 
 
 PLAIN = {
@@ -239,4 +267,4 @@ def test_on_real_posts_the_tables_are_the_same_with_and_without(tmp_path, data_h
             out.write(json.dumps(row, ensure_ascii=bool(number % 2)) + "\n")
     with_it, without = both_ways(path, queries)
     assert with_it.equals(without)
-    assert with_it.column("what").to_pylist().count("hit") > 500
+    assert len(with_it) > 500

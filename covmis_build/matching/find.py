@@ -1,0 +1,168 @@
+"""Which queries the posts of a block satisfy, in whatever process or machine: the kernel of the stage `retrieve`."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from covmis_build import tables
+from covmis_build.archive.formats.post import Post
+from covmis_build.matching.matcher import Matcher, read_queries
+from covmis_build.text.tokens import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from covmis_build.matching.matcher import Match
+    from covmis_build.text.scan import Cut, Sought
+
+LOOKED_AT = (
+    "post_id", "text", "urls", "cards", "quote_of", "repost_of", "has_content", "claimed", "part", "row",
+)  # fmt: skip
+"""Columns of the store that matching needs."""
+
+FOUND = pa.schema(
+    [("part", tables.STRING), ("row", tables.COUNT), ("post_id", tables.STRING), ("claim_id", tables.STRING),
+     ("query_id", tables.STRING), ("kind", tables.STRING), ("verified", tables.STRING), ("matched", tables.STRINGS)]
+)  # fmt: skip
+"""A row of the store, and a query that it satisfies (verified: yes), or that a search or a list put it to (no,
+not_applicable)."""
+
+WORTH = 8_000
+"""Posts from which on compiled code is worth loading, which takes as long as to match so many without it."""
+LEARNED = 2_000
+"""Posts of which words are counted, so that queries wait under rare ones."""
+FEWER_COLLECTIONS = (100_000, 50, 100)
+"""What is found are many objects that live long; looking for circles among them again and again takes time."""
+
+
+class Asked(NamedTuple):
+    """The queries as a process needs them; `sought` is their compiled form, where there are posts enough."""
+
+    matcher: Matcher
+    sought: Sought | None
+    expressions: dict[str, str]
+
+
+def common_words(texts: Iterable[str], expressions: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """In how many of these texts the words of queries stand."""
+    words = {word for text in expressions for word in tokens(text)}
+    counts = Counter(word for text in texts for word in words.intersection(tokens(text)))
+    return tuple(sorted(counts.items()))
+
+
+@lru_cache(maxsize=2)
+def asked_for(stream: bytes, counts: tuple[tuple[str, int], ...], *, compiled: bool) -> Asked:
+    """The queries of an Arrow stream, made ready once a process."""
+    with pa.ipc.open_stream(stream) as source:
+        table = source.read_all()
+    ids, claims, kinds, texts = (
+        table.column(name).to_pylist() for name in ("query_id", "claim_id", "kind", "expression")
+    )
+    matcher = Matcher(read_queries(zip(ids, claims, kinds, texts, strict=True)), dict(counts))
+    sought = matcher.sought() if compiled else None
+    if sought is not None:
+        sought.load()
+    return Asked(matcher, sought, dict(zip(ids, texts, strict=True)))
+
+
+def find(block: pa.Table, *, queries: bytes, counts: tuple[tuple[str, int], ...], compiled: bool) -> pa.Table:
+    """What is found in a block of the store, in the columns LOOKED_AT."""
+    gc.set_threshold(*FEWER_COLLECTIONS)
+    block = block.combine_chunks()
+    asked = asked_for(queries, counts, compiled=compiled)
+    found = [
+        (at, query.claim_id, query.query_id, query.kind, "yes", parts)
+        for at, matches in matches_of(block, asked)
+        for query, parts in matches
+    ]
+    found += _claimed(block, asked.expressions)
+    at, *columns = list(zip(*found, strict=True)) or [()] * 6
+    own = block.select(["part", "row", "post_id"]).take(pa.array(at, pa.int64()))
+    kinds = FOUND.types[3:]
+    made = [tables.column(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.Table.from_arrays([*own.columns, *made], schema=FOUND)
+
+
+def matches_of(block: pa.Table, asked: Asked) -> Iterator[tuple[int, list[Match]]]:
+    """The posts of a block that satisfy a query, by their number in it."""
+    for at, post, linked, cut in _candidates(block, asked):
+        matches = asked.matcher.match(post, linked=linked, cut=cut)
+        if matches:
+            yield at, matches
+
+
+def _candidates(block: pa.Table, asked: Asked) -> Iterator[tuple[int, Post, bool, Cut | None]]:
+    """The posts that may match, whether by an address, and what was seen in the text, if that is sure."""
+    if asked.sought is None:
+        for at, post in _posts(block, np.arange(len(block))):
+            yield at, post, True, None
+        return
+    from covmis_build.text.scan import ASLEEP, LINK, UNSURE_CUT
+
+    flags, cuts = _look(block, asked.sought, asked.matcher)
+    for at, post in _posts(block, flags.nonzero()[0]):
+        yield at, post, bool(flags[at] & LINK), None if flags[at] & UNSURE_CUT else cuts.get(at, ASLEEP)
+
+
+def _look(block: pa.Table, sought: Sought, matcher: Matcher) -> tuple[NDArray[np.uint8], dict[int, Cut]]:
+    """One compiled pass over the texts, titles and addresses of a block."""
+    from covmis_build.text.scan import LINK, Owned
+
+    texts, urls, cards = (block[name].combine_chunks() for name in ("text", "urls", "cards"))
+    of_cards = pc.list_flatten(cards)
+    owner_of_card = pc.list_parent_indices(cards).to_numpy().astype(np.int64)
+    links = [
+        Owned(pc.list_flatten(urls), pc.list_parent_indices(urls).to_numpy().astype(np.int64)),
+        Owned(pc.struct_field(of_cards, "url"), owner_of_card),
+    ]
+    flags, cuts = sought.look(texts, Owned(pc.struct_field(of_cards, "title"), owner_of_card), links)
+    if matcher.posts:
+        posts = pa.array(list(matcher.posts), tables.STRING)
+        for name in ("post_id", "quote_of", "repost_of"):
+            flags[pc.is_in(block[name].combine_chunks(), posts).to_numpy(zero_copy_only=False)] |= LINK
+    return flags, cuts
+
+
+def _posts(block: pa.Table, numbers: NDArray[np.int64]) -> Iterator[tuple[int, Post]]:
+    """Posts of a block with all that decides what they match; those without content match nothing."""
+    names = ["post_id", "text", "urls", "cards", "quote_of", "repost_of", "has_content"]
+    rows = block.select(names).take(pa.array(numbers)).to_pydict()
+    for at, post_id, text, urls, cards, quote_of, repost_of, has_content in zip(
+        numbers.tolist(), *(rows[name] for name in names), strict=True
+    ):
+        if has_content:
+            tuples = [(card["url"], card["title"], card["description"]) for card in cards]
+            yield (
+                at,
+                Post(post_id, "", "", text, urls=urls, cards=tuples, quote_of=quote_of, repost_of=repost_of),
+            )
+
+
+def _claimed(
+    block: pa.Table, expressions: dict[str, str]
+) -> Iterator[tuple[int, str, str, str, str, list[str]]]:
+    """What searches and lists put posts to, with no match; nothing if the query that found one has changed since.
+
+    A repost without content of its own counts for nothing: the reposted post has a row.
+    """
+    counts = pc.list_value_length(block["claimed"])
+    (numbers,) = np.nonzero(counts.to_numpy() > 0)
+    rows = block.select(["claimed", "has_content", "repost_of"]).take(pa.array(numbers)).to_pylist()
+    for at, row in zip(numbers.tolist(), rows, strict=True):
+        if not row["has_content"] and row["repost_of"]:
+            continue
+        for claim in row["claimed"]:
+            query, kind = claim["query_id"], claim["kind"]
+            if not query:
+                yield at, claim["claim_id"], "", kind, "not_applicable", []
+            elif expressions.get(query) == claim["expression"]:
+                yield at, claim["claim_id"], query, kind, "no", []
