@@ -294,14 +294,16 @@ class Reading:
     def post(self, cells: Sequence[str]) -> Post:
         """The post of a row; what is none raises NotAPost."""
         rule, text, linked, time = self.rule, self._text(cells), self.urls(cells), self.time(cells)
+        known = False
         if not self.has_id:
             parts = (text, time, self.author(cells), linked)
             native = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
             post_id = f"{self.platform}:row:{native}"
         else:
             native = self.native(cells)
-            bare_x = self.platform == "x" and native.isdecimal() and native.isascii()
-            known = bare_x and len(native) <= LONGEST_X
+            known = (
+                self.platform == "x" and len(native) <= LONGEST_X and native.isdecimal() and native.isascii()
+            )
             post_id = f"x:{native}" if known else ids.post_id(native, self.platform)
             if not post_id:
                 raise NotAPost(f"not a post id: {native[:60]}" if native else "no id")
@@ -317,8 +319,8 @@ class Reading:
             claimed = (Claimed(claim, kind=kind),)
         return Post(
             post_id,
-            post_id.partition(":")[2],
-            ids.platform_of(post_id),
+            native if known else post_id.partition(":")[2],
+            "x" if known else ids.platform_of(post_id),
             text,
             self.times.read(time),
             "" if language in NOTHING else language,
@@ -331,8 +333,7 @@ class Reading:
         )
 
     def _text(self, cells: Sequence[str]) -> str:
-        texts = [restored(cells[place]) for place in self.texts]
-        text = texts[0] if len(texts) == 1 and texts[0].strip() else "\n\n".join(filter(str.strip, texts))
+        text = "\n\n".join(filter(str.strip, [restored(cells[place]) for place in self.texts]))
         return ESCAPED[self.rule.escapes](text) if self.rule.escapes in ESCAPED else text
 
 
@@ -342,8 +343,10 @@ ESCAPED = {"x": unescaped, "html": html.unescape}
 
 def _cell_of(at: Sequence[int]) -> Callable[[Sequence[str]], str]:
     """What takes the cell at a place from a row, without the marks that protect it; several are joined by slashes."""
-    if len(at) != 1:
-        return lambda cells: "/".join(bare_cell(cells[place]) for place in at)
+    if not at:
+        return lambda _: ""
+    if len(at) > 1:
+        return lambda cells: "/".join([bare_cell(cells[place]) for place in at])
     (only,) = at
     return lambda cells: bare_cell(cells[only])
 

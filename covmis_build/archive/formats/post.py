@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
+from covmis_build.archive.dates import common_iso
 from covmis_build.text.characters import whole_characters
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ class Post(msgspec.Struct, gc=False):
     def mend(self) -> None:
         """Replace halves of surrogate pairs, which UTF-8 cannot say. Lines of JSON are mended when they are decoded."""
         try:
-            "".join((*(getattr(self, name) for name in TEXTS), *self.urls)).encode()
+            "".join((
+                self.post_id, self.native_id, self.text, self.parent_text, self.quoted_text, self.conversation, *self.urls
+            )).encode()  # fmt: skip
         except UnicodeEncodeError:
             for name in TEXTS:
                 setattr(self, name, whole_characters(getattr(self, name)))
@@ -117,17 +120,15 @@ def unescaped(text: str) -> str:
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+_MONTHS = {
+    "Jan": "01", "Feb": "02", "Mar": "03", "Apr": "04", "May": "05", "Jun": "06",
+    "Jul": "07", "Aug": "08", "Sep": "09", "Oct": "10", "Nov": "11", "Dec": "12",
+}  # fmt: skip
 _OF_V1 = re.compile(
     r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (0[1-9]|1\d|2[0-8]) ((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d) \+0000 ([12]\d{3})",
     re.ASCII,
 )
 """How interface 1.1 writes nearly all times; days that not every month has are read by the calendar."""
-_IN_UTC = re.compile(
-    r"([12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.\d{3}(?:\d{3})?)?(?:Z|\+00:00)",
-    re.ASCII,
-)
-"""How nearly everybody else does."""
 
 
 def iso(text: str) -> str:
@@ -138,10 +139,13 @@ def iso(text: str) -> str:
     """
     if not text:
         return ""
-    if in_utc := _IN_UTC.fullmatch(text):
-        return f"{in_utc[1]}Z"
-    if (parts := _OF_V1.fullmatch(text)) and (at := _MONTHS.find(parts[1])) >= 0:
-        return f"{parts[4]}-{at // 3 + 1:02d}-{parts[2]}T{parts[3]}Z"
+    if text[0] <= "9":
+        if common := common_iso(text):
+            return common
+    elif parts := _OF_V1.fullmatch(text):
+        month, day, clock, year = parts.groups()
+        if month in _MONTHS:
+            return f"{year}-{_MONTHS[month]}-{day}T{clock}Z"
     try:
         if text[0].isalpha():
             day, month, date, clock, zone, year = text.split()
