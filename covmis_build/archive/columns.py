@@ -14,20 +14,19 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from covmis_build.archive import dates, ids
-from covmis_build.archive.formats.post import Claimed, Glances, Post, unescaped
+from covmis_build.archive.formats.post import NONE, Claimed, Post, unescaped
 from covmis_build.errors import BrokenIds, InputError, counted, nearest
 from covmis_build.options import KINDS, Columns
 from covmis_build.storage import restored
 from covmis_build.text.sheets import NOTHING, check_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from collections.abc import Set as AbstractSet
-    from datetime import datetime
     from pathlib import Path
 
     from covmis_build.archive.table_files import TableFile
@@ -50,6 +49,8 @@ INDEX = re.compile(r"|index|level_\d|unnamed: ?\d+", re.IGNORECASE)
 """How data frames name their row numbers: never an id, never a claim."""
 OF_X = frozenset({"tweetid", "statusid", "tweetids"})
 """Names that only X's posts have."""
+TOGETHER = 256
+"""Rows that are looked at together."""
 X_LENGTHS = range(15, 21)
 ENOUGH, DAY = 0.9, 86_400
 ID_ONLY = "id only"
@@ -185,8 +186,9 @@ def _look_at_values(
     moments: list[str] = []
     claims_told: Counter[str] = Counter()
     escaped = nothing = of_no_language = 0
-    for first, rows in table.blocks():
-        block = [cells for _, cells in table.settled(first, rows) if cells is not None]
+    rows = table.rows()
+    while numbered := list(islice(rows, TOGETHER)):
+        block = [cells for _, cells in numbered if cells is not None]
         understood.rows += len(block)
         native_ids += _column(block, at.get("id", []))
         moments += _column(block, at.get("created_at", []))
@@ -256,16 +258,7 @@ def _platform(
 
 def _column(block: Sequence[Sequence[str]], at: Sequence[int]) -> list[str]:
     """Cells of many rows, as they are meant."""
-    if len(at) == 1:
-        place = at[0]
-        return [bare_cell(cells[place]) for cells in block]
-    return [_joined(cells, at) for cells in block]
-
-
-def _joined(cells: Sequence[str], at: Sequence[int]) -> str:
-    if len(at) == 1:
-        return bare_cell(cells[at[0]])
-    return "/".join(bare_cell(cells[place]) for place in at)
+    return list(map(_cell_of(at), block))
 
 
 def bare_cell(cell: str) -> str:
@@ -289,129 +282,82 @@ class Reading:
     """How the rows of a file become posts."""
 
     def __init__(self, table: TableFile, understood: Understood) -> None:
-        self.understood, self.rule, self.width = understood, understood.rule, len(table.header)
-        self.at = {
-            what: [table.header.index(name) for name in names] for what, names in understood.taken.items()
-        }
+        self.rule, self.platform, self.times = understood.rule, understood.platform, understood.times
+        at = {what: [table.header.index(name) for name in names] for what, names in understood.taken.items()}
+        self.has_id, self.texts = "id" in at, at.get("text", [])
+        self.native, self.time, self.urls, self.claim, self.language, self.author, self.repost = (
+            _cell_of(at.get(what, ()))
+            for what in ("id", "created_at", "urls", "claim", "language", "author", "repost")
+        )
         self.kinds = [table.header.index(name) for name in ("kind", "source") if name in table.header]
-        single = [self.at.get(what, []) for what in ("id", "text", "created_at")]
-        self.plain_columns = (
-            [place for (place,) in single]
-            if all(len(places) == 1 for places in single) and understood.platform == "x" and not (
-                "claim" in self.at or len(self.at.get("urls", ())) > 1 or self.rule.escapes or self.rule.repost
-            ) else []
-        )  # fmt: skip
-        self.links = self.at["urls"][0] if "urls" in self.at else -1
-        self.readable: set[str] = set()
-
-    def glances(self, first: int, rows: Sequence[Sequence[str]], seen: Glances) -> bool:
-        """Add rows of which nothing has to be said, as nearly all are; False, and none is added, if one is another."""
-        if set(map(len, rows)) != {self.width}:
-            return False
-        cells, before, reposts = list(zip(*rows, strict=True)), len(seen), dict[int, str]()
-        id_at, text_at, time_at = self.plain_columns
-        natives, texts = cells[id_at], list(cells[text_at])
-        together, sizes = "".join(natives), set(map(len, natives))
-        if not (together.isdecimal() and together.isascii() and 0 < min(sizes) <= max(sizes) <= LONGEST_X):
-            return False
-        for number in [number for number, text in enumerate(texts) if text[:1] in _NOT_PLAIN]:
-            text = texts[number] = restored(texts[number])
-            if not text or text.isspace():
-                return False
-            if text.startswith("RT @") and OLD_REPOST.match(text):
-                reposts[before + number] = "?"
-        if not self._readable(set(cells[time_at])):
-            return False
-        if self.links >= 0:
-            separator = self.rule.urls_separator
-            for number, linked in enumerate(cells[self.links], start=before):
-                if linked:
-                    alone = not separator and _ADDRESS.fullmatch(linked)
-                    urls = [linked] if alone else addresses(bare_cell(linked), separator)
-                    seen.links += urls
-                    seen.linking += [number] * len(urls)
-        seen.ids += [f"x:{native}" for native in natives]
-        seen.texts += texts
-        seen.more += zip(repeat(self), rows)
-        seen.places += range(first, first + len(rows))
-        seen.reposts |= reposts
-        return True
-
-    def _readable(self, moments: set[str]) -> bool:
-        """Whether all of these cells say a time."""
-        if moments <= self.readable:
-            return True
-        new = moments - self.readable
-        if not all(_is_time(self.understood.times.moment(bare_cell(moment))) for moment in new):
-            return False
-        if len(self.readable) < MOST_TIMES:
-            self.readable |= new
-        return True
 
     def post(self, cells: Sequence[str]) -> Post:
         """The post of a row; what is none raises NotAPost."""
-        rule, at, understood = self.rule, self.at, self.understood
-        texts = [restored(cells[place]) for place in at.get("text", ())]
-        text = texts[0] if len(texts) == 1 and texts[0].strip() else "\n\n".join(filter(str.strip, texts))
-        if rule.escapes:
-            text = {"x": unescaped, "html": html.unescape}.get(rule.escapes, str)(text)
-        linked = _joined(cells, at["urls"]) if "urls" in at else ""
-        if "id" in at:
-            native = _joined(cells, at["id"])
-            bare_x = understood.platform == "x" and native.isdecimal() and native.isascii()
-            known = bare_x and len(native) <= LONGEST_X
-            post_id = f"x:{native}" if known else ids.post_id(native, understood.platform)
+        rule, text, linked, time = self.rule, self._text(cells), self.urls(cells), self.time(cells)
+        known = False
+        if not self.has_id:
+            parts = (text, time, self.author(cells), linked)
+            native = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
+            post_id = f"{self.platform}:row:{native}"
+        else:
+            native = self.native(cells)
+            known = (
+                self.platform == "x" and len(native) <= LONGEST_X and native.isdecimal() and native.isascii()
+            )
+            post_id = f"x:{native}" if known else ids.post_id(native, self.platform)
             if not post_id:
                 raise NotAPost(f"not a post id: {native[:60]}" if native else "no id")
+        claim, language = self.claim(cells), self.language(cells)
+        if rule.repost and self.repost(cells) == rule.repost.get("is", ""):
+            repost_of = "?"
         else:
-            parts = (text, self.time_cell(cells), _joined(cells, at.get("author", ())), linked)
-            digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
-            post_id = f"{understood.platform}:row:{digest}"
-        claim = _joined(cells, at["claim"]) if "claim" in at else ""
-        repost = bool(rule.repost) and _joined(cells, at["repost"]) == rule.repost.get("is", "")
-        old = text.startswith("RT @") and post_id.startswith("x:") and OLD_REPOST.match(text)
-        kind = next((cells[place] for place in self.kinds if cells[place] in KINDS), "title")
+            old = text.startswith("RT @") and post_id.startswith("x:") and OLD_REPOST.match(text)
+            repost_of = "?" if old else ""
+        claimed: tuple[Claimed, ...] = ()
+        if claim:
+            kind = next((cells[place] for place in self.kinds if cells[place] in KINDS), "title")
+            claimed = (Claimed(claim, kind=kind),)
         return Post(
             post_id,
-            post_id.partition(":")[2],
-            ids.platform_of(post_id),
+            native if known else post_id.partition(":")[2],
+            "x" if known else ids.platform_of(post_id),
             text,
-            understood.times.read(self.time_cell(cells)),
-            "" if (language := _joined(cells, at.get("language", ()))) in NOTHING else language,
-            addresses(linked, rule.urls_separator) if linked else [],
-            repost_of="?" if repost or old else "",
-            availability=ID_ONLY if not text and (claim or "text" not in at) else "available",
-            claimed=(Claimed(claim, kind=kind),) if claim else (),
+            self.times.read(time),
+            "" if language in NOTHING else language,
+            addresses(linked, rule.urls_separator) if linked else NONE,
+            NONE,
+            NONE,
+            repost_of=repost_of,
+            availability="available" if text or not (claim or not self.texts) else ID_ONLY,
+            claimed=claimed,
         )
 
-    def time_cell(self, cells: Sequence[str]) -> str:
-        """What a row says of its time."""
-        return _joined(cells, self.at["created_at"]) if "created_at" in self.at else ""
+    def _text(self, cells: Sequence[str]) -> str:
+        text = "\n\n".join(filter(str.strip, [restored(cells[place]) for place in self.texts]))
+        return ESCAPED[self.rule.escapes](text) if self.rule.escapes in ESCAPED else text
 
 
-LONGEST_X, MOST_TIMES = 20, 100_000
-_NOT_PLAIN = frozenset(("", "'", "R", *filter(str.isspace, map(chr, range(0x3001)))))  # the last white space
-"""How texts begin that may be empty, protected from spreadsheets, or `RT @name:`."""
+ESCAPED = {"x": unescaped, "html": html.unescape}
+"""What undoes the escapes that a rule names."""
+
+
+def _cell_of(at: Sequence[int]) -> Callable[[Sequence[str]], str]:
+    """What takes the cell at a place from a row, without the marks that protect it; several are joined by slashes."""
+    if not at:
+        return lambda _: ""
+    if len(at) > 1:
+        return lambda cells: "/".join([bare_cell(cells[place]) for place in at])
+    (only,) = at
+    return lambda cells: bare_cell(cells[only])
+
+
+LONGEST_X = 20
 _ADDRESS = re.compile(r'https?://[^\s|,;"]+')
 
 
 def timeless(post: Post) -> bool:
     """Whether an available post has no time that can be read."""
     return post.availability == "available" and not post.created_at
-
-
-def _is_time(when: datetime | None) -> bool:
-    return when is not None and (1 < when.year < LAST_YEAR or bool(dates.utc(when)))
-
-
-LAST_YEAR = 9999
-"""In the first and the last year, a time may be none in UTC."""
-
-
-def post(more: tuple[Reading, Sequence[str]]) -> Post:
-    """The post of a row that was glanced at."""
-    reading, cells = more
-    return reading.post(cells)
 
 
 def addresses(cell: str, separator: str = "") -> list[str]:

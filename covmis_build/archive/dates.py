@@ -57,6 +57,12 @@ _PLAIN_ISO = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
 )
 """What Python reads as it stands, and its zone."""
+_COMMON_ISO = re.compile(
+    r"[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])[T ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"
+    r"(?:\.\d{3}(?:\d{3})?)?(?:Z|\+00:00)?",
+    re.ASCII,
+)
+"""How nearly all times in ISO 8601 are written. Days that some months lack are left to the calendar."""
 _ZONE = re.compile(r"(?:Z|[+-]\d{2}:?\d{2})$")
 _LETTERS = re.compile(r"(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d+)?)\s+([A-Z]{1,5})")
 _WORDS = re.compile(r"[A-Za-z]{3},? .*\d{1,2}:\d{2}.*")
@@ -82,11 +88,19 @@ class TimeForm(NamedTuple):
 
     def read(self, cell: str) -> str:
         """The cell's time in UTC to the second; empty if it is not of this form."""
-        return _utc(cell.strip(), self.form, self.date_format, self.zone)
+        text = cell.strip()
+        if self.form is Form.ISO and not self.zone and (common := common_iso(text)):
+            return common
+        return _utc(text, self.form, self.date_format, self.zone)
 
     def moment(self, cell: str) -> datetime | None:
         """The same as a time with its zone."""
         return _moment(cell.strip(), self.form, self.date_format, zone_of(self.zone))
+
+
+def common_iso(text: str) -> str:
+    """A common time in ISO 8601, in UTC to the second; without a zone it is taken for UTC. Empty for any other text."""
+    return f"{text[:10]}T{text[11:19]}Z" if _COMMON_ISO.fullmatch(text) else ""
 
 
 def utc(when: datetime) -> str:

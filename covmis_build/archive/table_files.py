@@ -16,8 +16,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
-from itertools import chain, islice, pairwise
-from typing import IO, Any, AnyStr, NamedTuple
+from itertools import chain
+from typing import IO, Any, AnyStr
 
 import msgspec
 
@@ -38,23 +38,15 @@ from covmis_build.text.sheets import (
 Row = tuple[int, list[str] | None]
 """A row's number, as people count from the header on, and its cells; None where they are more than the header's."""
 
-Block = tuple[int, list[list[str] | None]]
-"""Rows one behind the other, and the number of the first."""
-
-Part = tuple[int, bytes]
-"""The number of a row, and what stands in a file from there on up to another row's beginning."""
-
 SheetRow = tuple[int, list[Any]]
 """Which of a workbook's sheets, from 0 (below, a hidden one), and cells of its next row; of another than the first, two may be all."""
 
 Open = Callable[[], IO[bytes]]
 CHUNK, PIECE = 1 << 20, 1 << 16
-"""Of a file's bytes what is read at a time, and what is decoded at a time: that stays at hand for whoever cuts it."""
+"""Bytes of a file that are read at a time, and bytes that are decoded at a time."""
 LONGEST_LINE, LONGEST_CELL, LARGEST_FRAME = 32 << 20, 16 << 20, 512 << 20
 """Of a line the characters or, where it is read as such, the bytes; of a cell the characters; of a JSON document the bytes: what
 is longer is no row of posts."""
-TOGETHER, SOME = 256, 8
-"""Rows that are read together, if they are short, and rows after which it is seen whether they are."""
 LONGEST_ID = 10**15
 """Whole numbers above it are not what was typed, where a program keeps 15 digits."""
 
@@ -73,34 +65,6 @@ class TableFile:
     """What had to be supposed to read it."""
     beside: str = ""
     """What else is in the file and is not read; known when all rows have been."""
-    raw: Callable[[], Iterator[Block]] | None = None
-    """Where that costs much less: what stands in the file, of which `settled` gives the rows."""
-    settled: Callable[[int, Sequence[list[str] | None]], Iterator[Row]] = lambda first, rows: zip(
-        range(first, first + len(rows)), rows, strict=True
-    )
-    cutting: Cutting | None = None
-
-    def blocks(self) -> Iterator[Block]:
-        """Many rows at a time, and the number of the first."""
-        if self.raw is not None:
-            yield from self.raw()
-            return
-        first, rows = 1, list[list[str] | None]()
-        for number, cells in self.rows():
-            if rows and (number != first + len(rows) or cells is None or len(rows) >= TOGETHER):
-                yield first, rows
-                rows = []
-            first = first if rows else number
-            rows.append(cells)
-        if rows:
-            yield first, rows
-
-
-class Cutting(NamedTuple):
-    """How a file of rows is cut, if it can be: parts of some megabytes, in order, and the rows of one as a table."""
-
-    parts: Callable[[], Iterator[Part]]
-    table: Callable[[Part], TableFile]
 
 
 def open_table(opened: Open) -> TableFile:
@@ -138,22 +102,18 @@ def _csv(opened: Open, head: bytes) -> TableFile:
     csv.field_size_limit(LONGEST_CELL)
     by_bytes = not told and encoding != "utf-16" and "\n" in text
     source = _Csv(opened, encoding, separator, told=bool(told), by_bytes=by_bytes)
-    table = source.table()
-    table.note = "; ".join(filter(None, [note, SIGNS if source.signs else ""]))
-    return table
+    notes = "; ".join(filter(None, [note, SIGNS if source.signs else ""]))
+    return TableFile(source.form, source.header, source.rows, note=notes)
 
 
 class _Csv:
-    """A file of cells parted by a sign. Where a line feed ends lines it is read by its bytes, and can be cut.
-
-    Only who has read all before knows which line begins a row.
-    """
+    """A file of cells parted by a sign. Where a line feed ends lines, its bytes are cut into lines and then decoded."""
 
     def __init__(self, opened: Open, encoding: str, separator: str, *, told: bool, by_bytes: bool) -> None:
         self.opened, self.encoding, self.separator, self.told = opened, encoding, separator, told
         self.by_bytes = by_bytes
         self.signs = quotation_marks.are_signs(self.every_line, separator)
-        with self.lines(_Spot(encoding)) as lines:
+        with self.lines() as lines:
             header = [cell.strip() for cell in _first(self.cells(lines))]
         if len(header) > MOST_COLUMNS:
             raise InputError(f"has {len(header):,} columns", remedy=f"At most {MOST_COLUMNS:,}")
@@ -162,99 +122,49 @@ class _Csv:
         self.form = "ids, one a line" if bare else f"CSV with {names[separator]}"
         self.form += "" if encoding.startswith("utf-8") else f", {encoding}"
         self.header, self.first = (["id"], 1) if bare else (header, 2)
-        self.cuts: list[tuple[int, int]] = []
-
-    def table(self) -> TableFile:
-        """All rows."""
-        whole = self._table(self.raw)
-        if self.by_bytes:
-            whole.cutting = Cutting(self.parts, self.of_part)
-        return whole
-
-    def _table(self, raw: Callable[[], Iterator[Block]]) -> TableFile:
-        settled = partial(_settled, len(self.header))
-
-        def rows() -> Iterator[Row]:
-            for first, block in raw():
-                yield from settled(first, block)
-
-        return TableFile(self.form, self.header, rows, raw=raw, settled=settled)
 
     @contextmanager
-    def lines(self, spot: _Spot) -> Generator[Iterator[str]]:
+    def lines(self) -> Generator[Iterator[str]]:
         """The lines, the header's, too."""
         with self.opened() as file:
             if self.by_bytes:
-                yield chain.from_iterable(spot.pieces(file))
+                mark = codecs.BOM_UTF8 if self.encoding == "utf-8-sig" else b""
+                file.read(len(mark))
+                yield chain.from_iterable(_decoded(_pieces(file, PIECE), self.encoding.removesuffix("-sig")))
                 return
             with io.TextIOWrapper(file, self.encoding, "replace", newline="") as source:
                 if self.told:
                     source.readline()
-                yield chain.from_iterable(spot.counted(_pieces(source, CHUNK)))
+                yield _bounded(source)
 
     def every_line(self) -> Iterator[str]:
-        with self.lines(_Spot(self.encoding)) as lines:
+        with self.lines() as lines:
             yield from lines
 
     def cells(self, lines: Iterable[str]) -> Iterator[list[str]]:
         return quotation_marks.rows_of(lines, self.separator, signs=self.signs)
 
-    def raw(self) -> Iterator[Block]:
-        """Lines as they stand; who reads to the end has seen where rows begin, now and then."""
-        spot = _Spot(self.encoding)
-        with self.lines(spot) as lines:
+    def rows(self) -> Iterator[Row]:
+        """The rows, each as long as the header; without lines of blank cells."""
+        width = len(self.header)
+        with self.lines() as lines:
             source = self.cells(lines)
             if self.first > 1:
                 _first(source)
-            cuts, passed = [(self.first, spot.offset())], spot.before
-            for first, block in _together(source, self.first, spot):
-                if spot.before >= passed + CHUNK:
-                    cuts.append((first + len(block), spot.offset()))
-                    passed = spot.before
-                yield first, block
-        self.cuts = cuts
-
-    def parts(self) -> Iterator[Part]:
-        if not self.cuts:
-            return
-        with self.opened() as file:
-            file.read(self.cuts[0][1])
-            for (first, begin), (_, end) in pairwise(self.cuts):
-                yield first, file.read(end - begin)
-            yield self.cuts[-1][0], file.read()
-
-    def of_part(self, part: Part) -> TableFile:
-        text = part[1].decode(self.encoding.removesuffix("-sig"), "replace")
-        return self._table(lambda: _together(self.cells(io.StringIO(text, newline="")), part[0], _Spot()))
+            try:
+                for number, cells in enumerate(source, start=self.first):
+                    if len(cells) == width and "!" <= cells[0] < "\x7f":
+                        yield number, cells
+                    elif any(map(str.strip, cells)):
+                        short = width - len(cells)
+                        yield number, [*cells, *[""] * short] if short >= 0 else None
+            except csv.Error as error:
+                raise _no_csv(error) from None
 
 
-class _Spot:
-    """Where whoever takes lines of a file stands in it: in bytes, if these are read, or in characters."""
-
-    def __init__(self, encoding: str = "utf-8") -> None:
-        self.mark = codecs.BOM_UTF8 if encoding == "utf-8-sig" else b""
-        self.encoding = encoding.removesuffix("-sig")
-        self.before, self.data, self.piece = 0, b"", io.StringIO()
-
-    def pieces(self, file: IO[bytes]) -> Iterator[IO[str]]:
-        """The lines, in pieces."""
-        self.before = len(file.read(len(self.mark)))
-        for piece in _pieces(file, PIECE):
-            self.before += len(self.data)
-            self.data = piece.getvalue()
-            self.piece = io.StringIO(self.data.decode(self.encoding, "replace"), newline="")
-            yield self.piece
-
-    def counted(self, pieces: Iterable[io.StringIO]) -> Iterator[io.StringIO]:
-        """The same pieces."""
-        for piece in pieces:
-            self.before += len(piece.getvalue())
-            yield piece
-
-    def offset(self) -> int:
-        """Behind the last line that was taken."""
-        passed = self.piece.getvalue()[: self.piece.tell()]
-        return self.before + len(passed.encode(self.encoding, "replace"))
+def _decoded(pieces: Iterable[io.BytesIO], encoding: str) -> Iterator[io.StringIO]:
+    for piece in pieces:
+        yield io.StringIO(piece.getvalue().decode(encoding, "replace"), newline="")
 
 
 def _first(source: Iterator[list[str]]) -> list[str]:
@@ -264,35 +174,8 @@ def _first(source: Iterator[list[str]]) -> list[str]:
         raise _no_csv(error) from None
 
 
-def _together(source: Iterator[list[str]], first: int, spot: _Spot) -> Iterator[Block]:
-    while True:
-        block, before = list[list[str] | None](), spot.before
-        try:
-            for _ in range(0, TOGETHER, SOME):
-                block.extend(islice(source, SOME))
-                if spot.before - before > CHUNK:
-                    break
-        except (csv.Error, InputError) as error:
-            yield first, block  # it keeps what came before
-            raise (_no_csv(error) if isinstance(error, csv.Error) else error) from None
-        if not block:
-            return
-        yield first, block
-        first += len(block)
-
-
 def _no_csv(error: csv.Error) -> InputError:
     return InputError(f"is not readable as CSV: {error}", remedy=quotation_marks.TWICE)
-
-
-def _settled(width: int, first: int, block: Sequence[list[str] | None]) -> Iterator[Row]:
-    """The rows among lines of cells, each as long as the header."""
-    for number, cells in enumerate(block, start=first):
-        if cells is None or (len(cells) == width and "!" <= cells[0] < "\x7f"):
-            yield number, cells
-        elif any(map(str.strip, cells)):
-            short = width - len(cells)
-            yield number, [*cells, *[""] * short] if short >= 0 else None
 
 
 def _bounded(source: IO[AnyStr]) -> Iterator[AnyStr]:
@@ -405,29 +288,15 @@ def _table(form: str, header: list[str], cells: Sequence[list[str] | None]) -> T
 def _json_lines(opened: Open) -> TableFile:
     names = _every_name(opened)
 
-    def read(lines: Iterable[bytes], first: int) -> Iterator[Row]:
-        for number, line in enumerate(lines, start=first):
-            if line.strip():
-                row = _loads(line.removeprefix(codecs.BOM_UTF8))
-                good = isinstance(row, dict)
-                yield number, [cell(row.get(name)) for name in names] if good else None
-
     def rows() -> Iterator[Row]:
         with opened() as file:
-            yield from read(_bounded(file), 1)
+            for number, line in enumerate(_bounded(file), start=1):
+                if line.strip():
+                    row = _loads(line.removeprefix(codecs.BOM_UTF8))
+                    good = isinstance(row, dict)
+                    yield number, [cell(row.get(name)) for name in names] if good else None
 
-    def parts() -> Iterator[Part]:
-        with opened() as file:
-            first = 1
-            for piece in _pieces(file, CHUNK):
-                lines = piece.getvalue()
-                yield first, lines
-                first += lines.count(b"\n")
-
-    def of_part(part: Part) -> TableFile:
-        return TableFile("JSON lines of rows", names, lambda: read(io.BytesIO(part[1]), part[0]))
-
-    return TableFile("JSON lines of rows", names, rows, cutting=Cutting(parts, of_part))
+    return TableFile("JSON lines of rows", names, rows)
 
 
 def _every_name(opened: Open) -> list[str]:
@@ -500,37 +369,14 @@ def _arrow(opened: Open) -> TableFile:
 
 
 def _arrow_table(form: str, names: list[str], batches: Callable[[], Iterator[Any]]) -> TableFile:
-    import pyarrow as pa
-
-    header = [str(name) for name in names]
-
-    def raw(batches: Iterable[Any], number: int = 1) -> Iterator[Block]:
-        """No rows of two batches together: these are as large as may be held."""
-        for batch in batches:
-            values = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-            while rows := [[cell(value) for value in row] for row in islice(values, TOGETHER)]:
-                yield number, list(rows)
-                number += len(rows)
-
-    def parts() -> Iterator[Part]:
-        first = 1
+    def rows() -> Iterator[Row]:
+        number = 1
         for batch in batches():
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as writer:
-                writer.write_batch(batch)
-            yield first, sink.getvalue().to_pybytes()
-            first += len(batch)
+            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                yield number, list(map(cell, values))
+                number += 1
 
-    def table(batches: Callable[[], Iterable[Any]], number: int = 1) -> TableFile:
-        def rows() -> Iterator[Row]:
-            for first, block in raw(batches(), number):
-                yield from enumerate(block, start=first)
-
-        return TableFile(form, header, rows, raw=lambda: raw(batches(), number))
-
-    whole = table(batches)
-    whole.cutting = Cutting(parts, lambda part: table(lambda: pa.ipc.open_stream(part[1]), part[0]))
-    return whole
+    return TableFile(form, [str(name) for name in names], rows)
 
 
 # Excel, OpenDocument

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from covmis_build.archive import formats, streams
+from covmis_build.archive.dates import Form, TimeForm, utc
 from covmis_build.archive.formats import bluesky, mastodon, snscrape, x_v1, x_v2
 from covmis_build.archive.formats.post import iso
 from covmis_build.archive.ids import post_at, snowflake_time
@@ -417,6 +419,59 @@ def test_times_and_pages():
     assert iso("2020-04-22") == "2020-04-22T00:00:00Z"
     assert post_at("bsky.app/profile/did:plc:abc/post/3k") == "bsky:did:plc:abc/3k"
     assert post_at("home.example/@a/99") == "masto:home.example/99"
+
+
+def by_the_calendar(text: str) -> str:
+    """The time of a text, read by Python alone."""
+    try:
+        if text[:1].isalpha():
+            day, month, date, clock, zone, year = text.split()
+            when = parsedate_to_datetime(f"{day}, {date} {month} {year} {clock} {zone}")
+        else:
+            when = datetime.fromisoformat(text)
+        when = when if when.tzinfo else when.replace(tzinfo=UTC)
+        return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):
+        return ""
+
+
+def two(first: int, last: int):
+    return st.integers(first, last).map("{:02d}".format)
+
+
+MONTH = st.sampled_from(
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "jan", "Foo", "Ja"]
+)
+YEAR = st.sampled_from(["1000", "1970", "2020", "2024", "2999", "3000", "0999", "202"])
+CLOCK = st.builds("{}:{}:{}".format, two(0, 25), two(0, 61), two(0, 61))
+TIME = st.one_of(
+    st.builds(
+        "{}-{}-{}{}{}{}{}".format, YEAR, two(0, 13), two(0, 32), st.sampled_from("T t"), CLOCK,
+        st.sampled_from(["", ".1", ".123", ".123456", ".1234567", ",123"]),
+        st.sampled_from(["", "Z", "z", "+00:00", "-00:00", "+02:00", "+0000", " "]),
+    ),
+    st.builds(
+        "{} {} {} {} {} {}".format, st.sampled_from(["Wed", "Thu", "wed", "We"]), MONTH, two(0, 32), CLOCK,
+        st.sampled_from(["+0000", "+0200", "-0000", "GMT"]), YEAR,
+    ),
+)  # fmt: skip
+
+
+@settings(max_examples=500)
+@given(TIME)
+@example("2020-04-2\u0662T12:34:56Z")
+@example("\u0662020-04-22T12:34:56Z")
+@example("Wed Apr 22 12:34:5\u0666 +0000 2020")
+def test_common_times_are_read_as_the_calendar_reads_all(text):
+    assert iso(text) == by_the_calendar(text)
+
+
+@settings(max_examples=500)
+@given(TIME, st.sampled_from(["", "Asia/Tokyo"]))
+def test_common_times_of_a_column_are_read_as_all_of_its_form(text, zone):
+    column = TimeForm(Form.ISO, zone=zone)
+    moment = column.moment(text)
+    assert column.read(text) == (utc(moment) if moment else "")
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from covmis_build.archive.formats import (
     youtube,
     zeeschuimer,
 )
-from covmis_build.archive.formats.decoding import UNREADABLE, Glancing, whole_number
+from covmis_build.archive.formats.decoding import UNREADABLE, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ class TableTool(Protocol):
     def post(self, row: Row, /) -> Post: ...
 
 
-__all__ = ["GLANCING", "READERS", "TABLES", "UNREADABLE", "WHOLE", "detect", "form_of", "loads", "tool_of"]
+__all__ = ["READERS", "TABLES", "UNREADABLE", "WHOLE", "detect", "form_of", "loads", "tool_of"]
 
 FORMS: dict[str, tuple[Callable[[dict[str, Any]], bool], Callable[[bytes], list[Post]]]] = {
     "covmis": (neutral.recognises_line, neutral.read),
@@ -95,16 +95,6 @@ READERS: dict[str, Callable[[bytes], list[Post]]] = {
     "": _unknown,
     **{name: read for name, (_, read) in FORMS.items()},
 }
-
-
-GLANCING: dict[str, Glancing] = {
-    "x_v1": x_v1.FORM,
-    "x_v2": x_v2.FORM,
-    "snscrape": snscrape.FORM,
-    "bluesky": bluesky.FORM,
-    "mastodon": mastodon.FORM,
-}
-"""Forms of which posts are glanced at, and made whole where they matter."""
 
 
 def detect(line: bytes) -> str:

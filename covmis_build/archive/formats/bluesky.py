@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from covmis_build.archive.formats.decoding import Glancing
-from covmis_build.archive.formats.post import Glances, Post, Stamp
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from covmis_build.archive.formats.decoding import reader
+from covmis_build.archive.formats.post import NONE, Post, Stamp
 
 POSTS, REPOSTS = "app.bsky.feed.post", "app.bsky.feed.repost"
 
@@ -155,30 +152,25 @@ def recognises(row: dict[str, Any]) -> bool:
     return str(row.get("uri", "")).startswith("at://")
 
 
-def glances(rows: Iterable[tuple[int, _Line]], seen: Glances) -> None:
-    """The posts of lines; deletions are outcomes, other events give none."""
-    for at, row in rows:
-        if row.did:
-            _event(at, row.did, row.commit, seen)
-        else:
-            _page(at, row, seen)
+def posts(row: _Line) -> list[Post]:
+    """The posts of a line; deletions are outcomes, other events give none."""
+    return _of_event(row.did, row.commit) if row.did else _of_page(row)
 
 
-def _page(at: int, row: _Line, seen: Glances) -> None:
+def _of_page(row: _Line) -> list[Post]:
     views = row.posts if row.posts is not None else [row]
     if row.feed is not None:
         views = [threaded.post for threaded in row.feed if threaded.post]
-    posts: dict[str, Post] = {}
+    by_id: dict[str, Post] = {}
     for view in views:
         for post in _posts(view):
-            posts.setdefault(post.post_id, post)
-    if not posts and row.posts is None and row.feed is None:
+            by_id.setdefault(post.post_id, post)
+    listed = list(by_id.values())
+    if not listed and row.posts is None and row.feed is None:
         raise ValueError("a row without post")
-    before = len(seen)
-    for post in posts.values():
-        seen.add_post(at, post)
     if row.stamp:
-        row.stamp.mark(seen, before, asked=[post_id(view.uri) for view in views])
+        row.stamp.mark(listed, {post_id(view.uri) for view in views})
+    return listed
 
 
 def post_id(uri: str | None) -> str:
@@ -197,54 +189,20 @@ def _is_tap(row: dict[str, Any]) -> bool:
     return isinstance(inside, dict) and str(inside.get("did", "")).startswith("did:")
 
 
-def _event(at: int, did: str, commit: _Commit | None, seen: Glances) -> None:
+def _of_event(did: str, commit: _Commit | None) -> list[Post]:
     if commit is None or commit.collection not in _COLLECTIONS or not commit.rkey:
-        return
-    record = commit.record
+        return []
+    uri, record = f"at://{did}/{commit.collection}/{commit.rkey}", commit.record
     if commit.operation == "delete":
-        if commit.collection == POSTS:
-            uri = f"at://{did}/{POSTS}/{commit.rkey}"
-            seen.add_post(at, Post(post_id(uri), uri, "bluesky", availability="deleted"))
-    elif record is None:
+        of_post = commit.collection == POSTS
+        return [Post(post_id(uri), uri, "bluesky", availability="deleted")] if of_post else []
+    if record is None:
         raise ValueError("an event without record")
-    elif commit.collection == REPOSTS:
-        seen.add_post(at, _repost(f"at://{did}/{REPOSTS}/{commit.rkey}", record))
-    else:
-        _glance(at, did, commit.rkey, record, seen)
+    return [_repost(uri, record) if commit.collection == REPOSTS else _post(uri, record, NO_VIEW)]
 
 
 _COLLECTIONS = frozenset({POSTS, REPOSTS})
-
-
-def _glance(at: int, did: str, rkey: str, record: Record, seen: Glances) -> None:
-    if "/" in did or "/" in rkey:
-        seen.add_post(at, post((did, rkey, record)))
-        return
-    number, embed = len(seen.ids), record.embed
-    for facet in record.facets or ():  # all of them: which lie inside the text is for the whole post to say
-        for feature in facet.features or ():
-            if feature.uri:
-                seen.links.append(feature.uri)
-                seen.linking.append(number)
-    if embed is not None:
-        for external in (embed.external, embed.media.external if embed.media else None):
-            if external is not None:
-                seen.links.append(external.uri or "")
-                seen.linking.append(number)
-                seen.titles.append(external.title or "")
-                seen.titling.append(number)
-        if (quoted := _quoted(embed)) and (quote_of := post_id(quoted.uri)):
-            seen.quotes[number] = quote_of
-    seen.ids.append(f"bsky:{did}/{rkey}")
-    seen.texts.append(record.text or "")
-    seen.more.append((did, rkey, record))
-    seen.places.append(at)
-
-
-def post(more: tuple[str, str, Record]) -> Post:
-    """The post of an event."""
-    did, rkey, record = more
-    return _post(f"at://{did}/{POSTS}/{rkey}", record, View())
+NO_VIEW = View()
 
 
 def _repost(uri: str, record: Record) -> Post:
@@ -261,7 +219,7 @@ def _posts(view: View) -> list[Post]:
     posts = [_post(view.uri, view.record, view)]
     quoted = _quoted(view.embed)
     if quoted and quoted.value and quoted.uri and quoted.value.text is not None and post_id(quoted.uri):
-        posts.append(_post(quoted.uri, quoted.value, View()))
+        posts.append(_post(quoted.uri, quoted.value, NO_VIEW))
     return posts
 
 
@@ -272,48 +230,55 @@ def _quoted(embed: _Embed | None) -> _Ref | None:
 
 
 def _post(uri: str, record: Record, view: View) -> Post:
-    embeds = [embed for embed in (record.embed, record.embed.media if record.embed else None) if embed]
-    cards = [
-        (embed.external.uri or "", embed.external.title or "", embed.external.description or "")
-        for embed in embeds
-        if embed.external
-    ]
-    media = [("image", image.alt or "") for embed in embeds for image in embed.images or ()]
-    media += [("video", embed.alt or "") for embed in embeds if (embed.kind or "").endswith(".video")]
-    quoted, shown = _quoted(record.embed), _quoted(view.embed)
-    quote = post_id(quoted.uri) if quoted else ""
-    reply = record.reply
+    own, text, embed, reply = post_id(uri), record.text or "", record.embed, record.reply
+    urls = _links(record.facets, text) if record.facets else NONE
+    cards = media = NONE
+    quote = quoted_text = ""
+    if embed is not None:
+        embeds = [embed] if embed.media is None else [embed, embed.media]
+        cards = [
+            (one.external.uri or "", one.external.title or "", one.external.description or "")
+            for one in embeds
+            if one.external
+        ]
+        media = [("image", image.alt or "") for one in embeds for image in one.images or ()]
+        media += [("video", one.alt or "") for one in embeds if (one.kind or "").endswith(".video")]
+        urls = list(dict.fromkeys([*urls, *(card[0] for card in cards if card[0])]))
+        quoted, shown = _quoted(embed), _quoted(view.embed)
+        quote = post_id(quoted.uri) if quoted else ""
+        quoted_text = (shown.value.text or "") if shown and shown.value and quote else ""
+    elif len(urls) > 1:
+        urls = list(dict.fromkeys(urls))
     return Post(
-        post_id(uri),
+        own,
         uri,
         "bluesky",
-        record.text or "",
+        text,
         record.created_at or "",
-        (record.langs or [""])[0],
-        list(dict.fromkeys([*_links(record), *(card[0] for card in cards if card[0])])),
+        record.langs[0] if record.langs else "",
+        urls,
         cards,
         media,
         post_id(reply.parent.uri) if reply and reply.parent else "",
         "",
         quote,
-        (shown.value.text or "") if shown and shown.value and quote else "",
+        quoted_text,
         "",
-        post_id(reply.root.uri) if reply and reply.root else post_id(uri),
+        post_id(reply.root.uri) if reply and reply.root else own,
         (view.reply_count, view.repost_count, view.like_count, view.quote_count),
     )
 
 
-def _links(record: Record) -> list[str]:
+def _links(facets: list[_Facet], text: str) -> list[str]:
     """The whole addresses behind the text's shortened ones; a facet's place counts bytes, and must lie inside."""
-    size = len((record.text or "").encode("utf-8", "replace"))
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     return [
         feature.uri
-        for facet in record.facets or ()
+        for facet in facets
         if facet.index is None or 0 <= facet.index.byte_start < facet.index.byte_end <= size
         for feature in facet.features or ()
         if feature.uri
     ]
 
 
-FORM = Glancing(_Decoder(), glances, post)
-read = FORM.read
+read = reader(_Decoder(), posts)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from covmis_build.archive.formats.post import Glances, Post
+from covmis_build.archive.formats.post import Post
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -65,24 +65,10 @@ class Decoder(Protocol):
         """The record of a line."""
 
 
-class Glancing(NamedTuple):
-    """A form of which posts are glanced at before they are read whole: how a line is decoded, and both."""
+def reader(decoder: Decoder, posts: Callable[[Any], list[Post]]) -> Callable[[bytes], list[Post]]:
+    """What reads a line: `posts` makes the posts of a decoded record, and raises one of `UNREADABLE` for any other."""
 
-    decoder: Decoder
-    glances: Callable[[Iterable[tuple[int, Any]], Glances], None]
-    """The posts of decoded lines and their places, in order; what is not readable raises one of `UNREADABLE`."""
-    post: Callable[[Any], Post]
+    def read(line: bytes) -> list[Post]:
+        return posts(decoded(decoder, line))
 
-    def read(self, line: bytes) -> list[Post]:
-        """The posts of a line."""
-        seen = Glances()
-        self.glances([(0, decoded(self.decoder, line))], seen)
-        return [whole(seen, number, self.post) for number in range(len(seen))]
-
-
-def whole(seen: Glances, number: int, post: Callable[[Any], Post]) -> Post:
-    """The post that was glanced at."""
-    more = seen.more[number]
-    glanced = more if isinstance(more, Post) else post(more)
-    glanced.retrieved_at, glanced.claimed = seen.retrieved.get(number, ""), seen.claimed.get(number, ())
-    return glanced
+    return read

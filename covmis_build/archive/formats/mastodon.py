@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from html import unescape
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from covmis_build.archive.formats.decoding import Glancing
-from covmis_build.archive.formats.post import NONE, Glances, Post, Stamp
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from covmis_build.archive.formats.decoding import reader
+from covmis_build.archive.formats.post import NONE, Post, Stamp
 
 
 class _Card(msgspec.Struct, gc=False):
@@ -68,19 +65,19 @@ def recognises(row: dict[str, Any]) -> bool:
     return "content" in row and "uri" in row and ("account" in row or "spoiler_text" in row)
 
 
-def glances(rows: Iterable[tuple[int, _Line]], seen: Glances) -> None:
-    """The statuses of lines, and those that they boost and quote."""
-    for at, row in rows:
-        before = len(seen)
-        statuses = row.statuses if row.statuses is not None else [row]
-        server = urlsplit(row.stamp.url or "").netloc if row.stamp else ""
-        known: set[str] = set()
-        for status in statuses:
-            _glance(at, status, server, known, seen)
-        if len(seen) == before and row.statuses is None:
-            raise ValueError("a row without status")
-        if row.stamp:
-            row.stamp.mark(seen, before, asked=[_id(status, server) for status in statuses])
+def posts(row: _Line) -> list[Post]:
+    """The statuses of a line, and those that they boost and quote."""
+    statuses = row.statuses if row.statuses is not None else [row]
+    server = urlsplit(row.stamp.url or "").netloc if row.stamp else ""
+    by_id: dict[str, Post] = {}
+    for status in statuses:
+        _add(status, server, by_id)
+    listed = list(by_id.values())
+    if not listed and row.statuses is None:
+        raise ValueError("a row without status")
+    if row.stamp:
+        row.stamp.mark(listed, {_id(status, server) for status in statuses})
+    return listed
 
 
 def _id(status: Status, server: str) -> str:
@@ -107,44 +104,37 @@ _KINDS = frozenset({"statuses", "notice", "notes", "objects"})
 _STATUS = re.compile(r"https?://([^/]+)/(?:.*/)?(?:statuses|@[^/]+|notice|notes|objects)/([\w-]+)")
 
 
-def _glance(at: int, status: Status, server: str, known: set[str], seen: Glances) -> None:
+def _add(status: Status, server: str, by_id: dict[str, Post]) -> None:
+    """Add a status that is not there yet, and the one that it boosts or quotes."""
     own = _id(status, server)
     if not own or status.content is None:
         return
-    shown, quoted = status.reblog or status, _quoted(status)
-    if own not in known:
-        known.add(own)
-        text, urls = plain(shown.content or "")
-        card = shown.card
-        if shown.spoiler_text and (warning := shown.spoiler_text.strip()):
-            text = f"{warning}\n\n{text}"
-        if card and card.url and card.url not in urls:
-            urls = [*urls, card.url]
-        more = status, shown, own, server, text, urls
-        quote_of = _id(quoted, server) if quoted else ""
-        seen.add(at, own, text, more, urls, _cards(card), quote_of, _repost(status, server))
-    if inner := status.reblog or quoted:
-        _glance(at, inner, server, known, seen)
-
-
-def _quoted(status: Status) -> Status | None:
     shown = status.reblog or status
-    return shown.quote.quoted_status if shown.quote else None
+    quoted = shown.quote.quoted_status if shown.quote else None
+    if own not in by_id:
+        by_id[own] = _post(own, status, quoted, server)
+    if inner := status.reblog or quoted:
+        _add(inner, server, by_id)
 
 
-def _repost(status: Status, server: str) -> str:
-    return _id(status.reblog, server) if status.reblog else ""
-
-
-def _cards(card: _Card | None) -> list[tuple[str, str, str]]:
-    return [(card.url or "", card.title or "", card.description or "")] if card else NONE
-
-
-def post(more: tuple[Status, Status, str, str, str, list[str]]) -> Post:
-    """The row of a status; of a boost, with what it shows."""
-    status, shown, own, server, text, urls = more
-    card, quoted = shown.card, _quoted(status)
-    home = own.removeprefix("masto:").split("/", maxsplit=1)[0]
+def _post(own: str, status: Status, quoted: Status | None, server: str) -> Post:
+    """The post of a status; of a boost, with what it shows."""
+    shown, parent, reply_to = status, status.in_reply_to_id, ""
+    if status.reblog is not None:
+        shown = status.reblog
+    elif parent:
+        home = server or own.removeprefix("masto:").split("/", maxsplit=1)[0]
+        reply_to = f"masto:{home}/{parent}"
+    text, urls = plain(shown.content or "")
+    if shown.spoiler_text and (warning := shown.spoiler_text.strip()):
+        text = f"{warning}\n\n{text}"
+    card, cards, media = shown.card, NONE, NONE
+    if card is not None:
+        cards = [(card.url or "", card.title or "", card.description or "")]
+        if card.url:
+            urls = [*urls, card.url]
+    if shown.media_attachments:
+        media = [(medium.type or "", medium.description or "") for medium in shown.media_attachments]
     return Post(
         own,
         str(status.id or own.rpartition("/")[2]),
@@ -152,14 +142,14 @@ def post(more: tuple[Status, Status, str, str, str, list[str]]) -> Post:
         text,
         status.created_at or "",
         shown.language or "",
-        list(dict.fromkeys(urls)),
-        _cards(card),
-        [(medium.type or "", medium.description or "") for medium in shown.media_attachments or ()],
-        f"masto:{server or home}/{shown.in_reply_to_id}" if shown.in_reply_to_id and status is shown else "",
+        list(dict.fromkeys(urls)) if len(urls) > 1 else urls,
+        cards,
+        media,
+        reply_to,
         "",
         _id(quoted, server) if quoted else "",
         plain(quoted.content or "")[0] if quoted else "",
-        _repost(status, server),
+        _id(status.reblog, server) if status.reblog else "",
         "",
         (shown.replies_count, shown.reblogs_count, shown.favourites_count, shown.quotes_count),
     )
@@ -256,5 +246,4 @@ def parsed(content: str) -> tuple[str, list[str]]:
     return "".join(reader.parts).strip(), [link for link in reader.links if link.startswith("http")]
 
 
-FORM = Glancing(msgspec.json.Decoder(_Line), glances, post)
-read = FORM.read
+read = reader(msgspec.json.Decoder(_Line), posts)

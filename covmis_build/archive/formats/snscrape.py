@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from covmis_build.archive.formats.decoding import Glancing
-from covmis_build.archive.formats.post import Glances, Post, Stamp, unescaped
+from covmis_build.archive.formats.decoding import reader
+from covmis_build.archive.formats.post import NONE, Post, Stamp, unescaped
 from covmis_build.archive.ids import x_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class _Link(msgspec.Struct, gc=False):
@@ -61,15 +58,14 @@ def recognises(row: dict[str, Any]) -> bool:
     return "id" in row and "date" in row and bool(row.keys() & {"content", "rawContent"})
 
 
-def glances(rows: Iterable[tuple[int, Row]], seen: Glances) -> None:
-    """The posts and those inside them; a tombstone or a bare reference says that the post is unavailable."""
-    for at, row in rows:
-        before = len(seen.ids)
-        _glance(at, row, seen)
-        if len(seen.ids) == before:
-            raise ValueError("a row without id or text")
-        if row.stamp:
-            row.stamp.mark(seen, before, asked=[seen.ids[before]])
+def posts(row: Row) -> list[Post]:
+    """The post and those inside it; a tombstone or a bare reference says that the post is unavailable."""
+    listed = _posts(row)
+    if not listed:
+        raise ValueError("a row without id or text")
+    if row.stamp:
+        row.stamp.mark(listed, (listed[0].post_id,))
+    return listed
 
 
 def _native(row: Row) -> str:
@@ -83,32 +79,18 @@ def _text(row: Row | None) -> str:
     return unescaped((row.raw_content or row.content or "") if row else "")
 
 
-def _glance(at: int, row: Row, seen: Glances) -> None:
+def _posts(row: Row) -> list[Post]:
     native = _native(row)
     if not native:
-        return
+        return []
     if row.raw_content is None and row.content is None:
-        if (row.type or "").rsplit(".", 1)[-1] in {"Tombstone", "TweetRef"}:
-            seen.add_post(at, Post(x_id(native), native, "x", availability="unavailable"))
-        return
-    original, quoted = row.retweeted_tweet, row.quoted_tweet
-    if original is None and quoted is None and row.card is None:
-        text = row.raw_content or row.content or ""
-        if row.links or row.outlinks:
-            urls = _links(row)
-            seen.links += urls
-            seen.linking += [len(seen.ids)] * len(urls)
-        seen.ids.append(f"x:{native}")
-        seen.texts.append(unescaped(text) if "&" in text else text)
-        seen.more.append(row)
-        seen.places.append(at)
-        return
-    shown = _shown(row)
-    of = (x_id(_native(inner)) if inner else "" for inner in (shown.quoted_tweet, original))
-    seen.add(at, x_id(native), _text(shown), row, _links(shown), _cards(shown), *of)
-    for inner in (original, quoted):
+        bare = (row.type or "").rsplit(".", 1)[-1] in {"Tombstone", "TweetRef"}
+        return [Post(x_id(native), native, "x", availability="unavailable")] if bare else []
+    listed = [_post(row, native)]
+    for inner in (row.retweeted_tweet, row.quoted_tweet):
         if inner is not None:
-            _glance(at, inner, seen)
+            listed += _posts(inner)
+    return listed
 
 
 def _shown(row: Row) -> Row:
@@ -117,41 +99,43 @@ def _shown(row: Row) -> Row:
 
 
 def _links(shown: Row) -> list[str]:
+    if not shown.links and not shown.outlinks:
+        return NONE
     outlinks = shown.outlinks.split() if isinstance(shown.outlinks, str) else shown.outlinks or ()
     return list(dict.fromkeys([*(link.url for link in shown.links or () if link.url), *outlinks]))
 
 
 def _cards(shown: Row) -> list[tuple[str, str, str]]:
     card = shown.card
-    return [(card.url or "", card.title, card.description or "")] if card and card.title else []
+    return [(card.url or "", card.title, card.description or "")] if card and card.title else NONE
 
 
-def post(row: Row) -> Post:
-    """The row of a post; of a repost, with what it shows."""
-    original, shown = row.retweeted_tweet, _shown(row)
-    quoted = shown.quoted_tweet
+def _post(row: Row, native: str) -> Post:
+    """The post of a row; a repost has what the reposted post shows."""
+    original, shown = row.retweeted_tweet, row if row.retweeted_tweet is None else _shown(row)
+    quoted, parent, conversation = shown.quoted_tweet, row.in_reply_to_tweet_id, row.conversation_id
     return Post(
-        x_id(_native(row)),
-        _native(row),
+        f"x:{native}",
+        native,
         "x",
         _text(shown),
         row.date or "",
         shown.lang or "",
         _links(shown),
         _cards(shown),
-        [
-            ((medium.kind or "").rsplit(".", 1)[-1].lower(), medium.altText or "")
-            for medium in shown.media or ()
-        ],
-        x_id(row.in_reply_to_tweet_id),
+        _media(shown.media) if shown.media else NONE,
+        f"x:{parent}" if parent else "",
         "",
         x_id(_native(quoted)) if quoted else "",
         _text(quoted),
         x_id(_native(original)) if original else "",
-        x_id(row.conversation_id),
+        f"x:{conversation}" if conversation else "",
         (shown.reply_count, shown.retweet_count, shown.like_count, shown.quote_count),
     )
 
 
-FORM = Glancing(msgspec.json.Decoder(Row), glances, post)
-read = FORM.read
+def _media(media: list[_Medium]) -> list[tuple[str, str]]:
+    return [((medium.kind or "").rsplit(".", 1)[-1].lower(), medium.altText or "") for medium in media]
+
+
+read = reader(msgspec.json.Decoder(Row), posts)

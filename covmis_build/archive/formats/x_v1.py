@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from covmis_build.archive.formats.decoding import Glancing
-from covmis_build.archive.formats.post import Glances, Post, Stamp, unescaped
+from covmis_build.archive.formats.decoding import reader
+from covmis_build.archive.formats.post import NONE, Post, Stamp, unescaped
 from covmis_build.archive.ids import x_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class _Url(msgspec.Struct, gc=False):
@@ -86,119 +83,91 @@ def recognises(row: dict[str, Any]) -> bool:
     return len(row) == 1 and bool(row.keys() & {*_NOTICES, "delete", "status_withheld"})
 
 
-def glances(rows: Iterable[tuple[int, _Line]], seen: Glances) -> None:
+def posts(row: _Line) -> list[Post]:
     """The posts, and those that they quote and repost; notices of a stream give none, deletions an outcome."""
-    ids, texts, more, places, links, linking = (
-        seen.ids, seen.texts, seen.more, seen.places, seen.links, seen.linking
-    )  # fmt: skip
-    for at, row in rows:
-        text = row.full_text or row.text
-        if (
-            not text
-            or not row.id_str
-            or row.retweeted_status is not None
-            or row.quoted_status is not None
-            or row.quoted_status_id_str
-            or row.extended_tweet is not None
-            or row.extended_entities is not None
-            or row.card is not None
-            or row.delete is not None
-            or row.status_withheld is not None
-            or row.statuses is not None
-            or row.stamp is not None
-            or row.twarc is not None
-        ):
-            _any_line(at, row, seen)
-            continue
-        urls = row.entities.urls if row.entities is not None else None
-        if urls:
-            address = urls[0].expanded_url
-            if len(urls) > 1 or urls[0].unwound is not None:
-                _any_line(at, row, seen)
-                continue
-            if address:
-                links.append(address)
-                linking.append(len(ids))
-        ids.append(f"x:{row.id_str}")
-        texts.append(unescaped(text) if "&" in text else text)
-        more.append(row)
-        places.append(at)
-
-
-def _any_line(at: int, row: _Line, seen: Glances) -> None:
-    before = len(seen)
     if row.delete is not None or row.status_withheld is not None:
-        _add_outcome(at, row, seen)
-        return
+        return _outcome(row)
     if row.statuses is not None:
-        for status in row.statuses:
-            _glance(at, status, seen)
+        listed = [post for status in row.statuses for post in _posts(status)]
     elif row.id_str and (row.text is not None or row.full_text is not None):
-        _glance(at, row, seen)
-    elif not any(getattr(row, name) is not None for name in _NOTICES):
+        listed = _posts(row)
+    elif any(getattr(row, name) is not None for name in _NOTICES):
+        return []
+    else:
         raise ValueError("a post without id or text")
     if stamp := row.stamp or row.twarc:
-        stamp.mark(seen, before, asked=seen.ids[before:])
+        stamp.mark(listed, {post.post_id for post in listed})
+    return listed
 
 
-def _add_outcome(at: int, row: _Line, seen: Glances) -> None:
+def _outcome(row: _Line) -> list[Post]:
     inner = row.delete.get("status") if row.delete else row.status_withheld
     native = str(inner.get("id_str") or inner.get("id") or "") if isinstance(inner, dict) else ""
-    if native:
-        gone = "deleted" if row.delete else "withheld"
-        seen.add_post(at, Post(x_id(native), native, "x", availability=gone))
+    gone = "deleted" if row.delete else "withheld"
+    return [Post(x_id(native), native, "x", availability=gone)] if native else []
+
+
+def _posts(status: Status) -> list[Post]:
+    """A post and the one inside it, in its own right."""
+    inner, quoted = status.retweeted_status, status.quoted_status
+    if inner is None:
+        inner = quoted if quoted is not None and _native(quoted) else None
+    return [_post(status)] if inner is None else [_post(status), *_posts(inner)]
+
+
+def _post(status: Status) -> Post:
+    """A post; of a repost, with the whole text and all else of the reposted post."""
+    original, native = status.retweeted_status, status.id_str or str(status.id or "")
+    if original is None:
+        shown, parent, repost_of = (
+            status,
+            status.in_reply_to_status_id_str or status.in_reply_to_status_id,
+            "",
+        )
+    else:
+        shown, parent, repost_of = original, None, x_id(_native(original))
+    text, entities, quoted = shown.full_text or shown.text or "", shown.entities, shown.quoted_status
+    urls = cards = media = NONE
+    if shown.extended_tweet is not None or shown.extended_entities is not None or shown.card is not None:
+        text, cards = _text(shown), _cards(shown)
+        parts = _parts(shown)
+        urls, media = _links(parts), _media(parts)
+    else:
+        if "&" in text:
+            text = unescaped(text)
+        if entities is not None:
+            if entities.urls:
+                urls, cards = _links([entities]), _cards(shown)
+            if entities.media:
+                media = _media([entities])
+    return Post(
+        f"x:{native}",
+        native,
+        "x",
+        text,
+        status.created_at or "",
+        shown.lang or "",
+        urls,
+        cards,
+        media,
+        f"x:{parent}" if parent else "",
+        "",
+        x_id(shown.quoted_status_id_str or (_native(quoted) if quoted else "")),
+        _text(quoted) if quoted else "",
+        repost_of,
+        "",
+        (shown.reply_count, shown.retweet_count, shown.favorite_count, shown.quote_count),
+        "withheld" if shown.withheld_copyright else "available",
+    )
 
 
 def _native(status: Status) -> str:
     return status.id_str or str(status.id or "")
 
 
-def _glance(at: int, status: Status, seen: Glances) -> None:
-    """A post and those inside it, each in its own right; a repost shows the reposted post's whole text."""
-    inner = status.retweeted_status
-    shown = inner or status
-    quoted, repost_of = shown.quoted_status, "" if inner is None else x_id(_native(inner))
-    own, urls, cards = f"x:{status.id_str or status.id or ''}", _links(shown), _cards(shown)
-    seen.add(at, own, _text(shown), status, urls, cards, _quote(shown), repost_of)
-    if inner:
-        _glance(at, inner, seen)
-    elif quoted and _native(quoted):
-        _glance(at, quoted, seen)
-
-
-def _quote(shown: Status) -> str:
-    return x_id(shown.quoted_status_id_str or (_native(shown.quoted_status) if shown.quoted_status else ""))
-
-
 def _text(status: Status) -> str:
     long = status.extended_tweet.full_text if status.extended_tweet else None
     return unescaped(long or status.full_text or status.text or "")
-
-
-def post(status: Status) -> Post:
-    """The row of a post; of a repost, with what it shows."""
-    shown = status.retweeted_status or status
-    quoted = shown.quoted_status
-    parent = (shown.in_reply_to_status_id_str or shown.in_reply_to_status_id) if status is shown else ""
-    return Post(
-        f"x:{_native(status)}",
-        _native(status),
-        "x",
-        _text(shown),
-        status.created_at or "",
-        shown.lang or "",
-        _links(shown),
-        _cards(shown),
-        _media(shown),
-        x_id(parent),
-        "",
-        _quote(shown),
-        _text(quoted) if quoted else "",
-        "" if status is shown else x_id(_native(shown)),
-        "",
-        (shown.reply_count, shown.retweet_count, shown.favorite_count, shown.quote_count),
-        "withheld" if shown.withheld_copyright else "available",
-    )
 
 
 def _parts(shown: Status) -> list[_Entities]:
@@ -208,17 +177,19 @@ def _parts(shown: Status) -> list[_Entities]:
     return [part for part in (*parts, shown.extended_entities, shown.entities) if part is not None]
 
 
-def _links(shown: Status) -> list[str]:
+def _links(parts: list[_Entities]) -> list[str]:
     urls: list[str] = []
-    for part in _parts(shown):
+    for part in parts:
         for url in part.urls or ():
-            further = str(url.unwound.get("url") or "") if url.unwound else ""
-            urls += [address for address in (url.expanded_url, further) if address]
+            if url.expanded_url:
+                urls.append(url.expanded_url)
+            if url.unwound and (further := str(url.unwound.get("url") or "")):
+                urls.append(further)
     return list(dict.fromkeys(urls)) if len(urls) > 1 else urls
 
 
-def _media(shown: Status) -> list[tuple[str, str]]:
-    media = next((part.media for part in _parts(shown) if part.media), ())
+def _media(parts: list[_Entities]) -> list[tuple[str, str]]:
+    media = next((part.media for part in parts if part.media), ())
     return [(medium.type or "", medium.ext_alt_text or "") for medium in media]
 
 
@@ -242,5 +213,4 @@ def _cards(status: Status) -> list[tuple[str, str, str]]:
     return cards
 
 
-FORM = Glancing(msgspec.json.Decoder(_Line), glances, post)
-read = FORM.read
+read = reader(msgspec.json.Decoder(_Line), posts)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from covmis_build.archive.formats.decoding import Glancing
-from covmis_build.archive.formats.post import Glances, Post, Stamp, unescaped
+from covmis_build.archive.formats.decoding import reader
+from covmis_build.archive.formats.post import NONE, UNCOUNTED, Post, Stamp, unescaped
 from covmis_build.archive.ids import x_id
 
 if TYPE_CHECKING:
@@ -127,114 +127,96 @@ def recognises(row: dict[str, Any]) -> bool:
     return own and not OF_A_POST.isdisjoint(row)
 
 
-def glances(rows: Iterable[tuple[int, _Line]], seen: Glances) -> None:
+def posts(row: _Line) -> list[Post]:
     """All posts of pages: those asked for, those they refer to, and the outcomes of those that are missing."""
-    for at, row in rows:
-        if (
-            row.data is None
-            and row.errors is None
-            and row.meta is None
-            and row.includes is None
-            and row.text is not None
-            and row.id
-            and row.id_str is None
-            and row.stamp is None
-            and row.twarc is None
-            and not _refers(row)
-        ):
-            _add_plain(at, row, row.text, NO_MEDIA, seen)
-        else:
-            _any_line(at, row, seen)
-
-
-def _refers(tweet: Tweet) -> bool:
-    """Whether a post has its text elsewhere, or others with it."""
-    return bool(
-        tweet.referenced_tweets
-        or tweet.referenced_posts
-        or tweet.note_tweet is not None
-        or tweet.note_post is not None
-    )
-
-
-def _any_line(at: int, row: _Line, seen: Glances) -> None:
-    before, includes = len(seen), row.includes
+    includes = row.includes
+    main: list[Tweet]
     if row.data is None and row.errors is None and row.meta is None and includes is None:
         if not row.id or row.text is None or row.id_str is not None:
             raise ValueError("a post without id or text")
-        main: list[Tweet] = [row]
+        main = [row]
     else:
         main = row.data if isinstance(row.data, list) else [row.data] if row.data else []
     others = [*(includes.tweets or ()), *(includes.posts or ())] if includes else []
     media = {medium.media_key: medium for medium in includes.media or ()} if includes else NO_MEDIA
-    known = {str(tweet.id): tweet for tweet in (*others, *main)} if others or len(main) > 1 else {}
-    own: set[str] = set()
-    for tweet in (*main, *known.values()) if others else main:
-        _glance(at, tweet, known, media, own, seen)
+    known = {str(tweet.id): tweet for tweet in (*others, *main)} if others or len(main) > 1 else NO_POSTS
+    every = [*main, *known.values()] if others else main
+    by_id: dict[str, Post] = {}
+    for tweet in every:
+        _add(tweet, known, media, by_id)
+    listed = list(by_id.values())
     if row.errors:
-        for post in _missing(row.errors, own):
-            seen.add_post(at, post)
+        listed += _missing(row.errors, by_id.keys())
     if stamp := row.stamp or row.twarc:
-        stamp.mark(seen, before, asked=[x_id(tweet.id) for tweet in main])
+        stamp.mark(listed, {x_id(tweet.id) for tweet in main})
+    return listed
 
 
-def _glance(
-    at: int,
-    tweet: Tweet,
-    known: Mapping[str, Tweet],
-    media: Mapping[str | None, _Medium],
-    own: set[str],
-    seen: Glances,
+def _add(
+    tweet: Tweet, known: Mapping[str, Tweet], media: Mapping[str | None, _Medium], by_id: dict[str, Post]
 ) -> None:
-    """A post and, in flat files, the posts given whole inside it."""
-    post_id, text = f"x:{tweet.id}", tweet.text
-    if text is None or not tweet.id or post_id in own:
+    """Add a post that is not there yet and, in flat files, the posts given whole inside it."""
+    if tweet.text is None or not tweet.id or (post_id := f"x:{tweet.id}") in by_id:
         return
-    own.add(post_id)
-    if not _refers(tweet):
-        _add_plain(at, tweet, text, media, seen)
+    if not (tweet.referenced_tweets or tweet.referenced_posts):
+        by_id[post_id] = _post(post_id, tweet, NO_POSTS, media)
         return
     references = (*(tweet.referenced_tweets or ()), *(tweet.referenced_posts or ()))
-    whole = {reference.type: reference for reference in references}
-    whole = {kind: known.get(str(reference.id), reference) for kind, reference in whole.items()}
-    original = _original(whole)
-    shown = tweet if original is None or original.text is None else original
-    urls, cards = _addresses(_links(shown))
-    references_of = (x_id(tweet.id) if tweet else "" for tweet in (whole.get("quoted"), original))
-    seen.add(at, post_id, _text(shown), (tweet, shown, whole, media), urls, cards, *references_of)
+    by_type = {reference.type: reference for reference in references}
+    whole = {kind: known.get(str(reference.id), reference) for kind, reference in by_type.items()}
+    by_id[post_id] = _post(post_id, tweet, whole, media)
     for reference in whole.values():
-        _glance(at, reference, known, media, own, seen)
+        _add(reference, known, media, by_id)
 
 
-def _add_plain(at: int, tweet: Tweet, text: str, media: Mapping[str | None, _Medium], seen: Glances) -> None:
-    entities, number = tweet.entities, len(seen.ids)
-    if entities is not None and (links := entities.urls):
-        only = links[0]
-        if len(links) > 1 or only.unwound_url or only.title:
-            more = (tweet, tweet, _ALONE, media)
-            seen.add(at, f"x:{tweet.id}", unescaped(text), more, *_addresses(links))
-            return
-        if only.expanded_url:
-            seen.links.append(only.expanded_url)
-            seen.linking.append(number)
-    seen.ids.append(f"x:{tweet.id}")
-    seen.texts.append(unescaped(text) if "&" in text else text)
-    seen.more.append((tweet, tweet, _ALONE, media))
-    seen.places.append(at)
-
-
-def _original(whole: Mapping[str | None, Tweet]) -> Tweet | None:
-    return whole.get("retweeted") or whole.get("reposted")
-
-
-_ALONE: dict[str | None, Tweet] = {}
+NO_POSTS: dict[Any, Tweet] = {}
 NO_MEDIA: dict[str | None, _Medium] = {}
 
 
-def _links(shown: Tweet) -> list[_Url]:
-    note = shown.note_tweet or shown.note_post
-    parts = (note.entities if note else None, shown.entities)
-    return [url for part in parts if part for url in part.urls or ()]
+def _post(
+    post_id: str, tweet: Tweet, whole: Mapping[str | None, Tweet], media: Mapping[str | None, _Medium]
+) -> Post:
+    """A post, and the posts that it refers to by the kind of reference; a repost has what the reposted post shows."""
+    shown, reply_to, parent_text, quote_of, quoted_text, repost_of = tweet, "", "", "", "", ""
+    if whole:
+        if original := whole.get("retweeted") or whole.get("reposted"):
+            shown, repost_of = tweet if original.text is None else original, x_id(original.id)
+        if parent := whole.get("replied_to"):
+            reply_to, parent_text = x_id(parent.id), _text(parent)
+        if quoted := whole.get("quoted"):
+            quote_of, quoted_text = x_id(quoted.id), _text(quoted)
+    urls = cards = pictures = NONE
+    note, entities, attached = shown.note_tweet or shown.note_post, shown.entities, shown.attachments
+    if note is not None or (entities is not None and entities.urls):
+        urls, cards = _addresses(
+            [url for part in (note and note.entities, entities) if part for url in part.urls or ()]
+        )
+    if attached is not None:
+        pictures = [media[key] for key in attached.media_keys or () if key in media] + (attached.media or [])
+        pictures = [(picture.type or "", picture.alt_text or "") for picture in pictures]
+    metrics, counts, conversation = UNCOUNTED, shown.public_metrics, tweet.conversation_id
+    if counts is not None:
+        reposts = counts.retweet_count if counts.retweet_count is not None else counts.repost_count
+        metrics = counts.reply_count, reposts, counts.like_count, counts.quote_count
+    return Post(
+        post_id,
+        str(tweet.id),
+        "x",
+        _text(shown),
+        tweet.created_at or "",
+        shown.lang or "",
+        urls,
+        cards,
+        pictures,
+        reply_to,
+        parent_text,
+        quote_of,
+        quoted_text,
+        repost_of,
+        f"x:{conversation}" if conversation else "",
+        metrics,
+        "withheld" if shown.withheld and shown.withheld.get("copyright") else "available",
+    )
 
 
 def _addresses(links: Sequence[_Url]) -> tuple[list[str], list[tuple[str, str, str]]]:
@@ -246,34 +228,6 @@ def _addresses(links: Sequence[_Url]) -> tuple[list[str], list[tuple[str, str, s
 
 def _card(url: _Url) -> tuple[str, str, str]:
     return url.unwound_url or url.expanded_url or "", url.title or "", url.description or ""
-
-
-def post(more: tuple[Tweet, Tweet, Mapping[str | None, Tweet], Mapping[str | None, _Medium]]) -> Post:
-    """The row of a post; of a repost, with what it shows."""
-    tweet, shown, whole, media = more
-    original, parent, quoted = _original(whole), whole.get("replied_to"), whole.get("quoted")
-    attached = shown.attachments or _Attachments()
-    pictures = [media[key] for key in attached.media_keys or () if key in media] + (attached.media or [])
-    counts = shown.public_metrics or _Public()
-    reposts = counts.retweet_count if counts.retweet_count is not None else counts.repost_count
-    return Post(
-        x_id(tweet.id),
-        str(tweet.id),
-        "x",
-        _text(shown),
-        tweet.created_at or "",
-        shown.lang or "",
-        *_addresses(_links(shown)),
-        [(picture.type or "", picture.alt_text or "") for picture in pictures],
-        x_id(parent.id) if parent else "",
-        _text(parent) if parent else "",
-        x_id(quoted.id) if quoted else "",
-        _text(quoted) if quoted else "",
-        x_id(original.id) if original else "",
-        x_id(tweet.conversation_id),
-        (counts.reply_count, reposts, counts.like_count, counts.quote_count),
-        "withheld" if (shown.withheld or {}).get("copyright") else "available",
-    )
 
 
 def _text(tweet: Tweet) -> str:
@@ -296,5 +250,4 @@ def _missing(problems: Iterable[_Problem], known: AbstractSet[str]) -> list[Post
     return posts
 
 
-FORM = Glancing(msgspec.json.Decoder(_Line), glances, post)
-read = FORM.read
+read = reader(msgspec.json.Decoder(_Line), posts)

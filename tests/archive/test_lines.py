@@ -1,0 +1,174 @@
+"""A line becomes posts alone, whatever stands around it in the file."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from openpyxl import Workbook
+
+from covmis_build.archive import formats, streams
+from covmis_build.archive.formats.post import NONE, Claimed
+from covmis_build.archive.reader import read
+from tests.archive.test_formats import RECORD, STATUS, VIEW
+
+X1 = {
+    "id_str": "9", "full_text": "garlic &amp; more", "created_at": "x", "lang": "en", "quoted_status_id_str": "5",
+    "entities": {"urls": [{"expanded_url": "https://a.org/b", "unwound": {"url": "https://a.org/c", "title": "garlic"}}]},
+}  # fmt: skip
+X2 = {
+    "id": "9", "text": "garlic &amp; more", "created_at": "x", "lang": "en", "conversation_id": "9",
+    "entities": {"urls": [{"expanded_url": "https://a.org/b", "unwound_url": "https://a.org/c", "title": "garlic"}]},
+    "referenced_tweets": [{"id": "5", "type": "quoted"}, {"id": "6", "type": "retweeted", "text": "the other"}],
+}  # fmt: skip
+SNSCRAPED = {
+    "_type": "snscrape.modules.twitter.Tweet", "id": 9, "date": "x", "rawContent": "garlic &amp; more",
+    "links": [{"url": "https://a.org/b"}], "outlinks": ["https://a.org/b", "https://a.org/c"],
+    "card": {"title": "garlic", "url": "https://a.org/d"}, "quotedTweet": {"id": 5, "content": "quoted"},
+}  # fmt: skip
+EVENT = {
+    "did": "did:plc:a", "kind": "commit",
+    "commit": {"operation": "create", "collection": "app.bsky.feed.post", "rkey": "3k", "record": RECORD},
+}  # fmt: skip
+STAMP = {"retrieved_at": "2024-01-01T00:00:00Z", "query_id": "q", "claim_id": "c", "kind": "keywords", "expression": "e", "url": "https://home.example/api"}  # fmt: skip
+ROWS = {
+    "x_v1": [X1, X1 | {"retweeted_status": X1}, X1 | {"quoted_status": X1, "extended_tweet": X1}, {"statuses": [X1, X1]}, {"delete": {"status": {"id_str": "9"}}}],
+    "x_v2": [X2, {"data": [X2, X2 | {"id": "5"}], "includes": {"tweets": [X2 | {"id": "6"}]}, "errors": [{"value": "7"}]}, {"data": X2, "__covmis": STAMP}],
+    "snscrape": [SNSCRAPED, SNSCRAPED | {"retweetedTweet": SNSCRAPED}, {"_type": "a.Tombstone", "id": 5}],
+    "bluesky": [EVENT, VIEW, {"posts": [VIEW, VIEW], "__covmis": STAMP}, {"feed": [{"post": VIEW}]}],
+    "mastodon": [STATUS, STATUS | {"reblog": STATUS | {"id": "7", "uri": "https://h/users/a/statuses/7"}}, {"statuses": [STATUS, STATUS], "__covmis": STAMP}],
+}  # fmt: skip
+ODD = st.one_of(
+    st.none(), st.just(""), st.just(" "), st.just("é &amp;lt; <p>x"), st.integers(0, 9), st.just([]), st.just({}),
+    st.just("https://b.example/users/b/statuses/1/activity"), st.just("a\ud83d"),
+)  # fmt: skip
+
+
+@st.composite
+def changed(draw, row):
+    """A row in which some fields, however deep, are of another value, or gone."""
+    if isinstance(row, dict):
+        return {name: draw(changed(value)) for name, value in row.items() if draw(st.integers(0, 19))}
+    if isinstance(row, list):
+        return [draw(changed(value)) for value in row]
+    return row if draw(st.integers(0, 19)) else draw(ODD)
+
+
+CASES = st.sampled_from([(form, row) for form, listed in ROWS.items() for row in listed])
+
+
+ROW = CASES.flatmap(lambda case: st.tuples(st.just(case[0]), changed(case[1])))
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(ROW)
+def test_a_line_is_unreadable_or_gives_posts_that_utf_8_can_say(case):
+    form, row = case
+    try:
+        posts = formats.READERS[form](json.dumps(row).encode())
+    except formats.UNREADABLE:
+        return
+    for post in posts:
+        "".join(
+            (post.post_id, post.native_id, post.text, post.parent_text, post.quoted_text, *post.urls)
+        ).encode()
+        assert post.post_id.count(":") >= 1
+        assert len(set(post.urls)) == len(post.urls)
+    assert NONE == []
+
+
+def test_the_rows_are_posts_of_their_forms():
+    for form, listed in ROWS.items():
+        assert all(formats.READERS[form](json.dumps(row).encode()) for row in listed)
+
+
+@pytest.mark.parametrize("form", ["x_v2", "bluesky", "mastodon"])
+def test_a_stamp_is_on_all_posts_of_a_page_and_its_query_on_those_that_were_asked_for(form):
+    page = next(row for row in ROWS[form] if "__covmis" in row)
+    main, *others = formats.READERS[form](
+        json.dumps(page | {"includes": {"tweets": [X2 | {"id": "6"}]}}).encode()
+    )
+    assert others
+    assert {post.retrieved_at for post in (main, *others)} == {"2024-01-01T00:00:00Z"}
+    assert main.claimed == (Claimed("c", "q", "keywords", "e"),)
+    assert all(post.claimed == () for post in others)
+    unasked = formats.READERS[form](
+        json.dumps(page | {"__covmis": {"retrieved_at": "2024-01-01T00:00:00Z"}}).encode()
+    )
+    assert all(post.retrieved_at and not post.claimed for post in unasked)
+
+
+BLANK = st.sampled_from([b"", b" ", b"\t \r"])
+TORN = ROW.map(lambda case: json.dumps(case[1]).encode()).flatmap(
+    lambda line: st.integers(0, len(line)).map(lambda end: line[:end])
+)
+WHOLE = ROW.map(lambda case: json.dumps(case[1], ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(CASES, st.lists(st.one_of(WHOLE, WHOLE, TORN, BLANK), max_size=8), st.booleans())
+def test_a_line_is_read_alike_wherever_it_stands(case, lines, mark):
+    """Its neighbours may be of another form, torn or blank."""
+    first = json.dumps(case[1]).encode()
+    expected, at = contents(first), len(first) + 1 + 3 * mark
+    for line in lines:
+        if line.strip():
+            _, (_, *alone) = contents(first + b"\n" + line)
+            expected.append((at, *alone))
+        at += len(line) + 1
+    assert contents(b"\xef\xbb\xbf" * mark + b"\n".join([first, *lines])) == expected
+
+
+def contents(data: bytes) -> list[tuple]:
+    """Where lines stand, and all that is read of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.jsonl"
+        path.write_bytes(data)
+        return [
+            (line.place, line.form, line.posts, line.problem, dict(line.skipped), line.note)
+            for job in streams.jobs([(path, path.name)])
+            for line in read(job)
+        ]
+
+
+def test_a_line_of_another_form_an_event_and_a_torn_line_in_the_middle_of_a_file():
+    lines = [json.dumps(row).encode() for row in (X1, {"limit": {"track": 3}}, EVENT, X1 | {"id_str": "10"})]
+    lines.insert(2, lines[0][:40])
+    told = contents(b"\n".join(lines))
+    assert [(form, len(posts), skipped) for _, form, posts, _, skipped, _ in told] == [
+        ("x_v1", 1, {}), ("x_v1", 0, {"other events": 1}), ("", 0, {}), ("bluesky", 1, {}), ("x_v1", 1, {}),
+    ]  # fmt: skip
+    assert [bool(problem) for _, _, _, problem, _, _ in told] == [False, False, True, False, False]
+    assert [place for place, *_ in told] == [
+        sum(len(line) + 1 for line in lines[:number]) for number in range(5)
+    ]
+
+
+def test_each_member_of_a_packed_file_has_a_form_of_its_own(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for form, rows in ROWS.items():
+            archive.writestr(f"{form}.jsonl", "\n".join(map(json.dumps, rows)))
+    lines = [line for job in streams.jobs([(path, path.name)]) for line in read(job)]
+    assert {(line.file, line.form) for line in lines} == {(f"a.zip!{form}.jsonl", form) for form in ROWS}
+    assert not any(line.problem for line in lines)
+
+
+@pytest.mark.parametrize("column", ["text", "urls"])
+def test_half_a_surrogate_pair_in_a_table_is_mended(tmp_path, column):
+    path = tmp_path / "a.xlsx"
+    book = Workbook()
+    values = {"text": "garlic", "urls": "https://a.org"} | {
+        "text": {"text": "garlic _xD83D_"}, "urls": {"urls": '["https://a.org/\\ud83d"]'}
+    }[column]  # fmt: skip
+    book.active.append(["tweet_id", *values])
+    book.active.append(["1252934402983763968", *values.values()])
+    book.save(path)
+    (job,) = streams.jobs([(path, path.name)])
+    ((post,),) = (line.posts for line in read(job) if line.posts)
+    assert "\ufffd" in (post.text if column == "text" else post.urls[0])
