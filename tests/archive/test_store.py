@@ -218,7 +218,7 @@ def test_a_file_that_ends_the_process_that_reads_it_is_one_that_cannot_be_read(
                 monkeypatch.setattr(children, "ROOM", 0.001)
                 bytearray(1 << 46)
             faulthandler.disable()
-        os.kill(os.getpid(), signal.SIGKILL if how == "killed" else signal.SIGSEGV)
+            os.kill(os.getpid(), signal.SIGKILL if how == "killed" else signal.SIGSEGV)
         return plain(job, *given)
 
     monkeypatch.setattr(stage, "read", failing)
