@@ -161,11 +161,14 @@ def read_under(path: Path) -> ReadUnder:
     return ReadUnder(**json.loads(pq.read_metadata(path).metadata[NOTES]))
 
 
-IN_ORDER = """retrieved_at DESC, length(text) DESC, text, created_at, language, urls, cards, media, reply_to, parent_text,
-  quote_of, quoted_text, repost_of, conversation, COALESCE(metrics.replies, -1), COALESCE(metrics.reposts, -1),
-  COALESCE(metrics.likes, -1), COALESCE(metrics.quotes, -1), availability, file, place, part, row"""
-"""Of several copies of a post the one that was retrieved last counts, then the one with the longest text; that it is the
-same one on every machine, the other columns decide."""
+FULLER = [
+    "text", "created_at", "language", "urls", "cards", "media", "reply_to", "parent_text", "quote_of", "quoted_text",
+    "repost_of", "conversation", *(f"COALESCE(metrics.{name}, -1)" for name in tables.METRICS.names), "availability",
+]  # fmt: skip
+IN_ORDER = f"""retrieved_at DESC, length(text) DESC, {", ".join(f"{column} DESC" for column in FULLER)}, file, place, part, row"""
+"""Of several copies of a post the one that was retrieved last counts, then the one with the longest text. Where both are
+equal, the other columns decide, so that it is the same copy on every machine: what is there comes before what is missing,
+and larger counts before smaller ones."""
 
 OLDER_COPIES = f"""
 SELECT part, row FROM (
