@@ -15,6 +15,8 @@ from covmis_build.building.run import run
 from covmis_build.building.stages import STAGES
 from tests.small_study import small_study
 
+OF_FILES = {"parts", "older_copies"}
+"""They name parts of the store, by the bytes of the archive's files, which depend on how these were packed."""
 GOLDEN = Path(__file__).parent / "golden.json"
 
 
@@ -32,7 +34,9 @@ def present(folder):
     return {
         stage.name: {
             "version": stage.version,
-            "tables": {table: rows_hash(study.places.table(table)) for table in stage.makes},
+            "tables": {
+                table: rows_hash(study.places.table(table)) for table in stage.makes if table not in OF_FILES
+            },
         }
         for stage in STAGES
     }

@@ -22,6 +22,7 @@ GROUND = {
     "tables",
     "storage",
     "credentials",
+    "children",
 }
 LEAVES = {"text", "stats", "engine", "report"}
 ROOMS = {
@@ -37,11 +38,12 @@ ARROWS = {
     "options": {"errors"},
     "settings": {"errors", "options", "addresses", "text"},
     "credentials": {"errors"},
+    "children": {"errors"},
     "tables": {"errors"},
     "storage": {"errors", "tables", "addresses"},
     "text": {"errors", "keyed"},
     "stats": {"errors", "keyed"},
-    "engine": {"errors", "keyed", "addresses", "tables", "storage", "text"},
+    "engine": {"errors", "keyed", "addresses", "tables", "storage", "text", "children"},
     "report": {"errors", "keyed", "tables"},
     **dict.fromkeys(ROOMS, GROUND | LEAVES),
     "building": GROUND | LEAVES | ROOMS,

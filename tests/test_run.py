@@ -23,7 +23,7 @@ from covmis_build.errors import InputError
 from covmis_build.study.study import open_study
 from tests.small_study import pages_of, small_study
 
-OUTSIDE_THE_PROMISE = {"provenance.parquet", "unreadable.parquet", "intake.parquet"}
+OUTSIDE_THE_PROMISE = {"provenance.parquet", "unreadable.parquet", "intake.parquet", "parts.parquet", "older_copies.parquet"}
 """They say where things were found, which does depend on the files."""
 
 
@@ -64,6 +64,7 @@ def test_only_what_depends_on_a_setting_is_made_again(copied):
         copied.settings, cleaning=dataclasses.replace(copied.settings.cleaning, minimum_words=8)
     )
     assert current(copied.places, gentler) == {
+        "read": True,
         "claims": True,
         "queries": True,
         "retrieve": True,
@@ -82,6 +83,39 @@ def test_a_lost_table_and_a_forced_stage_are_made_again(copied):
     copied.places.table("items").unlink()
     assert made(run(copied.places, copied.settings, workers=1)) == ["clean"]
     assert made(run(copied.places, copied.settings, ["sample"], force=True, workers=1)) == ["sample"]
+    assert tables_of(copied) == before
+
+
+def parts_of(study):
+    return {path.name: path.stat().st_ino for path in study.places.store.glob("*.parquet")}
+
+
+def test_a_changed_query_reads_no_file_again(copied, monkeypatch):
+    claims = copied.places.claims_csv
+    before, parts = tables_of(copied), parts_of(copied)
+    claims.write_text(claims.read_text("utf-8").replace("covid-19 OR virus", "covid-19"), "utf-8")
+    monkeypatch.setattr("covmis_build.archive.stage.read_archive", lambda *_, **__: pytest.fail("the archive is read"))
+    assert made(run(copied.places, copied.settings, workers=1))[:3] == ["claims", "queries", "retrieve"]
+    assert parts_of(copied) == parts
+    assert tables_of(copied) != before
+
+
+def test_a_lost_part_of_the_store_is_made_again(copied):
+    before, parts = tables_of(copied), parts_of(copied)
+    lost = copied.places.store / next(iter(parts))
+    whole = lost.read_bytes()
+    lost.unlink()
+    assert made(run(copied.places, copied.settings, workers=1)) == ["read"]
+    assert lost.read_bytes() == whole
+    assert {name: parts[name] for name in parts if name != lost.name}.items() <= parts_of(copied).items()
+    assert tables_of(copied) == before
+
+
+def test_reading_again_by_force_makes_every_part_anew(copied):
+    before, parts = tables_of(copied), parts_of(copied)
+    assert made(run(copied.places, copied.settings, ["read"], force=True, workers=1)) == ["read"]
+    assert parts_of(copied).keys() == parts.keys()
+    assert not parts_of(copied).items() & parts.items()
     assert tables_of(copied) == before
 
 

@@ -179,3 +179,8 @@ SELECT part, row FROM (
 ) AS copies WHERE rank_of_copy > 1 ORDER BY part, row
 """
 """The rows that do not count."""
+
+POSTS = """
+SELECT s.* FROM store AS s LEFT JOIN older AS o ON s.part = o.part AND s.row = o.row
+WHERE s.has_content AND o.row IS NULL"""
+"""Each post of the archive once: the copy that counts."""

@@ -61,7 +61,7 @@ class Stage:
     values: Callable[[Places], list[str]] = lambda _: []
     """What else its tables depend on."""
     beside: Callable[[Places], dict[Path, int]] = lambda _: {}
-    """Files that it has made besides its tables, and their sizes."""
+    """Files that it has made besides its tables, and their sizes; those that are there are not made again, but by force."""
 
 
 def claim_ids(places: Places) -> list[str]:
@@ -74,7 +74,7 @@ def claim_ids(places: Places) -> list[str]:
     return sorted({(row.get("claim_id") or row.get("mid") or "").strip() for row in rows} - {""})
 
 
-def _parts(places: Places) -> dict[Path, int]:
+def parts_of(places: Places) -> dict[Path, int]:
     """The parts of the store, and their sizes."""
     path = places.table("parts")
     if not path.exists():
@@ -91,7 +91,7 @@ def store_of(places: Places, engine: Engine) -> Store:
     from covmis_build.archive.stage import posts_of
     from covmis_build.archive.store import Store
 
-    parts = [path.stem for path in _parts(places)]
+    parts = [path.stem for path in parts_of(places)]
     return Store(posts_of(engine, places.store, parts), engine.table(places.table("older_copies")))
 
 
@@ -162,7 +162,6 @@ def _make_queries(work: Work) -> Made:
 
 def _make_retrieve(work: Work) -> Made:
     from covmis_build import tables
-    from covmis_build.building.nearest import candidates
     from covmis_build.matching.stage import retrieve
 
     places, settings, engine = work.places, work.settings, work.engine
@@ -171,6 +170,8 @@ def _make_retrieve(work: Work) -> Made:
 
     def nearest(matched: Sequence[str]) -> pd.DataFrame:
         """What a ranking gives besides, once it is known what queries find."""
+        from covmis_build.building.nearest import candidates
+
         nonlocal ranked
         ranked = candidates(places, settings, matched, work.progress, engine.fresh())
         return ranked.assign(kind=RANKED)
@@ -333,7 +334,7 @@ def _frozen(places: Places) -> pd.DataFrame:
 STAGES = (
     Stage(
         "read", 1, (), ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
-        ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=claim_ids, beside=_parts,
+        ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=claim_ids, beside=parts_of,
     ),
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),

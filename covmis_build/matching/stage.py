@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from covmis_build import tables
+from covmis_build.archive.store import POSTS
 from covmis_build.engine.port import silent, under_names_of
 from covmis_build.errors import InputError
 from covmis_build.matching.find import FOUND, LEARNED, LOOKED_AT, WORTH, asked_for, common_words, find
@@ -132,10 +133,8 @@ FROM store WHERE NOT has_content AND repost_of = ''
 """
 """Posts of which only the id is known, and why; a reposted post's own row brings its text."""
 
-_CHOSEN = """
-SELECT c.*, g.fate FROM (
-  SELECT s.* FROM store AS s LEFT JOIN older AS o ON s.part = o.part AND s.row = o.row
-  WHERE s.has_content AND o.row IS NULL
+_CHOSEN = f"""
+SELECT c.*, g.fate FROM ({POSTS}
     AND s.post_id IN (SELECT post_id FROM found UNION ALL SELECT post_id FROM given)
 ) AS c
 LEFT JOIN (
@@ -227,10 +226,10 @@ _FILLED = {
 }
 
 
-_TEXTS = """
-SELECT s.post_id, s.text FROM store AS s LEFT JOIN older AS o ON s.part = o.part AND s.row = o.row
-WHERE s.has_content AND o.row IS NULL
+_TEXTS = f"""
+SELECT post_id, text FROM ({POSTS}
   AND s.post_id IN (SELECT reply_to FROM chosen WHERE reply_to <> '' UNION ALL SELECT quote_of FROM chosen WHERE quote_of <> '')
+) AS answered_or_quoted
 """
 """The texts that chosen posts answer and quote, as far as the archive has them."""
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from covmis_build.models.admission import Admission
     from covmis_build.queries.suggest import Suggestions
     from covmis_build.settings import Settings
+    from covmis_build.study.archive import ArchivePosts
     from covmis_build.study.collect import Collected, LookedUp, Options, PricedList
     from covmis_build.study.hydrate import Hydration
     from covmis_build.study.import_claims import ImportedClaims, LookedAt
@@ -59,6 +60,13 @@ class Study:
     places: Places
 
     # Tables of data/build, read when they are asked for
+
+    @property
+    def archive(self) -> ArchivePosts:
+        """Every post of the archive, as the last run read it, for questions of one's own."""
+        from covmis_build.study.archive import ArchivePosts
+
+        return ArchivePosts(self.places)
 
     @property
     def claims(self) -> pd.DataFrame:
