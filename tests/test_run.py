@@ -23,7 +23,13 @@ from covmis_build.errors import InputError
 from covmis_build.study.study import open_study
 from tests.small_study import pages_of, small_study
 
-OUTSIDE_THE_PROMISE = {"provenance.parquet", "unreadable.parquet", "intake.parquet", "parts.parquet", "older_copies.parquet"}
+OUTSIDE_THE_PROMISE = {
+    "provenance.parquet",
+    "unreadable.parquet",
+    "intake.parquet",
+    "parts.parquet",
+    "older_copies.parquet",
+}
 """They say where things were found, which does depend on the files."""
 
 
@@ -94,7 +100,9 @@ def test_a_changed_query_reads_no_file_again(copied, monkeypatch):
     claims = copied.places.claims_csv
     before, parts = tables_of(copied), parts_of(copied)
     claims.write_text(claims.read_text("utf-8").replace("covid-19 OR virus", "covid-19"), "utf-8")
-    monkeypatch.setattr("covmis_build.archive.stage.read_archive", lambda *_, **__: pytest.fail("the archive is read"))
+    monkeypatch.setattr(
+        "covmis_build.archive.stage.read_archive", lambda *_, **__: pytest.fail("the archive is read")
+    )
     assert made(run(copied.places, copied.settings, workers=1))[:3] == ["claims", "queries", "retrieve"]
     assert parts_of(copied) == parts
     assert tables_of(copied) != before

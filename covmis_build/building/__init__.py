@@ -1,1 +1,1 @@
-"""From claim list to sample: the five stages, and the ledger that knows what is stale."""
+"""From archive and claim list to sample: the six stages, and the ledger that knows what is stale."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.archive.store import POSTS
 from covmis_build.building.flow import WORDS, ask
+from covmis_build.building.stages import parts_of
 from covmis_build.errors import InputError
 from covmis_build.options import RANKED
 
@@ -39,12 +41,13 @@ def _named(places: Places, wanted: str) -> list[str]:
     """The post of this id; of a bare number or name the posts of every platform that has it."""
     if ":" in wanted:
         return [wanted]
-    known = "SELECT post_id FROM posts UNION SELECT post_id FROM dropped"
-    found = ask(
-        f"SELECT post_id FROM ({known}) WHERE ends_with(post_id, ?) ORDER BY 1", f":{wanted}",
-        posts=places.table("posts"), dropped=places.table("dropped"),
-    )  # fmt: skip
-    return [post for (post,) in found]
+    known = {name: [places.table(name)] for name in ("posts", "dropped")} | {"store": list(parts_of(places))}
+    known = {name: paths for name, paths in known.items() if paths}
+    union = " UNION ".join(f"SELECT post_id FROM {name}" for name in known)
+    posts = ask(
+        f"SELECT post_id FROM ({union}) WHERE ends_with(post_id, ?) ORDER BY 1", f":{wanted}", **known
+    )
+    return [post for (post,) in posts]
 
 
 def _claim_story(places: Places, claim: Any) -> Iterator[str]:
@@ -87,7 +90,8 @@ def _post_story(places: Places, post_id: str) -> Iterator[str]:
         post_id,
         posts=places.table("posts"),
     )
-    for platform, created_at, language, text in posts:
+    elsewhere = [] if posts else _read(places, post_id)
+    for platform, created_at, language, text in posts or elsewhere:
         yield f"Post {post_id} on {platform}, {created_at or 'time unknown'}, language {language or 'unknown'}: {text}"
     pairs = ask(
         "SELECT claim_id FROM hits WHERE post_id = ? UNION SELECT claim_id FROM dropped WHERE post_id = ? ORDER BY 1",
@@ -96,9 +100,24 @@ def _post_story(places: Places, post_id: str) -> Iterator[str]:
     where = ask("SELECT DISTINCT file FROM provenance WHERE post_id = ? ORDER BY file", post_id,
                 provenance=places.table("provenance"))  # fmt: skip
     if where:
-        yield f"It stands in {', '.join(file for (file,) in where)}."
+        yield f"It is in {', '.join(file for (file,) in where)}."
+    if elsewhere and not pairs:
+        yield "It is in the archive, but no query finds it."
     for (claim_id,) in pairs:
         yield from _pair_story(places, claim_id, post_id)
+
+
+def _read(places: Places, post_id: str) -> list[tuple[Any, ...]]:
+    """A post of the archive that no query finds: the copy that counts."""
+    parts = list(parts_of(places))
+    if not parts:
+        return []
+    return ask(
+        f"SELECT platform, created_at, language, text FROM ({POSTS}) WHERE post_id = ?",
+        post_id,
+        store=parts,
+        older=places.table("older_copies"),
+    )
 
 
 def _pair_story(places: Places, claim_id: str, post_id: str) -> Iterator[str]:

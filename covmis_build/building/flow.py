@@ -96,20 +96,24 @@ def _dropped_counts(path: Path) -> dict[tuple[str, str], dict[str, int]]:
     return counts
 
 
-def ask(query: str, *values: str | list[str], **tables: Path) -> list[tuple[Any, ...]]:
-    """The rows of a small question to tables on disk; `?` stands for each of the values."""
+def ask(query: str, *values: str | list[str], **tables: Path | list[Path]) -> list[tuple[Any, ...]]:
+    """The rows of a small question to tables on disk, in one file or more; `?` stands for each of the values."""
     import duckdb
 
     with duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")  # only the command line prints
-        for name, path in tables.items():
-            if not path.exists():  # a purge takes tables away
-                raise InputError("is missing", file=path, remedy="Make it with `covmis run`")
-            file = str(path).replace("'", "''")
+        for name, given in tables.items():
+            paths = given if isinstance(given, list) else [given]
+            for path in paths:
+                if not path.exists():  # a purge takes tables away
+                    raise InputError("is missing", file=path, remedy="Make it with `covmis run`")
+            files = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
             try:
-                connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")
+                connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{files}])")
             except duckdb.Error:
-                raise InputError("cannot be read as a table", file=path, remedy=storage.MADE_AGAIN) from None
+                raise InputError(
+                    "cannot be read as a table", file=paths[0], remedy=storage.MADE_AGAIN
+                ) from None
         return list(connection.execute(query, values).fetchall())
 
 

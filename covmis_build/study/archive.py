@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from covmis_build import tables
 from covmis_build.archive.store import POSTS
 from covmis_build.building.stages import parts_of
 from covmis_build.errors import InputError
@@ -57,8 +58,8 @@ class ArchivePosts:
         """The posts, each once, in the order of their ids; `where` is a condition in SQL."""
         chosen = ", ".join(columns) or "*"
         condition = f" WHERE {where}" if where else ""
-        posts: pd.DataFrame = self.sql(f"SELECT {chosen} FROM posts{condition} ORDER BY post_id").df()
-        return posts
+        posts = self.sql(f"SELECT {chosen} FROM posts{condition} ORDER BY post_id")
+        return tables.frame(posts.to_arrow_table())
 
     def __len__(self) -> int:
         """Count the posts."""

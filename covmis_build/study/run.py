@@ -74,14 +74,14 @@ def run(
 
 
 def _warnings(study: Study, outcomes: list[Outcome]) -> list[str]:
-    retrieved = next((outcome.rows for outcome in outcomes if outcome.stage == "retrieve"), {})
+    rows = {table: count for outcome in outcomes for table, count in outcome.rows.items()}
     lines = []
-    if unreadable := retrieved.get("unreadable", 0):
+    if unreadable := rows.get("unreadable", 0):
         table = "data/build/unreadable.parquet"
         lines.append(f"{counted(unreadable, 'lines')} of the archive could not be read, listed in {table}")
     lines += missing_note(missing_items(study.places))
     lines += [study.advice] if study.advice else []
-    if retrieved.get("posts") == 0:
+    if rows.get("posts") == 0:
         folders = ", ".join(study.places.relative(path) for path in study.places.archives)
         remedy = "put posts there, or look at the queries with `covmis queries try`"
         lines.append(f"no post in {folders} matches a query; {remedy}")

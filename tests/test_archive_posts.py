@@ -1,0 +1,65 @@
+"""study.archive: every post that was read, for questions of one's own."""
+
+import re
+import shutil
+
+import pytest
+
+from covmis_build.building.run import run
+from covmis_build.errors import InputError
+from covmis_build.study.study import open_study
+from tests.small_study import ROOT, small_study
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    study = small_study(tmp_path_factory.mktemp("archive"))
+    run(study.places, study.settings, workers=1)
+    return study
+
+
+def test_each_post_stands_once_and_every_copy_can_be_asked(study):
+    posts = study.archive.to_pandas(["post_id", "text"])
+    assert posts["post_id"].is_unique
+    assert posts["post_id"].is_monotonic_increasing
+    assert len(study.archive) == len(posts)
+    assert set(study.posts["post_id"]) < set(posts["post_id"])
+    (copies,) = study.archive.sql("SELECT count(*) FROM copies").fetchall()[0]
+    assert copies == study.archive.arrow().count_rows() > len(posts)
+    chosen = study.posts.set_index("post_id")["text"]
+    assert posts.set_index("post_id")["text"].loc[chosen.index].equals(chosen), (
+        "the same copies as in the table posts"
+    )
+
+
+def test_a_condition_is_sql(study):
+    languages = study.archive.to_pandas(["language"], where="language <> 'en'")["language"]
+    assert len(languages)
+    assert "en" not in set(languages)
+
+
+def test_the_questions_of_the_guide_have_answers(study):
+    guide = (ROOT / "docs/guides/archives.md").read_text("utf-8")
+    (block,) = re.findall(r"```sql\n(.+?)```", guide, re.DOTALL)
+    questions = [part for part in re.split(r"^-- .+$", block, flags=re.MULTILINE) if part.strip()]
+    assert len(questions) == 5
+    answers = [study.archive.sql(question).fetchall() for question in questions]
+    assert all(answers[:3])
+
+
+def test_what_is_missing_is_named(study, tmp_path):
+    shutil.copytree(study.places.folder, tmp_path / "study")
+    copy = open_study(tmp_path / "study")
+    next(copy.places.store.glob("*.parquet")).unlink()
+    with pytest.raises(InputError, match=r"is missing.+covmis run read"):
+        _ = copy.archive
+
+
+def test_a_post_that_no_query_finds_has_its_story(study):
+    posts = study.archive.to_pandas(["post_id", "text"]).set_index("post_id")["text"]
+    unfound = posts.index.difference([*study.posts["post_id"], *study.dropped["post_id"]])[0]
+    first, last = study.explain(unfound)
+    assert first.startswith(f"Post {unfound} on ")
+    assert first.endswith(posts[unfound])
+    assert study.explain(unfound.partition(":")[2]) == [first, last]
+    assert last == "It is in the archive, but no query finds it."
