@@ -65,10 +65,8 @@ class ParquetTable:
 
     def to_arrow(self) -> pa.Table:
         """All rows, in memory."""
-        columns = list(self.columns) or None
-        return pa.concat_tables(
-            [pq.read_table(path, columns=columns, partitioning=None) for path in self.files]
-        )
+        batches = list(self.batches())
+        return pa.Table.from_batches(batches) if batches else self.schema.empty_table()
 
     def to_pandas(self) -> pd.DataFrame:
         """All rows as a DataFrame."""
