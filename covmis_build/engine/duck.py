@@ -8,7 +8,6 @@ import shutil
 import signal
 import tempfile
 import threading
-import time
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -21,17 +20,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from covmis_build import tables
+from covmis_build.children import follow
 from covmis_build.engine.port import each_block
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from types import TracebackType
 
     import duckdb
     import pandas as pd
 
-    from covmis_build.engine.port import Cut, Groups, Kernel, Table
+    from covmis_build.engine.port import Groups, Kernel, Table
 
 BLOCK = 50_000
 """Rows that a kernel gets at once: worth a process, and small enough for a laptop's memory."""
@@ -42,24 +42,27 @@ ROW_GROUP = 50_000
 
 @dataclass(frozen=True)
 class ParquetTable:
-    """A table that lies in one Parquet file or more, the rows of each behind those of the one before."""
+    """A table that lies in one Parquet file or more, the rows of each behind those of the one before; or some columns of it."""
 
     files: tuple[Path, ...]
+    columns: tuple[str, ...] = ()
 
     @property
     def schema(self) -> pa.Schema:
         """The columns."""
-        return pq.read_schema(self.files[0])
+        schema = pq.read_schema(self.files[0])
+        return pa.schema([schema.field(name) for name in self.columns]) if self.columns else schema
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All rows, a block at a time."""
         for path in self.files:
             with pq.ParquetFile(path) as file:
-                yield from file.iter_batches(batch_size=BLOCK)
+                yield from file.iter_batches(batch_size=BLOCK, columns=list(self.columns) or None)
 
     def to_arrow(self) -> pa.Table:
         """All rows, in memory."""
-        return pa.concat_tables([pq.read_table(path, partitioning=None) for path in self.files])
+        columns = list(self.columns) or None
+        return pa.concat_tables([pq.read_table(path, columns=columns, partitioning=None) for path in self.files])
 
     def to_pandas(self) -> pd.DataFrame:
         """All rows as a DataFrame."""
@@ -92,21 +95,6 @@ def write_blocks(
                 waiting, rows = [joined.slice(ROW_GROUP)], rows - ROW_GROUP
         if rows:
             writer.write_table(pa.concat_tables(waiting).combine_chunks())
-
-
-def _follow(parent: int) -> None:
-    """End this process when its parent has ended, however it ended: a killed run leaves no orphans.
-
-    An interruption at the keyboard reaches all processes; it is the parent that answers it.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
@@ -145,10 +133,11 @@ SENT = 1 << 20
 
 
 class Task(NamedTuple):
-    """A kernel, its rows (given, or so many of a file from one on), and where its own rows go if they are many."""
+    """A kernel, its rows (so many of a file from one on, in these columns), and where its own rows go if they are many."""
 
     kernel: Kernel
-    source: Path | pa.Table
+    source: Path
+    columns: tuple[str, ...]
     start: int
     length: int
     schema: pa.Schema
@@ -156,14 +145,13 @@ class Task(NamedTuple):
 
 
 def _rows(task: Task) -> pa.Table:
-    if isinstance(task.source, pa.Table):
-        return task.source
     with pq.ParquetFile(task.source) as file:
         group, skipped = 0, 0
         while skipped + file.metadata.row_group(group).num_rows <= task.start:
             skipped += file.metadata.row_group(group).num_rows
             group += 1
-        return file.read_row_group(group).slice(task.start - skipped, task.length)
+        columns = list(task.columns) or None
+        return file.read_row_group(group, columns=columns).slice(task.start - skipped, task.length)
 
 
 def _apply(task: Task) -> pa.Table | Path:
@@ -179,7 +167,7 @@ def _apply(task: Task) -> pa.Table | Path:
     return pa.concat_tables(few) if few else task.schema.empty_table()
 
 
-def _in_order(pool: ProcessPoolExecutor, tasks: Iterator[Task], ahead: int) -> Iterator[pa.Table | Path]:
+def _in_order(pool: ProcessPoolExecutor, tasks: Iterable[Task], ahead: int) -> Iterator[pa.Table | Path]:
     """Results in the order of the tasks, of which only so many wait: they may carry what they work on."""
     waiting: deque[Future[pa.Table | Path]] = deque()
     for task in tasks:
@@ -256,36 +244,32 @@ class DuckEngine:
     def reach(self, files: Sequence[Path]) -> None:
         """One machine sees what it sees."""
 
-    def table(self, source: Path | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()) -> Table:
-        """A handle on a Parquet file, an Arrow table or a DataFrame; of a file only what is asked for is read anyway."""
-        del columns
+    def table(self, source: Path | Sequence[Path] | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()) -> Table:
+        """A handle on Parquet files, an Arrow table or a DataFrame; of files on these columns."""
         if isinstance(source, Path):
-            return ParquetTable((source,))
+            return ParquetTable((source,), tuple(columns))
+        if isinstance(source, list | tuple):
+            return ParquetTable(tuple(source), tuple(columns))
         rows = source if isinstance(source, pa.Table) else tables.arrow(source)
         return self._keep(iter([rows]), rows.schema)
 
-    def map(
-        self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0, cut: Cut | None = None
-    ) -> Table:
+    def map(self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0) -> Table:
         """Blocks go to processes and come back in order; few rows are not worth a process."""
-        jobs = list[Task]()
-        for path in self._on_disk(source).files:
+        tasks, handle = list[Task](), self._on_disk(source)
+        for path in handle.files:
             start = 0
             with pq.ParquetFile(path) as file:
                 for group in range(file.num_row_groups):
                     size, step = file.metadata.row_group(group).num_rows, rows or BLOCK
-                    jobs += [
-                        Task(kernel, path, start + at, min(step, size - at), schema, self._new())
+                    tasks += [
+                        Task(kernel, path, handle.columns, start + at, min(step, size - at), schema, self._new())
                         for at in range(0, size, step)
                     ]
                     start += size
         workers = self.workers or os.cpu_count() or 1
-        tasks = self._cut(jobs, cut) if cut and workers > 1 else iter(jobs)
-        first = list(itertools.islice(tasks, 2))
-        if workers > 1 and len(first) > 1:
-            tasks = itertools.chain(first, tasks)
+        if workers > 1 and len(tasks) > 1:
             self._close()
-            with ProcessPoolExecutor(workers, initializer=_follow, initargs=(os.getpid(),)) as pool:
+            with ProcessPoolExecutor(workers, initializer=follow, initargs=(os.getpid(),)) as pool:
                 try:
                     return self._joined(_in_order(pool, tasks, 4 * workers), schema)
                 except BrokenProcessPool:
@@ -296,13 +280,7 @@ class DuckEngine:
                 except BaseException:
                     _stop(pool)
                     raise
-        return self._joined(map(_apply, itertools.chain(first, tasks)), schema)
-
-    def _cut(self, tasks: list[Task], cut: Cut) -> Iterator[Task]:
-        """The same work in smaller pieces, made while it is done."""
-        for task in tasks:
-            for part in cut(_rows(task)):
-                yield task._replace(source=part, start=0, length=len(part), path=self._new())
+        return self._joined(map(_apply, tasks), schema)
 
     def _joined(self, results: Iterator[pa.Table | Path], schema: pa.Schema) -> ParquetTable:
         """Rows that were sent, and files of rows, in their order as one table."""
@@ -329,7 +307,8 @@ class DuckEngine:
                 files = ", ".join(
                     "'" + str(path).replace("'", "''") + "'" for path in self._on_disk(handle).files
                 )
-                connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM read_parquet([{files}])")
+                chosen = ", ".join(handle.columns) if isinstance(handle, ParquetTable) and handle.columns else "*"
+                connection.execute(f"CREATE TEMP VIEW {name} AS SELECT {chosen} FROM read_parquet([{files}])")
             try:
                 reader = connection.sql(query).to_arrow_reader(BLOCK)
                 return self._keep((pa.Table.from_batches([batch]) for batch in reader), reader.schema)

@@ -29,9 +29,6 @@ def each_block(rows: pa.Table | Iterator[pa.Table]) -> Iterator[pa.Table]:
     return iter([rows]) if isinstance(rows, pa.Table) else rows
 
 
-Cut = Callable[["pa.Table"], Iterator["pa.Table"]]
-"""Cuts a block into smaller ones as they come; the kernel gives for them what it gives for the whole."""
-
 Progress = Callable[[str, int, int], None]
 """Called with a step's name, how much is done and how much there is (0: unknown)."""
 
@@ -92,16 +89,15 @@ class Engine(Protocol):
     def reach(self, files: Sequence[Path]) -> None:
         """Refuse files that not every machine of the engine sees, before work begins that reads them."""
 
-    def table(self, source: Path | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()) -> Table:
-        """A handle on a Parquet file, an Arrow table or a DataFrame; `columns` are those of a file that will be needed."""
-
-    def map(
-        self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0, cut: Cut | None = None
+    def table(
+        self, source: Path | Sequence[Path] | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()
     ) -> Table:
+        """A handle on a Parquet file or several, an Arrow table or a DataFrame; `columns` are those of files that are needed."""
+
+    def map(self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0) -> Table:
         """The kernel's rows for every block of the source; a block has at most `rows` rows (0: the engine's choice).
 
-        A source whose rows are themselves much work (files to read) asks for blocks of one row; `cut` may then make
-        less of one, where processes of one machine would wait for each other.
+        A source whose rows are themselves much work (files to read) asks for blocks of one row.
         """
 
     def sql(self, query: str, **tables: Table) -> Table:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-    from covmis_build.engine.port import Cut, Groups, Kernel, Table
+    from covmis_build.engine.port import Groups, Kernel, Table
 
 
 COMPARED_HERE, FEW_TEXTS = "spark.covmis.comparedHere", 1_000_000
@@ -198,32 +198,42 @@ class SparkEngine:
         if not is_here(self.session.sparkContext.master):
             spark_workers.check(self.session, files)
 
-    def table(self, source: Path | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()) -> Table:
-        """A handle on a Parquet file of this machine, an Arrow table or a DataFrame."""
+    def table(
+        self, source: Path | Sequence[Path] | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()
+    ) -> Table:
+        """A handle on Parquet files of this machine, an Arrow table or a DataFrame."""
         if isinstance(source, Path):
-            if is_here(self.session.sparkContext.master):
-                # as it stands: a folder may be called `100% [new]`, where Spark would look for a pattern
-                read = self.session.read.option("__globPaths__", "false")
-                return SparkTable(read.parquet(f"file:{source.resolve()}"))
-            return self._sent(source, columns)
+            source = [source]
+        if isinstance(source, list | tuple):
+            if not is_here(self.session.sparkContext.master):
+                return self._sent(source, columns)
+            # as it stands: a folder may be called `100% [new]`, where Spark would look for a pattern
+            read = self.session.read.option("__globPaths__", "false")
+            data = read.parquet(*(f"file:{path.resolve()}" for path in source))
+            return SparkTable(data.select(*columns) if columns else data)
         rows = source if isinstance(source, pa.Table) else tables.arrow(source)
         # of a table without any rows Spark cannot tell the types of lists
         data = rows.combine_chunks() if len(rows) else []
         return SparkTable(self.session.createDataFrame(data, ddl(rows.schema)))
 
-    def _sent(self, source: Path, columns: Sequence[str]) -> SparkTable:
-        """A file of this machine, which each worker fetches once; a task reads these columns of a row group of its copy."""
-        name = f"{uuid.uuid4().hex}.parquet"
-        try:
-            os.link(source, self._folder / name)  # as it is now, whatever takes its place
-        except OSError:
-            shutil.copyfile(source, self._folder / name)
-        self.session.sparkContext.addFile(str(self._folder / name))
-        with pq.ParquetFile(source) as file:
-            groups, every = file.num_row_groups, file.schema_arrow
+    def _sent(self, sources: Sequence[Path], columns: Sequence[str]) -> SparkTable:
+        """Files of this machine, which each worker fetches once; a task reads these columns of a row group of its copy."""
+        names, numbers = list[str](), list[int]()
+        for source in sources:
+            name = f"{uuid.uuid4().hex}.parquet"
+            try:
+                os.link(source, self._folder / name)  # as it is now, whatever takes its place
+            except OSError:
+                shutil.copyfile(source, self._folder / name)
+            self.session.sparkContext.addFile(str(self._folder / name))
+            with pq.ParquetFile(source) as file:
+                groups, every = file.num_row_groups, file.schema_arrow
+            names += [name] * groups
+            numbers += range(groups)
         schema = pa.schema([every.field(name) for name in columns or every.names])
-        numbers = self.session.range(0, groups, 1, max(1, groups))
-        return self._keep(numbers.mapInArrow(row_groups(name, schema), ddl(schema)))
+        groups_to_read = pa.table({"file": pa.array(names, tables.STRING), "row_group": pa.array(numbers, tables.COUNT)})
+        listed = self.frame(self.table(groups_to_read)).repartition(max(1, len(names)))
+        return self._keep(listed.mapInArrow(row_groups(schema), ddl(schema)))
 
     def _send_words(self, words: pa.Table) -> str:
         """A table that each worker fetches once and maps into its memory."""
@@ -233,11 +243,8 @@ class SparkEngine:
         self.session.sparkContext.addFile(str(path))
         return path.name
 
-    def map(
-        self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0, cut: Cut | None = None
-    ) -> Table:
+    def map(self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0) -> Table:
         """The kernel's rows for each Arrow batch; few rows that are much work are spread over the cluster."""
-        del cut  # what one machine hands on would have to travel to the others
         data = self.frame(source)
         if rows:
             # out of one partition: several would each begin to deal at a place of their own

@@ -93,16 +93,16 @@ def _in_batches(blocks: Iterator[pa.Table], schema: pa.Schema) -> Iterator[pa.Re
         yield from pa.concat_tables(waiting).combine_chunks().to_batches()
 
 
-def row_groups(name: str, schema: pa.Schema) -> Any:
-    """On a worker: the rows of these row groups of a Parquet file that was sent to it, in the schema's columns."""
+def row_groups(schema: pa.Schema) -> Any:
+    """On a worker: the rows of these row groups of Parquet files that were sent to it, in the schema's columns."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import SparkFiles
 
-        with pq.ParquetFile(SparkFiles.get(name)) as file:
-            for batch in batches:
-                for number in batch.column(0).to_pylist():
-                    yield from plain(file.read_row_group(number, schema.names), schema).to_batches()
+        for batch in batches:
+            for row in batch.to_pylist():
+                with pq.ParquetFile(SparkFiles.get(row["file"])) as file:
+                    yield from plain(file.read_row_group(row["row_group"], schema.names), schema).to_batches()
 
     return run
 

@@ -1,0 +1,292 @@
+"""The stage `read`: the files of the archive become parts of the store, each file once.
+
+A part holds the posts of a file, of a range of a large one, or of several small ones. Its name is a hash of all that it
+is made of, so that files which have not changed are not read again. Every part is made in a process of its own: a file that
+crashes it is a file that cannot be read, with the reason.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from covmis_build import storage, tables
+from covmis_build.addresses import place
+from covmis_build.archive import columns, streams
+from covmis_build.archive.forgetting import Forget
+from covmis_build.archive.intake import Outcome
+from covmis_build.archive.reader import How, file_of, in_one_line, open_job, read
+from covmis_build.archive.store import OLDER_COPIES, STORE, PartWriter, ReadUnder, read_under
+from covmis_build.archive.streams import Job
+from covmis_build.archive.walk import archive_files, first_of_each
+from covmis_build.children import in_child
+from covmis_build.engine.port import silent
+from covmis_build.errors import BrokenIds, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from covmis_build.archive.reader import Read
+    from covmis_build.engine import Engine, Progress, Table
+    from covmis_build.options import Retrieval
+
+NOTHING = Forget()
+READER = 1
+"""Raised by hand when a file is read as something else than before: all files are read again."""
+
+INTAKE = "intake"
+"""The folder beside the parts that says of each what was seen in its file."""
+
+SEEN = pa.schema(
+    [("file", tables.STRING), ("form", tables.STRING), ("outcome", tables.STRING), ("reason", tables.STRING),
+     ("amount", tables.COUNT), ("place", tables.COUNT), ("example", tables.STRING)]
+)  # fmt: skip
+"""What was seen in a file: counts, and each line that cannot be read (outcome `line`, its problem as the reason)."""
+LINE = "line"
+
+WORK = pa.schema([("part", tables.STRING), ("jobs", tables.STRING)])
+"""A part to make, and its jobs as JSON: a file's name may be no text, which JSON can say."""
+MADE = pa.schema([("part", tables.STRING)])
+
+SMALL, MOST_FILES = 2 << 20, 16
+"""Bytes of files that are read together into one part; and one in so many files ends a part, whatever its size, so that
+a new file changes few parts."""
+
+
+class Archive(NamedTuple):
+    """The archive as it was read: the posts, the rows among them that do not count, and what was seen in the files."""
+
+    parts: list[str]
+    posts: Table
+    older: Table
+    intake: Table
+    unreadable: Table
+
+
+def read_archive(
+    engine: Engine, archive: Sequence[Path], folder: Path, options: Retrieval, *, claims: Collection[str] = (),
+    forget: Forget = NOTHING, content: Callable[[Path], str] | None = None, progress: Progress = silent,
+) -> Archive:  # fmt: skip
+    """Read what is new or has changed in these files and folders into the store at `folder`.
+
+    `claims` are the ids that a column of a file may name. Of posts in `forget` only the id is read. `content` gives the
+    SHA-256 of a file (default: it is computed).
+    """
+    how = How.of(options, claims)
+    files = archive_files(archive)
+    engine.reach(first_of_each(archive, files))
+    contents = {str(file.path): (content or _sha256)(file.path) for file in files}
+    parts = {part_of(jobs, contents, how): jobs for jobs in _together(streams.jobs(files), contents)}
+    now = ReadUnder(_hash(sorted(forget.posts | forget.authors)) if forget else "", claims=_hash(sorted(how.claims)))
+    (folder / INTAKE).mkdir(parents=True, exist_ok=True)
+    wanted = {part: jobs for part, jobs in parts.items() if not _stands(folder, part, jobs, forget, now)}
+    progress("reading", len(parts) - len(wanted), len(parts))
+    work = pa.table({"part": list(wanted), "jobs": list(map(json.dumps, wanted.values()))}, schema=WORK)
+    kernel = partial(read_parts, folder=str(folder), forget=forget, how=how, now=now)
+    len(engine.map(kernel, engine.table(work), MADE, rows=1))
+    progress("reading", len(parts), len(parts))
+    for path in (*folder.glob("*.parquet"), *(folder / INTAKE).glob("*.parquet")):
+        if path.stem not in parts:
+            storage.remove(path)
+    return opened(engine, folder, list(parts))
+
+
+def opened(engine: Engine, folder: Path, parts: Sequence[str]) -> Archive:
+    """The store as it is: these parts of it, in their order."""
+    posts = engine.table([folder / f"{part}.parquet" for part in parts] or STORE.empty_table())
+    seen = engine.table([folder / INTAKE / f"{part}.parquet" for part in parts] or SEEN.empty_table())
+    return Archive(
+        list(parts), posts, engine.sql(OLDER_COPIES, store=posts), engine.sql(_INTAKE, seen=seen),
+        engine.sql(_UNREADABLE, seen=seen),
+    )  # fmt: skip
+
+
+_INTAKE = f"""
+SELECT file, form, outcome, reason, amount, place, example FROM (
+  SELECT file, form, outcome, reason, CAST(SUM(amount) OVER same AS BIGINT) AS amount, place, example,
+    row_number() OVER (PARTITION BY file, form, outcome, reason ORDER BY place, example) AS nth
+  FROM seen WHERE outcome <> '{LINE}' WINDOW same AS (PARTITION BY file, form, outcome, reason)
+) AS every WHERE nth = 1 ORDER BY file, form, outcome, reason
+"""
+_UNREADABLE = f"""
+SELECT file, place, reason FROM seen WHERE outcome IN ('{LINE}', '{Outcome.REFUSED}') ORDER BY file, place, reason
+"""
+
+
+def part_of(jobs: Sequence[Job], contents: Mapping[str, str], how: How) -> str:
+    """The name of a part: equal files that are read in the same way, equal name."""
+    told = [
+        [job.name, job.member, job.start, job.end, job.kind, contents[job.path], str(how.rule(job.name))] for job in jobs
+    ]
+    return _hash([READER, list(how.limits), told])
+
+
+def _together(jobs: Iterable[Job], contents: Mapping[str, str]) -> Iterator[list[Job]]:
+    """Jobs that become a part together, in their order."""
+    small, size = list[Job](), 0
+    for job in jobs:
+        own = job.end - job.start if job.end else place(job.path).stat().st_size
+        if own > SMALL:
+            yield [job]
+            continue
+        small.append(job)
+        size += own
+        if size > SMALL or int(contents[job.path][:8], 16) % MOST_FILES == 0:
+            yield small
+            small, size = [], 0
+    if small:
+        yield small
+
+
+def _stands(folder: Path, part: str, jobs: Sequence[Job], forget: Forget, now: ReadUnder) -> bool:
+    """Whether a part is there, and would be the same if it were made now."""
+    path = folder / f"{part}.parquet"
+    if not path.exists():
+        return False
+    under = read_under(path)
+    if under.claims not in {"", now.claims}:
+        return False
+    if under.purge_list == now.purge_list:
+        return True
+    return not under.forgot and not any(_touches(job, forget) for job in jobs)
+
+
+def _touches(job: Job, forget: Forget) -> bool:
+    """Whether a file may hold something that is to be forgotten; of a table that is not asked."""
+    if job.kind == streams.TABLE:
+        return bool(forget)
+    return any(forget.touches(bytes(block.data)) for block in streams.blocks(job))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _hash(told: object) -> str:
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:24]
+
+
+def read_parts(block: pa.Table, *, folder: str, forget: Forget, how: How, now: ReadUnder) -> pa.Table:
+    """Make the parts that these rows name; broken ids are an error."""
+    for row in block.to_pylist():
+        jobs = [Job(*job) for job in json.loads(row["jobs"])]
+        make = partial(in_child, _make, place(folder), row["part"], jobs, forget, how, now)
+        try:
+            make({})
+        except InputError as error:
+            if isinstance(error, BrokenIds):
+                raise
+            make({job: _problem_of(job, forget, how) for job in jobs})
+    return pa.table({"part": block.column("part")}, schema=MADE)
+
+
+def _problem_of(job: Job, forget: Forget, how: How) -> str:
+    """Why reading a file ends the process that reads it; empty if it does not."""
+    try:
+        in_child(_exhaust, job, forget, how)
+    except InputError as error:
+        return error.problem
+    return ""
+
+
+def _exhaust(job: Job, forget: Forget, how: How) -> None:
+    for _ in read(job, forget, how):
+        pass
+
+
+def _make(
+    folder: Path, part: str, jobs: Sequence[Job], forget: Forget, how: How, now: ReadUnder, crashed: Mapping[Job, str]
+) -> None:  # fmt: skip
+    """Make one part: what was seen in its files first, then the posts, so that a part that is there is whole."""
+    gc.set_threshold(*FEWER_COLLECTIONS)
+    tally, of_claims = Tally(), False
+    with storage.replacing(folder / f"{part}.parquet") as beside:
+        writer = PartWriter(beside, part)
+        for job in jobs:
+            why, paste = (crashed[job], "") if crashed.get(job) else _refusal(job, how)
+            if why:
+                tally.refuse(file_of(job), why, paste)
+                continue
+            of_claims |= job.kind == streams.TABLE and bool(columns.column_of(open_job(job, how).table.header, "claim"))
+            for line in read(job, forget, how):
+                tally.see(line)
+                if line.posts:
+                    writer.add(line.posts, line.place, (line.file, line.form))
+        forgot = bool(forget) and any(_touches(job, forget) for job in jobs)
+        writer.close(now._replace(forgot=forgot, claims=now.claims if of_claims else ""))
+        with storage.replacing(folder / INTAKE / f"{part}.parquet") as seen:
+            pq.write_table(tally.table(), seen)
+
+
+FEWER_COLLECTIONS = (100_000, 50, 100)
+"""Posts are many objects that live long; looking for circles among them again and again takes a seventh of the time."""
+
+
+def _refusal(job: Job, how: How) -> tuple[str, str]:
+    """Why a file is not read at all, and the settings to fill in; nothing if it is read."""
+    if job.path != job.path.encode("utf-8", "replace").decode():
+        return "the file's name is no text: rename it", ""  # no table can hold it
+    if job.kind != streams.TABLE:
+        return "", ""
+    try:
+        understood = open_job(job, how).understood
+    except BrokenIds:
+        raise
+    except InputError as error:
+        return error.problem, ""
+    if not understood.questions:
+        return "", ""
+    return understood.questions[0], columns.to_paste(understood, job.name.partition("/")[2] or job.name)
+
+
+class Tally:
+    """What the lines of files were seen to be, counted by file, form, outcome and reason; and unreadable lines one by one."""
+
+    def __init__(self) -> None:
+        self.counts: dict[tuple[str, str, str, str], tuple[int, int, str]] = {}
+        self.problems: list[tuple[str, str, int, str]] = []
+
+    def refuse(self, file: str, why: str, paste: str) -> None:
+        """Count a file that is not read at all."""
+        name = file.encode("utf-8", "replace").decode()
+        self.counts[name, "", Outcome.REFUSED.value, in_one_line(why)] = (1, 0, paste)
+
+    def add(self, line: Read, outcome: Outcome, reason: str = "", count: int = 1, example: str = "") -> None:
+        """Count this; place and example are the first one's, also where a file stands twice in a packed one."""
+        key, first = (line.file, line.form, outcome.value, reason), (line.place, example[:200])
+        if known := self.counts.get(key):
+            count, first = known[0] + count, min(first, known[1:])
+        self.counts[key] = (count, *first)
+
+    def see(self, line: Read) -> None:
+        """Count what a line was."""
+        if line.posts or not line.note:
+            self.add(line, Outcome.LINES)
+        if line.posts:
+            self.add(line, Outcome.POSTS, count=len(line.posts))
+            for post in line.posts:
+                if post.repost_of:
+                    self.add(line, Outcome.REPOSTS, "by id" if post.repost_of != "?" else "by what it says")
+        for reason, count in line.skipped.items():
+            self.add(line, Outcome.SKIPPED, reason, count)
+        if line.problem:
+            self.add(line, Outcome.UNREADABLE, line.problem.partition(": ")[0][:80], example=line.problem)
+            self.problems.append((line.file, line.form, line.place, line.problem))
+        if line.note:
+            about = line.posts[0] if line.posts else None
+            self.add(line, Outcome.NOTED, line.note, example=f"{about.post_id} {about.text[:80]}" if about else "")
+
+    def table(self) -> pa.Table:
+        """The counts, then the lines that cannot be read."""
+        rows = [(*key, *value) for key, value in self.counts.items()]
+        rows += [(file, form, LINE, problem, 1, place, "") for file, form, place, problem in self.problems]
+        given = list(zip(*rows, strict=True)) or [()] * len(SEEN)
+        return pa.table([tables.column(column, field.type) for column, field in zip(given, SEEN, strict=True)], schema=SEEN)
