@@ -10,8 +10,7 @@ import functools
 import math
 import re
 from bisect import bisect_left
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -24,15 +23,18 @@ from covmis_build.archive.formats.post import Post
 from covmis_build.archive.ids import post_at
 from covmis_build.archive.store import STORE
 from covmis_build.archive.store import rows as rows_of_store
+from covmis_build.engine.port import silent
 from covmis_build.text.expression import parse
 from covmis_build.text.nodes import Address, And, AtLeast, Node, Not, Or, Term
 from covmis_build.text.sites import REWRITTEN
 from covmis_build.text.urls import addresses, canonical_url, telling_piece
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from covmis_build.archive.words_file import Segment
+    from covmis_build.engine import Progress
 
 Rows = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -104,7 +106,8 @@ class _Rows(NamedTuple):
         at = np.repeat(segment.start[candidates], sizes) + inside
         for place, number in enumerate(numbers):  # what is behind a word is another, or the end of its text
             at = at[segment.tokens[at + place] == number]
-        return np.searchsorted(segment.start, at, "right") - 1
+        texts_of: Rows = np.searchsorted(segment.start, at, "right") - 1
+        return texts_of
 
     def mask(self, node: Node, texts: int, linked: dict[str, Rows] | None = None) -> Flags:
         """Which of the first so many texts satisfy a node; `linked` has the rows of addresses among all rows."""
@@ -118,8 +121,8 @@ class _Rows(NamedTuple):
                 rows = (linked or {})[key]
                 found[rows[(rows >= self.first) & (rows < self.first + self.size)] - self.first] = True
                 return found
-            case Not(part):
-                return ~self.mask(part, texts, linked)
+            case Not(absent):
+                return ~self.mask(absent, texts, linked)
             case Or(parts):
                 found = np.zeros(texts, bool)
                 for part in parts:
@@ -152,7 +155,7 @@ class Words:
 
     def __init__(
         self, folder: Path, parts: Sequence[str], older: pa.Table, counting: Counting = Counting(),  # noqa: B008 - constant
-        unread: Sequence[str] = (),
+        unread: Sequence[str] = (), progress: Progress = silent,
     ) -> None:  # fmt: skip
         """`older` has the rows (part, row) that do not count, because another copy of their post does."""
         self.unread = list(unread)
@@ -160,7 +163,8 @@ class Words:
         self._segments: list[_Rows] = []
         self._linked: dict[str, Rows] = {}
         first = 0
-        for part, lesser in zip(parts, _by_part(older, parts), strict=True):
+        for at, (part, lesser) in enumerate(zip(parts, _by_part(older, parts), strict=True)):
+            progress("indexing", at, len(parts))
             path, begin = folder / f"{part}.parquet", 0
             within = _within(path, counting)
             for segment in words_file.segments(path, folder / FOLDER):
@@ -186,7 +190,10 @@ class Words:
     def find(self, asked: Sequence[tuple[Node, str]]) -> list[Rows]:
         """The numbers of the posts that each node finds as a query of a kind, ascending."""
         self._look_for({leaf.key for node, _ in asked for leaf in _addresses_in(node)})
-        return [self._all([rows.satisfying(node, kind, self._linked) for rows in self._segments]) for node, kind in asked]
+        return [
+            self._all([rows.satisfying(node, kind, self._linked) for rows in self._segments])
+            for node, kind in asked
+        ]
 
     def rows(self, node: Node, kind: str = "keywords") -> Rows:
         """The numbers of the posts that a node finds, ascending."""
@@ -202,11 +209,15 @@ class Words:
 
     def samples(self, found: Sequence[Rows], most: int) -> list[list[SamplePost]]:
         """Some of each of these posts, spread over the archive."""
-        chosen = [np.sort(rows[np.argsort((rows * SPREAD) % (1 << 32), kind="stable")[:most]]) for rows in found]
+        chosen = [
+            np.sort(rows[np.argsort((rows * SPREAD) % (1 << 32), kind="stable")[:most]]) for rows in found
+        ]
         posts = iter(self._posts(self._all(chosen)))
         return [[next(posts) for _ in rows] for rows in chosen]
 
-    def nearest(self, terms: Iterable[Term], most: int, *, besides: Rows | None = None) -> list[tuple[str, float]]:
+    def nearest(
+        self, terms: Iterable[Term], most: int, *, besides: Rows | None = None
+    ) -> list[tuple[str, float]]:
         """The posts with the highest BM25 score for any of these terms, and the scores, best first.
 
         `most` of all, and `most` of those that are not `besides`: what queries find does not crowd out what they miss.
@@ -253,7 +264,9 @@ class Words:
     def _lengths(self) -> list[NDArray[np.float64]]:
         """What BM25 makes of the length of each text."""
         lengths = [np.diff(rows.segment.start[: rows.size + 1]) - 1 for rows in self._segments]
-        every = sum(int(words[rows.counts].sum()) for words, rows in zip(lengths, self._segments, strict=True))
+        every = sum(
+            int(words[rows.counts].sum()) for words, rows in zip(lengths, self._segments, strict=True)
+        )
         mean = every / self.size if every else 1.0
         return [K1 * (1 - B + B * words / mean) for words in lengths]
 
@@ -294,7 +307,7 @@ class Words:
         numbers = self.numbers(post_ids)
         read = iter(self._read(numbers[numbers >= 0], ["text", "urls"]).to_pylist())
         for number in numbers.tolist():
-            post = next(read) if number >= 0 else {"text": "", "urls": []}
+            post: dict[str, Any] = next(read) if number >= 0 else {"text": "", "urls": []}
             yield {canonical_url(url) for url in (*post["urls"], *addresses(post["text"]))} - {""}
 
     def posts(self, post_ids: Iterable[str]) -> Iterator[SamplePost]:
@@ -318,7 +331,11 @@ class Words:
 
     def _ids(self, numbers: Rows) -> list[str]:
         """The ids of these rows, ascending."""
-        return [one for rows, some in self._inside(numbers) for one in rows.segment.post_id.take(pa.array(some)).to_pylist()]
+        return [
+            one
+            for rows, some in self._inside(numbers)
+            for one in rows.segment.post_id.take(pa.array(some)).to_pylist()
+        ]
 
     def _read(self, numbers: Rows, columns: list[str]) -> pa.Table:
         """These columns of rows, in their order; every row group is read once."""
@@ -332,7 +349,11 @@ class Words:
                     mine = some + rows.begin - first
                     mine = mine[(mine >= 0) & (mine < size)]
                     if len(mine):
-                        read.append(file.read_row_group(group, columns, use_threads=False).select(columns).take(pa.array(mine)))
+                        read.append(
+                            file.read_row_group(group, columns, use_threads=False)
+                            .select(columns)
+                            .take(pa.array(mine))
+                        )
                     first += size
         return pa.concat_tables(read).take(pa.array(back))
 
@@ -343,10 +364,14 @@ class Words:
             return
         linked: dict[str, list[int]] = {key: [] for key in keys}
         named = {post: key for key in keys if (post := post_at(key))}
-        candidates = self._all([some for rows in self._segments for some in self._candidates(rows, keys, named)])
+        candidates = self._all(
+            [some for rows in self._segments for some in self._candidates(rows, keys, named)]
+        )
         candidates = np.unique(candidates)
         columns = ["post_id", "quote_of", "repost_of", "urls", "cards", "text"]
-        for number, post in zip(candidates.tolist(), self._read(candidates, columns).to_pylist(), strict=True):
+        for number, post in zip(
+            candidates.tolist(), self._read(candidates, columns).to_pylist(), strict=True
+        ):
             links = (*post["urls"], *(card["url"] for card in post["cards"]), *addresses(post["text"]))
             shown = {canonical_url(link) for link in links}
             shown |= {named.get(post[name], "") for name in ("post_id", "quote_of", "repost_of")}
@@ -368,17 +393,22 @@ class Words:
         yield from (some + rows.first for some in rows.linking(pieces))
         if named:
             posts = pa.array(list(named), pa.string())
-            yield np.flatnonzero(np.asarray(pc.is_in(rows.segment.post_id, posts.cast(pa.large_string())))) + rows.first
+            yield (
+                np.flatnonzero(np.asarray(pc.is_in(rows.segment.post_id, posts.cast(pa.large_string()))))
+                + rows.first
+            )
             whole = pq.read_table(rows.part, columns=["quote_of", "repost_of"], partitioning=None)
             for column in whole.slice(rows.begin, rows.size).columns:
                 yield np.flatnonzero(np.asarray(pc.is_in(column, posts))) + rows.first
 
 
-def words_of(folder: Path, posts: Iterable[Post]) -> Words:
-    """The words of these posts, each given once; the files are kept in this folder."""
-    given = list(posts)
-    pq.write_table(rows_of_store(given, [0] * len(given), [("", "")] * len(given)), folder / "posts.parquet")
-    return Words(folder, ["posts"], OLDER.empty_table())
+def words_of(folder: Path, texts: Mapping[str, str]) -> Words:
+    """The words of these texts by their ids; the files are kept in this folder."""
+    posts = [Post(post_id, "", "", text) for post_id, text in texts.items()]
+    if posts:
+        rows = rows_of_store(posts, [0] * len(posts), [("", "")] * len(posts))
+        pq.write_table(rows, folder / "posts.parquet")
+    return Words(folder, ["posts"] * bool(posts), OLDER.empty_table())
 
 
 OLDER = pa.schema([("part", pa.string()), ("row", pa.int64())])
@@ -388,7 +418,9 @@ def _by_part(older: pa.Table, parts: Sequence[str]) -> list[Rows]:
     """For each part the numbers of its rows that do not count."""
     if not len(older):
         return [np.empty(0, np.int64) for _ in parts]
-    of = np.asarray(pc.index_in(older["part"], value_set=pa.array(parts, pa.string())).fill_null(-1), np.int64)
+    of = np.asarray(
+        pc.index_in(older["part"], value_set=pa.array(parts, pa.string())).fill_null(-1), np.int64
+    )
     order = np.argsort(of, kind="stable")
     begins = np.searchsorted(of[order], np.arange(len(parts) + 1))
     return np.split(np.asarray(older["row"], np.int64)[order], begins)[1:-1]
@@ -424,8 +456,8 @@ def _addresses_in(node: Node) -> Iterator[Address]:
     match node:
         case Address():
             yield node
-        case Not(part):
-            yield from _addresses_in(part)
+        case Not(absent):
+            yield from _addresses_in(absent)
         case And(parts) | Or(parts) | AtLeast(_, parts):
             for part in parts:
                 yield from _addresses_in(part)
@@ -434,4 +466,8 @@ def _addresses_in(node: Node) -> Iterator[Address]:
 def _is_rewritten(host: str) -> bool:
     """Whether addresses of a page at this host may not have the host in them."""
     label = host.partition(".")[0]
-    return ".".join(host.split(".")[-2:]) in REWRITTEN or "xn--" in host or not re.fullmatch("[A-Za-z0-9_-]+", label)
+    return (
+        ".".join(host.split(".")[-2:]) in REWRITTEN
+        or "xn--" in host
+        or not re.fullmatch("[A-Za-z0-9_-]+", label)
+    )

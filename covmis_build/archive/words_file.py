@@ -6,6 +6,7 @@ texts and titles that have it; and for each piece of an address the rows that li
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +21,7 @@ from covmis_build.text.numbering import RUNS, Numbering
 from covmis_build.text.urls import addresses, canonical_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -68,10 +69,9 @@ def segments(part: Path, folder: Path) -> list[Segment]:
     try:
         return _mapped(path)
     except (FileNotFoundError, pa.ArrowInvalid):
-        with storage.replacing(path) as beside, pa.OSFile(str(beside), "wb") as to:
-            with pa.ipc.new_file(to, SCHEMA) as writer:
-                for segment in _made(part):
-                    writer.write_batch(_batch(segment))
+        with storage.replacing(path) as beside, pa.ipc.new_file(str(beside), SCHEMA) as writer:
+            for segment in _made(part):
+                writer.write_batch(_batch(segment))
         return _mapped(path)
 
 
@@ -93,7 +93,9 @@ def _segment(batch: pa.RecordBatch) -> Segment:
 
 def _batch(segment: Segment) -> pa.RecordBatch:
     columns = [
-        pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), pa.array(values, field.type.value_type))
+        pa.LargeListArray.from_arrays(
+            pa.array([0, len(values)], pa.int64()), pa.array(values, field.type.value_type)
+        )
         for values, field in zip(segment, SCHEMA, strict=True)
     ]
     return pa.record_batch(columns, schema=SCHEMA)
@@ -160,9 +162,26 @@ def _with_keys(links: pa.StringArray) -> pa.StringArray:
     return pc.replace_with_mask(links, odd, pa.array(keys, pa.string()))
 
 
+def older_copies(folder: Path, parts: Sequence[str], ask: Callable[[], pa.Table]) -> pa.Table:
+    """The rows of these parts that do not count because of other copies, as they were asked for the first time."""
+    path = _of_copies(folder, parts)
+    if not path.exists():
+        with (
+            storage.replacing(path) as beside,
+            pa.ipc.new_file(str(beside), (table := ask()).schema) as writer,
+        ):
+            writer.write_table(table)
+    with pa.memory_map(str(path)) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def _of_copies(folder: Path, parts: Sequence[str]) -> Path:
+    return folder / f"copies-{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:24]}.arrow"
+
+
 def sweep(folder: Path, parts: Sequence[str]) -> None:
     """Remove the words of parts that are there no more."""
-    kept = {file_of(part, folder).name for part in parts}
+    kept = {_of_copies(folder, parts).name, *(file_of(part, folder).name for part in parts)}
     for path in folder.glob("*.arrow"):
         if path.name not in kept:
             storage.remove(path)

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLANK = ord(" ")
-WORDS = bytes(ord(chr(byte).lower()) if chr(byte).isalnum() else BLANK for byte in range(128)) + bytes(range(128, 256))
+WORDS = bytes(ord(chr(byte).lower()) if chr(byte).isalnum() else BLANK for byte in range(128)) + bytes(
+    range(128, 256)
+)
 """What becomes of the bytes of a text: of ASCII as `tokens` has it; other letters are folded before."""
-RUNS = bytes(byte if byte < 128 and (chr(byte).isalnum() or chr(byte) in "-_") else BLANK for byte in range(256))
+RUNS = bytes(
+    byte if byte < 128 and (chr(byte).isalnum() or chr(byte) in "-_") else BLANK for byte in range(256)
+)
 """What parts of addresses are made of: ASCII's letters as they are, digits, - and _."""
 
 
@@ -52,7 +56,9 @@ class Numbering:
         """Cut these texts, which come behind those that were added before."""
         foreign = pc.invert(pc.string_is_ascii(texts))
         if self._table is WORDS and pc.any(foreign).as_py():
-            texts = pc.replace_with_mask(texts, foreign, pa.array(_folded(texts.filter(foreign).to_pylist()), pa.string()))
+            texts = pc.replace_with_mask(
+                texts, foreign, pa.array(_folded(texts.filter(foreign).to_pylist()), pa.string())
+            )
         _, offsets, letters = texts.buffers()
         offset = np.frombuffer(offsets, np.int32, len(texts) + 1, texts.offset * 4).astype(np.int64)
         data = memoryview(letters)[offset[0] : offset[-1]] if letters else b""
@@ -72,7 +78,11 @@ class Numbering:
 
     def done(self) -> Numbered:
         """All texts; where each begins, the words in their order, and the texts of each."""
-        letters, sizes, counts = map(np.concatenate, (self._letters, self._sizes, self._counts))
+        letters, sizes, counts = (
+            np.concatenate(self._letters),
+            np.concatenate(self._sizes),
+            np.concatenate(self._counts),
+        )
         offset = np.concatenate([[0], np.cumsum(sizes)])
         buffers = [None, pa.py_buffer(offset), pa.py_buffer(letters)]
         coded = pa.Array.from_buffers(pa.large_binary(), len(sizes), buffers).dictionary_encode()
@@ -119,7 +129,9 @@ def _folded(texts: list[str]) -> list[str]:
     return folded
 
 
-def _spread(letters: NDArray[np.int32], many: NDArray[np.bool_], several: NDArray[np.int32]) -> NDArray[np.int32]:
+def _spread(
+    letters: NDArray[np.int32], many: NDArray[np.bool_], several: NDArray[np.int32]
+) -> NDArray[np.int32]:
     """Letters with what some of them become in their place."""
     at = np.flatnonzero(many)
     if not len(at):
@@ -131,5 +143,7 @@ def _spread(letters: NDArray[np.int32], many: NDArray[np.bool_], several: NDArra
     lengths[at] = sizes
     inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     spread = np.repeat(letters, lengths)
-    spread[np.repeat((np.cumsum(lengths) - lengths)[at], sizes) + inside] = several[np.repeat(begin, sizes) + inside]
+    spread[np.repeat((np.cumsum(lengths) - lengths)[at], sizes) + inside] = several[
+        np.repeat(begin, sizes) + inside
+    ]
     return spread
