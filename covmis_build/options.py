@@ -137,13 +137,6 @@ class Retrieval:
         return Nearest(**self.ranked) if self.ranked else None
 
 
-@dataclass(frozen=True, slots=True)
-class Queries:
-    """[queries]: on what queries are tried before they are asked."""
-
-    share: float = setting(1.0, at_least=1e-6, at_most=1)
-
-
 LEFT_OUT = ("urls", "mentions", "retweet_mark", "entities")
 """What may be left out of texts before they are compared."""
 

@@ -22,7 +22,6 @@ from covmis_build.options import (
     Columns,
     Labels,
     Nearest,
-    Queries,
     Release,
     Retrieval,
     Sampling,
@@ -52,11 +51,10 @@ class Settings:
     annotation: Annotation = field(default_factory=Annotation)
     release: Release = field(default_factory=Release)
     build: str = ""
-    queries: Queries = field(default_factory=Queries)
 
 
 TABLES: dict[str, type] = {
-    "labels": Labels, "retrieval": Retrieval, "queries": Queries, "cleaning": Cleaning,
+    "labels": Labels, "retrieval": Retrieval, "cleaning": Cleaning,
     "sampling": Sampling, "annotation": Annotation, "release": Release,
 }  # fmt: skip
 
@@ -70,6 +68,7 @@ def read_settings(path: Path) -> Settings:
 
 def parse(data: dict[str, Any], *, file: Path | str = "study.toml") -> Settings:
     """Settings as read from TOML, checked key by key and then against one another."""
+    data = _without_retired(data, file)
     known = ["title", "seed", "build", *TABLES]
     for name in data:
         if name not in known:
@@ -109,6 +108,17 @@ def parse(data: dict[str, Any], *, file: Path | str = "study.toml") -> Settings:
     _check_labels(settings.labels, file)
     _check_together(settings, file)
     return settings
+
+
+def _without_retired(data: dict[str, Any], file: Path | str) -> dict[str, Any]:
+    """Settings without the table [queries], whose only key was the share of the posts on which queries are tried."""
+    if data.get("queries", {}) not in ({}, {"share": 1}):
+        raise InputError(
+            "[queries] is no longer a table of settings: queries are tried on all posts",
+            file=file,
+            remedy="Delete [queries] and its line `share`",
+        )
+    return {name: value for name, value in data.items() if name != "queries"}
 
 
 def _options(kind: type, table: str, values: dict[str, Any], file: Path | str) -> Any:

@@ -1,18 +1,19 @@
-"""The posts of the archive that are nearest to each claim: the full-text index, a sentence model if one is named."""
+"""The posts of the archive that are nearest to each claim: by their words, and by a sentence model if one is named."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
-from covmis_build.archive.reader import How
+from covmis_build.archive import words_file
+from covmis_build.archive.intake import Outcome
+from covmis_build.archive.stage import read_archive
+from covmis_build.archive.words import FOLDER, Counting, Words
 from covmis_build.building.purge import read_list, refuse_unfinished
 from covmis_build.engine import open_engine, silent
-from covmis_build.errors import InputError
-from covmis_build.matching.plain_posts import Drawn, plain_posts, state
+from covmis_build.errors import InputError, counted
 from covmis_build.matching.stage import span
 from covmis_build.options import Nearest
-from covmis_build.queries.index import open_index
 from covmis_build.queries.units import terms_of
 from covmis_build.ranking.rank import FIRST, Asked, Ranking, rank
 
@@ -21,69 +22,81 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.archive.stage import Archive
+    from covmis_build.archive.words import Rows
     from covmis_build.engine import Engine, Progress
+    from covmis_build.options import Retrieval
     from covmis_build.places import Places
-    from covmis_build.queries.index import Index, Indexed, Rows
     from covmis_build.settings import Settings
 
 LOCK = ".search.lock"
-"""In data/build: held while the index of the archive is looked at and made."""
-
-
-SCRATCH = ".search.scratch"
-"""In data/build: tables of whoever makes the index."""
+"""In data/build: held while words of the archive are made."""
 
 
 def need_all_posts(settings: Settings) -> None:
-    """Refuse an index of a share of the posts."""
-    share = settings.queries.share
-    if share < 1:
-        raise InputError(
-            f"[queries] share = {share:g} leaves posts out of the index, and this looks at all",
-            remedy="Set it to 1; the index is made again",
-        )
+    """All posts are always looked at: nothing to refuse."""
 
 
 def search_index(
-    places: Places, settings: Settings, progress: Progress = silent, *, engine: Engine | None = None,
-    whole: bool = True,
-) -> Index:  # fmt: skip
-    """The archive in a full-text index, made first where it is missing or older than the archive.
-
-    `whole` refuses an index of a share of the posts: whoever ranks posts, or looks for given ones, needs all.
-    """
-    if whole:
-        need_all_posts(settings)
-    drawn = Drawn(settings.queries.share, settings.seed)
-    scratch = places.build / SCRATCH
-
-    def posts(unread: list[str]) -> Iterator[Indexed]:
-        storage.remove(scratch)  # of a killed command
-        try:
-            with engine or open_engine(scratch=scratch) as its:
-                yield from plain_posts(its, places.archives, progress, forget, how, unread, drawn)
-        finally:
-            storage.remove(scratch)
-
+    places: Places, settings: Settings, progress: Progress = silent, *, engine: Engine | None = None
+) -> Words:
+    """The words of the archive's posts; what of the archive has changed is read first."""
+    folder = places.build / "archive"
     with storage.locked(places.build / LOCK, "indexing the archive"):  # above all against a purge meanwhile
         refuse_unfinished(places)
-        forget, how = read_list(places.purge_csv), How.of(settings.retrieval)
-        return open_index(
-            places.build / "search.sqlite",
-            state(places.archives, forget, how, drawn),
-            posts,
-            drawn.share,
-        )
+        with engine or open_engine() as its:
+            archive = _read(places, settings, its, progress)
+            if not archive.parts:
+                raise InputError("the archive has no files", remedy="Put posts into data/archive")
+            older = words_file.older_copies(folder / FOLDER, archive.parts, archive.older.to_arrow)
+            unread = _unread(archive)
+        words_file.sweep(folder / FOLDER, archive.parts)
+        return Words(folder, archive.parts, older, counting(settings.retrieval), unread, progress)
+
+
+def counting(options: Retrieval) -> Counting:
+    """Which posts count, as these settings say."""
+    return Counting(options.reposts == "keep", *span(options))
+
+
+def _read(places: Places, settings: Settings, engine: Engine, progress: Progress) -> Archive:
+    forget = read_list(places.purge_csv)
+    return read_archive(
+        engine,
+        places.archives,
+        places.build / "archive",
+        settings.retrieval,
+        forget=forget,
+        progress=progress,
+    )
+
+
+def _unread(archive: Archive) -> list[str]:
+    """What could not be read, a sentence for each file."""
+    seen = archive.intake.to_arrow().to_pylist()
+    lines: dict[str, int] = {}
+    for row in seen:
+        if row["outcome"] == Outcome.UNREADABLE:
+            lines[row["file"]] = lines.get(row["file"], 0) + row["amount"]
+    refused = (row for row in seen if row["outcome"] == Outcome.REFUSED)
+    return [
+        *(f"{row['file']} is not searched: {row['reason']}" for row in refused),
+        *(
+            f"{file}: {counted(count, 'lines')} could not be read and {'is' if count == 1 else 'are'} not searched "
+            "(`covmis posts look FILE` says why)"
+            for file, count in lines.items()
+        ),
+    ]
 
 
 def nearest(
-    index: Index, claims: pd.DataFrame, places: Places, *, found: Mapping[str, Rows] | None = None,
-    among: Rows | None = None, first: int = FIRST, model: str = "", progress: Progress = silent,
+    index: Words, claims: pd.DataFrame, places: Places, *, found: Mapping[str, Rows] | None = None,
+    first: int = FIRST, model: str = "", progress: Progress = silent,
 ) -> Ranking:  # fmt: skip
     """Rank the archive's posts for each of these claims; `model` is a sentence model's folder, or its name on the hub.
 
     `found` are the numbers of posts that queries find, for each claim: `first` of all are ranked, and as many of the
-    others. `among` are the only ones to look at (default: all).
+    others.
     """
 
     def asked() -> Iterator[Asked]:
@@ -92,7 +105,7 @@ def nearest(
             text = str(claim.text)
             terms = terms_of(text, index, str(claim.language or "en"))
             known = (found or {}).get(str(claim.claim_id))
-            yield Asked(str(claim.claim_id), text, index.nearest(terms, first, among=among, besides=known))
+            yield Asked(str(claim.claim_id), text, index.nearest(terms, first, besides=known))
 
     if not model:
         return rank(asked())
@@ -119,11 +132,9 @@ def candidates(
     options = settings.retrieval.nearest or Nearest()
     claims = storage.read_table(places.table("claims"), "claims")
     with search_index(places, settings, progress, engine=engine) as index:
-        among = index.between(*span(settings.retrieval))
         known = dict.fromkeys(claims["claim_id"], index.numbers(matched))
         ranking = nearest(
-            index, claims[claims["selected"].astype(bool)], places, found=known, among=among, model=options.model,
-            progress=progress,
+            index, claims[claims["selected"].astype(bool)], places, found=known, model=options.model, progress=progress,
         )  # fmt: skip
     rows = ranking.posts[~ranking.posts["post_id"].isin(matched)].groupby("claim_id").head(options.depth)
     told = rows[["claim_id", "post_id", "rank", "score"]].assign(

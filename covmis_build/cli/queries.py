@@ -40,10 +40,9 @@ def try_out(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Count the posts that queries find in the archive, and show some: the first time builds an index.
+    """Count the posts that queries find in the archive, and show some.
 
-    Posts are counted once whatever their claims; retrieval itself also drops reposts and applies dates. With
-    [queries] share in study.toml, a share of the posts is looked at, and the numbers are estimates.
+    Posts are counted as `covmis run` counts them, once whatever their claims. New files are read first.
 
     Example: covmis queries try "garlic (covid-19 OR coronavirus)"
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from covmis_build.queries.index import Index, Rows
+    from covmis_build.archive.words import Rows, Words
     from covmis_build.queries.suggest import Quorum
     from covmis_build.queries.units import Unit
 
@@ -71,7 +71,7 @@ class Learned:
 
 
 def learn(
-    claim: str, posts: Sequence[MissedPost], index: Index, *, language: str = "en", read: Sequence[int] = READ
+    claim: str, posts: Sequence[MissedPost], index: Words, *, language: str = "en", read: Sequence[int] = READ
 ) -> Learned:
     """What these posts share, and a query for each number of posts that one is willing to read."""
     rows = index.numbers([post.post_id for post in posts])
@@ -98,7 +98,7 @@ def learn(
     return Learned(tuple(posts), shown[:SHOWN], tuple(queries.values()))
 
 
-def _units(texts: Sequence[str], index: Index, language: str) -> list[Unit]:
+def _units(texts: Sequence[str], index: Words, language: str) -> list[Unit]:
     """The units of all these texts that the archive has, each once."""
     known: dict[frozenset[object], Unit] = {}
     for text in texts:

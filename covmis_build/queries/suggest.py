@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from covmis_build.queries.index import Index, SamplePost
+    from covmis_build.archive.words import SamplePost, Words
 
 Width = Literal["narrow", "middle", "wide"]
 WIDTHS: tuple[Width, ...] = ("narrow", "middle", "wide")
@@ -81,8 +81,6 @@ class Suggestions:
     proposals: list[Proposal]
     units: list[UnitShown]
     posts_in_archive: int
-    share: float = 1.0
-    """Of the posts, what was looked at; where it is less than all, numbers of posts are estimates."""
 
     def to_frame(self) -> pd.DataFrame:
         """A row a proposal: width, expression, posts, reason."""
@@ -103,7 +101,6 @@ class Suggestions:
         return {
             "claim": self.claim,
             "posts_in_archive": self.posts_in_archive,
-            "share": self.share,
             "suggestions": suggestions,
             "units": [asdict(unit) for unit in self.units],
         }
@@ -116,21 +113,14 @@ class Suggestions:
             lines += [f"{proposal.width}: {proposal.expression}", f"    {proposal.reason}"]
             lines += [f"    {post.line}" for post in proposal.samples]
         units = [f"{unit.posts:>9,}  {' OR '.join(unit.forms)}" for unit in self.units]
-        return [*lines, *units, *of_share(self.share)]
+        return [*lines, *units]
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(index=False))
 
 
-def of_share(share: float) -> list[str]:
-    """What has to be said of numbers of posts, if they are estimates."""
-    if share >= 1:
-        return []
-    return [f"Numbers of posts are estimates: a share of {share:g} was looked at ([queries] share)."]
-
-
 def suggest(
-    text: str, index: Index, *, language: str = "en", read: Sequence[int] = READ, samples: int = 3, counted: bool = True
+    text: str, index: Words, *, language: str = "en", read: Sequence[int] = READ, samples: int = 3, counted: bool = True
 ) -> Suggestions:  # fmt: skip
     """Proposals for a claim; `counted` is false where the index is not of posts, but only tells how rare words are."""
     if len(read) != len(WIDTHS) or list(read) != sorted(read) or read[0] < 1:
@@ -138,22 +128,19 @@ def suggest(
     units = units_of(text, index, language)
     known = _asked_for(units)
     proposals: dict[str, Proposal] = {}
-    for width, quorums in zip(
-        WIDTHS, _profiles(known, [posts * index.share for posts in read], counted=counted), strict=True
-    ):
+    for width, quorums in zip(WIDTHS, _profiles(known, read, counted=counted), strict=True):
         node = bounded(known, quorums) if known else _of_unknown(text, units)
         if node is None:
             break
-        posts = index.of_all(len(index.rows(node))) if counted else None
-        shown = index.sample(str(node), samples) if counted else []
+        rows = index.rows(node) if counted else None
+        posts = None if rows is None else len(rows)
+        shown = [] if rows is None else index.samples([rows], samples)[0]
         reason = _reason(known, quorums, posts) if known else "no part of the claim is in the archive"
         proposals.setdefault(str(node), Proposal(width, str(node), posts, reason, shown))
     listed = [
-        UnitShown(" ".join(unit.words), [str(way) for way in unit.ways], index.of_all(len(unit.rows)))
-        for unit in units
+        UnitShown(" ".join(unit.words), [str(way) for way in unit.ways], len(unit.rows)) for unit in units
     ]
-    size = index.of_all(index.size) if counted else 0
-    return Suggestions(text, list(proposals.values()), listed, size, index.share)
+    return Suggestions(text, list(proposals.values()), listed, index.size if counted else 0)
 
 
 def _asked_for(units: list[Unit]) -> list[Unit]:
@@ -163,7 +150,7 @@ def _asked_for(units: list[Unit]) -> list[Unit]:
     return known if any(unit.seen for unit in known) else []
 
 
-def _profiles(known: list[Unit], read: Sequence[float], *, counted: bool) -> list[tuple[Quorum, ...]]:
+def _profiles(known: list[Unit], read: Sequence[int], *, counted: bool) -> list[tuple[Quorum, ...]]:
     """For each width, the widest quorums that find no more posts than one wants to read; at least one post, if any."""
     if not known:
         return [()] * len(read)

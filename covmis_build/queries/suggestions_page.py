@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from covmis_build.queries.suggest import of_share
 from covmis_build.report.page import Section, page, table_html
 
 if TYPE_CHECKING:
@@ -36,12 +35,7 @@ def suggestions_page(study: str, suggestions: Suggestions) -> str:
     sections = [
         Section(
             "Proposals",
-            prose=" ".join(
-                [
-                    "Each asks for a quorum of the claim's most telling parts. A wider one finds all that a narrower one finds.",
-                    *of_share(suggestions.share),
-                ]
-            ),
+            prose="Each asks for a quorum of the claim's most telling parts. A wider one finds all that a narrower one finds.",
             body=table_html(queries, headings=1),
         ),
         Section(

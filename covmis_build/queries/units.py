@@ -20,7 +20,7 @@ from covmis_build.text.tokens import UNSPACED, tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from covmis_build.queries.index import Index, Rows
+    from covmis_build.archive.words import Rows, Words
 
 FORMS = 4
 """Ways to write a word that are asked for, the word itself among them."""
@@ -74,7 +74,7 @@ class _Piece(NamedTuple):
     phrase: bool
 
 
-def units_of(text: str, index: Index, language: str = "en", *, common: bool = False) -> list[Unit]:
+def units_of(text: str, index: Words, language: str = "en", *, common: bool = False) -> list[Unit]:
     """The claim's units, the most telling first: those that the archive lacks are the rarest.
 
     Words in every fifth post are left out unless `common` ones are wanted, too.
@@ -96,7 +96,7 @@ def units_of(text: str, index: Index, language: str = "en", *, common: bool = Fa
     return sorted(units, key=lambda unit: -unit.weight)
 
 
-def terms_of(text: str, index: Index, language: str = "en") -> list[Term]:
+def terms_of(text: str, index: Words, language: str = "en") -> list[Term]:
     """Every word and form by which a post could be near to the claim: of its units, and each word of its names."""
     return list(
         dict.fromkeys(
@@ -107,7 +107,7 @@ def terms_of(text: str, index: Index, language: str = "en") -> list[Term]:
     )
 
 
-def _pieces(text: str, index: Index, code: str, stop: frozenset[str]) -> Iterator[_Piece]:
+def _pieces(text: str, index: Words, code: str, stop: frozenset[str]) -> Iterator[_Piece]:
     """The text cut into units: runs of capitals are a name; a hyphen or a separator inside keeps a word whole."""
     written = _PIECE.findall(text.replace("’", "'"))
     shouting = sum(piece[:1].isupper() for piece in written) > 0.7 * len(written)
@@ -155,7 +155,7 @@ def _run_of(run: list[str]) -> Iterator[_Piece]:
         run.clear()
 
 
-def _unspaced(cut: list[str], index: Index) -> Iterator[_Piece]:
+def _unspaced(cut: list[str], index: Words) -> Iterator[_Piece]:
     """Words of a text without spaces: two to four characters that are found together much more often than apart.
 
     Where the archive does not tell, particles part what stands between such words; up to three characters of that are
@@ -198,7 +198,7 @@ def _of_untold(characters: str) -> Iterator[_Piece]:
                 yield _Piece(tuple(piece[at : at + width]), name=False, phrase=True)
 
 
-def _togetherness(word: tuple[str, ...], index: Index) -> float:
+def _togetherness(word: tuple[str, ...], index: Words) -> float:
     """How much more often characters stand together than chance would have it; more than two of them, nearly always."""
     if len(word) == 1:
         return 0.0
@@ -213,7 +213,7 @@ def _togetherness(word: tuple[str, ...], index: Index) -> float:
     return math.log1p(together) * (1 + math.log(together / chance) / len(word))
 
 
-def _ways(piece: _Piece, index: Index, code: str) -> tuple[Term, ...]:
+def _ways(piece: _Piece, index: Words, code: str) -> tuple[Term, ...]:
     """The ways to write a unit: a phrase and its joined form, a name, a word with its forms."""
     if piece.phrase:
         glued = "".join(piece.words)
@@ -229,7 +229,7 @@ def _ways(piece: _Piece, index: Index, code: str) -> tuple[Term, ...]:
     return tuple(Term((form,)) for form in forms_of(piece.words[0], index, code))
 
 
-def forms_of(word: str, index: Index, code: str) -> list[str]:
+def forms_of(word: str, index: Words, code: str) -> list[str]:
     """A word and the archive's most frequent words of its stem; a form shares four letters and is little longer."""
     stem = _stemmer(code)
     together = code in PREFIXES and not word.isascii()

@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, get_args
 
 from covmis_build import storage
+from covmis_build.archive.words import SamplePost, words_of
 from covmis_build.building.nearest import search_index
 from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.queries.build import build_queries
-from covmis_build.queries.index import Index, SamplePost, build
-from covmis_build.queries.suggest import READ, Suggestions, of_share, suggest
+from covmis_build.queries.suggest import READ, Suggestions, suggest
 from covmis_build.report.summary import Listing
 from covmis_build.text.expression import as_written, parse
 from covmis_build.text.foreign import foreign
@@ -86,20 +86,14 @@ class TriedQuery:
     query_id: str
     expression: str
     posts: int
-    """Of the archive; an estimate where a share of it was looked at, in which there are `counted`."""
-    counted: int
     samples: list[SamplePost]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Queries tried on an archive of `posts_in_archive` posts, all of them or a `share` drawn at random.
-
-    `warnings` begin with what of it could not be read.
-    """
+    """Queries tried on an archive with `posts_in_archive` posts that count; `warnings` begin with what could not be read."""
 
     posts_in_archive: int
-    share: float
     queries: list[TriedQuery]
     warnings: list[str]
 
@@ -108,23 +102,22 @@ class Trial:
         queries = [
             {
                 "query_id": query.query_id, "expression": query.expression, "posts": query.posts,
-                "counted": query.counted, "samples": [post._asdict() for post in query.samples],
+                "samples": [post._asdict() for post in query.samples],
             }
             for query in self.queries
         ]  # fmt: skip
-        return {"posts_in_archive": self.posts_in_archive, "share": self.share, "queries": queries}
+        return {"posts_in_archive": self.posts_in_archive, "queries": queries}
 
     @property
     def sentences(self) -> list[str]:
         """What each query finds, with a line for each sample."""
         lines = []
         for query in self.queries:
-            seen = f"  ({query.counted:,} seen)" if self.share < 1 else ""
-            lines.append(f"{query.posts:>9,}  {query.query_id or query.expression}{seen}")
+            lines.append(f"{query.posts:>9,}  {query.query_id or query.expression}")
             lines += [f"{'':11}{query.expression}"] if query.query_id else []
             lines += [f"{'':11}{post.line}" for post in query.samples]
         looked_at = counted(self.posts_in_archive, "posts")
-        return [*lines, f"{counted(len(self.queries), 'queries')} over {looked_at}.", *of_share(self.share)]
+        return [*lines, f"{counted(len(self.queries), 'queries')} over {looked_at}."]
 
 
 def queries_of(study: Study, claim_id: str = "") -> pd.DataFrame:
@@ -181,16 +174,15 @@ def try_queries(
         mine = queries[queries["claim_id"] == text] if text else queries
         rows = list(zip(mine["query_id"], mine["kind"], mine["expression"], strict=True)) or rows
         written = list(mine.loc[mine["kind"] == "keywords", "text"])
-    with search_index(study.places, study.settings, progress, engine=engine, whole=False) as index:
+    with search_index(study.places, study.settings, progress, engine=engine) as index:
+        found = index.find([(parse(expression).node, kind) for _, kind, expression in rows])
         tried = [
-            TriedQuery(
-                query_id, expression, index.of_all(count), count, index.sample(expression, samples, kind)
+            TriedQuery(query_id, expression, len(posts), shown)
+            for (query_id, _, expression), posts, shown in zip(
+                rows, found, index.samples(found, samples), strict=True
             )
-            for query_id, kind, expression in rows
-            for count in [index.count(expression, kind)]
         ]
-        warnings = [*index.unread, *_foreign_signs(written)]
-        return Trial(index.of_all(index.size), index.share, tried, warnings)
+        return Trial(index.size, tried, [*index.unread, *_foreign_signs(written)])
 
 
 def suggest_queries(
@@ -204,14 +196,12 @@ def suggest_queries(
         raise InputError(f"no claim has the id {claim}")
     text, language = (row["text"], row["language"]) if row else (claim, "")
     if any(file.is_file() for archive in study.places.archives for file in archive.rglob("*")):
-        with search_index(study.places, study.settings, progress, whole=False) as index:
+        with search_index(study.places, study.settings, progress) as index:
             if index.size:
                 return suggest(text, index, language=language or "en", read=read, samples=samples)
     with TemporaryDirectory() as folder:  # collecting first: how rare words are, the claim list tells
-        place = Path(folder) / "claims.sqlite"
         texts = {entry["text"]: entry["claim_id"] for entry in rows} | ({} if row else {text: ""})
-        build(place, [(claim_id, entry, [], [], "") for entry, claim_id in texts.items()])
-        with Index(place) as index:
+        with words_of(Path(folder), {claim_id: entry for entry, claim_id in texts.items()}) as index:
             return suggest(text, index, language=language or "en", read=read, samples=0, counted=False)
 
 

@@ -26,7 +26,6 @@ from covmis_build.engine import open_engine, silent
 from covmis_build.errors import InputError
 from covmis_build.estimation.recall import Figure, expected, stands_for
 from covmis_build.estimation.recall_report import FrameFacts, RecallReport, report_of
-from covmis_build.matching.stage import span
 from covmis_build.options import RANKED
 from covmis_build.queries.suggest import READ
 from covmis_build.ranking.guide import Guide, fit
@@ -287,12 +286,11 @@ class Recall:
             hits.groupby(["claim_id", "post_id"])["kind"].agg(lambda kinds: sorted(set(kinds))).reset_index()
         )
         with search_index(study.places, study.settings, progress) as index:
-            among = index.between(*span(study.settings.retrieval))
-            size = index.size if among is None else len(among)
-            known = {str(claim): index.numbers(rows) for claim, rows in found.groupby("claim_id")["post_id"]}
+            size = index.size
+            numbers = pd.Series(index.numbers(found["post_id"]), found["claim_id"])
+            known = {str(claim): rows.to_numpy() for claim, rows in numbers.groupby(level=0)}
             ranking = nearest(
-                index, claims, study.places, found=known, among=among, first=max(FIRST, depth), model=model,
-                progress=progress,
+                index, claims, study.places, found=known, first=max(FIRST, depth), model=model, progress=progress,
             )  # fmt: skip
         guide = fit(ranking.posts, self._known())
         ranked = ranking.posts.assign(guess=guide.guess(ranking.posts))

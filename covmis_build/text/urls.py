@@ -112,6 +112,18 @@ def addresses(text: str) -> Iterator[str]:
                 yield address
 
 
+def telling_piece(key: str) -> str:
+    """The longest run of letters, digits, - and _ behind the host: every address with this key has it, escapes aside.
+
+    >>> telling_piece("youtube.com/watch?v=E95qChF-MOo")
+    'E95qChF-MOo'
+    """
+    if key.startswith("dailymotion.com/"):
+        return ""  # a title may be joined to the number
+    behind = re.sub("%[0-9A-F]{2}", " ", key.partition("/")[2])
+    return max(re.findall("[A-Za-z0-9_-]+", behind), key=len, default="")
+
+
 def _tidy(parts: SplitUrl) -> SplitUrl:
     """Escapes one way, no empty steps, no trailing slash, no AMP twin, no tracking; parameters in order of name."""
     path = re.sub(r";jsessionid=[^/?]*", "", parts.path, flags=re.IGNORECASE)

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from covmis_build.archive import pages, reader, streams
 from covmis_build.archive.forgetting import Forget
+from covmis_build.building.nearest import search_index
 from covmis_build.building.run import current
 from covmis_build.building.run import run as bring_up_to_date
 from covmis_build.cli import app
-from covmis_build.queries.index import Index
 from covmis_build.study.study import open_study
 from tests.archive.test_formats import V1
 from tests.forgettable import page
@@ -150,7 +150,7 @@ def test_what_is_purged_and_put_back_comes_back_neither_by_run_nor_in_the_index(
     covmis(study, "run")
     assert "planted" not in built(study)
     assert covmis(study, "queries", "try", "garlic")["posts_in_archive"] == 1
-    with Index(study.places.build / "search.sqlite") as index:
+    with search_index(study.places, study.settings) as index:
         assert index.count("planted") == 0
 
 

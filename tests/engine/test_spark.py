@@ -10,11 +10,9 @@ from covmis_build import tables
 from covmis_build.engine import open_engine, spark_join
 from covmis_build.engine.spark import COMPARED_HERE
 from covmis_build.errors import MissingExtra
-from covmis_build.matching.plain_posts import Drawn, plain_posts
 from covmis_build.options import Cleaning
 from covmis_build.text.near_duplicates import group_table
 from tests.cleaning.corpora import ALL_FACES, cleaned, frozen_item, generated
-from tests.queries.test_index import many
 from tests.text.test_near_duplicates import as_table, cascades
 
 # Spark's own warnings (pandas 3, sockets that it leaves to the collector) are no failure of ours.
@@ -135,17 +133,3 @@ def test_without_pyspark_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(MissingExtra, match=r"covmis\[spark\]"):
         open_engine("spark")
-
-
-def test_the_index_of_an_archive_has_the_same_posts(spark, tmp_path):
-    many(tmp_path / "archive")
-    told: dict[str, list[str]] = {"duckdb": [], "spark": []}
-    posts = {}
-    for name, unread in told.items():
-        with open_engine(name) as engine:
-            posts[name] = list(
-                plain_posts(engine, [tmp_path / "archive"], unread=unread, drawn=Drawn(0.7, 3))
-            )
-    assert len(posts["duckdb"]) > 50
-    assert posts["spark"] == posts["duckdb"]
-    assert told["spark"] == told["duckdb"] != []

@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from covmis_build.queries.index import Index, build
+from covmis_build.archive.words import words_of
 from covmis_build.text.expression import parse
 from covmis_build.text.nodes import leaves
 
@@ -70,10 +70,7 @@ class Writer:
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
-    path = tmp_path_factory.mktemp("fuzzed") / "search.sqlite"
-    build(path, [(f"x:{at:02}", text, [], [], "") for at, text in enumerate(POSTS)])
-    with Index(path) as index:
-        yield index
+    return words_of(tmp_path_factory.mktemp("fuzzed"), {f"x:{at:02}": text for at, text in enumerate(POSTS)})
 
 
 @pytest.mark.parametrize("number", [ALL // 10, pytest.param(ALL, marks=pytest.mark.long)])

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from covmis_build.archive.words import words_of
 from covmis_build.claims.claim import Claim, checked
 from covmis_build.claims.lint import lint
-from covmis_build.queries.index import Index, build
 from covmis_build.queries.suggest import WIDTHS, suggest
 from covmis_build.text.expression import parse
 
@@ -44,14 +44,12 @@ def archive(tmp_path_factory):
     posts, about = [], {}
     for language, labelled in SETS.items():
         for entry in labelled["claims"]:
-            first = len(posts) + 1
+            first = len(posts)
             posts += entry["about"]
-            about[language, entry["text"]] = set(range(first, len(posts) + 1))
+            about[language, entry["text"]] = set(range(first, len(posts)))
             posts += entry["near"]
-    path = tmp_path_factory.mktemp("languages") / "search.sqlite"
-    build(path, [(f"x:{at:04}", text, [], [], "") for at, text in enumerate(posts)])
-    with Index(path) as index:
-        yield index, about
+    folder = tmp_path_factory.mktemp("languages")
+    return words_of(folder, {f"x:{at:04}": text for at, text in enumerate(posts)}), about
 
 
 @pytest.mark.parametrize("language", FLOORS)
@@ -75,9 +73,7 @@ def test_proposals_find_what_is_about_the_claim(archive, language):
 def test_without_an_archive_the_proposals_find_some_of_it_too(tmp_path, language):
     """The claim list alone tells what is rare."""
     claims = SETS[language]["claims"]
-    path = tmp_path / "claims.sqlite"
-    build(path, [(f"c{at}", entry["text"], [], [], "") for at, entry in enumerate(claims)])
-    with Index(path) as index:
+    with words_of(tmp_path, {f"c{at}": entry["text"] for at, entry in enumerate(claims)}) as index:
         for entry in claims:
             *_, wide = suggest(entry["text"], index, language=language, counted=False).proposals
             query = parse(wide.expression)

@@ -7,8 +7,8 @@ import itertools
 import pytest
 from hypothesis import assume, given, settings
 
+from covmis_build.archive.words import words_of
 from covmis_build.errors import InputError, counted
-from covmis_build.queries.index import Index, build
 from covmis_build.queries.suggest import MOST_CONJUNCTIONS, conjunction_count, suggest, thresholds
 from covmis_build.queries.units import forms_of, units_of
 from covmis_build.text.expression import parse
@@ -24,9 +24,7 @@ CLAIM = "Bill Gates plans to use a COVID-19 vaccine to track 5,000 people with m
 
 
 def indexed(folder, texts):
-    path = folder / "search.sqlite"
-    build(path, [(f"x:{at}", text, [], [], "") for at, text in enumerate(texts)])
-    return Index(path)
+    return words_of(folder, {f"x:{at}": text for at, text in enumerate(texts)})
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covmis_build.queries.index import Index, build
+from covmis_build.archive.words import words_of
 from covmis_build.queries.units import terms_of
 from covmis_build.ranking.rank import FIRST, Asked, By, fused, places, rank
 from covmis_build.ranking.vectors import SentenceModel, Vectors
@@ -23,8 +23,7 @@ TEXTS = {
 
 
 def index_of(folder, texts):
-    build(folder / "search.sqlite", [(one, text, [], [], "") for one, text in texts.items()])
-    return Index(folder / "search.sqlite")
+    return words_of(folder, texts)
 
 
 def test_full_text_ranks_whatever_order_the_archive_has(tmp_path):
