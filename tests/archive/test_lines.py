@@ -15,7 +15,8 @@ from openpyxl import Workbook
 from covmis_build.archive import formats, streams
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.formats.post import NONE, Claimed
-from covmis_build.archive.reader import EMPTIED, NO_TIME, read
+from covmis_build.archive.reader import EMPTIED, NO_TIME, How, read
+from covmis_build.options import Columns
 from tests.archive.test_formats import RECORD, STATUS, VIEW
 
 X1 = {
@@ -243,3 +244,28 @@ def test_an_address_that_a_post_has_twice_is_listed_once():
     commit = EVENT["commit"] | {"record": {"text": "x", "facets": [facet, facet]}}
     (post,) = formats.READERS["bluesky"](json.dumps(EVENT | {"commit": commit}).encode())
     assert post.urls == ["https://a.org/b"]
+
+
+def test_a_quoted_post_without_an_id_is_no_post_of_its_own():
+    (post,) = formats.READERS["x_v1"](json.dumps(X1 | {"quoted_status": {"text": "quoted"}}).encode())
+    assert (post.post_id, post.quoted_text) == ("x:9", "quoted")
+
+
+def rows_of(tmp_path, text: str, *rules: Columns) -> list[tuple]:
+    """The ids and availability of a table's posts, or what is wrong with a row."""
+    (tmp_path / "a.csv").write_text(text)
+    (job,) = streams.jobs([(tmp_path / "a.csv", "a.csv")])
+    return [
+        (line.posts[0].post_id, line.posts[0].availability) if line.posts else line.problem
+        for line in read(job, how=How(rules))
+        if line.place
+    ]
+
+
+def test_an_id_of_two_columns_is_joined_by_a_slash(tmp_path):
+    rule = Columns(files="*", platform="forum", id=["thread", "post"], text="text")
+    assert rows_of(tmp_path, "thread,post,text\n1,2,garlic\n", rule) == [("forum:1/2", "available")]
+
+
+def test_a_line_of_blank_cells_is_no_row_and_an_id_alone_is_no_available_post(tmp_path):
+    assert rows_of(tmp_path, "tweet_id,lang\n5,en\n , \n6,\n") == [("x:5", "id only"), ("x:6", "id only")]
