@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import tarfile
 import tempfile
-import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from covmis_build.archive import formats, streams
+from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.formats.post import NONE, Claimed
-from covmis_build.archive.reader import read
+from covmis_build.archive.reader import EMPTIED, NO_TIME, How, read
+from covmis_build.options import Columns
 from tests.archive.test_formats import RECORD, STATUS, VIEW
 
 X1 = {
@@ -115,6 +117,7 @@ WHOLE = ROW.map(lambda case: json.dumps(case[1], ensure_ascii=False).encode("utf
 def test_a_line_is_read_alike_wherever_it_stands(case, lines, mark):
     """Its neighbours may be of another form, torn or blank."""
     first = json.dumps(case[1]).encode()
+    assume(formats.detect(first))
     expected, at = contents(first), len(first) + 1 + 3 * mark
     for line in lines:
         if line.strip():
@@ -149,13 +152,22 @@ def test_a_line_of_another_form_an_event_and_a_torn_line_in_the_middle_of_a_file
     ]
 
 
+def test_a_file_that_begins_with_a_torn_line_has_the_form_of_its_first_whole_line():
+    whole, alone = json.dumps(SNSCRAPED).encode(), b'{"_type": "a.Tombstone", "id": 5}'
+    assert formats.detect(alone) == ""
+    told = contents(b"\n".join([whole[:30], whole, alone]))
+    assert [(form, len(posts)) for _, form, posts, *_ in told] == [("", 0), ("snscrape", 2), ("snscrape", 1)]
+
+
 def test_each_member_of_a_packed_file_has_a_form_of_its_own(tmp_path):
-    path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w") as archive:
+    path = tmp_path / "a.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
         for form, rows in ROWS.items():
-            archive.writestr(f"{form}.jsonl", "\n".join(map(json.dumps, rows)))
-    lines = [line for job in streams.jobs([(path, path.name)]) for line in read(job)]
-    assert {(line.file, line.form) for line in lines} == {(f"a.zip!{form}.jsonl", form) for form in ROWS}
+            (tmp_path / form).write_text("\n".join(json.dumps(row) for row in rows if formats.form_of(row)))
+            archive.add(tmp_path / form, f"{form}.jsonl")
+    (job,) = streams.jobs([(path, path.name)])
+    lines = list(read(job))
+    assert {(line.file, line.form) for line in lines} == {(f"a.tar.gz!{form}.jsonl", form) for form in ROWS}
     assert not any(line.problem for line in lines)
 
 
@@ -172,3 +184,88 @@ def test_half_a_surrogate_pair_in_a_table_is_mended(tmp_path, column):
     (job,) = streams.jobs([(path, path.name)])
     ((post,),) = (line.posts for line in read(job) if line.posts)
     assert "\ufffd" in (post.text if column == "text" else post.urls[0])
+
+
+def test_a_row_with_no_time_and_a_count_out_of_range_has_both_notes(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"id,timestamp_utc,user_screen_name,text,like_count\n5,,a,garlic,{'9' * 30}\n")
+    (job,) = streams.jobs([(path, path.name)])
+    (line,) = read(job)
+    assert (line.note, line.posts[0].metrics) == (f"{NO_TIME}; {EMPTIED}", (None, None, None, None))
+
+
+@pytest.mark.parametrize("count", [2**63, 2**64 - 1, -(2**63)])
+@pytest.mark.parametrize("name", ["reply_count", "retweet_count", "favorite_count", "quote_count"])
+def test_each_count_out_of_range_is_left_out_with_a_note(name, count):
+    fine, other = contents(b"\n".join(json.dumps(X1 | {name: number}).encode() for number in (7, count)))
+    assert (fine[-1], other[-1]) == ("", EMPTIED)
+    assert 7 in fine[2][0].metrics
+    assert other[2][0].metrics == (None,) * 4
+
+
+def test_a_forgotten_post_is_gone_in_lines_of_the_file_s_form_and_of_others(tmp_path):
+    path = tmp_path / "a.jsonl"
+    rows = [X1 | {"id_str": "1234567"}, X1 | {"id_str": "1234568"}, SNSCRAPED | {"id": 1234569}]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    (job,) = streams.jobs([(path, path.name)])
+    forget = Forget(frozenset({"x:1234568", "x:1234569"}))
+    told = [
+        (line.form, post.post_id, post.availability) for line in read(job, forget) for post in line.posts[:1]
+    ]
+    assert told[:2] == [("x_v1", "x:1234567", "available"), ("x_v1", "x:1234568", "purged")]
+    assert ("snscrape", "x:1234569", "purged") in [
+        (line.form, post.post_id, post.availability) for line in read(job, forget) for post in line.posts
+    ]
+
+
+def test_a_page_of_interface_2_has_posts_that_nobody_refers_to_and_texts_of_its_own_posts():
+    quoting = {"id": "1", "text": "look", "referenced_tweets": [{"type": "quoted", "id": "2"}]}
+    quoted, alone = {"id": "2", "text": "the quoted"}, {"id": "3", "text": "alone"}
+    posts = formats.READERS["x_v2"](json.dumps({"data": [quoting, quoted]}).encode())
+    assert [(post.post_id, post.quoted_text) for post in posts] == [("x:1", "the quoted"), ("x:2", "")]
+    page = {"data": [quoting], "includes": {"tweets": [quoted, alone, quoted | {"text": "another copy"}]}}
+    posts = formats.READERS["x_v2"](json.dumps(page).encode())
+    assert [post.post_id for post in posts] == ["x:1", "x:2", "x:3"]
+
+
+def test_of_two_copies_on_a_page_the_first_counts():
+    page = {"statuses": [STATUS, STATUS | {"replies_count": 9}]}
+    first, _ = formats.READERS["mastodon"](json.dumps(page).encode())
+    assert first.metrics[0] == STATUS["replies_count"]
+
+
+def test_an_address_that_a_post_has_twice_is_listed_once():
+    url = {"expanded_url": "https://a.org/b", "unwound": {"url": "https://a.org/b"}}
+    (post,) = formats.READERS["x_v1"](
+        json.dumps({"id_str": "9", "text": "x", "entities": {"urls": [url]}}).encode()
+    )
+    assert post.urls == ["https://a.org/b"]
+    facet = {"features": [{"uri": "https://a.org/b"}]}
+    commit = EVENT["commit"] | {"record": {"text": "x", "facets": [facet, facet]}}
+    (post,) = formats.READERS["bluesky"](json.dumps(EVENT | {"commit": commit}).encode())
+    assert post.urls == ["https://a.org/b"]
+
+
+def test_a_quoted_post_without_an_id_is_no_post_of_its_own():
+    (post,) = formats.READERS["x_v1"](json.dumps(X1 | {"quoted_status": {"text": "quoted"}}).encode())
+    assert (post.post_id, post.quoted_text) == ("x:9", "quoted")
+
+
+def rows_of(tmp_path, text: str, *rules: Columns) -> list[tuple]:
+    """The ids and availability of a table's posts, or what is wrong with a row."""
+    (tmp_path / "a.csv").write_text(text)
+    (job,) = streams.jobs([(tmp_path / "a.csv", "a.csv")])
+    return [
+        (line.posts[0].post_id, line.posts[0].availability) if line.posts else line.problem
+        for line in read(job, how=How(rules))
+        if line.place
+    ]
+
+
+def test_an_id_of_two_columns_is_joined_by_a_slash(tmp_path):
+    rule = Columns(files="*", platform="forum", id=["thread", "post"], text="text")
+    assert rows_of(tmp_path, "thread,post,text\n1,2,garlic\n", rule) == [("forum:1/2", "available")]
+
+
+def test_a_line_of_blank_cells_is_no_row_and_an_id_alone_is_no_available_post(tmp_path):
+    assert rows_of(tmp_path, "tweet_id,lang\n5,en\n , \n6,\n") == [("x:5", "id only"), ("x:6", "id only")]
