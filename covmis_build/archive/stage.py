@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from covmis_build import storage, tables
 from covmis_build.addresses import place
-from covmis_build.archive import columns, streams
+from covmis_build.archive import columns, streams, words_file
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.intake import Outcome
 from covmis_build.archive.reader import How, file_of, in_one_line, open_job, read
@@ -96,6 +96,7 @@ def read_archive(
     for path in (*folder.glob("*.parquet"), *(folder / INTAKE).glob("*.parquet")):
         if path.stem not in parts:
             storage.remove(path)
+    words_file.sweep(folder / words_file.FOLDER, parts)
     posts = posts_of(engine, folder, parts)
     seen = engine.table([folder / INTAKE / f"{part}.parquet" for part in parts] or SEEN.empty_table())
     files_of = {part: list(dict.fromkeys(map(file_of, jobs))) for part, jobs in parts.items()}

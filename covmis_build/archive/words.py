@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from covmis_build import tables
 from covmis_build.archive import words_file
 from covmis_build.archive.formats.post import Post
 from covmis_build.archive.ids import post_at
@@ -41,8 +42,6 @@ Flags = NDArray[np.bool_]
 
 SPREAD = 2654435761
 """Knuth's multiplier: posts shown of a query are spread over the archive by it, without chance."""
-FOLDER = "words"
-"""The folder beside the parts with a file of words for each."""
 K1, B, LEAST_IDF = 1.2, 0.75, 1e-6
 """BM25 as SQLite's full-text search has it."""
 
@@ -167,7 +166,7 @@ class Words:
             progress("indexing", at, len(parts))
             path, begin = folder / f"{part}.parquet", 0
             within = _within(path, counting)
-            for segment in words_file.segments(path, folder / FOLDER):
+            for segment in words_file.segments(path, folder / words_file.FOLDER):
                 size = len(segment.post_id)
                 counts = segment.flags & words_file.CONTENT > 0
                 if not counting.reposts:
@@ -397,7 +396,7 @@ class Words:
                 np.flatnonzero(np.asarray(pc.is_in(rows.segment.post_id, posts.cast(pa.large_string()))))
                 + rows.first
             )
-            whole = pq.read_table(rows.part, columns=["quote_of", "repost_of"], partitioning=None)
+            whole = _columns(rows.part, ["quote_of", "repost_of"])
             for column in whole.slice(rows.begin, rows.size).columns:
                 yield np.flatnonzero(np.asarray(pc.is_in(column, posts))) + rows.first
 
@@ -408,10 +407,7 @@ def words_of(folder: Path, texts: Mapping[str, str]) -> Words:
     if posts:
         rows = rows_of_store(posts, [0] * len(posts), [("", "")] * len(posts))
         pq.write_table(rows, folder / "posts.parquet")
-    return Words(folder, ["posts"] * bool(posts), OLDER.empty_table())
-
-
-OLDER = pa.schema([("part", pa.string()), ("row", pa.int64())])
+    return Words(folder, ["posts"] * bool(posts), tables.SCHEMAS["older_copies"].empty_table())
 
 
 def _by_part(older: pa.Table, parts: Sequence[str]) -> list[Rows]:
@@ -430,10 +426,15 @@ def _within(part: Path, counting: Counting) -> Flags | None:
     """Which rows of a part are of a time that counts; nothing where all are."""
     if not counting.since and not counting.until:
         return None
-    times = pq.read_table(part, columns=["created_at"], partitioning=None)["created_at"]
+    times = _columns(part, ["created_at"])["created_at"]
     after = pc.greater_equal(times, counting.since)
     before = pc.less(times, counting.until or "\U0010ffff")
     return np.asarray(pc.and_(pc.and_(after, before), pc.not_equal(times, "")))
+
+
+def _columns(part: Path, columns: list[str]) -> pa.Table:
+    with pq.ParquetFile(part) as file:
+        return file.read(columns)
 
 
 def _place(words: pa.LargeStringArray, word: str) -> int:

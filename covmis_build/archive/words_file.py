@@ -6,7 +6,6 @@ texts and titles that have it; and for each piece of an address the rows that li
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,13 +20,16 @@ from covmis_build.text.numbering import RUNS, Numbering
 from covmis_build.text.urls import addresses, canonical_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
 VERSION = f"1.{unicodedata.unidata_version}"
 """Raised by hand when texts are cut otherwise, or when what is in a file changes."""
+
+FOLDER = "words"
+"""The folder beside the parts with a file of words for each."""
 
 SEGMENT = 500_000
 """Posts of a segment: what is in memory while its words are numbered."""
@@ -162,26 +164,9 @@ def _with_keys(links: pa.StringArray) -> pa.StringArray:
     return pc.replace_with_mask(links, odd, pa.array(keys, pa.string()))
 
 
-def older_copies(folder: Path, parts: Sequence[str], ask: Callable[[], pa.Table]) -> pa.Table:
-    """The rows of these parts that do not count because of other copies, as they were asked for the first time."""
-    path = _of_copies(folder, parts)
-    if not path.exists():
-        with (
-            storage.replacing(path) as beside,
-            pa.ipc.new_file(str(beside), (table := ask()).schema) as writer,
-        ):
-            writer.write_table(table)
-    with pa.memory_map(str(path)) as source:
-        return pa.ipc.open_file(source).read_all()
-
-
-def _of_copies(folder: Path, parts: Sequence[str]) -> Path:
-    return folder / f"copies-{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:24]}.arrow"
-
-
-def sweep(folder: Path, parts: Sequence[str]) -> None:
+def sweep(folder: Path, parts: Iterable[str]) -> None:
     """Remove the words of parts that are there no more."""
-    kept = {_of_copies(folder, parts).name, *(file_of(part, folder).name for part in parts)}
+    kept = {file_of(part, folder).name for part in parts}
     for path in folder.glob("*.arrow"):
         if path.name not in kept:
             storage.remove(path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.archive.store import POSTS
 from covmis_build.building.flow import WORDS, ask
-from covmis_build.building.stages import parts_of
+from covmis_build.building.store import parts_of
 from covmis_build.errors import InputError
 from covmis_build.options import RANKED
 

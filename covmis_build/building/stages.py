@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from covmis_build import storage
 from covmis_build.archive.walk import archive_files
 from covmis_build.building.flow import ask
+from covmis_build.building.store import parts_of, store_of
 from covmis_build.errors import InputError
 from covmis_build.options import RANKED
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from covmis_build.archive.store import Store
     from covmis_build.engine import Engine, Progress, Table
     from covmis_build.places import Places
     from covmis_build.settings import Settings
@@ -72,30 +72,6 @@ def claim_ids(places: Places) -> list[str]:
     except (OSError, UnicodeDecodeError, csv.Error):
         return []  # the stage `claims` says why
     return sorted({(row.get("claim_id") or row.get("mid") or "").strip() for row in rows} - {""})
-
-
-def parts_of(places: Places) -> dict[Path, int]:
-    """The parts of the store, and their sizes."""
-    path = places.table("parts")
-    if not path.exists():
-        return {}
-    with pq.ParquetFile(
-        path
-    ) as file:  # `read_table` would load Arrow's datasets, which takes longer than all else here
-        rows = file.read(["part", "bytes"])
-    return {
-        places.store / f"{part}.parquet": size
-        for part, size in zip(rows["part"].to_pylist(), rows["bytes"].to_pylist(), strict=True)
-    }
-
-
-def store_of(places: Places, engine: Engine) -> Store:
-    """The store as the stage `read` has left it."""
-    from covmis_build.archive.stage import posts_of
-    from covmis_build.archive.store import Store
-
-    parts = [path.stem for path in parts_of(places)]
-    return Store(posts_of(engine, places.store, parts), engine.table(places.table("older_copies")))
 
 
 def _claims_file(places: Places) -> list[Path]:
@@ -176,7 +152,7 @@ def _make_retrieve(work: Work) -> Made:
         from covmis_build.building.nearest import candidates
 
         nonlocal ranked
-        ranked = candidates(places, settings, matched, work.progress, engine.fresh())
+        ranked = candidates(places, settings, matched, work.progress)
         return ranked.assign(kind=RANKED)
 
     retrieved = retrieve(

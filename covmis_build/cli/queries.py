@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option, Typer
 
 from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
-from covmis_build.cli.options import ConfOption, EngineOption, MasterOption, numbers, pairs_of
+from covmis_build.cli.options import numbers
 from covmis_build.study.study import open_study
 
 app = Typer(help="The queries: see, try, have suggested.", no_args_is_help=True)
@@ -34,9 +34,6 @@ def show(
 def try_out(
     expression: Annotated[str, Argument(help="Keywords, a claim's id, or nothing: all queries.")] = "",
     samples: Annotated[int, Option(min=0, help="How many posts to show of each.")] = 3,
-    engine: EngineOption = "duckdb",
-    master: MasterOption = "",
-    conf: ConfOption = None,
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -47,10 +44,7 @@ def try_out(
     Example: covmis queries try "garlic (covid-19 OR coronavirus)"
     """
     with progress() as report:
-        trial = open_study(folder).try_queries(
-            expression, samples=samples, engine=engine, master=master, settings=pairs_of("--conf", conf, "KEY=VALUE"),
-            progress=report,
-        )  # fmt: skip
+        trial = open_study(folder).try_queries(expression, samples=samples, progress=report)
     warn(*trial.warnings)
     tell(trial.to_dict(), trial.sentences, as_json=as_json)
 

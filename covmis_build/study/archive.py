@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build import tables
 from covmis_build.archive.store import POSTS
-from covmis_build.building.stages import parts_of
+from covmis_build.building.store import parts_of
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:

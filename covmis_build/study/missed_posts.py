@@ -15,7 +15,6 @@ import pandas as pd
 from covmis_build import storage
 from covmis_build.annotation.gold import gold_of
 from covmis_build.annotation.relevance import YES
-from covmis_build.building.nearest import search_index
 from covmis_build.engine import silent
 from covmis_build.errors import counted
 from covmis_build.estimation.recall_page import recall_page
@@ -123,7 +122,7 @@ def missed_posts(
     texts = dict(zip(claims["claim_id"], claims["text"], strict=True))
     language_of = dict(zip(claims["claim_id"], claims["language"].fillna(""), strict=True))
     learned: dict[str, Learned] = {}
-    with search_index(study.places, study.settings, progress) as index:
+    with study.words(progress) as index:
         groups = sorted(missed.groupby("claim_id"), key=lambda group: (-len(group[1]), group[0]))
         for at, (name, rows) in enumerate(groups):
             progress("looking at what was missed", at, len(groups))

@@ -24,7 +24,6 @@ from covmis_build.archive.taking_out import take_out
 from covmis_build.archive.traces import UNREADABLE, Traces, words_of
 from covmis_build.archive.walk import archive_files, unfinished_writes
 from covmis_build.building import purge as purging
-from covmis_build.building.nearest import LOCK as SEARCH_LOCK
 from covmis_build.engine import silent
 from covmis_build.errors import CheckFailed, CovmisError, InputError, counted
 from covmis_build.report.summary import Listing
@@ -43,7 +42,7 @@ T = TypeVar("T")
 KNOWN_FORMS = {".parquet", ".csv", ".json", ".jsonl", ".txt", ".md", ".html", ".zst", ".gz"}
 """Files of data/build that the search can read; of others nobody knows what they hold."""
 
-KEPT_OF_BUILD = {".lock", ".rounds.lock", SEARCH_LOCK, "ledger.jsonl", ".files.json"}
+KEPT_OF_BUILD = {".lock", ".rounds.lock", "ledger.jsonl", ".files.json"}
 
 MAY_NAME_POSTS = {
     "items.parquet", "labels.parquet", "decisions.parquet", "seal.json", "round.json", "report.json", "summary.json",
@@ -110,7 +109,7 @@ def purge(
     with ExitStack() as locks:
         for folder in (places.notes, *sorted(path for path in places.notes.glob("*") if path.is_dir())):
             locks.enter_context(storage.locked(folder / ".lock", "covmis purge"))
-        for name in (".lock", ".rounds.lock", SEARCH_LOCK):
+        for name in (".lock", ".rounds.lock"):
             locks.enter_context(storage.locked(places.build / name, "covmis purge"))
         forget = purging.add_to_list(places.purge_csv, more)
         files = _archive(places)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from covmis_build import storage
 from covmis_build.archive.words import SamplePost, words_of
-from covmis_build.building.nearest import search_index
 from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from covmis_build.engine import Engine, Progress
+    from covmis_build.engine import Progress
     from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
 
@@ -163,9 +162,7 @@ def _foreign_signs(queries: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(sentence for query in queries for sentence in foreign(query)))
 
 
-def try_queries(
-    study: Study, text: str = "", *, samples: int = 3, engine: Engine | None = None, progress: Progress = silent
-) -> Trial:  # fmt: skip
+def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:
     """Count the posts that keywords find, or a claim's queries (its id), or all queries (nothing)."""
     rows = [("", "keywords", str(parse(text)))] if text else []
     written = [text]
@@ -174,7 +171,7 @@ def try_queries(
         mine = queries[queries["claim_id"] == text] if text else queries
         rows = list(zip(mine["query_id"], mine["kind"], mine["expression"], strict=True)) or rows
         written = list(mine.loc[mine["kind"] == "keywords", "text"])
-    with search_index(study.places, study.settings, progress, engine=engine) as index:
+    with study.words(progress) as index:
         found = index.find([(parse(expression).node, kind) for _, kind, expression in rows])
         tried = [
             TriedQuery(query_id, expression, len(posts), shown)
@@ -196,7 +193,7 @@ def suggest_queries(
         raise InputError(f"no claim has the id {claim}")
     text, language = (row["text"], row["language"]) if row else (claim, "")
     if any(file.is_file() for archive in study.places.archives for file in archive.rglob("*")):
-        with search_index(study.places, study.settings, progress) as index:
+        with study.words(progress) as index:
             if index.size:
                 return suggest(text, index, language=language or "en", read=read, samples=samples)
     with TemporaryDirectory() as folder:  # collecting first: how rare words are, the claim list tells

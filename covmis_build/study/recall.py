@@ -21,7 +21,7 @@ from covmis_build.annotation.frozen_items import freeze
 from covmis_build.annotation.gold import gold_of
 from covmis_build.annotation.relevance import GUIDELINE, YES, relevance_scheme, stances
 from covmis_build.annotation.round_folder import RoundKind
-from covmis_build.building.nearest import nearest, search_index
+from covmis_build.building.nearest import nearest
 from covmis_build.engine import open_engine, silent
 from covmis_build.errors import InputError
 from covmis_build.estimation.recall import Figure, expected, stands_for
@@ -285,7 +285,7 @@ class Recall:
         found = (
             hits.groupby(["claim_id", "post_id"])["kind"].agg(lambda kinds: sorted(set(kinds))).reset_index()
         )
-        with search_index(study.places, study.settings, progress) as index:
+        with study.words(progress) as index:
             size = index.size
             numbers = pd.Series(index.numbers(found["post_id"]), found["claim_id"])
             known = {str(claim): rows.to_numpy() for claim, rows in numbers.groupby(level=0)}
@@ -334,7 +334,7 @@ class Recall:
     def _posts_of(self, pairs: pd.DataFrame, progress: Progress) -> pd.DataFrame:
         """The posts of these pairs as `covmis run` would take them, a row a pair; those that it would drop are missing."""
         from covmis_build import tables
-        from covmis_build.building.stages import store_of
+        from covmis_build.building.store import store_of
         from covmis_build.matching.stage import retrieve
 
         study, scratch = self.study, self.study.places.scratch

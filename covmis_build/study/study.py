@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.guideline import GuidelineCheck
     from covmis_build.archive.intake import Intake
+    from covmis_build.archive.words import Words
     from covmis_build.claims.lint import Findings
     from covmis_build.claims.selection import Selection
     from covmis_build.collecting.cost import Estimate
@@ -263,20 +264,25 @@ class Study:
 
         return show_queries(self, claim, platform=platform, limit=limit)
 
-    def try_queries(
-        self, text: str = "", *, samples: int = 3, engine: str = "duckdb", master: str = "",
-        settings: Mapping[str, str] | None = None, progress: Progress = silent,
-    ) -> Trial:  # fmt: skip
+    def words(self, progress: Progress = silent) -> Words:
+        """The words of the archive's posts; what of the archive has changed is read first."""
+        from covmis_build.building.purge import refuse_unfinished
+        from covmis_build.building.run import current
+        from covmis_build.building.store import words_of
+
+        refuse_unfinished(self.places)
+        if not current(self.places, self.settings)["read"]:
+            self.run(["read"], progress=progress)
+        return words_of(self.places, self.settings, progress)
+
+    def try_queries(self, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:
         """Count the posts of the archive that keywords, a claim's queries (by its id), or all queries find.
 
-        Where the archive has changed, it is read again first, by the engine.
+        Posts are counted as `covmis run` counts them. Where the archive has changed, it is read again first.
         """
-        from covmis_build.engine import open_engine
         from covmis_build.study.queries import try_queries
 
-        conf = _of_spark(engine, master, settings)
-        its = open_engine(engine, settings=conf) if engine != "duckdb" else None
-        return try_queries(self, text, samples=samples, engine=its, progress=progress)
+        return try_queries(self, text, samples=samples, progress=progress)
 
     def suggest_queries(
         self, claim: str, *, read: Sequence[int] = (5, 25, 100), samples: int = 3, progress: Progress = silent

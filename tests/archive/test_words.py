@@ -11,10 +11,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from covmis_build import tables
 from covmis_build.archive import words_file
 from covmis_build.archive.formats.post import Post
 from covmis_build.archive.store import OLDER_COPIES, PartWriter, ReadUnder, rows
-from covmis_build.archive.words import OLDER, Counting, Words
+from covmis_build.archive.words import Counting, Words
 from covmis_build.engine import open_engine
 from covmis_build.errors import InputError
 from covmis_build.matching.matcher import Matcher, Query
@@ -44,7 +45,7 @@ def post(number, text="", **more):
 
 def words_of(folder, posts):
     pq.write_table(rows(posts, [0] * len(posts), [("", "")] * len(posts)), folder / "posts.parquet")
-    return Words(folder, ["posts"], OLDER.empty_table())
+    return Words(folder, ["posts"], tables.SCHEMAS["older_copies"].empty_table())
 
 
 POSTS = st.builds(
@@ -243,7 +244,7 @@ def test_a_part_of_several_segments_is_the_same(tmp_path, monkeypatch):
     one = answers(words_of(tmp_path, posts))
     monkeypatch.setattr(words_file, "SEGMENT", 10)
     pq.write_table(pq.read_table(tmp_path / "posts.parquet"), tmp_path / "more.parquet", row_group_size=7)
-    assert one == answers(Words(tmp_path, ["more"], OLDER.empty_table()))
+    assert one == answers(Words(tmp_path, ["more"], tables.SCHEMAS["older_copies"].empty_table()))
     assert len(words_file.segments(tmp_path / "more.parquet", tmp_path / "words")) == 5
 
 
@@ -251,7 +252,7 @@ def test_a_file_of_words_that_is_none_is_made_again_and_one_without_its_part_goe
     words_of(tmp_path, [post(1, "garlic")])
     (path,) = (tmp_path / "words").iterdir()
     path.write_bytes(b"not what it was" * 100)
-    with Words(tmp_path, ["posts"], OLDER.empty_table()) as words:
+    with Words(tmp_path, ["posts"], tables.SCHEMAS["older_copies"].empty_table()) as words:
         assert words.count("garlic") == 1
     words_file.sweep(tmp_path / "words", ["posts"])
     assert path.exists()
@@ -267,7 +268,7 @@ def test_a_full_disk_is_one_line(tmp_path):
     def full():
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
         with pytest.raises(InputError, match="cannot write") as told:
-            Words(tmp_path, ["posts"], OLDER.empty_table())
+            Words(tmp_path, ["posts"], tables.SCHEMAS["older_copies"].empty_table())
         assert len(str(told.value).splitlines()) == 1
 
     killing.done(full)
@@ -298,7 +299,7 @@ def test_pages_by_other_hosts_and_posts_that_are_pages(tmp_path):
         post(10, cards=[("x.com/a/status/7", "", "")]),
     ]
     pq.write_table(rows(posts, [0] * 7, [("", "")] * 7), tmp_path / "all.parquet")
-    words = Words(tmp_path, ["all"], OLDER.empty_table(), Counting(reposts=True))
+    words = Words(tmp_path, ["all"], tables.SCHEMAS["older_copies"].empty_table(), Counting(reposts=True))
     found = {
         key: {one.post_id for one in words.sample(f'url:"{key}"', 9)}
         for key in ("facebook.com", "example.org/a-b_c", "x.com/status/7")
