@@ -16,7 +16,6 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.archive.traces import Traces, words_of
 from covmis_build.building.purge import add_to_list, read_keys, read_list
 from covmis_build.errors import InputError, ServiceError
-from covmis_build.queries.index import build
 from covmis_build.study import purge as purging
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, label_both
@@ -135,16 +134,28 @@ def test_nothing_to_forget_is_an_error(folder):
     assert "nothing is to be forgotten" in covmis(folder, "purge", fails=2)["error"]
 
 
-def test_the_index_goes_even_if_no_table_holds_the_post(folder):
-    for path in (folder / "data/build").rglob("*.parquet"):
-        path.unlink()
-    index = folder / "data/build/search.sqlite"
-    build(index, [(OTHER, "Another post", [], [], "")])
-    covmis(folder, "purge", "x:1255000000000000099")
-    assert index.exists()
-    build(index, [(OTHER, "Another post", [], [], ""), (GONE, SECRET, [], [], "")])
+def test_the_store_and_its_words_go_whatever_they_hold(folder):
+    store = folder / "data/build/archive"
+    (store / "words").mkdir(parents=True)
+    for path in (store / "part.parquet", store / "words/part.arrow"):
+        path.write_bytes(SECRET.encode())
     covmis(folder, "purge", GONE)
-    assert not index.exists()
+    assert not store.exists()
+
+
+def test_the_store_goes_before_the_archive_is_rewritten(folder, monkeypatch):
+    """A kill in between would leave parts of files that no later purge looks for."""
+    store = folder / "data/build/archive"
+    store.mkdir(parents=True)
+    (store / "part.parquet").write_bytes(SECRET.encode())
+    there = []
+    plain = purging._lines_rewritten
+    monkeypatch.setattr(
+        purging, "_lines_rewritten", lambda *given: there.append(store.exists()) or plain(*given)
+    )
+    open_study(folder).purge(posts=[GONE])
+    assert there
+    assert not any(there)
 
 
 def test_pages_of_the_build_go_with_its_tables(folder):

@@ -129,7 +129,8 @@ class Forget:
             return GONE
         if any(self._hates(reference) for reference in _authors(value, host)):
             return GONE
-        for reference in [*(value.get("referenced_tweets") or ()), *(value.get("referenced_posts") or ())]:
+        named = (value.get("referenced_tweets"), value.get("referenced_posts"))
+        for reference in (one for references in named if isinstance(references, list) for one in references):
             if (
                 isinstance(reference, dict)
                 and reference.get("type") in {"retweeted", "reposted"}

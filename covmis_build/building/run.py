@@ -95,13 +95,9 @@ def run(
 
 
 def _sweep(places: Places) -> None:
-    """Remove what a killed run left: half-written files and scratch tables, never a table in use."""
-    for leftover in [
-        *places.build.glob(".*.part"),
-        *places.build.glob(".*.new"),
-        *places.store.rglob(".*.part"),
-        places.scratch,
-    ]:
+    """Remove what a killed run or an earlier version left: half-written files, scratch tables; never a table in use."""
+    unfinished = [*places.build.glob(".*.part"), *places.build.glob(".*.new"), *places.store.rglob(".*.part")]
+    for leftover in [*unfinished, places.scratch, places.build / "search.sqlite"]:
         storage.remove(leftover)
     if places.far:
         places.far.sweep()

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from covmis_build.archive import pages, reader, streams
 from covmis_build.archive.forgetting import Forget
-from covmis_build.building.nearest import search_index
 from covmis_build.building.run import current
 from covmis_build.building.run import run as bring_up_to_date
 from covmis_build.cli import app
@@ -132,7 +131,14 @@ def test_the_purge_list_is_an_input_of_the_stage(study):
     assert all(current(study.places, study.settings).values())
     study.places.purge_csv.write_text(f"id\n{name(1)}\n")
     stages = {one["stage"]: one["current"] for one in covmis(study, "status")["stages"]}
-    assert stages == {"claims": True, "queries": True, "retrieve": False, "clean": False, "sample": False}
+    assert stages == {
+        "read": False,
+        "claims": True,
+        "queries": True,
+        "retrieve": False,
+        "clean": False,
+        "sample": False,
+    }
     covmis(study, "run")
     assert "planted" not in built(study)
     assert all(current(study.places, study.settings).values())
@@ -150,7 +156,7 @@ def test_what_is_purged_and_put_back_comes_back_neither_by_run_nor_in_the_index(
     covmis(study, "run")
     assert "planted" not in built(study)
     assert covmis(study, "queries", "try", "garlic")["posts_in_archive"] == 1
-    with search_index(study.places, study.settings) as index:
+    with study.words() as index:
         assert index.count("planted") == 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from covmis_build import keyed
-from covmis_build.matching.matcher import LEARNED
+from covmis_build.matching.find import WORTH
 from covmis_build.storage import csv_bytes
 from covmis_build.study.study import open_study
 from covmis_build.text.expression import parse
@@ -20,7 +20,7 @@ QUERIES = {
 
 def test_a_run_finds_quorums(tmp_path):
     texts = []
-    for at in range(LEARNED + 3000):
+    for at in range(WORTH + 1000):
         drawn = [WORDS[int(keyed.uniform(7, str(at), str(n)) * len(WORDS))] for n in range(8)]
         texts.append(" ".join(drawn))
     (tmp_path / "data/archive").mkdir(parents=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -157,16 +156,3 @@ def iso(text: str) -> str:
         return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError):
         return ""
-
-
-def fingerprint(post: Post) -> str:
-    """The content hash that tells copies of a post apart: everything but where, when and for what it was fetched."""
-    own = post.retrieved_at, post.claimed
-    if any(own):
-        post.retrieved_at, post.claimed = "", ()
-    content = _packed.encode(post)
-    post.retrieved_at, post.claimed = own
-    return hashlib.blake2b(content, digest_size=12).hexdigest()
-
-
-_packed = msgspec.msgpack.Encoder()
