@@ -10,7 +10,10 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -31,7 +34,6 @@ from covmis_build.errors import BrokenIds, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from covmis_build.archive.reader import Read
     from covmis_build.engine import Engine, Progress, Table
@@ -53,7 +55,8 @@ LINE = "line"
 
 WORK = pa.schema([("part", tables.STRING), ("jobs", tables.STRING)])
 """A part to make, and its jobs as JSON: a file's name may be no text, which JSON can say."""
-MADE = pa.schema([("part", tables.STRING)])
+MADE = pa.schema([("name", tables.STRING), ("content", pa.binary())])
+"""Files of the store that a process could not write in their place, because it does not see this machine's disk."""
 
 SMALL, MOST_FILES = 2 << 20, 16
 """Bytes of files that are read together into one part; and one in so many files ends a part, whatever its size, so that
@@ -90,8 +93,12 @@ def read_archive(
     wanted = {part: jobs for part, jobs in parts.items() if not _stands(folder, part, jobs, forget, now)}
     progress("reading", len(parts) - len(wanted), len(parts))
     work = pa.table({"part": list(wanted), "jobs": list(map(json.dumps, wanted.values()))}, schema=WORK)
-    kernel = partial(read_parts, folder=str(folder), forget=forget, how=how, now=now)
-    len(engine.map(kernel, engine.table(work), MADE, rows=1))
+    kernel = partial(
+        read_parts, folder=str(folder) if engine.sees_this_disk else "", forget=forget, how=how, now=now
+    )
+    for batch in engine.map(kernel, engine.table(work), MADE, rows=1).batches():
+        for name, written in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            storage.write_bytes(folder / name, written)
     progress("reading", len(parts), len(parts))
     for path in (*folder.glob("*.parquet"), *(folder / INTAKE).glob("*.parquet")):
         if path.stem not in parts:
@@ -179,18 +186,26 @@ def _hash(told: object) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:24]
 
 
-def read_parts(block: pa.Table, *, folder: str, forget: Forget, how: How, now: ReadUnder) -> pa.Table:
-    """Make the parts that these rows name; broken ids are an error."""
+def read_parts(
+    block: pa.Table, *, folder: str, forget: Forget, how: How, now: ReadUnder
+) -> Iterator[pa.Table]:
+    """Make the parts that these rows name, in the folder; where there is none, give their files. Broken ids are an error."""
     for row in block.to_pylist():
         jobs = [Job(*job) for job in json.loads(row["jobs"])]
-        make = partial(in_child, _make, place(folder), row["part"], jobs, forget, how, now)
-        try:
-            make({})
-        except InputError as error:
-            if isinstance(error, BrokenIds):
-                raise
-            make({job: _problem_of(job, forget, how) for job in jobs})
-    return pa.table({"part": block.column("part")}, schema=MADE)
+        with TemporaryDirectory() if not folder else nullcontext(folder) as where:
+            (Path(where) / INTAKE).mkdir(exist_ok=True)
+            make = partial(in_child, _make, Path(where), row["part"], jobs, forget, how, now)
+            try:
+                make({})
+            except InputError as error:
+                if isinstance(error, BrokenIds):
+                    raise
+                make({job: _problem_of(job, forget, how) for job in jobs})
+            names = (
+                [] if folder else [f"{INTAKE}/{row['part']}.parquet", f"{row['part']}.parquet"]
+            )  # the part last
+            contents = [Path(where, name).read_bytes() for name in names]
+        yield pa.table({"name": names, "content": contents}, schema=MADE)
 
 
 def _problem_of(job: Job, forget: Forget, how: How) -> str:

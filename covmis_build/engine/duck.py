@@ -245,6 +245,11 @@ class DuckEngine:
                 self._database.close()
                 self._database = None
 
+    @property
+    def sees_this_disk(self) -> bool:
+        """One machine sees what it sees."""
+        return True
+
     def reach(self, files: Sequence[Path]) -> None:
         """One machine sees what it sees."""
 

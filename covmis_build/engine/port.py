@@ -90,6 +90,10 @@ class Engine(Protocol):
 
     name: str
 
+    @property
+    def sees_this_disk(self) -> bool:
+        """Whether every process of it can write to this machine's disk."""
+
     def reach(self, files: Sequence[Path]) -> None:
         """Refuse files that not every machine of the engine sees, before work begins that reads them."""
 

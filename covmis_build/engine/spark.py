@@ -197,6 +197,11 @@ class SparkEngine:
         if error is not None and (told := spark_workers.told(error)):
             raise told from error
 
+    @property
+    def sees_this_disk(self) -> bool:
+        """Whether Spark runs on this machine alone."""
+        return is_here(self.session.sparkContext.master)
+
     def reach(self, files: Sequence[Path]) -> None:
         """Ask the workers of a cluster whether they see these files."""
         if not is_here(self.session.sparkContext.master):
