@@ -272,3 +272,22 @@ def test_a_table_of_the_same_size_that_says_something_else_is_not_current(copied
     whole = path.read_bytes()
     path.write_bytes(whole[:-20] + bytes([whole[-20] ^ 1]) + whole[-19:])
     assert not current(copied.places, copied.settings)["queries"]
+
+
+def test_claims_that_posts_name_are_known_from_a_list_of_any_separator(tmp_path):
+    """Spreadsheets in German write semicolons."""
+    for folder, separator in (("comma", ","), ("semicolon", ";")):
+        (tmp_path / folder / "queries").mkdir(parents=True)
+        (tmp_path / folder / "data/archive").mkdir(parents=True)
+        (tmp_path / folder / "study.toml").write_text('title = "t"\n')
+        rows = [["claim_id", "text", "keywords"], ["c1", "Garlic cures it.", "garlic"]]
+        (tmp_path / folder / "queries/claims.csv").write_text(
+            "".join(separator.join(row) + "\n" for row in rows)
+        )
+        (tmp_path / folder / "data/archive/posts.csv").write_text("tweet_id,text,claim_id\n5,anything,c1\n")
+        study = open_study(tmp_path / folder)
+        run(study.places, study.settings, ["retrieve"], workers=1)
+        assert study.hits[["claim_id", "post_id", "verified"]].to_numpy().tolist() == [
+            ["c1", "x:5", "not_applicable"]
+        ]
+        assert made(run(study.places, study.settings, ["retrieve"], workers=1)) == []

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,14 +63,14 @@ class Stage:
     """Files that it has made besides its tables, and their sizes; those that are there are not made again, but by force."""
 
 
-def claim_ids(places: Places) -> list[str]:
+def _claim_ids(places: Places) -> list[str]:
     """The ids of the claim list, which a column of posts may name; none while the list cannot be read."""
+    from covmis_build.claims.lists import claim_ids
+
     try:
-        with places.claims_csv.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error):
+        return claim_ids(places.claims_csv)
+    except (InputError, OSError):
         return []  # the stage `claims` says why
-    return sorted({(row.get("claim_id") or row.get("mid") or "").strip() for row in rows} - {""})
 
 
 def _claims_file(places: Places) -> list[Path]:
@@ -106,7 +105,7 @@ def _make_read(work: Work) -> Made:
 
     places = work.places
     archive = read_archive(
-        work.engine, places.archives, places.store, work.settings.retrieval, claims=claim_ids(places),
+        work.engine, places.archives, places.store, work.settings.retrieval, claims=_claim_ids(places),
         forget=read_list(places.purge_csv), content=work.content, progress=work.progress,
     )  # fmt: skip
     paths = {part: places.store / f"{part}.parquet" for part in sorted(archive.parts)}
@@ -313,7 +312,7 @@ def _frozen(places: Places) -> pd.DataFrame:
 STAGES = (
     Stage(
         "read", 1, (), ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
-        ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=claim_ids, beside=parts_of,
+        ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=_claim_ids, beside=parts_of,
     ),
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),

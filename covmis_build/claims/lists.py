@@ -75,6 +75,13 @@ def read_claims(path: Path, form: str = "") -> pd.DataFrame:
     return _read(path, form or _detect(path))
 
 
+def claim_ids(path: Path) -> list[str]:
+    """The ids of a study's own list, in their order, without a look at anything else in it."""
+    table = _own_table(path)
+    source = need(path, table.header, _NAMES["claim_id"])
+    return sorted({storage.restored(line[source]).strip() for line in table.rows})
+
+
 def given_posts(path: Path) -> list[GivenPost]:
     """The posts that a CoAID list names itself, each once, in the order of claims and posts."""
     return [GivenPost(*pair) for pair in coaid.posts(path)] if _detect(path) == "coaid" else []
