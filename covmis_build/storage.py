@@ -329,9 +329,20 @@ def read_table(path: Path, table: str, *, among: tuple[str, Collection[str]] | N
     return tables.frame(read_parquet(path, tables.SCHEMAS[table].names, remedy, among=among))
 
 
-def read_column(path: Path, column: str) -> list[Any]:
+def read_rows(path: Path, table: str) -> list[dict[str, Any]]:
+    """Read a small table of ours as rows, without loading pandas; a missing file is empty."""
+    from covmis_build import tables
+
+    if not path.exists():
+        return []
+    schema = tables.SCHEMAS[table]
+    rows: list[dict[str, Any]] = read_parquet(path, schema.names, MADE_AGAIN, only=schema.names).to_pylist()
+    return rows
+
+
+def read_column(path: Path, column: str, remedy: str = MADE_AGAIN) -> list[Any]:
     """One column of a table of ours."""
-    return list(read_parquet(path, [column], MADE_AGAIN, only=[column]).column(column).to_pylist())
+    return list(read_parquet(path, [column], remedy, only=[column]).column(column).to_pylist())
 
 
 def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
@@ -346,14 +357,19 @@ def read_parquet(
 ) -> pa.Table:  # fmt: skip
     """A Parquet file of ours that has these columns; anything else is refused, with this remedy."""
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     if path.is_dir():
         raise InputError("is a folder, not a table", file=path, remedy=remedy)
     try:
-        rows = pc.field(among[0]).isin(pa.array(sorted(among[1]), pa.string())) if among else None
-        table = pq.read_table(path, columns=only, partitioning=None, filters=rows)
+        if among:
+            import pyarrow.compute as pc
+
+            rows = pc.field(among[0]).isin(pa.array(sorted(among[1]), pa.string()))
+            table = pq.read_table(path, columns=only, partitioning=None, filters=rows)
+        else:  # `read_table` would load pandas
+            with pq.ParquetFile(path) as file:
+                table = file.read(only)
     except (pa.ArrowException, OSError) as error:
         raise InputError(
             "cannot be read as a table: is damaged, or no Parquet file", file=path, remedy=remedy
