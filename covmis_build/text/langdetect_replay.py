@@ -105,7 +105,7 @@ def _key(gram: str) -> int:
 # Compiled: no Python objects, no interpreter lock.
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _fill(slots: Any, keys: Any) -> None:
     mask = np.uint64(len(slots) - 1)
     for gram in range(len(keys)):
@@ -115,7 +115,7 @@ def _fill(slots: Any, keys: Any) -> None:
         slots[place] = gram + 1
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _find(slots: Any, keys: Any, key: Any) -> Any:
     """The n-gram with this key, or -1."""
     mask = np.uint64(len(slots) - 1)
@@ -127,7 +127,7 @@ def _find(slots: Any, keys: Any, key: Any) -> Any:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _detect(
     points: Any, end: Any, chances: Any, keys: Any, slots: Any, normal: Any, upper: Any, words: Any,
     languages: Any, compensated: Any,
@@ -138,11 +138,13 @@ def _detect(
     for text in range(len(codes)):
         size = _clean(points, end[text], end[text + 1], letters)
         count = _grams(letters, size, keys, slots, normal, upper, grams)
-        codes[text] = _label(grams, count, chances, words, languages, compensated) if count else NO_FEATURES
+        codes[text] = NO_FEATURES
+        if count:
+            codes[text] = _label(grams, count, chances, words, languages, compensated)
     return codes
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _clean(points: Any, begin: Any, end: Any, letters: Any) -> Any:
     """The text with runs of spaces made one, and without Latin letters where others prevail; its length."""
     size, last = 0, 0
@@ -167,7 +169,7 @@ def _clean(points: Any, begin: Any, end: Any, letters: Any) -> Any:
     return size
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _grams(letters: Any, size: Any, keys: Any, slots: Any, normal: Any, upper: Any, grams: Any) -> Any:
     """The known n-grams of the text, in order; words in capitals are passed over."""
     first, second, third, length, capitals, count = 0, 0, 32, 1, False, 0
@@ -202,7 +204,7 @@ def _grams(letters: Any, size: Any, keys: Any, slots: Any, normal: Any, upper: A
     return count
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _sum(odds: Any, languages: Any, compensated: Any) -> Any:
     """What the built-in `sum` gives for these floats."""
     total, lost = 0.0, 0.0
@@ -217,7 +219,7 @@ def _sum(odds: Any, languages: Any, compensated: Any) -> Any:
     return total + lost if lost and math.isfinite(lost) else total
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _random(words: Any, at: Any) -> Any:
     """CPython's `random()` from two words."""
     return ((words[at] >> np.uint32(5)) * 67108864.0 + (words[at + 1] >> np.uint32(6))) * (
@@ -225,7 +227,7 @@ def _random(words: Any, at: Any) -> Any:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(helper=True)
 def _label(grams: Any, count: Any, chances: Any, words: Any, languages: Any, compensated: Any) -> Any:
     """Seven trials and their mean: the likeliest language, if it is likelier than 0.1."""
     odds, mean = np.empty(LANES), np.zeros(LANES)
@@ -235,7 +237,8 @@ def _label(grams: Any, count: Any, chances: Any, words: Any, languages: Any, com
     shift, below = np.uint32(32 - bits), np.uint32(count)
     at, spare = 0, 0.0  # the next word of chance; the second of a pair of normal numbers
     for trial in range(TRIALS):
-        odds[:] = 1.0 / languages
+        for k in range(LANES):
+            odds[k] = 1.0 / languages
         if trial % 2 == 0:
             angle, radius = (
                 _random(words, at) * (2.0 * math.pi),
@@ -274,5 +277,8 @@ def _label(grams: Any, count: Any, chances: Any, words: Any, languages: Any, com
                 second = max(second, mean[k])
         if first - second > (TRIALS - 1 - trial) / TRIALS + 1e-9:
             break
-    best = np.argmax(mean[:languages])
+    best = 0
+    for k in range(1, languages):
+        if mean[k] > mean[best]:
+            best = k
     return best if mean[best] > 0.1 else UNKNOWN
