@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from covmis_build.errors import InputError
-from covmis_build.text.compiled import njit
+from covmis_build.text.compiled import kept, njit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,6 +139,10 @@ def _buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 @functools.cache
 def letters() -> NDArray[np.int32]:
     """For each code point its lower case if that is a word character, otherwise 0."""
+    return kept("letters", lambda: {"letters": _made()})["letters"]
+
+
+def _made() -> NDArray[np.int32]:
     points = np.arange(0x110000, dtype="<u4")
     every = points.tobytes().decode("utf-32-le", "surrogatepass")
     lower = every.replace("Σ", "σ").replace("İ", "i").lower()

@@ -13,33 +13,31 @@ import logging
 import os
 import pickle
 import platform
+import shutil
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
 
 log = logging.getLogger("covmis")
 
 ONCE = "Compiling covmis's text routines (once per machine, about 10 seconds)"
 SOURCES = (
-    "bags",
-    "compiled",
-    "edits",
-    "folding",
-    "join",
-    "langdetect_replay",
-    "near_duplicates",
-    "scan",
-    "weights",
-)
-"""The files whose text decides the machine code."""
+    "bags", "compiled", "edits", "folding", "join", "langdetect_replay", "near_duplicates", "scan", "tokens", "weights"
+)  # fmt: skip
+"""The files whose text decides the machine code, and the tables that are kept beside it."""
 EVERY = "covmis_build.text.every_routine"
 """What calls every routine; it imports them, as they import this module."""
 COMPLETE = "complete"
 """The file that says that everything is compiled in a folder."""
+VERSIONS = 4
+"""So many folders stay, of other versions of covmis, Python or numba."""
 OTHERS_WRITE = 0o022
 
 
@@ -97,6 +95,7 @@ def everything() -> None:
             importlib.import_module(EVERY).use()
             with suppress(OSError):
                 (place / COMPLETE).touch()
+                _forget_others(place)
 
 
 # Where machine code is kept
@@ -125,6 +124,31 @@ def folder() -> Path | None:
         return place if _is_ours(place) else None
     except (OSError, RuntimeError):  # nothing can be written there, or there is no home
         return None
+
+
+def kept(name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+    """Tables that take long to make: read from the folder of machine code, or made and put there."""
+    import numpy as np
+
+    place = folder()
+    if place is None:
+        return make()
+    file = place / f"{name}.npz"
+    with suppress(OSError, EOFError, ValueError, BadZipFile), file.open("rb") as opened:
+        return dict(np.load(opened, allow_pickle=False))
+    tables = make()
+    beside = place / f"{name}.{os.getpid()}.npz"
+    with suppress(OSError):
+        np.savez(beside, allow_pickle=False, **tables)
+        beside.replace(file)
+    return tables
+
+
+def _forget_others(place: Path) -> None:
+    """Remove the folders of versions that were compiled before the last few."""
+    ours = sorted(place.parent.glob(f"{'[0-9a-f]' * 16}/{COMPLETE}"), key=lambda file: file.stat().st_mtime)
+    for complete in ours[:-VERSIONS]:
+        shutil.rmtree(complete.parent, ignore_errors=True)
 
 
 def _user_cache() -> Path:

@@ -17,11 +17,12 @@ import functools
 import math
 import random
 import sys
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covmis_build.text.compiled import njit
+from covmis_build.text.compiled import kept, njit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,6 +74,17 @@ def _asked(text: str) -> str:
 @functools.cache
 def _model() -> tuple[Any, ...]:
     """The languages; each n-gram's place and probabilities; how letters are normalised; chance."""
+    tables = kept(f"langdetect-{version('langdetect')}", _made)
+    chances = np.zeros((len(tables["keys"]), LANES))
+    chances.put(tables["places"], tables["odds"])
+    return tables["languages"].tolist(), chances, *(tables[name] for name in TABLES)
+
+
+TABLES = ("keys", "slots", "normal", "upper", "words")
+
+
+def _made() -> dict[str, NDArray[Any]]:
+    """The same, from the package's own profiles."""
     from langdetect import detector_factory
     from langdetect.utils.ngram import NGram
 
@@ -91,7 +103,9 @@ def _model() -> tuple[Any, ...]:
     upper = np.array([chr(point).isupper() for point in range(0x110000)])
     source = random.Random(0)  # noqa: S311 - langdetect's own choice, to be repeated
     words = np.array([source.getrandbits(32) for _ in range(WORDS_OF_CHANCE)], np.uint32)
-    return languages, chances, keys, slots, normal, upper, words
+    places = np.flatnonzero(chances)  # most n-grams are those of few languages
+    few = {"languages": np.array(languages), "places": places, "odds": chances.take(places)}
+    return few | dict(zip(TABLES, (keys, slots, normal, upper, words), strict=True))
 
 
 def _key(gram: str) -> int:

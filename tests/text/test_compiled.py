@@ -9,7 +9,7 @@ import numba
 import pyarrow as pa
 import pytest
 
-from covmis_build.text import bags, compiled, edits, near_duplicates
+from covmis_build.text import bags, compiled, edits, folding, near_duplicates
 from covmis_build.text.compiled import Routine
 
 TEXT = Path(compiled.__file__).parent
@@ -71,7 +71,7 @@ def test_another_version_has_another_folder(monkeypatch):
 
 def test_all_files_with_routines_decide_the_folder():
     ours = {path.stem for path in TEXT.glob("*.py") if "\n@njit" in path.read_text()}
-    assert ours == set(compiled.SOURCES) - {"compiled", "folding"}
+    assert ours == set(compiled.SOURCES) - {"compiled", "folding", "tokens"}
     outside = [
         path
         for path in TEXT.parent.rglob("*.py")
@@ -88,6 +88,22 @@ def test_everything_is_said_once_and_done_once(monkeypatch, tmp_path, caplog):
     compiled.everything()
     assert used == ["all"]
     assert [record.message for record in caplog.records] == [compiled.ONCE]
+
+
+def test_old_versions_are_forgotten(monkeypatch, tmp_path):
+    folders = [tmp_path / f"{number:016x}" for number in range(6)]
+    for number, place in enumerate([*folders, tmp_path / "another_projects"]):
+        place.mkdir()
+        (place / compiled.COMPLETE).touch()
+        os.utime(place / compiled.COMPLETE, (number, number))
+    (folders[5] / compiled.COMPLETE).unlink()
+    monkeypatch.setattr(compiled, "folder", lambda: folders[5])
+    monkeypatch.setattr("covmis_build.text.every_routine.use", lambda: None)
+    compiled.everything()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *(place.name for place in folders[2:]),
+        "another_projects",
+    }
 
 
 def test_after_everything_nothing_is_left_to_compile():
@@ -114,6 +130,21 @@ def test_after_everything_nothing_is_left_to_compile():
     edits.nearest([], ["a"])
     edits.distance("", "")
     assert {path.name for path in compiled.folder().iterdir()} == kept
+
+
+def test_tables_are_read_as_they_were_made_and_made_again_where_damaged():
+    for made, read, name in (
+        (folding._made(), folding.folding.__wrapped__()._asdict(), "folding"),
+        ({"letters": bags._made()}, {"letters": bags.letters.__wrapped__()}, "letters"),
+    ):
+        assert {key: table.tolist() for key, table in made.items()} == {
+            key: table.tolist() for key, table in read.items()
+        }
+        file = compiled.folder() / f"{name}.npz"
+        whole = file.read_bytes()
+        file.write_bytes(whole[:1000])
+        assert compiled.kept(name, lambda made=made: made) is made
+        assert file.stat().st_size == len(whole)
 
 
 def test_kept_machine_code_is_loaded_without_the_compiler():
