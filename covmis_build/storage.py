@@ -330,9 +330,20 @@ def read_table(path: Path, table: str, *, among: tuple[str, Collection[str]] | N
     return tables.frame(read_parquet(path, tables.SCHEMAS[table].names, remedy, among=among))
 
 
-def read_column(path: Path, column: str) -> list[Any]:
+def read_rows(path: Path, table: str) -> list[dict[str, Any]]:
+    """Read a small table of ours as rows, without loading pandas; a missing file is empty."""
+    from covmis_build import tables
+
+    if not path.exists():
+        return []
+    schema = tables.SCHEMAS[table]
+    rows: list[dict[str, Any]] = read_parquet(path, schema.names, MADE_AGAIN, only=schema.names).to_pylist()
+    return rows
+
+
+def read_column(path: Path, column: str, remedy: str = MADE_AGAIN) -> list[Any]:
     """One column of a table of ours."""
-    return list(read_parquet(path, [column], MADE_AGAIN, only=[column]).column(column).to_pylist())
+    return list(read_parquet(path, [column], remedy, only=[column]).column(column).to_pylist())
 
 
 def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
@@ -352,9 +363,7 @@ def read_parquet(
     if path.is_dir():
         raise InputError("is a folder, not a table", file=path, remedy=remedy)
     try:
-        with pq.ParquetFile(
-            path
-        ) as file:  # `pq.read_table` loads Arrow's datasets first, which takes longer than most tables
+        with pq.ParquetFile(path) as file:  # `pq.read_table` would load Arrow's datasets, and pandas
             table = file.read(only) if among is None else _rows_among(file, only, *among)
     except (pa.ArrowException, OSError) as error:
         raise InputError(

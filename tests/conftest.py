@@ -15,6 +15,7 @@ import typer.main
 import typer.testing
 
 from covmis_build.errors import counted
+from covmis_build.text.compiled import everything
 from tests.screen import last_screen
 from tests.services import SERVICES
 
@@ -32,6 +33,12 @@ ROOT = Path(__file__).parents[1]
 DATA = os.environ.get("COVMIS_DATA_HOME") or (ROOT.parent / "shared" / "data")
 IN_CI = os.environ.get("CI") == "true"
 SLOW = "takes long: run `make test-all`"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the text routines before any test: they say a line when they do it, and take their time."""
+    if not hasattr(config, "workerinput"):
+        everything()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

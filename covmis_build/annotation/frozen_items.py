@@ -232,6 +232,21 @@ def frozen_items(rounds: Path) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else _empty()
 
 
+PAIR = ["item_id", "claim_id", "post_id"]
+
+
+def frozen_pairs(rounds: Path) -> Any:
+    """The ids of the same items, their claims and posts, as columns by name; read without loading pandas."""
+    from covmis_build import storage
+
+    columns: dict[str, list[str]] = {name: [] for name in PAIR}
+    for folder in round_folders(rounds):
+        items = storage.read_parquet(folder / "items.parquet", PAIR, storage.RESTORED, only=PAIR)
+        for name in PAIR:
+            columns[name] += items.column(name).to_pylist()
+    return columns
+
+
 def round_folders(rounds: Path) -> list[Path]:
     """The opened rounds' folders, in order."""
     return sorted(path.parent for path in rounds.glob("[0-9][0-9][0-9]/items.parquet"))

@@ -92,13 +92,6 @@ def groups(
     )
 
 
-def announced() -> str:
-    """What progress calls this step: the first time on a machine it takes longer, and says why."""
-    from covmis_build.text.bags import compiled
-
-    return "near-duplicates" if compiled() else "near-duplicates (compiling code, this once)"
-
-
 CHAINED = 0.7
 
 

@@ -116,7 +116,7 @@ def clean(
     progress("language and words", 0, 0)
     left = engine.sql(POSTS.format(stays=stays), chosen=chosen, posts=posts)
     measured = engine.map(partial(measure, options=options, seed=seed), left, MEASURED)
-    progress(near_duplicates.announced(), 0, 0)
+    progress("near-duplicates", 0, 0)
     groups = near_duplicates.groups(engine, chosen, measured, posts, others, options, stays=stays)
     progress("claims with too few posts", 0, 0)
     cases = " ".join(f"WHEN {step.drops(options)} THEN '{step.name}'" for step in STEPS)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import logging
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
@@ -75,6 +76,8 @@ def program(
     Start with `covmis new my-study`; `covmis status` always says what to do next.
     """
     console.loudness = verbose - quiet
+    if quiet:
+        logging.getLogger("covmis").setLevel(logging.ERROR)
 
 
 for _name in GROUPS:

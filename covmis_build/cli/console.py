@@ -110,9 +110,7 @@ def _lines() -> Progress:
     def report(step: str, done: int, total: int) -> None:
         now = time.monotonic()
         start, had = first.setdefault(step, (now, done))
-        if (
-            now - last["at"] >= 2 or "this once" in step
-        ):  # what takes long without a word in between is told before
+        if now - last["at"] >= 2:
             last["at"] = now
             count = f": {done:,}" + (f" of {total:,}" if total else "") if done or total else ""
             left = ""

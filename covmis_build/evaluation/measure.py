@@ -93,7 +93,7 @@ class Measure:
     ) -> Any:
         """The value: a float for one matrix, an array for a stack `(..., C, C)`; nan where it is undefined.
 
-        >>> from covmis_build.evaluation import measures
+        >>> from covmis_build import measures
         >>> measures["accuracy"]([[3, 1], [0, 4]])
         0.875
         >>> measures["gmr"]([[[3, 1], [0, 4]], [[4, 0], [0, 4]]]).round(3).tolist()

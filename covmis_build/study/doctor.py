@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from covmis_build.report.summary import Summary
 
 CORE = (
-    "duckdb", "httpx", "jinja2", "langdetect", "llvmlite", "markdown-it-py", "matplotlib", "msgspec", "numba",
+    "duckdb", "httpx", "jinja2", "langdetect", "markdown-it-py", "matplotlib", "msgspec", "numba",
     "numpy", "pandas", "pyarrow", "rich", "scikit-learn", "scipy", "snowballstemmer", "statsmodels", "typer",
     "zstandard",
 )  # fmt: skip

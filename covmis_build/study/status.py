@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation.round_folder import RoundKind, kind_of
-from covmis_build.building.flow import Step, ask, flow, missing_from_build
+from covmis_build.building.flow import Step, flow, missing_from_build
 from covmis_build.building.flow_page import flow_page
 from covmis_build.building.purge import unfinished
 from covmis_build.building.run import current
@@ -150,9 +150,10 @@ def _rounds(places: Places) -> list[RoundRow]:
     rows = []
     for items in [*sorted(places.rounds.glob("*/items.parquet")), *sorted(recall.glob("*/items.parquet"))]:
         labels = items.with_name("labels.parquet")
-        claims, count = ask("SELECT count(DISTINCT claim_id), count(*) FROM items", items=items)[0]
-        given = ask("SELECT count(*) FROM labels", labels=labels)[0][0] if labels.exists() else 0
-        rows.append(RoundRow(items.parent.name, claims, count, given, items.with_name("seal.json").exists()))
+        claims = storage.read_column(items, "claim_id", storage.RESTORED)
+        given = len(storage.read_column(labels, "item_id", storage.RESTORED)) if labels.exists() else 0
+        sealed = items.with_name("seal.json").exists()
+        rows.append(RoundRow(items.parent.name, len(set(claims)), len(claims), given, sealed))
     return rows
 
 
@@ -186,9 +187,9 @@ def missing_items(places: Places) -> dict[str, str]:
     """Frozen items that the present build would not contain; without rounds nothing is loaded."""
     if not any(places.rounds.glob("*/items.parquet")):
         return {}
-    from covmis_build.annotation.frozen_items import frozen_items
+    from covmis_build.annotation.frozen_items import frozen_pairs
 
-    return missing_from_build(places, frozen_items(places.rounds))
+    return missing_from_build(places, frozen_pairs(places.rounds))
 
 
 def missing_note(missing: dict[str, str]) -> list[str]:
@@ -210,13 +211,14 @@ def missing_note(missing: dict[str, str]) -> list[str]:
 
 def _uncollected(places: Places) -> list[str]:
     """For each platform that posts were collected from, the queries that are new or changed since."""
+    plans = sorted(places.notes.glob("*/plan.json"))
+    if not plans or not places.table("queries").exists():
+        return []
     from covmis_build.collecting.plans import uncollected
 
-    if not places.table("queries").exists():
-        return []
     queries = storage.read_table(places.table("queries"), "queries")
     notes = []
-    for plan in sorted(places.notes.glob("*/plan.json")):
+    for plan in plans:
         platform = plan.parent.name
         missing = uncollected(places.collected / platform, queries)
         if missing:
@@ -228,7 +230,4 @@ def _uncollected(places: Places) -> list[str]:
 
 
 def _chains(places: Places) -> list[Chain]:
-    path = places.table("chains")
-    if not path.exists():
-        return []
-    return [Chain(*row) for row in storage.read_table(path, "chains").itertuples(index=False, name=None)]
+    return [Chain(**row) for row in storage.read_rows(places.table("chains"), "chains")]

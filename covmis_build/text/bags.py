@@ -14,7 +14,6 @@ import functools
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from covmis_build.errors import InputError
-from covmis_build.text.compiled import njit
+from covmis_build.text.compiled import kept, njit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,10 +64,10 @@ def bags(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> Bags:
     row, first = distinct(data, offset)
     table = letters()
     if len(first) < SMALL:
-        start, term, count, *_, hashes = _tokenise(data, offset, first, table)
+        start, term, count, *_, hashes = _read(data, offset, first, table)
         terms = len(hashes)
     else:
-        start, term, count, terms = _in_two_threads(data, offset, first, table)
+        start, term, count, terms = in_two_threads(data, offset, first, table)
     copies = np.bincount(row, minlength=len(first))
     documents, rows_with = frequencies(start, term, copies, terms)
     return Bags(row, copies, start, term, count, documents, rows_with)
@@ -91,7 +90,7 @@ class Words:
 def words_of(texts: pa.ChunkedArray) -> Words:
     """The words of each of these texts."""
     data, offset = utf8(texts)
-    start, term, count, _, pool, at, hashes = _tokenise(data, offset, np.arange(len(texts)), letters())
+    start, term, count, _, pool, at, hashes = _read(data, offset, np.arange(len(texts)), letters())
     buffers = [None, pa.py_buffer(at[: len(hashes) + 1]), pa.py_buffer(pool)]
     return Words(start, term, count, pa.Array.from_buffers(pa.large_binary(), len(hashes), buffers), hashes)
 
@@ -140,6 +139,10 @@ def _buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 @functools.cache
 def letters() -> NDArray[np.int32]:
     """For each code point its lower case if that is a word character, otherwise 0."""
+    return kept("letters", lambda: {"letters": _made()})["letters"]
+
+
+def _made() -> NDArray[np.int32]:
     points = np.arange(0x110000, dtype="<u4")
     every = points.tobytes().decode("utf-32-le", "surrogatepass")
     lower = every.replace("Σ", "σ").replace("İ", "i").lower()
@@ -156,19 +159,26 @@ def distinct(
     """The row of each text, and the first text of each row: byte-identical texts share one."""
     row: NDArray[np.int64]
     first: NDArray[np.int64]
-    row, first = _distinct(data, offset)
-    return row, first
+    row, first, rows = _distinct(data, offset)
+    return row, first[:rows].copy()
 
 
-def _in_two_threads(
+def _read(
+    data: NDArray[np.uint8], offset: NDArray[np.int64], texts: NDArray[np.int64], table: NDArray[np.int32]
+) -> tuple[Any, ...]:
+    """The words of these texts and their vocabulary, without the room that was left for more."""
+    start, term, count, slots, pool, at, hashes, terms = _tokenise(data, offset, texts, table)
+    entries = start[-1]
+    return start, term[:entries].copy(), count[:entries].copy(), slots, pool, at, hashes[:terms].copy()
+
+
+def in_two_threads(
     data: NDArray[np.uint8], offset: NDArray[np.int64], first: NDArray[np.int64], table: NDArray[np.int32]
 ) -> tuple[Any, Any, Any, int]:
     """Each thread reads half of the rows into a vocabulary of its own; the second is renamed into the first."""
     half = len(first) // 2
     with ThreadPoolExecutor(2) as pool:
-        left, right = pool.map(
-            lambda part: _tokenise(data, offset, part, table), (first[:half], first[half:])
-        )
+        left, right = pool.map(lambda part: _read(data, offset, part, table), (first[:half], first[half:]))
     start, term, count, slots, pool_a, at_a, hashes_a = left
     start_b, term_b, count_b, _, pool_b, at_b, hashes_b = right
     name, terms = _rename(slots, pool_a, at_a, hashes_a, pool_b, at_b, hashes_b)
@@ -184,20 +194,14 @@ def _in_two_threads(
 # Compiled: no Python objects, no interpreter lock.
 
 
-def compiled() -> bool:
-    """Whether an earlier run has left its machine code: the first one on a machine spends some seconds on it."""
-    kept = _tokenise.stats.cache_path  # none where others may write: nothing of theirs is loaded
-    return bool(kept) and any(Path(kept).glob("bags._tokenise-*.nbi"))
-
-
-@njit(inline="always")
+@njit(helper=True)
 def _mix(value: Any) -> Any:
     value ^= value >> B32
     value *= SPREAD
     return value ^ (value >> B29)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _distinct(data: Any, offset: Any) -> Any:
     n = len(offset) - 1
     size = 16
@@ -236,10 +240,10 @@ def _distinct(data: Any, offset: Any) -> Any:
                     row[text] = known
                     break
             place = (place + np.uint64(1)) & mask
-    return row, first[:rows].copy()
+    return row, first, rows
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _same(a: Any, begin_a: Any, end_a: Any, b: Any, begin_b: Any, end_b: Any) -> Any:
     if end_a - begin_a != end_b - begin_b:
         return False
@@ -249,17 +253,18 @@ def _same(a: Any, begin_a: Any, end_a: Any, b: Any, begin_b: Any, end_b: Any) ->
     return True
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _room(array: Any, needed: Any) -> Any:
     """The array, or a longer copy."""
     if needed <= len(array):
         return array
     longer = np.empty(max(needed, len(array) + len(array) // 2), array.dtype)
-    longer[: len(array)] = array
+    for k in range(len(array)):
+        longer[k] = array[k]
     return longer
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _special(data: Any, offset: Any) -> Any:
     """Which texts have a capital sigma (CE A3) or a dotted capital I (C4 B0)."""
     letters = np.zeros(len(offset) - 1, np.bool_)
@@ -272,7 +277,7 @@ def _special(data: Any, offset: Any) -> Any:
     return letters
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _tokenise(data: Any, offset: Any, texts: Any, table: Any) -> Any:
     """The words of these texts, each text's counted, and the vocabulary."""
     expected = 1024 + 16 * len(texts)
@@ -282,7 +287,7 @@ def _tokenise(data: Any, offset: Any, texts: Any, table: Any) -> Any:
     hashes, seen, entry_of = np.empty(1024, np.uint64), np.empty(1024, np.int64), np.empty(1024, np.int64)
     slots = np.zeros(4096, np.uint64)  # upper half: hash; lower half: term + 1
     letter, ends, values = np.empty(1024, np.uint8), np.zeros(512, np.int64), np.empty(512, np.uint64)
-    terms, entries = 0, 0
+    terms, entries = np.int64(0), np.int64(0)
     for number in range(len(texts)):
         begin, end = offset[texts[number]], offset[texts[number] + 1]
         most = (end - begin) // 2 + 2
@@ -320,10 +325,10 @@ def _tokenise(data: Any, offset: Any, texts: Any, table: Any) -> Any:
                 term[entries], count[entries] = word, 1
                 entries += 1
         start[number + 1] = entries
-    return start, term[:entries].copy(), count[:entries].copy(), slots, pool, at, hashes[:terms].copy()
+    return start, term, count, slots, pool, at, hashes, terms
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _words(data: Any, i: Any, end: Any, table: Any, letter: Any, ends: Any, values: Any) -> Any:
     """The number of words of one text; their letters, where each ends, and their hashes go into the arrays.
 
@@ -357,7 +362,7 @@ def _words(data: Any, i: Any, end: Any, table: Any, letter: Any, ends: Any, valu
     return words
 
 
-@njit(inline="always")
+@njit(helper=True)
 def decode(data: Any, i: Any) -> Any:
     """The code point of two to four bytes of UTF-8, and where the next one begins."""
     byte = np.int32(data[i])
@@ -369,7 +374,7 @@ def decode(data: Any, i: Any) -> Any:
     return high | ((np.int32(data[i + 2]) & 63) << 6) | (np.int32(data[i + 3]) & 63), i + 4
 
 
-@njit(cache=True, nogil=True)
+@njit(helper=True)
 def _wider(slots: Any, hashes: Any, terms: Any) -> Any:
     wider = np.zeros(2 * len(slots), np.uint64)
     mask = np.uint64(len(wider) - 1)
@@ -381,7 +386,7 @@ def _wider(slots: Any, hashes: Any, terms: Any) -> Any:
     return wider
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _rename(slots: Any, pool_a: Any, at_a: Any, hashes_a: Any, pool_b: Any, at_b: Any, hashes_b: Any) -> Any:
     """For each term of b its number in a, or a new one."""
     mask = np.uint64(len(slots) - 1)
@@ -402,13 +407,13 @@ def _rename(slots: Any, pool_a: Any, at_a: Any, hashes_a: Any, pool_b: Any, at_b
     return name, terms
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _apply(name: Any, term: Any) -> None:
     for k in range(len(term)):
         term[k] = name[term[k]]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def frequencies(start: Any, term: Any, copies: Any, terms: Any) -> Any:
     """For each term how many texts have it, and how many rows."""
     documents, rows_with = np.zeros(terms, np.int64), np.zeros(terms, np.int64)

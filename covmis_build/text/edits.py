@@ -5,6 +5,7 @@ Bit-parallel (Myers 1999, in blocks of 64 after Hyyrö 2003): a column of 64 cel
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int32]
 
+FARTHEST = 2**63 - 1
 ONE, ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 HIGH = np.uint64(1 << 63)
 
@@ -58,49 +60,51 @@ def _flat(texts: Sequence[str], alphabet: dict[str, int]) -> tuple[Codes, NDArra
     return np.array([alphabet[c] for text in texts for c in text], dtype=np.int32), ends
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
+@njit
 def _nearest(left, left_ends, right, right_ends, letters):  # type: ignore[no-untyped-def] # pragma: no cover  # noqa: ANN001, ANN202
     count = len(left_ends) - 1
-    absolute = np.full(count, np.iinfo(np.int64).max, dtype=np.int64)
-    where = np.full(count, -1, dtype=np.int64)
-    relative = np.full(count, np.inf)
-    relative_where = np.full(count, -1, dtype=np.int64)
+    absolute, where = np.empty(count, np.int64), np.empty(count, np.int64)
+    relative, relative_where = np.empty(count, np.float64), np.empty(count, np.int64)
     longest = 1
     for i in range(count):
+        absolute[i], where[i], relative[i], relative_where[i] = FARTHEST, -1, math.inf, -1
         longest = max(longest, left_ends[i + 1] - left_ends[i])
     words = (longest + 63) // 64
-    masks = np.zeros((letters, words), dtype=np.uint64)
-    plus, minus = np.zeros(words, dtype=np.uint64), np.zeros(words, dtype=np.uint64)
+    masks = np.zeros((letters, words), np.uint64)
+    plus, minus = np.empty(words, np.uint64), np.empty(words, np.uint64)
     for i in range(count):
-        pattern = left[left_ends[i] : left_ends[i + 1]]
-        size = len(pattern)
+        begin = left_ends[i]
+        size = left_ends[i + 1] - begin
         used = (size + 63) // 64
         for at in range(size):
-            masks[pattern[at], at // 64] |= ONE << np.uint64(at % 64)
+            masks[left[begin + at], at // 64] |= ONE << np.uint64(at % 64)
         for j in range(len(right_ends) - 1):
-            text = right[right_ends[j] : right_ends[j + 1]]
-            longer = max(size, len(text))
-            apart = abs(size - len(text))  # no distance can be smaller
+            length = right_ends[j + 1] - right_ends[j]
+            longer = max(size, length)
+            apart = abs(size - length)  # no distance can be smaller
             if apart >= absolute[i] and (longer == 0 or apart / longer >= relative[i]):
                 continue
-            score = _distance(masks, size, used, text, plus, minus) if size else len(text)
+            score = length
+            if size:
+                score = _distance(masks, size, used, right, right_ends[j], right_ends[j + 1], plus, minus)
             share = score / longer if longer else 0.0
             if score < absolute[i]:
                 absolute[i], where[i] = score, j
             if share < relative[i]:
                 relative[i], relative_where[i] = share, j
         for at in range(size):
-            masks[pattern[at], at // 64] = np.uint64(0)
+            masks[left[begin + at], at // 64] = np.uint64(0)
     return absolute, where, relative, relative_where
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _distance(masks, size, used, text, plus, minus):  # type: ignore[no-untyped-def] # pragma: no cover  # noqa: ANN001, ANN202
-    plus[:used] = ALL
-    minus[:used] = np.uint64(0)
+@njit(helper=True)
+def _distance(masks, size, used, text, begin, end, plus, minus):  # type: ignore[no-untyped-def] # pragma: no cover  # noqa: ANN001, ANN202
+    for block in range(used):
+        plus[block], minus[block] = ALL, np.uint64(0)
     last = ONE << np.uint64((size - 1) % 64)
     score = size
-    for letter in text:
+    for place in range(begin, end):
+        letter = text[place]
         carry = 1  # the first row of the table rises by one with each letter
         for block in range(used):
             rises, falls, equal = plus[block], minus[block], masks[letter, block]

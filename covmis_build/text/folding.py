@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from covmis_build.text.compiled import kept
 from covmis_build.text.tokens import UNSPACED, dropped, folded, word_characters
 
 if TYPE_CHECKING:
@@ -42,7 +43,12 @@ class Folding(NamedTuple):
 
 @functools.cache
 def folding() -> Folding:
-    """The table; made in a fifth of a second.
+    """The table, which is kept from one process to the next; to make it takes a tenth of a second."""
+    return Folding(**kept("folding", _made))
+
+
+def _made() -> dict[str, NDArray[np.int32]]:
+    """Make the table.
 
     The tokeniser decomposes a text (NFKD), folds its case, decomposes again, drops accents and composes (NFC). Letter
     by letter that gives the same where nothing is reordered or composed across letters. Marks move only before
@@ -54,7 +60,7 @@ def folding() -> Folding:
     for known in KNOWN:
         for start in range(known.start, known.stop, BLOCK):
             _block(range(start, min(start + BLOCK, known.stop)), seconds, table, several)
-    return Folding(table, np.array([*several, NOTHING], np.int32))
+    return {"points": table, "several": np.array([*several, NOTHING], np.int32)}
 
 
 BLOCK = 2048

@@ -68,6 +68,11 @@ def connected_in(lists: Lists, weighed: Weighed, threshold: float) -> NDArray[np
     steps = 2 if len(lists.rows) >= FEW else 1
     parents = [np.arange(len(lists.rows)) for _ in range(steps)]
     _scan_all(lists, weighed, threshold, parents, listing=False)
+    return merged(parents)
+
+
+def merged(parents: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """For each row the smallest that it is connected with, in any of these."""
     for parent in parents[1:]:
         _merge(parents[0], parent)
     _flatten(parents[0])
@@ -102,8 +107,8 @@ def _scan_all(
     steps = len(parents)
 
     def scan(first: int) -> Pairs:
-        pairs_of_list: Pairs = _scan(first, steps, *lists, *body, threshold, parents[first], listing)
-        return pairs_of_list
+        a, b, similarity, kept = _scan(first, steps, *lists, *body, threshold, parents[first], listing)
+        return a[:kept].copy(), b[:kept].copy(), similarity[:kept].copy()
 
     if steps == 1:
         return [scan(0)]
@@ -120,7 +125,7 @@ def index(weighed: Weighed, rows: NDArray[np.int64], threshold: float) -> Lists:
 # Compiled: no Python objects, no interpreter lock.
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _index(rows: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any, threshold: Any) -> Any:
     """Prefixes, in two passes: count each list, then fill it."""
     fill = np.zeros(len(idf2) + 1, np.int64)
@@ -130,7 +135,8 @@ def _index(rows: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any,
             begin = np.zeros(len(idf2) + 1, np.int64)
             for k in range(len(idf2)):
                 begin[k + 1] = begin[k] + fill[k]
-            fill[:] = begin
+            for k in range(len(fill)):
+                fill[k] = begin[k]
             whose, place = np.empty(begin[-1], np.int32), np.empty(begin[-1], np.int32)
             weight, rest = np.empty(begin[-1], np.float32), np.empty(begin[-1], np.float32)
         for number in range(len(rows)):
@@ -155,7 +161,7 @@ def _index(rows: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any,
     return begin, whose, place, weight, rest
 
 
-@njit(inline="always")
+@njit(helper=True)
 def find(parent: Any, row: Any) -> Any:
     """The smallest member of its group, paths halved on the way."""
     while parent[row] != row:
@@ -164,7 +170,7 @@ def find(parent: Any, row: Any) -> Any:
     return row
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _scan(
     first: Any, steps: Any, rows: Any, begin: Any, whose: Any, place: Any, weight: Any, rest: Any,
     start: Any, rank: Any, count: Any, idf2: Any, square: Any, sketch: Any,
@@ -183,7 +189,7 @@ def _scan(
         np.empty(longest, np.float32),
     )
     classes = np.empty((longest, CLASSES), np.uint8)
-    order, everyone, others = np.empty(longest, np.int64), np.arange(longest), np.empty(longest, np.int64)
+    order, others = np.empty(longest, np.int64), np.empty(longest, np.int64)
     a_out, b_out, out = np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.float64)
     kept = 0
     for term in range(first, len(begin) - 1, steps):
@@ -210,11 +216,12 @@ def _scan(
                         n_others += 1
                 if n_others == 0:
                     break
-            candidates, k, end = everyone, i + 1, size
-            if majority >= 0 and find(parent, root[i]) == find(parent, majority):
-                candidates, k, end = others, 0, n_others
+            k, end = i + 1, size
+            of_majority = majority >= 0 and find(parent, root[i]) == find(parent, majority)
+            if of_majority:
+                k, end = 0, n_others
             while k < end:
-                j = candidates[k]
+                j = others[k] if of_majority else k
                 k += 1
                 if j <= i:
                     continue
@@ -249,32 +256,38 @@ def _scan(
                     smaller = min(root[i], root[j])
                     parent[root[i]] = parent[root[j]] = smaller
                     root[i] = root[j] = smaller
-    return a_out[:kept].copy(), b_out[:kept].copy(), out[:kept].copy()
+    return a_out, b_out, out, kept
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _longest_first(weight: Any, rest: Any, low: Any, size: Any, norm: Any, order: Any) -> None:
-    """The entries of a list in the order of their norms, the longest first."""
+    """The entries of a list in the order of their norms, the longest first: by Shell's sort, as in `weights`."""
     for k in range(size):
         entry = low + k
-        key, at = np.sqrt(weight[entry] * weight[entry] + rest[entry] * rest[entry]), k
-        while size <= 64 and at > 0 and norm[at - 1] < key:
-            norm[at], order[at] = norm[at - 1], order[at - 1]
-            at -= 1
-        norm[at], order[at] = key, k
-    if size > 64:
-        order[:size] = np.argsort(-norm[:size])
-        norm[:size] = norm[:size][order[:size]]
+        norm[k] = math.sqrt(weight[entry] * weight[entry] + rest[entry] * rest[entry])
+        order[k] = k
+    step = 1
+    while step < size // 64:
+        step = 3 * step + 1
+    while step > 0:
+        for k in range(step, size):
+            key, its, at = norm[k], order[k], k
+            while at >= step and norm[at - step] < key:
+                norm[at], order[at] = norm[at - step], order[at - step]
+                at -= step
+            norm[at], order[at] = key, its
+        step //= 3
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _twice(array: Any) -> Any:
     longer = np.empty(2 * len(array), array.dtype)
-    longer[: len(array)] = array
+    for k in range(len(array)):
+        longer[k] = array[k]
     return longer
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _share(rank: Any, a: Any, end_a: Any, b: Any, end_b: Any) -> Any:
     while a < end_a and b < end_b:
         if rank[a] == rank[b]:
@@ -286,7 +299,7 @@ def _share(rank: Any, a: Any, end_a: Any, b: Any, end_b: Any) -> Any:
     return False
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _one_group(parent: Any, whose: Any, low: Any, size: Any) -> Any:
     group = find(parent, whose[low])
     for k in range(low + 1, low + size):
@@ -295,7 +308,7 @@ def _one_group(parent: Any, whose: Any, low: Any, size: Any) -> Any:
     return True
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _majority(parent: Any, root: Any, size: Any) -> Any:
     """The group that more than half of the list belongs to, if there is one (Boyer and Moore); roots renewed."""
     votes, winner = 0, np.int64(-1)
@@ -307,14 +320,14 @@ def _majority(parent: Any, root: Any, size: Any) -> Any:
     return winner
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _merge(parent: Any, more: Any) -> None:
     for row in range(len(parent)):
         a, b = find(parent, row), find(parent, find(more, row))
         parent[max(a, b)] = min(a, b)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _flatten(parent: Any) -> None:
     for row in range(len(parent)):
         parent[row] = find(parent, row)

@@ -17,11 +17,12 @@ import functools
 import math
 import random
 import sys
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covmis_build.text.compiled import njit
+from covmis_build.text.compiled import kept, njit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,6 +74,17 @@ def _asked(text: str) -> str:
 @functools.cache
 def _model() -> tuple[Any, ...]:
     """The languages; each n-gram's place and probabilities; how letters are normalised; chance."""
+    tables = kept(f"langdetect-{version('langdetect')}", _made)
+    chances = np.zeros((len(tables["keys"]), LANES))
+    chances.put(tables["places"], tables["odds"])
+    return tables["languages"].tolist(), chances, *(tables[name] for name in TABLES)
+
+
+TABLES = ("keys", "slots", "normal", "upper", "words")
+
+
+def _made() -> dict[str, NDArray[Any]]:
+    """The same, from the package's own profiles."""
     from langdetect import detector_factory
     from langdetect.utils.ngram import NGram
 
@@ -91,7 +103,9 @@ def _model() -> tuple[Any, ...]:
     upper = np.array([chr(point).isupper() for point in range(0x110000)])
     source = random.Random(0)  # noqa: S311 - langdetect's own choice, to be repeated
     words = np.array([source.getrandbits(32) for _ in range(WORDS_OF_CHANCE)], np.uint32)
-    return languages, chances, keys, slots, normal, upper, words
+    places = np.flatnonzero(chances)  # most n-grams are those of few languages
+    few = {"languages": np.array(languages), "places": places, "odds": chances.take(places)}
+    return few | dict(zip(TABLES, (keys, slots, normal, upper, words), strict=True))
 
 
 def _key(gram: str) -> int:
@@ -105,7 +119,7 @@ def _key(gram: str) -> int:
 # Compiled: no Python objects, no interpreter lock.
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _fill(slots: Any, keys: Any) -> None:
     mask = np.uint64(len(slots) - 1)
     for gram in range(len(keys)):
@@ -115,7 +129,7 @@ def _fill(slots: Any, keys: Any) -> None:
         slots[place] = gram + 1
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _find(slots: Any, keys: Any, key: Any) -> Any:
     """The n-gram with this key, or -1."""
     mask = np.uint64(len(slots) - 1)
@@ -127,7 +141,7 @@ def _find(slots: Any, keys: Any, key: Any) -> Any:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _detect(
     points: Any, end: Any, chances: Any, keys: Any, slots: Any, normal: Any, upper: Any, words: Any,
     languages: Any, compensated: Any,
@@ -138,11 +152,13 @@ def _detect(
     for text in range(len(codes)):
         size = _clean(points, end[text], end[text + 1], letters)
         count = _grams(letters, size, keys, slots, normal, upper, grams)
-        codes[text] = _label(grams, count, chances, words, languages, compensated) if count else NO_FEATURES
+        codes[text] = NO_FEATURES
+        if count:
+            codes[text] = _label(grams, count, chances, words, languages, compensated)
     return codes
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _clean(points: Any, begin: Any, end: Any, letters: Any) -> Any:
     """The text with runs of spaces made one, and without Latin letters where others prevail; its length."""
     size, last = 0, 0
@@ -167,7 +183,7 @@ def _clean(points: Any, begin: Any, end: Any, letters: Any) -> Any:
     return size
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _grams(letters: Any, size: Any, keys: Any, slots: Any, normal: Any, upper: Any, grams: Any) -> Any:
     """The known n-grams of the text, in order; words in capitals are passed over."""
     first, second, third, length, capitals, count = 0, 0, 32, 1, False, 0
@@ -202,7 +218,7 @@ def _grams(letters: Any, size: Any, keys: Any, slots: Any, normal: Any, upper: A
     return count
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _sum(odds: Any, languages: Any, compensated: Any) -> Any:
     """What the built-in `sum` gives for these floats."""
     total, lost = 0.0, 0.0
@@ -217,7 +233,7 @@ def _sum(odds: Any, languages: Any, compensated: Any) -> Any:
     return total + lost if lost and math.isfinite(lost) else total
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _random(words: Any, at: Any) -> Any:
     """CPython's `random()` from two words."""
     return ((words[at] >> np.uint32(5)) * 67108864.0 + (words[at + 1] >> np.uint32(6))) * (
@@ -225,7 +241,7 @@ def _random(words: Any, at: Any) -> Any:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(helper=True)
 def _label(grams: Any, count: Any, chances: Any, words: Any, languages: Any, compensated: Any) -> Any:
     """Seven trials and their mean: the likeliest language, if it is likelier than 0.1."""
     odds, mean = np.empty(LANES), np.zeros(LANES)
@@ -235,7 +251,8 @@ def _label(grams: Any, count: Any, chances: Any, words: Any, languages: Any, com
     shift, below = np.uint32(32 - bits), np.uint32(count)
     at, spare = 0, 0.0  # the next word of chance; the second of a pair of normal numbers
     for trial in range(TRIALS):
-        odds[:] = 1.0 / languages
+        for k in range(LANES):
+            odds[k] = 1.0 / languages
         if trial % 2 == 0:
             angle, radius = (
                 _random(words, at) * (2.0 * math.pi),
@@ -274,5 +291,8 @@ def _label(grams: Any, count: Any, chances: Any, words: Any, languages: Any, com
                 second = max(second, mean[k])
         if first - second > (TRIALS - 1 - trial) / TRIALS + 1e-9:
             break
-    best = np.argmax(mean[:languages])
+    best = 0
+    for k in range(1, languages):
+        if mean[k] > mean[best]:
+            best = k
     return best if mean[best] > 0.1 else UNKNOWN

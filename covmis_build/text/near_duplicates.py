@@ -210,10 +210,12 @@ def check_threshold(threshold: float) -> None:
 # Compiled: no Python objects, no interpreter lock.
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _number(place: Any, parent: Any, has_words: Any) -> Any:
     """Groups numbered by first appearance; texts without words are groups of their own."""
-    number = np.full(len(parent), -1, np.int64)
+    number = np.empty(len(parent), np.int64)
+    for row in range(len(parent)):
+        number[row] = -1
     numbers, groups = np.empty(len(place), np.int64), 0
     for text in range(len(place)):
         row = place[text]
@@ -225,37 +227,37 @@ def _number(place: Any, parent: Any, has_words: Any) -> Any:
     return numbers
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _members(row: Any, rows: Any) -> Any:
     """The texts of each row, in order: those of row r are `members[start[r]:start[r + 1]]`."""
-    start = np.zeros(rows + 1, np.int64)
+    start, members = np.zeros(rows + 2, np.int64), np.empty(len(row), np.int64)
     for text in range(len(row)):
+        start[row[text] + 2] += 1
+    for k in range(rows):
+        start[k + 2] += start[k + 1]
+    for text in range(len(row)):  # `start[r + 1]` moves from where r begins to where it ends
+        members[start[row[text] + 1]] = text
         start[row[text] + 1] += 1
-    start = np.cumsum(start)
-    fill, members = start.copy(), np.empty(len(row), np.int64)
-    for text in range(len(row)):
-        members[fill[row[text]]] = text
-        fill[row[text]] += 1
-    return members, start
+    return members, start[: rows + 1]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _expand(members: Any, start: Any, has_words: Any, a: Any, b: Any, similarity: Any) -> Any:
     """Pairs of texts from pairs of rows, and from the copies within a row."""
-    size = start[1:] - start[:-1]
-    total = 0
-    for row in range(len(size)):
+    rows, total = len(start) - 1, 0
+    for row in range(rows):
         if has_words[row]:
-            total += size[row] * (size[row] - 1) // 2
+            size = start[row + 1] - start[row]
+            total += size * (size - 1) // 2
     for k in range(len(a)):
-        total += size[a[k]] * size[b[k]]
-    i, j, value = np.empty(total, np.int64), np.empty(total, np.int64), np.ones(total)
+        total += (start[a[k] + 1] - start[a[k]]) * (start[b[k] + 1] - start[b[k]])
+    i, j, value = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.float64)
     at = 0
-    for row in range(len(size)):
+    for row in range(rows):
         if has_words[row]:
             for x in range(start[row], start[row + 1]):
                 for y in range(x + 1, start[row + 1]):
-                    i[at], j[at] = members[x], members[y]
+                    i[at], j[at], value[at] = members[x], members[y], 1.0
                     at += 1
     for k in range(len(a)):
         for x in range(start[a[k]], start[a[k] + 1]):
@@ -266,26 +268,28 @@ def _expand(members: Any, start: Any, has_words: Any, a: Any, b: Any, similarity
     return i, j, value
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _neighbours(a: Any, b: Any, rows: Any) -> Any:
     """Both directions of every pair: the neighbours of row r are `near[start[r]:start[r + 1]]`."""
-    start = np.zeros(rows + 1, np.int64)
+    start, near = np.zeros(rows + 2, np.int64), np.empty(2 * len(a), np.int32)
     for k in range(len(a)):
+        start[a[k] + 2] += 1
+        start[b[k] + 2] += 1
+    for k in range(rows):
+        start[k + 2] += start[k + 1]
+    for k in range(len(a)):  # as in `_members`
+        near[start[a[k] + 1]], near[start[b[k] + 1]] = b[k], a[k]
         start[a[k] + 1] += 1
         start[b[k] + 1] += 1
-    start = np.cumsum(start)
-    fill, near = start.copy(), np.empty(2 * len(a), np.int32)
-    for k in range(len(a)):
-        near[fill[a[k]]], near[fill[b[k]]] = b[k], a[k]
-        fill[a[k]] += 1
-        fill[b[k]] += 1
-    return start, near
+    return start[: rows + 1], near
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _stars(order: Any, start: Any, near: Any) -> Any:
     """For each row the row that takes it: each in turn, if still free, takes all its free neighbours."""
-    star = np.full(len(order), -1, np.int64)
+    star = np.empty(len(order), np.int64)
+    for row in range(len(order)):
+        star[row] = -1
     for row in order:
         if star[row] < 0:
             star[row] = row
@@ -295,12 +299,13 @@ def _stars(order: Any, start: Any, near: Any) -> Any:
     return star
 
 
-@njit(cache=True, nogil=True)
+@njit
 def similarities(first: Any, second: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
     """The similarity of each pair of rows; a row is like itself."""
-    similarity = np.ones(len(first))
+    similarity = np.empty(len(first), np.float64)
     for k in range(len(first)):
         a, b = first[k], second[k]
+        similarity[k] = 1.0
         if a != b:
             similarity[k] = cosine(
                 start[a], start[a + 1], start[b], start[b + 1], rank, count, idf2, square[a] * square[b]
@@ -308,7 +313,7 @@ def similarities(first: Any, second: Any, start: Any, rank: Any, count: Any, idf
     return similarity
 
 
-@njit(cache=True, nogil=True)
+@njit
 def least_similar(rows: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
     """The lowest similarity among these rows, and the first pair that has it; 1 if there is only one row."""
     weakest, first, second = 1.0, 0, 0

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from covmis_build.text.bags import decode
+from covmis_build.text.compiled import njit
 from covmis_build.text.folding import ALONE, ENDS, MANY, NOTHING, POINTS, UNSURE, folding
 
 if TYPE_CHECKING:
@@ -199,13 +199,13 @@ LOWER = np.frombuffer(bytes(range(256)).lower(), np.uint8)
 SHORT = np.frombuffer(b"://t.co/", np.uint8)
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _on(value: Any, letter: Any) -> Any:
     """The hash of a word, one letter on; quick, since all letters of an archive go through it."""
     return ((value << b7) | (value >> b57)) + np.uint64(letter)
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _bits(size: Any) -> Any:
     """How far to shift a spread hash to have its place in a table of this size."""
     left = np.uint64(64)
@@ -215,7 +215,7 @@ def _bits(size: Any) -> Any:
     return left
 
 
-@njit(cache=True, nogil=True)
+@njit(helper=True)
 def _place(table: Any, shift: Any, value: Any) -> Any:
     """Where a hash stands in a table; -1 if it does not."""
     mask = np.uint64(len(table) - 1)
@@ -227,7 +227,7 @@ def _place(table: Any, shift: Any, value: Any) -> Any:
     return np.int64(-1)
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _waits(value: Any, rare: Any, rare_shift: Any, words: Any, shift: Any) -> Any:
     """Whether a query waits under a token."""
     place = (value * spread) >> rare_shift
@@ -236,7 +236,7 @@ def _waits(value: Any, rare: Any, rare_shift: Any, words: Any, shift: Any) -> An
     return _place(words, shift, value) >= 0
 
 
-@njit(cache=True, nogil=True)
+@njit(helper=True)
 def _wake(
     noted: Any, count: Any, words: Any, shift: Any, first: Any, needs: Any, text: Any, woken: Any, awake: Any
 ) -> Any:
@@ -267,7 +267,7 @@ def _wake(
     return awake
 
 
-@njit(cache=True, nogil=True)
+@njit(helper=True)
 def _told(
     data: Any, begin: Any, end: Any, cores: Any, shift: Any, hosts: Any, host_start: Any, heads: Any
 ) -> Any:
@@ -297,7 +297,7 @@ def _told(
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(helper=True)
 def _host(data: Any, begin: Any, end: Any, hosts: Any, host_start: Any) -> Any:
     for host in range(len(host_start) - 1):
         first, size = host_start[host], host_start[host + 1] - host_start[host]
@@ -309,7 +309,7 @@ def _host(data: Any, begin: Any, end: Any, hosts: Any, host_start: Any) -> Any:
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(helper=True)
 def _shortened(data: Any, k: Any, end: Any) -> Any:
     """Whether a piece is an address of t.co, which says nothing; it may be cut short by an ellipsis."""
     if end - k < 12 or data[k] != 104 or data[k + 1] != 116 or data[k + 2] != 116 or data[k + 3] != 112:
@@ -324,7 +324,7 @@ def _shortened(data: Any, k: Any, end: Any) -> Any:
     return k == end or (k + 3 == end and data[k] == 0xE2 and data[k + 1] == 0x80 and data[k + 2] == 0xA6)
 
 
-@njit(cache=True, nogil=True)
+@njit(helper=True)
 def _pieces(
     data: Any,
     begin: Any,
@@ -355,7 +355,7 @@ def _pieces(
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _texts(
     data: Any, offset: Any, owner: Any, plain: Any, points: Any, several: Any, words: Any, rare: Any, first: Any,
     needs: Any, cores: Any, hosts: Any, host_start: Any, heads: Any, links: Any, every: Any, flags: Any,
@@ -462,7 +462,7 @@ def _texts(
     return awake, kept
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _addresses(
     data: Any,
     offset: Any,

@@ -8,7 +8,7 @@ bits whatever the order of texts and words, the number of threads, or the engine
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,13 +46,15 @@ def weigh(bags: Bags, texts: int | None = None) -> Weighed:
     rank[order] = np.arange(len(order), dtype=np.int32)
     idf2 = squared_idf(bags.documents[order], int(bags.copies.sum()) if texts is None else texts)
     shared = (bags.rows_with > 1)[order]
-    return Weighed(*_weigh(bags.start, bags.term, bags.count, rank, idf2, shared))
+    weighed = Weighed(*_weigh(bags.start, bags.term, bags.count, rank, idf2, shared))
+    kept = weighed.start[-1]
+    return replace(weighed, rank=weighed.rank[:kept].copy(), count=weighed.count[:kept].copy())
 
 
 # Compiled: no Python objects, no interpreter lock.
 
 
-@njit(cache=True, nogil=True)
+@njit
 def squared_idf(documents: Any, texts: Any) -> Any:
     """The square of ln((1 + texts) / (1 + documents)) + 1, which is scikit-learn's smoothed idf."""
     squares = np.empty(len(documents), np.float64)
@@ -62,7 +64,7 @@ def squared_idf(documents: Any, texts: Any) -> Any:
     return squares
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _weigh(start: Any, term: Any, count: Any, rank: Any, idf2: Any, shared: Any) -> Any:
     rows = len(start) - 1
     begin, kept = np.zeros(rows + 1, np.int64), 0
@@ -90,10 +92,10 @@ def _weigh(start: Any, term: Any, count: Any, rank: Any, idf2: Any, shared: Any)
         square[row] = total + run * last
         begin[row + 1] = kept
         _sketch(sketch, row, begin, out_rank, out_count, idf2, square)
-    return begin, out_rank[:kept].copy(), out_count[:kept].copy(), idf2, square, sketch
+    return begin, out_rank, out_count, idf2, square, sketch
 
 
-@njit(cache=True, nogil=True)
+@njit
 def sketches(start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
     """The sketches of rows whose lengths are known."""
     sketch = np.zeros((len(square), CLASSES), np.uint8)
@@ -102,7 +104,7 @@ def sketches(start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> Any:
     return sketch
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _sketch(sketch: Any, row: Any, start: Any, rank: Any, count: Any, idf2: Any, square: Any) -> None:
     """The row's length within each class of terms, as a whole number of 1/255 rounded up."""
     mass = np.zeros(CLASSES, np.float64)
@@ -113,20 +115,23 @@ def _sketch(sketch: Any, row: Any, start: Any, rank: Any, count: Any, idf2: Any,
             sketch[row, k] = min(255.0, math.sqrt(mass[k] / square[row]) * 255.0 + 1.0)
 
 
-@njit(inline="always")
+@njit(helper=True)
 def _sort(keys: Any, size: Any) -> None:
-    if size > 64:
-        keys[:size] = np.sort(keys[:size])
-        return
-    for k in range(1, size):
-        key, at = keys[k], k
-        while at > 0 and keys[at - 1] > key:
-            keys[at] = keys[at - 1]
-            at -= 1
-        keys[at] = key
+    """Shell's sort: from far neighbours to next ones; few keys are put in their places at once."""
+    step = 1
+    while step < size // 64:
+        step = 3 * step + 1
+    while step > 0:
+        for k in range(step, size):
+            key, at = keys[k], k
+            while at >= step and keys[at - step] > key:
+                keys[at] = keys[at - step]
+                at -= step
+            keys[at] = key
+        step //= 3
 
 
-@njit(inline="always")
+@njit(helper=True)
 def cosine(a: Any, end_a: Any, b: Any, end_b: Any, rank: Any, count: Any, idf2: Any, squares: Any) -> Any:
     """The similarity of two rows from these places on, in the one order of summing, rounded to 12 decimals."""
     total, run, last = 0.0, np.int64(0), 0.0

@@ -50,15 +50,3 @@ def test_agreement_says_what_a_file_needs(tmp_path):
     (tmp_path / "wrong.csv").write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="a row for each label, with the columns item, annotator and label"):
         CliRunner().invoke(app, ["agreement", str(tmp_path / "wrong.csv")], catch_exceptions=False)
-
-
-def test_the_first_run_says_that_it_compiles(monkeypatch, capsys):
-    from covmis_build.cleaning.near_duplicates import announced
-    from covmis_build.cli import console
-
-    monkeypatch.setattr("covmis_build.text.bags.compiled", lambda: False)
-    with console.progress() as report:
-        report(announced(), 0, 0)
-    assert "compiling code, this once" in capsys.readouterr().err
-    monkeypatch.setattr("covmis_build.text.bags.compiled", lambda: True)
-    assert announced() == "near-duplicates"

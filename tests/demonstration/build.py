@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from covmis_build.text.compiled import everything
 from tests.demonstration import simulate
 from tests.demonstration.stories import ROOT
 from tests.demonstration.systems import predict
@@ -139,6 +140,7 @@ def main() -> None:
         "--again", action="store_true", help="remove what was built, rounds included, and start over"
     )
     asked = options.parse_args()
+    everything()
     builder = Builder(asked.study.resolve())
     if asked.again:
         for name in BUILT:

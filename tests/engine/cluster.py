@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from numba.core.caching import _CacheLocator
+
+from covmis_build.text import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,7 +67,7 @@ def cluster(
         run = [f"{home}/bin/spark-class", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"]
         _begin(stack, [*NOBODY, *run, "--port", str(port), "--webui-port", "0"], own, folder / "master.log")
         _says(folder / "master.log", "I have been elected leader")
-        groups, compiled = list[int](), _compiled(folder / "numba")
+        groups, kept = list[int](), _compiled(folder / "numba")
         for number in range(workers):
             place = folder / f"worker-{number}"
             place.mkdir()
@@ -83,7 +84,7 @@ def cluster(
                 str(place),
                 address,
             ]
-            its = own | environment | {"SPARK_LOCAL_DIRS": str(place), "NUMBA_CACHE_DIR": str(compiled)}
+            its = own | environment | {"SPARK_LOCAL_DIRS": str(place), "NUMBA_CACHE_DIR": str(kept)}
             groups.append(_begin(stack, [*NOBODY, *run], its, folder / f"worker-{number}.log"))
         for number in range(workers):
             _says(folder / f"worker-{number}.log", "Successfully registered with master")
@@ -97,12 +98,11 @@ def cluster(
 
 def _compiled(folder: Path) -> Path:
     """Where workers keep machine code, with what is there already: compiling it again takes each of them half a minute."""
-    folder.mkdir()
-    for file in (ROOT / "covmis_build").rglob("__pycache__/*.nb[ic]"):
-        its = folder / _CacheLocator.get_suitable_cache_subpath(str(file.parents[1] / "any.py"))
-        its.mkdir(exist_ok=True)
-        shutil.copyfile(file, its / file.name)
-    for place in (folder, *folder.iterdir()):
+    compiled.everything()
+    kept = compiled.folder()
+    assert kept
+    shutil.copytree(kept, folder / kept.name)
+    for place in (folder, *folder.rglob("*")):
         shutil.chown(place, 65534, 65534)
     return folder
 

@@ -1,50 +1,164 @@
-"""Machine code that somebody else may have put into a cache is not loaded."""
+"""Machine code: kept where only we can write, loaded without the compiler, compiled once and with one line."""
 
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
+from pathlib import Path
 
+import numba
+import pyarrow as pa
 import pytest
 
-from covmis_build.text import bags
+from covmis_build.text import bags, compiled, edits, folding, near_duplicates
+from covmis_build.text.compiled import Routine
 
-KERNEL = """
-from covmis_build.text.compiled import NullCache
-from covmis_build.text.edits import _distance
-print(isinstance(_distance._cache, NullCache))
-"""
+TEXT = Path(compiled.__file__).parent
+FOLDER = "from covmis_build.text.compiled import folder; print(folder())"
+DISTANCE = "from covmis_build.text.edits import distance; print(distance('ab', 'ba'))"
 
 
-def kernel_is_kept_out(folder) -> bool:
-    done = subprocess.run(
-        [sys.executable, "-c", KERNEL], env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return done.stdout.strip() == "True"
+def python(code, **environment):
+    """What a new process prints, and says beside it."""
+    given = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"} | environment
+    done = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True)
+    return done.stdout.strip(), done.stderr
+
+
+def folder_in(place) -> str:
+    return python(FOLDER, NUMBA_CACHE_DIR=str(place))[0]
 
 
 def test_a_folder_of_our_own_is_used(tmp_path):
     (tmp_path / "mine").mkdir(mode=0o700)
-    assert not kernel_is_kept_out(tmp_path / "mine")
+    assert Path(folder_in(tmp_path / "mine")).parent == tmp_path / "mine"
 
 
 def test_a_folder_that_others_write_to_is_not(tmp_path):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o777)
-    assert kernel_is_kept_out(tmp_path / "shared")
+    assert folder_in(tmp_path / "shared") == "None"
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
 def test_a_file_of_somebody_elses_is_not(tmp_path):
-    kernel_is_kept_out(tmp_path)
-    (folder,) = [path for path in tmp_path.iterdir() if path.is_dir()]
-    stranger = folder / "edits.other.nbc"
+    stranger = Path(folder_in(tmp_path)) / "covmis_build.text.edits._nearest.0"
     stranger.write_bytes(b"code")
     os.chown(stranger, 12345, 12345)
-    assert kernel_is_kept_out(tmp_path)
+    assert folder_in(tmp_path) == "None"
 
 
-def test_without_a_folder_that_is_ours_nothing_was_compiled_before(monkeypatch):
-    monkeypatch.setattr(bags, "_tokenise", SimpleNamespace(stats=SimpleNamespace(cache_path=None)))
-    assert bags.compiled() is False
+@pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="their customs are others")
+def test_it_is_in_the_cache_folder_of_the_user(tmp_path):
+    place, _ = python(FOLDER, XDG_CACHE_HOME=str(tmp_path))
+    assert Path(place).parent == tmp_path / "covmis"
+    assert Path(place).stat().st_mode & 0o077 == 0
+
+
+def test_without_a_folder_everything_works(monkeypatch):
+    monkeypatch.setattr(compiled, "folder", lambda: None)
+    compiled.everything()
+    assert Routine(lambda number: number + 1)(2) == 3
+
+
+def test_another_version_has_another_folder(monkeypatch):
+    now = compiled.folder()
+    monkeypatch.setattr(numba, "__version__", "0.0")
+    other = compiled.folder.__wrapped__()
+    assert now.parent == other.parent
+    assert now != other
+    other.rmdir()
+
+
+def test_all_files_with_routines_decide_the_folder():
+    ours = {path.stem for path in TEXT.glob("*.py") if "\n@njit" in path.read_text()}
+    assert ours == set(compiled.SOURCES) - {"compiled", "folding", "tokens"}
+    outside = [
+        path
+        for path in TEXT.parent.rglob("*.py")
+        if path.parent != TEXT and "import njit" in path.read_text()
+    ]
+    assert outside == []
+
+
+def test_everything_is_said_once_and_done_once(monkeypatch, tmp_path, caplog):
+    used = []
+    monkeypatch.setattr(compiled, "folder", lambda: tmp_path)
+    monkeypatch.setattr("covmis_build.text.every_routine.use", lambda: used.append("all"))
+    compiled.everything()
+    compiled.everything()
+    assert used == ["all"]
+    assert [record.message for record in caplog.records] == [compiled.ONCE]
+
+
+def test_old_versions_are_forgotten(monkeypatch, tmp_path):
+    folders = [tmp_path / f"{number:016x}" for number in range(6)]
+    for number, place in enumerate([*folders, tmp_path / "another_projects"]):
+        place.mkdir()
+        (place / compiled.COMPLETE).touch()
+        os.utime(place / compiled.COMPLETE, (number, number))
+    (folders[5] / compiled.COMPLETE).unlink()
+    monkeypatch.setattr(compiled, "folder", lambda: folders[5])
+    monkeypatch.setattr("covmis_build.text.every_routine.use", lambda: None)
+    compiled.everything()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *(place.name for place in folders[2:]),
+        "another_projects",
+    }
+
+
+def test_after_everything_nothing_is_left_to_compile():
+    """Every routine has its machine code, for the types that it really meets."""
+    compiled.everything()
+    kept = {path.name for path in compiled.folder().iterdir()}
+    for module in compiled.SOURCES:
+        for routine in vars(sys.modules.get(f"covmis_build.text.{module}", edits)).values():
+            if isinstance(routine, Routine) and not routine.helper:
+                name = f"{routine.__module__}.{routine.__name__}."
+                assert any(file.startswith(name) for file in kept), name
+    texts = ["wash your hands", "", None, "Wash your hands ΑΣ", "i̇İ", "a" * 3000]
+    for given in (
+        texts,
+        [],
+        pa.array(texts),
+        pa.chunked_array([texts, texts]),
+        ["only one"],
+        ["\ud800 half"],
+    ):
+        near_duplicates.near_duplicate_groups(given)
+        near_duplicates.near_duplicate_pairs(given)
+    bags.words_of(pa.chunked_array([["wash your hands"]]))
+    edits.nearest([], ["a"])
+    edits.distance("", "")
+    assert {path.name for path in compiled.folder().iterdir()} == kept
+
+
+def test_tables_are_read_as_they_were_made_and_made_again_where_damaged():
+    for made, read, name in (
+        (folding._made(), folding.folding.__wrapped__()._asdict(), "folding"),
+        ({"letters": bags._made()}, {"letters": bags.letters.__wrapped__()}, "letters"),
+    ):
+        assert {key: table.tolist() for key, table in made.items()} == {
+            key: table.tolist() for key, table in read.items()
+        }
+        file = compiled.folder() / f"{name}.npz"
+        whole = file.read_bytes()
+        file.write_bytes(whole[:1000])
+        assert compiled.kept(name, lambda made=made: made) is made
+        assert file.stat().st_size == len(whole)
+
+
+def test_kept_machine_code_is_loaded_without_the_compiler():
+    compiled.everything()
+    printed, said = python(DISTANCE + "; import sys; print('numba.np.linalg' in sys.modules)", **os.environ)
+    assert (printed, said) == ("2\nFalse", "")
+
+
+@pytest.mark.slow
+def test_the_first_routine_compiles_all_and_says_one_line(tmp_path):
+    assert python(DISTANCE, NUMBA_CACHE_DIR=str(tmp_path)) == ("2", f"{compiled.ONCE}\n")
+    assert python(DISTANCE, NUMBA_CACHE_DIR=str(tmp_path)) == ("2", "")
+
+
+def test_importing_routines_loads_no_numba():
+    modules = ", ".join(f"covmis_build.text.{name}" for name in compiled.SOURCES)
+    assert python(f"import sys, {modules}; print('numba' in sys.modules)") == ("False", "")

@@ -85,7 +85,7 @@ def test_corners(text):
 def test_sums_are_those_of_the_running_python():
     values = [0.1] * 10 + [1e16, 1.0, -1e16] + [1e-9] * 40
     padded = np.array(values + [0.0] * (56 - len(values)))
-    assert langdetect_replay._sum.py_func(padded, 55, sys.version_info >= (3, 12)) == sum(
+    assert langdetect_replay._sum.function(padded, 55, sys.version_info >= (3, 12)) == sum(
         padded[:55].tolist()
     )
 
