@@ -4,7 +4,7 @@
     python benchmarks/ranking.py … --only bm25s                           one act alone
 
 The demonstration's generator writes the posts; the claims are its own and some of CheckThat! 2020. Every act is a process
-of its own, so that its memory is its own: `index` builds the full-text index, `nearest` asks it for each claim's first
+of its own, so that its memory is its own: `index` makes the words, `nearest` asks them for each claim's first
 1,000, `bm25s` does both (its own tokens, no stemmer); `model` reads --read of the posts found (from the --start-th on) as
 `covmis recall` does, `sentence-transformers` reads the same. pip install bm25s sentence-transformers.
 """
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 sys.path[0] = str(ROOT)  # not this folder, in which `coverage` is another module than the one numba looks for
 
-from covmis_build.queries.index import Index, build  # noqa: E402
+from covmis_build import tables  # noqa: E402
+from covmis_build.archive.words import Words, words_of  # noqa: E402
 from covmis_build.queries.units import terms_of  # noqa: E402
 from covmis_build.ranking.rank import FIRST  # noqa: E402
 
@@ -68,18 +69,23 @@ def texts(path: Path) -> Iterator[list[str]]:
 def some(folder: Path, start: int, read: int) -> list[str]:
     """Texts of posts that are near a claim, spread over the claims, each once: `covmis` reads what is the same once."""
     found = json.loads((folder / "nearest.json").read_text("utf-8"))
-    with Index(folder / "search.sqlite") as index:
+    with _opened(folder) as index:
         every = list(dict.fromkeys(post for rank in itertools.zip_longest(*found) for post in rank if post))
         return list(dict.fromkeys(post.text for post in index.posts(every)))[start : start + read]
+
+
+def _opened(folder: Path) -> Words:
+    return Words(folder, ["posts"], tables.SCHEMAS["older_copies"].empty_table())
 
 
 def act(name: str, folder: Path, path: Path, model: str, start: int, read: int) -> str:
     """Do one thing; what it did, in words."""
     if name == "index":
-        build(folder / "search.sqlite", ((post, text, [], [], "") for post, text in texts(path)))
-        return f"{(folder / 'search.sqlite').stat().st_size / 1e6:.0f} MB on disk"
+        words_of(folder, dict(texts(path)))
+        size = sum(file.stat().st_size for file in (folder / "words").iterdir())
+        return f"{size / 1e6:.0f} MB on disk"
     if name == "nearest":
-        with Index(folder / "search.sqlite") as index:
+        with _opened(folder) as index:
             found = [[post for post, _ in index.nearest(terms_of(text, index), FIRST)] for text in claims()]
         (folder / "nearest.json").write_text(json.dumps(found), "utf-8")
         return f"{sum(map(len, found)):,} posts"

@@ -29,10 +29,10 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path[0] = str(ROOT)  # not this folder, in which `coverage` is another module than the one numba looks for
 
-from covmis_build.building.nearest import nearest, search_index  # noqa: E402
+from covmis_build.archive.words import words_of  # noqa: E402
+from covmis_build.building.nearest import nearest  # noqa: E402
 from covmis_build.estimation.recall import Drawn, missed_total, share_found, unseen_weight  # noqa: E402
 from covmis_build.models.sentences import sentence_model  # noqa: E402
-from covmis_build.queries.index import Index, build  # noqa: E402
 from covmis_build.queries.suggest import suggest  # noqa: E402
 from covmis_build.queries.units import terms_of  # noqa: E402
 from covmis_build.ranking.guide import fit  # noqa: E402
@@ -105,15 +105,16 @@ def generated(many: int, folder: Path, runs: int, depths: list[int], labels: lis
     opened.run(("retrieve",))
     claims = opened.claims[opened.claims["selected"].astype(bool)]
     found = set(zip(opened.hits["claim_id"], opened.hits["post_id"], strict=True))
-    with search_index(opened.places, opened.settings) as index:
+    with opened.words() as index:
         posts, began = index.size, time.process_time()
         known = {
             str(claim): index.numbers(rows) for claim, rows in opened.hits.groupby("claim_id")["post_id"]
         }
-        there = {row[0] for row in index.connection.execute("SELECT post_id FROM posts")}
+        stances = truth(many)
+        there = {post for post, at in zip(stances, index.numbers(stances), strict=True) if at >= 0}
         ranked = nearest(index, claims, opened.places, found=known).posts
         print(f"{posts:,} posts, {len(claims)} claims; BM25 {time.process_time() - began:.1f} CPU s")
-    gold = {(claim, post) for post, stances in truth(many).items() if post in there for claim in stances}
+    gold = {(claim, post) for post, claimed in stances.items() if post in there for claim in claimed}
     missed = gold - found
     some = random.Random(7).sample(sorted(found), KNOWN)
     guide = fit(ranked, {f"{claim}|{post}": (claim, post) in gold for claim, post in some})
@@ -161,8 +162,7 @@ def main() -> None:
         generated(given.generated, given.folder, given.runs, given.depths, given.labels)
         return
     posts, claims, gold = read(given.noise)
-    build(given.folder / "search.sqlite", [(post, text, [], [], "") for post, text in posts.items()])
-    with Index(given.folder / "search.sqlite") as index:
+    with words_of(given.folder, posts) as index:
         began = time.process_time()
         asked = [
             Asked(claim, text, index.nearest(terms_of(text, index), FIRST)) for claim, text in claims.items()

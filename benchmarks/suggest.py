@@ -24,8 +24,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from covmis_build.archive.words import Words, words_of
 from covmis_build.claims.lists import read_claims
-from covmis_build.queries.index import Index, _ascii, build
 from covmis_build.queries.stop_words import STOP_WORDS
 from covmis_build.queries.suggest import Proposal, suggest
 from covmis_build.text.expression import parse
@@ -145,17 +145,14 @@ def languages() -> None:
             print(f"languages {language} {dict(found)}")
 
 
-def _bm25(index: Index, claim: str, most: int) -> set[int]:
+def _bm25(index: Words, claim: str, most: int) -> set[int]:
     words = {word for word in tokens(claim) if word not in STOP_WORDS["en"]}
-    asked = " OR ".join(f'body : "{_ascii(word)}"' for word in sorted(words))
-    query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words), rowid LIMIT ?"
-    return {row[0] for row in index.connection.execute(query, (asked, most))} if asked else set()
+    nearest = index.nearest([Term((word,)) for word in sorted(words)], most)
+    return set(index.numbers([post for post, _ in nearest]).tolist())
 
 
-def _indexed(folder: Path, texts: list[str]) -> Index:
-    path = folder / "search.sqlite"
-    build(path, [(f"x:{at:09}", text, [], [], "") for at, text in enumerate(texts)])
-    return Index(path)
+def _indexed(folder: Path, texts: list[str]) -> Words:
+    return words_of(folder, {f"x:{at:09}": text for at, text in enumerate(texts)})
 
 
 if __name__ == "__main__":

@@ -20,10 +20,7 @@ from numpy.typing import NDArray
 
 from covmis_build import tables
 from covmis_build.archive import words_file
-from covmis_build.archive.formats.post import Post
 from covmis_build.archive.ids import post_at
-from covmis_build.archive.store import STORE
-from covmis_build.archive.store import rows as rows_of_store
 from covmis_build.engine.port import silent
 from covmis_build.text.expression import parse
 from covmis_build.text.nodes import Address, And, AtLeast, Node, Not, Or, Term
@@ -75,6 +72,7 @@ class _Rows(NamedTuple):
     begin: int
     first: int
     counts: Flags
+    numbers: dict[str, int]
 
     @property
     def size(self) -> int:
@@ -82,7 +80,9 @@ class _Rows(NamedTuple):
 
     def number(self, word: str) -> int:
         """The number of a word; 0 if no text has it."""
-        return _number(self.segment.words, word)
+        if word not in self.numbers:
+            self.numbers[word] = _number(self.segment.words, word)
+        return self.numbers[word]
 
     def texts_with(self, word: str) -> NDArray[np.uint32]:
         """The texts and titles with a word, as often as they have it."""
@@ -93,7 +93,8 @@ class _Rows(NamedTuple):
         """Of the first so many texts those with a word or phrase, as often as they have it, ascending."""
         if len(cut) == 1:
             found = self.texts_with(cut[0])
-            return found[: np.searchsorted(found, texts)].astype(np.int64)
+            end = np.searchsorted(found, np.uint32(texts))  # a number of another type would have all copied
+            return found[:end].astype(np.int64)
         segment = self.segment
         numbers = [self.number(word) for word in cut]
         if not all(numbers):
@@ -125,7 +126,10 @@ class _Rows(NamedTuple):
             case Or(parts):
                 found = np.zeros(texts, bool)
                 for part in parts:
-                    found |= self.mask(part, texts, linked)
+                    if isinstance(part, Term):
+                        found[self.occurrences(part.tokens, texts)] = True
+                    else:
+                        found |= self.mask(part, texts, linked)
                 return found
             case And(parts):
                 return functools.reduce(np.logical_and, (self.mask(part, texts, linked) for part in parts))
@@ -137,11 +141,20 @@ class _Rows(NamedTuple):
 
     def satisfying(self, node: Node, kind: str, linked: dict[str, Rows]) -> Rows:
         """The rows that count and satisfy a node, among all rows; titles are looked for in each card's title, too."""
+        if isinstance(node, Term) and kind != "title":
+            return self.counted(node)[0] + self.first
         titled = self.segment.titled
         found = self.mask(node, self.size + (len(titled) if kind == "title" else 0), linked)
         rows = found[: self.size]
         rows[titled[np.flatnonzero(found[self.size :])]] = True
         return np.flatnonzero(rows & self.counts) + self.first
+
+    def counted(self, term: Term) -> tuple[Rows, NDArray[np.int64]]:
+        """The rows that count and whose text has a term, ascending, and how often."""
+        texts = self.occurrences(term.tokens, self.size)
+        texts = texts[self.counts[texts]]
+        new = np.flatnonzero(_changes(texts))
+        return texts[new], np.diff(new, append=len(texts))
 
     def linking(self, pieces: Iterable[int]) -> list[NDArray[np.int64]]:
         """The rows that link to addresses with these pieces."""
@@ -165,16 +178,14 @@ class Words:
         for at, (part, lesser) in enumerate(zip(parts, _by_part(older, parts), strict=True)):
             progress("indexing", at, len(parts))
             path, begin = folder / f"{part}.parquet", 0
-            within = _within(path, counting)
             for segment in words_file.segments(path, folder / words_file.FOLDER):
                 size = len(segment.post_id)
                 counts = segment.flags & words_file.CONTENT > 0
                 if not counting.reposts:
                     counts &= segment.flags & words_file.REPOST == 0
                 counts[lesser[(lesser >= begin) & (lesser < begin + size)] - begin] = False
-                if within is not None:
-                    counts &= within[begin : begin + size]
-                self._segments.append(_Rows(segment, path, begin, first, counts))
+                counts &= _within(segment.created_at, counting)
+                self._segments.append(_Rows(segment, path, begin, first, counts, {}))
                 begin, first = begin + size, first + size
         self._rows = first
         self.size = sum(int(rows.counts.sum()) for rows in self._segments)
@@ -228,7 +239,8 @@ class Words:
         known = is_known[numbers]
         # with everybody who ties with the last
         first = (scores >= _least(scores, most)) | (~known & (scores >= _least(scores[~known], most)))
-        posts = zip(self._ids(numbers[first]), scores[first].tolist(), known[first].tolist(), strict=True)
+        (ids,) = self._shown(numbers[first], ["post_id"])
+        posts = zip(ids, scores[first].tolist(), known[first].tolist(), strict=True)
         chosen, new = [], 0
         for at, (post_id, score, is_old) in enumerate(sorted(posts, key=lambda post: (-post[1], post[0]))):
             new += not is_old
@@ -238,7 +250,7 @@ class Words:
 
     def _scores(self, terms: Sequence[Term]) -> tuple[Rows, NDArray[np.float64]]:
         """The posts with any of the terms, and their scores."""
-        found = [[self._often(rows, term) for rows in self._segments] for term in terms]
+        found = [[rows.counted(term) for rows in self._segments] for term in terms]
         posts = [sum(len(texts) for texts, _ in each) for each in found]
         idf = [max(math.log((self.size - count + 0.5) / (count + 0.5)), LEAST_IDF) for count in posts]
         numbers, scores = [], []
@@ -252,13 +264,6 @@ class Words:
             scores.append(sums[some].round(6))
         return self._all(numbers), np.concatenate([np.empty(0), *scores])
 
-    def _often(self, rows: _Rows, term: Term) -> tuple[Rows, NDArray[np.int64]]:
-        """The texts that count and have a term, and how often."""
-        texts = rows.occurrences(term.tokens, rows.size)
-        texts = texts[rows.counts[texts]]
-        new = np.flatnonzero(np.diff(texts, prepend=-1))
-        return texts[new], np.diff(new, append=len(texts))
-
     @functools.cached_property
     def _lengths(self) -> list[NDArray[np.float64]]:
         """What BM25 makes of the length of each text."""
@@ -271,7 +276,7 @@ class Words:
 
     def frequency(self, token: str) -> int:
         """In how many posts a token occurs."""
-        return sum(len(self._often(rows, Term((token,)))[0]) for rows in self._segments)
+        return sum(len(rows.counted(Term((token,)))[0]) for rows in self._segments)
 
     def beginning_with(self, prefix: str) -> dict[str, int]:
         """The tokens that begin like this, and in how many posts they occur."""
@@ -283,7 +288,7 @@ class Words:
             word = np.repeat(np.arange(end - begin), np.diff(first[begin : end + 1]))
             inside = texts < rows.size
             texts, word = texts[inside], word[inside]
-            new = (np.diff(texts, prepend=-1) != 0) | (np.diff(word, prepend=-1) != 0)
+            new = _changes(texts) | _changes(word)
             posts = np.bincount(word[new & rows.counts[texts]], minlength=end - begin)
             for at in np.flatnonzero(posts).tolist():
                 form = words[begin + at].as_py()
@@ -315,8 +320,8 @@ class Words:
         return iter(self._posts(numbers[numbers >= 0]))
 
     def _posts(self, numbers: Rows) -> list[SamplePost]:
-        columns = self._read(numbers, ["post_id", "created_at", "text"]).to_pydict()
-        return [SamplePost(*post) for post in zip(*columns.values(), strict=True)]
+        columns = self._shown(numbers, SamplePost._fields)
+        return [SamplePost(*post) for post in zip(*columns, strict=True)]
 
     def _all(self, numbers: Sequence[Rows]) -> Rows:
         return np.concatenate([np.empty(0, np.int64), *numbers])
@@ -328,18 +333,23 @@ class Words:
             if begin < end:
                 yield rows, numbers[begin:end] - rows.first
 
-    def _ids(self, numbers: Rows) -> list[str]:
-        """The ids of these rows, ascending."""
-        return [
-            one
-            for rows, some in self._inside(numbers)
-            for one in rows.segment.post_id.take(pa.array(some)).to_pylist()
-        ]
+    def _shown(self, numbers: Rows, columns: Sequence[str]) -> list[list[str]]:
+        """What these rows have in columns that the words are kept with."""
+        different, back = np.unique(numbers, return_inverse=True)
+        found = []
+        for column in columns:
+            values = [
+                getattr(rows.segment, column).take(pa.array(some)) for rows, some in self._inside(different)
+            ]
+            found.append(pa.chunked_array(values, pa.large_string()).take(pa.array(back)).to_pylist())
+        return found
 
     def _read(self, numbers: Rows, columns: list[str]) -> pa.Table:
         """These columns of rows, in their order; every row group is read once."""
+        if not len(numbers):
+            return pa.table({name: pa.array([], pa.null()) for name in columns})
         different, back = np.unique(numbers, return_inverse=True)
-        read = [pa.schema([STORE.field(name) for name in columns]).empty_table()]
+        read = [pq.read_schema(self._segments[0].part).empty_table().select(columns)]
         for rows, some in self._inside(different):
             with pq.ParquetFile(rows.part) as file:
                 first = 0
@@ -396,17 +406,20 @@ class Words:
                 np.flatnonzero(np.asarray(pc.is_in(rows.segment.post_id, posts.cast(pa.large_string()))))
                 + rows.first
             )
-            whole = _columns(rows.part, ["quote_of", "repost_of"])
+            with pq.ParquetFile(rows.part) as file:
+                whole = file.read(["quote_of", "repost_of"])
             for column in whole.slice(rows.begin, rows.size).columns:
                 yield np.flatnonzero(np.asarray(pc.is_in(column, posts))) + rows.first
 
 
 def words_of(folder: Path, texts: Mapping[str, str]) -> Words:
     """The words of these texts by their ids; the files are kept in this folder."""
+    from covmis_build.archive.formats.post import Post  # all forms come with it, which few need
+    from covmis_build.archive.store import rows
+
     posts = [Post(post_id, "", "", text) for post_id, text in texts.items()]
     if posts:
-        rows = rows_of_store(posts, [0] * len(posts), [("", "")] * len(posts))
-        pq.write_table(rows, folder / "posts.parquet")
+        pq.write_table(rows(posts, [0] * len(posts), [("", "")] * len(posts)), folder / "posts.parquet")
     return Words(folder, ["posts"] * bool(posts), tables.SCHEMAS["older_copies"].empty_table())
 
 
@@ -415,26 +428,21 @@ def _by_part(older: pa.Table, parts: Sequence[str]) -> list[Rows]:
     if not len(older):
         return [np.empty(0, np.int64) for _ in parts]
     of = np.asarray(
-        pc.index_in(older["part"], value_set=pa.array(parts, pa.string())).fill_null(-1), np.int64
+        pc.index_in(older["part"], value_set=pa.array(parts, pa.string())).fill_null(-1),
+        np.int64,
     )
     order = np.argsort(of, kind="stable")
     begins = np.searchsorted(of[order], np.arange(len(parts) + 1))
     return np.split(np.asarray(older["row"], np.int64)[order], begins)[1:-1]
 
 
-def _within(part: Path, counting: Counting) -> Flags | None:
-    """Which rows of a part are of a time that counts; nothing where all are."""
+def _within(times: pa.LargeStringArray, counting: Counting) -> Flags | np.bool_:
+    """Which of these times count."""
     if not counting.since and not counting.until:
-        return None
-    times = _columns(part, ["created_at"])["created_at"]
+        return np.True_
     after = pc.greater_equal(times, counting.since)
     before = pc.less(times, counting.until or "\U0010ffff")
     return np.asarray(pc.and_(pc.and_(after, before), pc.not_equal(times, "")))
-
-
-def _columns(part: Path, columns: list[str]) -> pa.Table:
-    with pq.ParquetFile(part) as file:
-        return file.read(columns)
 
 
 def _place(words: pa.LargeStringArray, word: str) -> int:
@@ -446,6 +454,13 @@ def _number(words: pa.LargeStringArray, word: str) -> int:
     """The number of a word, from 1; 0 if it is not there."""
     at = _place(words, word)
     return at + 1 if at < len(words) and words[at].as_py() == word else 0
+
+
+def _changes(values: NDArray[np.int64]) -> Flags:
+    """Where another value begins."""
+    new = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return new
 
 
 def _least(scores: NDArray[np.float64], most: int) -> float:

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-VERSION = f"1.{unicodedata.unidata_version}"
+VERSION = f"2.{unicodedata.unidata_version}"
 """Raised by hand when texts are cut otherwise, or when what is in a file changes."""
 
 FOLDER = "words"
 """The folder beside the parts with a file of words for each."""
 
-SEGMENT = 500_000
+SEGMENT = 100_000
 """Posts of a segment: what is in memory while its words are numbered."""
 
 CONTENT, REPOST = 1, 2
 """What `flags` says of a row: it has a text or link; it is a repost."""
 
-COLUMNS = ["post_id", "text", "urls", "cards", "repost_of", "has_content"]
+COLUMNS = ["post_id", "created_at", "text", "urls", "cards", "repost_of", "has_content"]
 
 
 class Segment(NamedTuple):
@@ -48,6 +48,8 @@ class Segment(NamedTuple):
     """
 
     post_id: pa.LargeStringArray
+    created_at: pa.LargeStringArray
+    text: pa.LargeStringArray
     flags: NDArray[np.uint8]
     words: pa.LargeStringArray
     tokens: NDArray[np.uint32]
@@ -60,8 +62,8 @@ class Segment(NamedTuple):
     link_first: NDArray[np.int64]
 
 
-KINDS = {"post_id": pa.large_string(), "flags": pa.uint8(), "words": pa.large_string(), "tokens": pa.uint32(),
-         "texts": pa.uint32(), "links": pa.large_string()}  # fmt: skip
+KINDS = {"flags": pa.uint8(), "tokens": pa.uint32(), "texts": pa.uint32()}
+KINDS |= dict.fromkeys(("post_id", "created_at", "text", "words", "links"), pa.large_string())
 SCHEMA = pa.schema([(name, pa.large_list(KINDS.get(name, pa.int64()))) for name in Segment._fields])
 
 
@@ -116,18 +118,18 @@ def _made(part: Path) -> Iterator[Segment]:
 
 def _segment_of(blocks: Iterator[pa.Table]) -> Segment:
     words, links = Numbering(), Numbering(RUNS)
-    ids, flags, titles, titled, linking, row = [], [], [], [], [], 0
+    shown, flags, titles, titled, linking, row = [], [], [], [], [], 0
     for block in blocks:
-        text, cards = (block[name].combine_chunks() for name in ("text", "cards"))
-        words.add(text)
-        ids.append(block["post_id"].combine_chunks().cast(pa.large_string()))
+        texts, cards = (block[name].combine_chunks() for name in ("text", "cards"))
+        words.add(texts)
+        shown.append(block.select(["post_id", "created_at", "text"]))
         is_repost = np.asarray(pc.not_equal(block["repost_of"], ""))
         flags.append(np.asarray(block["has_content"]) * np.uint8(CONTENT) | is_repost * np.uint8(REPOST))
         card, carded = pc.list_flatten(cards), np.asarray(pc.list_parent_indices(cards), np.int64)
         titles.append(pc.struct_field(card, "title"))
         titled.append(carded + row)
         urls = block["urls"].combine_chunks()
-        written = _written(text)
+        written = _written(texts)
         for some, of in (
             (pc.list_flatten(urls), np.asarray(pc.list_parent_indices(urls), np.int64)),
             (pc.struct_field(card, "url"), carded), written,
@@ -138,8 +140,10 @@ def _segment_of(blocks: Iterator[pa.Table]) -> Segment:
     for some in titles:
         words.add(some)
     numbered, pieces = words.done(), links.done()
+    strings = pa.concat_tables(shown).combine_chunks().columns
+    post_id, created_at, text = (column.chunk(0).cast(pa.large_string()) for column in strings)
     return Segment(
-        pa.concat_arrays(ids), np.concatenate(flags), *numbered, np.concatenate(titled), pieces.words,
+        post_id, created_at, text, np.concatenate(flags), *numbered, np.concatenate(titled), pieces.words,
         np.concatenate(linking)[pieces.texts], pieces.first,
     )  # fmt: skip
 

@@ -11,8 +11,6 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from covmis_build.queries.stop_words import STOP_WORDS
 from covmis_build.text.nodes import Node, Or, Term, joined
 from covmis_build.text.tokens import UNSPACED, tokens
@@ -87,7 +85,7 @@ def units_of(text: str, index: Words, language: str = "en", *, common: bool = Fa
         ways = _ways(piece, index, code)
         if not asked.isdisjoint(ways):
             continue
-        rows = functools.reduce(np.union1d, (index.rows(way) for way in ways))
+        rows = index.rows(joined(Or, ways))
         if not (piece.name or common) and len(rows) * TOO_COMMON > index.size > 100:
             continue
         weight = math.log((index.size + 1) / (len(rows) + 0.5)) * (NAME_BONUS if piece.name else 1.0)
