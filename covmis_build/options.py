@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from covmis_build.errors import InputError
@@ -135,6 +136,27 @@ class Retrieval:
     def nearest(self) -> Nearest | None:
         """`ranked` as options; nothing where it is empty."""
         return Nearest(**self.ranked) if self.ranked else None
+
+    @property
+    def span(self) -> tuple[str, str]:
+        """The first moment of `since` and the first after `until`, as tables write times; empty where there is no limit."""
+        return _moment(self.since, "since"), _moment(self.until, "until")
+
+
+def _moment(text: str, name: str) -> str:
+    """A day or time of the settings as tables write times; a day is meant whole: the last one is inside."""
+    if not text:
+        return ""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(
+            f"[retrieval] {name} is '{text}'", remedy="Write a date such as 2020-04-30"
+        ) from None
+    when = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    if name == "until":
+        when += timedelta(days=1) if len(text) == len("2020-04-30") else timedelta(seconds=1)
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 LEFT_OUT = ("urls", "mentions", "retweet_mark", "entities")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covmis_build.errors import InputError
-from covmis_build.options import KINDS, Annotation, Cleaning, Labels, Queries, Release, Retrieval, Sampling
+from covmis_build.options import KINDS, Annotation, Cleaning, Labels, Release, Retrieval, Sampling
 from covmis_build.settings import TABLES, Settings, parse, settings_toml
 from covmis_build.study.study import open_study
 
@@ -57,7 +57,6 @@ def studies(draw):
         Annotation(annotators=people, audit=draw(st.floats(0, 1))),
         Release(licence=draw(st.text(st.characters(exclude_categories=["Cs"])))),
         build=draw(st.sampled_from(["", "s3://bucket/study"])),
-        queries=Queries(draw(st.floats(1e-6, 1))),
     )
 
 

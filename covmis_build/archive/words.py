@@ -92,9 +92,9 @@ class _Rows(NamedTuple):
     def occurrences(self, cut: tuple[str, ...], texts: int) -> NDArray[np.int64]:
         """Of the first so many texts those with a word or phrase, as often as they have it, ascending."""
         if len(cut) == 1:
-            found = self.texts_with(cut[0])
-            end = np.searchsorted(found, np.uint32(texts))  # a number of another type would have all copied
-            return found[:end].astype(np.int64)
+            having = self.texts_with(cut[0])
+            end = np.searchsorted(having, np.uint32(texts))  # a number of another type would have all copied
+            return having[:end].astype(np.int64)
         segment = self.segment
         numbers = [self.number(word) for word in cut]
         if not all(numbers):
@@ -113,24 +113,24 @@ class _Rows(NamedTuple):
         """Which of the first so many texts satisfy a node; `linked` has the rows of addresses among all rows."""
         match node:
             case Term(cut):
-                found = np.zeros(texts, bool)
-                found[self.occurrences(cut, texts)] = True
-                return found
+                mask = np.zeros(texts, bool)
+                mask[self.occurrences(cut, texts)] = True
+                return mask
             case Address(key):
-                found = np.zeros(texts, bool)
+                mask = np.zeros(texts, bool)
                 rows = (linked or {})[key]
-                found[rows[(rows >= self.first) & (rows < self.first + self.size)] - self.first] = True
-                return found
+                mask[rows[(rows >= self.first) & (rows < self.first + self.size)] - self.first] = True
+                return mask
             case Not(absent):
                 return ~self.mask(absent, texts, linked)
             case Or(parts):
-                found = np.zeros(texts, bool)
+                mask = np.zeros(texts, bool)
                 for part in parts:
                     if isinstance(part, Term):
-                        found[self.occurrences(part.tokens, texts)] = True
+                        mask[self.occurrences(part.tokens, texts)] = True
                     else:
-                        found |= self.mask(part, texts, linked)
-                return found
+                        mask |= self.mask(part, texts, linked)
+                return mask
             case And(parts):
                 return functools.reduce(np.logical_and, (self.mask(part, texts, linked) for part in parts))
             case AtLeast(least, parts):
@@ -144,9 +144,9 @@ class _Rows(NamedTuple):
         if isinstance(node, Term) and kind != "title":
             return self.counted(node)[0] + self.first
         titled = self.segment.titled
-        found = self.mask(node, self.size + (len(titled) if kind == "title" else 0), linked)
-        rows = found[: self.size]
-        rows[titled[np.flatnonzero(found[self.size :])]] = True
+        mask = self.mask(node, self.size + (len(titled) if kind == "title" else 0), linked)
+        rows = mask[: self.size]
+        rows[titled[np.flatnonzero(mask[self.size :])]] = True
         return np.flatnonzero(rows & self.counts) + self.first
 
     def counted(self, term: Term) -> tuple[Rows, NDArray[np.int64]]:
@@ -250,18 +250,18 @@ class Words:
 
     def _scores(self, terms: Sequence[Term]) -> tuple[Rows, NDArray[np.float64]]:
         """The posts with any of the terms, and their scores."""
-        found = [[rows.counted(term) for rows in self._segments] for term in terms]
-        posts = [sum(len(texts) for texts, _ in each) for each in found]
+        counted = [[rows.counted(term) for rows in self._segments] for term in terms]
+        posts = [sum(len(texts) for texts, _ in each) for each in counted]
         idf = [max(math.log((self.size - count + 0.5) / (count + 0.5)), LEAST_IDF) for count in posts]
         numbers, scores = [], []
         for at, rows in enumerate(self._segments):
             sums, lengths = np.zeros(rows.size), self._lengths[at]
-            for each, weight in zip(found, idf, strict=True):
+            for each, weight in zip(counted, idf, strict=True):
                 texts, often = each[at]
                 sums[texts] += weight * often * (K1 + 1) / (often + lengths[texts])
-            some = np.flatnonzero(sums)
-            numbers.append(some + rows.first)
-            scores.append(sums[some].round(6))
+            scored = np.flatnonzero(sums)
+            numbers.append(scored + rows.first)
+            scores.append(sums[scored].round(6))
         return self._all(numbers), np.concatenate([np.empty(0), *scores])
 
     @functools.cached_property
@@ -299,12 +299,12 @@ class Words:
         """The numbers of these posts, in their order; -1 of one that does not count."""
         wanted = pa.array(list(post_ids), pa.large_string())
         different = wanted.unique()
-        found = np.full(len(different), -1, np.int64)
+        numbers = np.full(len(different), -1, np.int64)
         for rows in self._segments:
             place = pc.index_in(rows.segment.post_id, value_set=different)
             at = np.flatnonzero(np.asarray(place.is_valid()) & rows.counts)
-            found[np.asarray(place.take(pa.array(at)))] = at + rows.first
-        return found[np.asarray(pc.index_in(wanted, value_set=different))] if len(wanted) else found
+            numbers[np.asarray(place.take(pa.array(at)))] = at + rows.first
+        return numbers[np.asarray(pc.index_in(wanted, value_set=different))] if len(wanted) else numbers
 
     def addresses(self, post_ids: Iterable[str]) -> Iterator[set[str]]:
         """The pages that each of these posts links to."""
@@ -336,13 +336,13 @@ class Words:
     def _shown(self, numbers: Rows, columns: Sequence[str]) -> list[list[str]]:
         """What these rows have in columns that the words are kept with."""
         different, back = np.unique(numbers, return_inverse=True)
-        found = []
+        shown = []
         for column in columns:
             values = [
                 getattr(rows.segment, column).take(pa.array(some)) for rows, some in self._inside(different)
             ]
-            found.append(pa.chunked_array(values, pa.large_string()).take(pa.array(back)).to_pylist())
-        return found
+            shown.append(pa.chunked_array(values, pa.large_string()).take(pa.array(back)).to_pylist())
+        return shown
 
     def _read(self, numbers: Rows, columns: list[str]) -> pa.Table:
         """These columns of rows, in their order; every row group is read once."""
@@ -350,12 +350,12 @@ class Words:
             return pa.table({name: pa.array([], pa.null()) for name in columns})
         different, back = np.unique(numbers, return_inverse=True)
         read = [pq.read_schema(self._segments[0].part).empty_table().select(columns)]
-        for rows, some in self._inside(different):
+        for rows, rows_wanted in self._inside(different):
             with pq.ParquetFile(rows.part) as file:
                 first = 0
                 for group in range(file.num_row_groups):
                     size = file.metadata.row_group(group).num_rows
-                    mine = some + rows.begin - first
+                    mine = rows_wanted + rows.begin - first
                     mine = mine[(mine >= 0) & (mine < size)]
                     if len(mine):
                         read.append(

@@ -130,15 +130,15 @@ def _segment_of(blocks: Iterator[pa.Table]) -> Segment:
         titled.append(carded + row)
         urls = block["urls"].combine_chunks()
         written = _written(texts)
-        for some, of in (
+        for links_of_rows, of in (
             (pc.list_flatten(urls), np.asarray(pc.list_parent_indices(urls), np.int64)),
             (pc.struct_field(card, "url"), carded), written,
         ):  # fmt: skip
-            links.add(_with_keys(some))
+            links.add(_with_keys(links_of_rows))
             linking.append(of + row)
         row += len(block)
-    for some in titles:
-        words.add(some)
+    for title in titles:
+        words.add(title)
     numbered, pieces = words.done(), links.done()
     strings = pa.concat_tables(shown).combine_chunks().columns
     post_id, created_at, text = (column.chunk(0).cast(pa.large_string()) for column in strings)

@@ -48,14 +48,13 @@ def words_of(places: Places, settings: Settings, progress: Progress, *, lock: bo
     """The words of the posts that count; files of words that are missing are made, while nothing else changes the study."""
     from covmis_build.archive.words import Counting, Words
     from covmis_build.archive.words_file import FOLDER, file_of
-    from covmis_build.matching.stage import span
 
     parts, options = [path.stem for path in parts_of(places)], settings.retrieval
     if not parts:
         raise InputError("the archive has no files", remedy="Put posts into data/archive")
     with pq.ParquetFile(places.table("older_copies")) as file:
         older = file.read()
-    counting = Counting(options.reposts == "keep", *span(options))
+    counting = Counting(options.reposts == "keep", *options.span)
     whole = all(file_of(part, places.store / FOLDER).exists() for part in parts)
     with (
         storage.locked(places.build / ".lock", "indexing the archive")

@@ -79,17 +79,17 @@ def find(block: pa.Table, *, queries: bytes, counts: tuple[tuple[str, int], ...]
     gc.set_threshold(*FEWER_COLLECTIONS)
     block = block.combine_chunks()
     asked = asked_for(queries, counts, compiled=compiled)
-    found = [
+    hits = [
         (at, query.claim_id, query.query_id, query.kind, "yes", parts)
         for at, matches in matches_of(block, asked)
         for query, parts in matches
     ]
-    found += _claimed(block, asked.expressions)
-    at, *columns = list(zip(*found, strict=True)) or [()] * 6
+    hits += _claimed(block, asked.expressions)
+    at, *columns = list(zip(*hits, strict=True)) or [()] * 6
     own = block.select(["part", "row", "post_id"]).take(pa.array(at, pa.int64()))
     kinds = FOUND.types[3:]
-    made = [tables.column(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-    return pa.Table.from_arrays([*own.columns, *made], schema=FOUND)
+    arrays = [tables.column(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.Table.from_arrays([*own.columns, *arrays], schema=FOUND)
 
 
 def matches_of(block: pa.Table, asked: Asked) -> Iterator[tuple[int, list[Match]]]:

@@ -19,7 +19,7 @@ from covmis_build.text.expression import parse
 from covmis_build.text.nodes import Address, And, AtLeast, Node, Not, Or, Seen, Term, holds, leaves, spaced
 from covmis_build.text.sites import REWRITTEN
 from covmis_build.text.tokens import tokens
-from covmis_build.text.urls import addresses, canonical_url
+from covmis_build.text.urls import addresses, canonical_url, telling_piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,8 +61,8 @@ class Matcher:
         asked = {leaf.key for query in self.queries for leaf in _all(query.node) if isinstance(leaf, Address)}
         self.posts = {post_at(key): key for key in asked if post_at(key)}
         self.asked = bool(asked)
-        self.cores = {core for key in asked if (core := _core(key))}
-        whole = {key.partition("/")[0].partition(":")[0] for key in asked if not _core(key)}
+        self.cores = {core for key in asked if (core := telling_piece(key))}
+        whole = {key.partition("/")[0].partition(":")[0] for key in asked if not telling_piece(key)}
         self.hosts = [host.partition(".")[0] for host in sorted(whole)]
         self.every = any(_site(host) in REWRITTEN or "xn--" in host for host in whole)
         self.parts = [_parts(query.node) for query in self.queries]
@@ -173,18 +173,6 @@ def read_queries(rows: Iterable[tuple[str, str, str, str]]) -> list[Query]:
 _RUNS = re.compile("[A-Za-z0-9_-]+")
 _LITERAL = re.compile(r"[!-$&-~]+")
 """Printable ASCII without escapes: what stands in such an address stands in its key as it is, or not at all."""
-
-
-def _core(key: str) -> str:
-    """The longest run of letters, digits, - and _ behind the host: every address with this key has it, escapes aside.
-
-    >>> _core("youtube.com/watch?v=E95qChF-MOo")
-    'E95qChF-MOo'
-    """
-    if key.startswith("dailymotion.com/"):
-        return ""  # a title may be joined to the number
-    behind = re.sub("%[0-9A-F]{2}", " ", key.partition("/")[2])
-    return max(_RUNS.findall(behind), key=len, default="")
 
 
 def _site(host: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,6 @@ import pyarrow as pa
 from covmis_build import tables
 from covmis_build.archive.store import POSTS
 from covmis_build.engine.port import silent, under_names_of
-from covmis_build.errors import InputError
 from covmis_build.matching.find import FOUND, LEARNED, LOOKED_AT, WORTH, asked_for, common_words, find
 from covmis_build.options import KINDS, Retrieval
 
@@ -152,7 +150,7 @@ _KIND = " ".join(["CASE h.kind", *(f"WHEN '{kind}' THEN {place}" for place, kind
 
 def _judged(options: Retrieval) -> str:
     """Every claimed or matched (claim, post, query) with the reason that drops it, empty if none does."""
-    (since, until), required = span(options), _required(options)
+    (since, until), required = options.span, _required(options)
     dates = " OR ".join(
         [f"c.created_at < '{since}'"] * bool(since) + [f"c.created_at >= '{until}'", "c.created_at = ''"] * bool(until)
         + ["c.created_at = ''"] * bool(since)
@@ -190,27 +188,6 @@ def _matched(options: Retrieval) -> str:
 
 def _required(options: Retrieval) -> str:
     return ", ".join(f"'{kind}'" for kind in options.require_match) or "''"
-
-
-def span(options: Retrieval) -> tuple[str, str]:
-    """The first moment of `since` and the first after `until`, as tables write times; empty where there is no limit."""
-    return _moment(options.since, "since"), _moment(options.until, "until")
-
-
-def _moment(text: str, name: str) -> str:
-    """A day or time of the settings as tables write times; a day is meant whole: the last one is inside."""
-    if not text:
-        return ""
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError(
-            f"[retrieval] {name} is '{text}'", remedy="Write a date such as 2020-04-30"
-        ) from None
-    when = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
-    if name == "until":
-        when += timedelta(days=1) if len(text) == len("2020-04-30") else timedelta(seconds=1)
-    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 _HITS = """

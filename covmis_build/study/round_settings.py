@@ -51,6 +51,14 @@ def settings_of_tables(places: Places, settings: Settings) -> dict[str, Any]:
         if last and last.done:
             seed = settings.seed if last.seed is None else last.seed
             settings_made_with |= {**last.settings, "seed": seed}
+    whole = {
+        name for name in settings_made_with if "." not in name
+    }  # of [retrieval] `read` notes some keys, `retrieve` all
+    settings_made_with = {
+        name: value
+        for name, value in settings_made_with.items()
+        if name in whole or name.split(".")[0] not in whole
+    }
     for table, keys in NOT_OF_THE_DATA.items():
         if table in settings_made_with:
             settings_made_with[table] = {

@@ -22,5 +22,10 @@ def use() -> None:
     join.merged([join.connected(weighed, np.arange(2), 0.5) for _ in range(2)])
     langdetect_replay.detect(texts)
     edits.distance("ab", "ba")
+    owner = np.zeros(1, np.int64)
     sought = scan.Sought.of({"wash": {1: ["wash", "hands"]}}, ["example"], ["exa"], links=True)
-    sought.look(texts, texts[:1], [0], ["https://example.org/x"], [0])
+    sought.look(
+        pa.array(texts),
+        scan.Owned(pa.array(texts[:1]), owner),
+        [scan.Owned(pa.array(["https://example.org/x"]), owner)],
+    )

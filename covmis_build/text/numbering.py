@@ -92,12 +92,12 @@ class Numbering:
         numbers = ranks[np.asarray(coded.indices)]
         start = np.concatenate([[0], np.cumsum(counts + 1)])
         row_of = np.repeat(np.arange(len(counts), dtype=np.uint64), counts)
-        found = np.zeros(start[-1], np.uint32)
-        found[np.arange(len(numbers)) + row_of.astype(np.int64)] = numbers
+        numbered = np.zeros(start[-1], np.uint32)
+        numbered[np.arange(len(numbers)) + row_of.astype(np.int64)] = numbers
         both = np.sort(numbers.astype(np.uint64) << np.uint64(32) | row_of)
         first = np.searchsorted(both, np.arange(1, len(order) + 2, dtype=np.uint64) << np.uint64(32))
         words = coded.dictionary.take(pa.array(order)).cast(pa.large_string())
-        return Numbered(words, found, start, (both & np.uint64(0xFFFFFFFF)).astype(np.uint32), first)
+        return Numbered(words, numbered, start, (both & np.uint64(0xFFFFFFFF)).astype(np.uint32), first)
 
 
 SEPARATOR = -(1 << 30)

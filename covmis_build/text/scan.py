@@ -82,8 +82,8 @@ class Sought:
 
     def load(self) -> None:
         """Load the compiled code; processes that this one forks then have it, too."""
-        one = Owned(pa.array([""]), np.zeros(1, np.int64))
-        self.look(one.texts, one, [one])
+        empty = Owned(pa.array([""]), np.zeros(1, np.int64))
+        self.look(empty.texts, empty, [empty])
 
     def look(self, texts: pa.Array, titles: Owned, links: Sequence[Owned]) -> tuple[Any, dict[int, Cut]]:
         """The flags of posts with these texts, titles and addresses, and what is in the texts that are flagged."""

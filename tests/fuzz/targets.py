@@ -26,7 +26,7 @@ from covmis_build.annotation.channels.label_studio import client, projects
 from covmis_build.annotation.channels.sheets import sheet
 from covmis_build.archive import pages, reader, rewriting, streams
 from covmis_build.archive.forgetting import Forget
-from covmis_build.archive.formats.post import fingerprint, iso
+from covmis_build.archive.store import rows
 from covmis_build.building.purge import read_list
 from covmis_build.claims.fact_check import search_fact_checks
 from covmis_build.claims.lists import read_claims
@@ -92,16 +92,14 @@ def of_file(name: str, whole: bytes, act: Callable[[Path], object]) -> Callable[
 
 
 def look_at(path: Path) -> None:
-    """Every post of a file, as the stage takes it: hashed, timed, written down, forgotten."""
+    """Every post of a file, as the stage takes it: a row, written down, forgotten."""
     named = set()
     for job in streams.jobs([(path, path.name)]):
         for line in reader.read(job, FORGET):
             named.add(line.file.partition("!")[0])
             assert not line.problem or len(line.problem.splitlines()) == 1
             for post in line.posts:
-                fingerprint(post)
-                iso(post.created_at)
-                "\n".join((post.post_id, post.text, *post.urls)).encode()
+                rows([post], [line.place], [(line.file, line.form)])
                 assert all(count is None or abs(count) < 2**63 for count in post.metrics or ())
     assert named <= {path.name}
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from covmis_build.archive.store import OLDER_COPIES, Store
 from covmis_build.archive.words import Counting, Words
 from covmis_build.engine import open_engine
-from covmis_build.matching.stage import retrieve, span
+from covmis_build.matching.stage import retrieve
 from covmis_build.options import Retrieval
 from covmis_build.text.expression import parse
 from tests.archive.test_words import POSTS, expressions, written
@@ -42,7 +42,7 @@ def test_a_trial_counts_what_a_run_finds(tmp_path_factory, parts, asked, options
         older = engine.sql(OLDER_COPIES, store=posts)
         hits = retrieve(engine, Store(posts, older), pd.DataFrame(rows), options).hits.to_pandas()
         copies = older.to_arrow()
-    with Words(folder, names, copies, Counting(options.reposts == "keep", *span(options))) as words:
+    with Words(folder, names, copies, Counting(options.reposts == "keep", *options.span)) as words:
         for row in rows:
             tried = {post.post_id for post in words.sample(row["expression"], 99, row["kind"])}
             assert tried == set(hits.loc[hits["query_id"] == row["query_id"], "post_id"])

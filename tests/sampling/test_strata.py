@@ -98,7 +98,14 @@ def test_the_run_draws_by_kind_and_month(study):
 def test_the_setting_makes_only_the_sample_stale(study):
     changed = with_settings(study.places.folder, strata_by=[])
     made = {one.stage: one.made for one in run(changed.places, changed.settings, workers=1)}
-    assert made == {"claims": False, "queries": False, "retrieve": False, "clean": False, "sample": True}
+    assert made == {
+        "read": False,
+        "claims": False,
+        "queries": False,
+        "retrieve": False,
+        "clean": False,
+        "sample": True,
+    }
 
 
 def test_the_plan_shows_strata_and_where_quotas_win(study):
