@@ -11,6 +11,7 @@ import gc
 import hashlib
 import json
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -241,7 +242,7 @@ def _make(
             for line in read(job, forget, how):
                 tally.see(line)
                 if line.posts:
-                    writer.add(line.posts, line.place, (line.file, line.form))
+                    writer.add(line)
         forgot = bool(forget) and any(_touches(job, forget) for job in jobs)
         writer.close(now._replace(forgot=forgot, claims=now.claims if of_claims else ""))
         with storage.replacing(folder / INTAKE / f"{part}.parquet") as seen:
@@ -269,11 +270,22 @@ def _refusal(job: Job, how: How) -> tuple[str, str]:
     return understood.questions[0], columns.to_paste(understood, job.name.partition("/")[2] or job.name)
 
 
+@dataclass(slots=True)
+class Amounts:
+    """How many lines and posts of a form were seen in a file, and where the first of them stand."""
+
+    first_line: int
+    lines: int = 0
+    posts: int = 0
+    first_post: int = -1
+
+
 class Tally:
     """What the lines of files were seen to be, counted by file, form, outcome and reason; and unreadable lines one by one."""
 
     def __init__(self) -> None:
         self.counts: dict[tuple[str, str, str, str], tuple[int, int, str]] = {}
+        self.amounts: dict[tuple[str, str], Amounts] = {}
         self.problems: list[tuple[str, str, int, str]] = []
 
     def refuse(self, file: str, why: str, paste: str) -> None:
@@ -290,13 +302,19 @@ class Tally:
 
     def see(self, line: Read) -> None:
         """Count what a line was."""
-        if line.posts or not line.note:
-            self.add(line, Outcome.LINES)
-        if line.posts:
-            self.add(line, Outcome.POSTS, count=len(line.posts))
-            for post in line.posts:
-                if post.repost_of:
-                    self.add(line, Outcome.REPOSTS, "by id" if post.repost_of != "?" else "by what it says")
+        file, place, form, posts, _, _, note = line
+        if posts or not note:
+            amounts = self.amounts.get((file, form))
+            if amounts is None:
+                amounts = self.amounts[file, form] = Amounts(place)
+            amounts.lines += 1
+            amounts.posts += len(posts)
+            amounts.first_line = min(amounts.first_line, place)
+            if posts and not 0 <= amounts.first_post <= place:
+                amounts.first_post = place
+        for post in posts:
+            if post.repost_of:
+                self.add(line, Outcome.REPOSTS, "by id" if post.repost_of != "?" else "by what it says")
         for reason, count in line.skipped.items():
             self.add(line, Outcome.SKIPPED, reason, count)
         if line.problem:
@@ -311,6 +329,10 @@ class Tally:
     def table(self) -> pa.Table:
         """The counts, then the lines that cannot be read."""
         rows = [(*key, *value) for key, value in self.counts.items()]
+        for (file, form), amounts in self.amounts.items():
+            rows.append((file, form, Outcome.LINES.value, "", amounts.lines, amounts.first_line, ""))
+            if amounts.posts:
+                rows.append((file, form, Outcome.POSTS.value, "", amounts.posts, amounts.first_post, ""))
         rows += [(file, form, LINE, problem, 1, place, "") for file, form, place, problem in self.problems]
         given = list(zip(*rows, strict=True)) or [()] * len(SEEN)
         return pa.table(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from covmis_build.archive.reader import Read
     from covmis_build.engine import Table
 
 
@@ -74,19 +75,18 @@ class PartWriter:
 
     def __init__(self, path: Path, part: str) -> None:
         self.part, self.count = part, 0
-        self._posts, self._places, self._about = list[Post](), list[int](), list[tuple[str, str]]()
+        self._lines: list[Read] = []
+        self._posts = 0
         self._waiting, self._rows = list[pa.Table](), 0
         self._to = pq.ParquetWriter(
             path, STORE, compression="zstd", use_dictionary=FEW_VALUES, column_encoding=LIKE_IDS
         )
 
-    def add(self, posts: Sequence[Post], place: int, about: tuple[str, str]) -> None:
-        """Posts of one line; `about` is the file that it stands in, and its form."""
-        for post in posts:
-            self._posts.append(post)
-            self._places.append(place)
-            self._about.append(about)
-        if len(self._posts) >= TOGETHER:
+    def add(self, line: Read) -> None:
+        """The posts of one line."""
+        self._lines.append(line)
+        self._posts += len(line.posts)
+        if self._posts >= TOGETHER:
             self._settle(ROWS)
 
     def close(self, under: ReadUnder) -> None:
@@ -97,10 +97,13 @@ class PartWriter:
 
     def _settle(self, enough: int) -> None:
         if self._posts:
-            self._waiting.append(rows(self._posts, self._places, self._about, self.part, self.count))
-            self.count += len(self._posts)
-            self._rows += len(self._posts)
-            self._posts, self._places, self._about = [], [], []
+            posts = [post for line in self._lines for post in line.posts]
+            places = [line.place for line in self._lines for _ in line.posts]
+            about = [(line.file, line.form) for line in self._lines for _ in line.posts]
+            self._waiting.append(rows(posts, places, about, self.part, self.count))
+            self.count += self._posts
+            self._rows += self._posts
+            self._lines, self._posts = [], 0
         if self._rows >= enough:
             self._to.write_table(pa.concat_tables(self._waiting), row_group_size=self._rows)
             self._waiting, self._rows = [], 0

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from covmis_build import tables
 from covmis_build.archive import words_file
 from covmis_build.archive.formats.post import Post
+from covmis_build.archive.reader import Read
 from covmis_build.archive.store import OLDER_COPIES, PartWriter, ReadUnder, rows
 from covmis_build.archive.words import Counting, Words
 from covmis_build.engine import open_engine
@@ -80,7 +81,7 @@ def engine():
 def written(folder, part, posts):
     writer = PartWriter(folder / f"{part}.parquet", part)
     for place, one in enumerate(posts):
-        writer.add([one], place, (f"{part}.jsonl", "x_v1"))
+        writer.add(Read(f"{part}.jsonl", place, "x_v1", [one]))
     writer.close(ReadUnder())
 
 

@@ -282,8 +282,8 @@ def test_the_first_of_two_places_is_the_smallest_whatever_came_first():
         for place in order:
             tally.see(Read("t.tar!a.jsonl", place, "x_v2", [], skipped={"other events": 5}))
         assert tally.table().to_pydict() == {
-            "file": ["t.tar!a.jsonl"] * 2, "form": ["x_v2"] * 2, "outcome": ["lines", "skipped"], "reason": ["", "other events"],
-            "amount": [2, 10], "place": [0, 0], "example": ["", ""],
+            "file": ["t.tar!a.jsonl"] * 2, "form": ["x_v2"] * 2, "outcome": ["skipped", "lines"], "reason": ["other events", ""],
+            "amount": [10, 2], "place": [0, 0], "example": ["", ""],
         }  # fmt: skip
 
 
