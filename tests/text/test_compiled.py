@@ -1,5 +1,6 @@
 """Machine code: kept where only we can write, loaded without the compiler, compiled once and with one line."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -9,8 +10,9 @@ import numba
 import pyarrow as pa
 import pytest
 
-from covmis_build.text import bags, compiled, edits, folding, near_duplicates
+from covmis_build.text import bags, compiled, edits, folding, near_duplicates, scan
 from covmis_build.text.compiled import Routine
+from covmis_build.text.every_routine import use
 
 TEXT = Path(compiled.__file__).parent
 FOLDER = "from covmis_build.text.compiled import folder; print(folder())"
@@ -106,15 +108,9 @@ def test_old_versions_are_forgotten(monkeypatch, tmp_path):
     }
 
 
-def test_after_everything_nothing_is_left_to_compile():
-    """Every routine has its machine code, for the types that it really meets."""
-    compiled.everything()
-    kept = {path.name for path in compiled.folder().iterdir()}
-    for module in compiled.SOURCES:
-        for routine in vars(sys.modules.get(f"covmis_build.text.{module}", edits)).values():
-            if isinstance(routine, Routine) and not routine.helper:
-                name = f"{routine.__module__}.{routine.__name__}."
-                assert any(file.startswith(name) for file in kept), name
+def test_each_routine_is_compiled_for_one_list_of_types():
+    """For what `every_routine` gives it, and for all else that it meets: so nothing is left to compile later."""
+    use()
     texts = ["wash your hands", "", None, "Wash your hands ΑΣ", "i̇İ", "a" * 3000]
     for given in (
         texts,
@@ -129,7 +125,17 @@ def test_after_everything_nothing_is_left_to_compile():
     bags.words_of(pa.chunked_array([["wash your hands"]]))
     edits.nearest([], ["a"])
     edits.distance("", "")
-    assert {path.name for path in compiled.folder().iterdir()} == kept
+    scan.Sought.of({}, links=True).look([""], links=[""], linking=[0])
+    routines = [
+        routine
+        for name in compiled.SOURCES
+        for routine in vars(importlib.import_module(f"covmis_build.text.{name}")).values()
+        if isinstance(routine, Routine) and not routine.helper
+    ]
+    assert len(routines) > 20
+    assert {routine.__qualname__: len(routine.dispatcher.signatures) for routine in routines} == {
+        routine.__qualname__: 1 for routine in routines
+    }
 
 
 def test_tables_are_read_as_they_were_made_and_made_again_where_damaged():
