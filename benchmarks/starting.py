@@ -1,14 +1,68 @@
-"""How long `covmis --help` takes, best of five: `python benchmarks/starting.py`. The promise is 0.3 s, quiet machine."""
+"""CPU seconds until a command has started: `python benchmarks/starting.py [STUDY]`, least of five on a quiet machine.
+
+STUDY: a folder in which `make demo` has been run; without it, what needs a study is left out.
+"""
 
 from __future__ import annotations
 
+import os
+import resource
 import subprocess
 import sys
-import time
+import tempfile
 
-walls = []
-for _ in range(5):
-    began = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "covmis_build", "--help"], stdout=subprocess.DEVNULL, check=True)
-    walls.append(time.perf_counter() - began)
-print(f"covmis --help: {min(walls):.2f} s (best of {len(walls)})")
+EMPTY = "pass"
+DISTANCE = "from covmis_build.text.edits import distance; distance('ab', 'ba')"
+SCAN = """
+from covmis_build.text.scan import Sought
+Sought.of({}, links=True).look([""], links=[""], linking=[0])"""
+ALL = """
+import pyarrow as pa
+from covmis_build.text import edits, langdetect_replay, near_duplicates
+from covmis_build.text.scan import Sought
+texts = ["wash your hands now", "Wash your hands! Now", "stay at home"]
+table = pa.table({"post_id": list("abc"), "text": texts, "priority": [0.0, 1.0, 2.0]})
+for grouping in ("components", "greedy"):
+    near_duplicates.group_table(table, threshold=0.8, grouping=grouping)
+near_duplicates.near_duplicate_pairs(texts)
+langdetect_replay.detect(texts)
+edits.distance("ab", "ba")
+Sought.of({"wash": {1: ["wash"]}}, links=True).look(texts, texts[:1], [0], ["https://example.org/x"], [0])"""
+
+
+def cpu(words: list[str], folder: str | None = None, **environment: str) -> float:
+    """User and system seconds of one process and its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        words, cwd=folder, env=os.environ | environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )  # fmt: skip
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def show(what: str, words: list[str], folder: str | None = None) -> None:
+    """Print the least of five."""
+    print(f"{what:40}{min(cpu([sys.executable, *words], folder) for _ in range(5)):6.2f}")
+
+
+def main() -> None:
+    """Run from the command line."""
+    with tempfile.TemporaryDirectory() as place:
+        seconds = cpu([sys.executable, "-c", ALL], NUMBA_CACHE_DIR=place)
+        print(f"{'every routine, nothing compiled before':40}{seconds:6.2f}")
+    cpu([sys.executable, "-c", ALL])
+    for what, code in (
+        ("python -c pass", EMPTY),
+        ("load one routine", DISTANCE),
+        ("load the prefilter", SCAN),
+        ("load every routine", ALL),
+    ):
+        show(what, ["-c", code])
+    covmis = ["-m", "covmis_build"]
+    show("covmis --help", [*covmis, "--help"])
+    if sys.argv[1:]:
+        for command in ("status", "run", "estimate"):
+            show(f"covmis {command}", [*covmis, command], sys.argv[1])
+
+
+main()

@@ -133,7 +133,10 @@ def _column(texts: Sequence[str]) -> pa.Array:
 def _buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     _, places, data = column.buffers()
     offset = np.frombuffer(places, np.int64, len(column) + 1, column.offset * 8)
-    return np.frombuffer(data if data is not None and data.size else b"\0", np.uint8), offset
+    letters = np.frombuffer(data if data is not None and data.size else b"\0", np.uint8)
+    for array in (letters, offset):  # some are: one type for all, so that routines are compiled once
+        array.flags.writeable = False
+    return letters, offset
 
 
 @functools.cache

@@ -238,13 +238,13 @@ def _members(row: Any, rows: Any) -> Any:
     for text in range(len(row)):  # `start[r + 1]` moves from where r begins to where it ends
         members[start[row[text] + 1]] = text
         start[row[text] + 1] += 1
-    return members, start[: rows + 1]
+    return members, start  # with one place too many
 
 
 @njit
 def _expand(members: Any, start: Any, has_words: Any, a: Any, b: Any, similarity: Any) -> Any:
     """Pairs of texts from pairs of rows, and from the copies within a row."""
-    rows, total = len(start) - 1, 0
+    rows, total = len(has_words), 0
     for row in range(rows):
         if has_words[row]:
             size = start[row + 1] - start[row]
@@ -281,7 +281,7 @@ def _neighbours(a: Any, b: Any, rows: Any) -> Any:
         near[start[a[k] + 1]], near[start[b[k] + 1]] = b[k], a[k]
         start[a[k] + 1] += 1
         start[b[k] + 1] += 1
-    return start[: rows + 1], near
+    return start, near  # with one place too many
 
 
 @njit
