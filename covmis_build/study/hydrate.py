@@ -134,7 +134,7 @@ def posts_of(
             engine, archives, tables.empty("queries"), options, progress=progress, given=wanted, forget=forget
         )
         posts, dropped = hits.posts.to_pandas(), hits.dropped.to_pandas()
-        intake = Intake(files_of(hits.intake.to_pandas()), options.unreadable)
+        intake = Intake(files_of(hits.intake.to_pandas().to_dict("records")), options.unreadable)
     lost = dropped.loc[dropped["unit"] == "pair", ["post_id", "reason"]].drop_duplicates("post_id")
     gone = lost.rename(columns={"reason": "availability"}).assign(text="")
     columns = ["post_id", "text", "availability"]
