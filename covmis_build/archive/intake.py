@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.errors import CheckFailed, counted
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from collections.abc import Iterable, Mapping
 
 ENOUGH_LINES = 100
 """A share of fewer lines says little."""
@@ -103,10 +103,10 @@ class FileIntake:
         return {**own, "counts": counts}
 
 
-def files_of(table: pd.DataFrame) -> list[FileIntake]:
-    """The files of the table `intake`."""
+def files_of(rows: Iterable[Mapping[Any, Any]]) -> list[FileIntake]:
+    """The files of the rows of the table `intake`."""
     files: dict[str, FileIntake] = {}
-    for row in table.to_dict("records"):
+    for row in rows:
         file = files.setdefault(row["file"], FileIntake(row["file"]))
         outcome = Outcome(row["outcome"])
         if row["format"] and row["format"] not in file.formats:

@@ -62,7 +62,7 @@ def flow(places: Places) -> list[Step]:
     if not all(places.table(name).exists() for name in needed):
         return []
     counts = _dropped_counts(places.table("dropped"))
-    claims = storage.read_table(places.table("claims"), "claims")
+    claims = storage.read_column(places.table("claims"), "claim_id")
     unselected = counts.get(("claim", "claims"), {})
     listed, selected = len(claims), len(claims) - sum(unselected.values())
     steps = [

@@ -138,7 +138,7 @@ def posts_of(
             engine, archive.store, tables.empty("queries"), options, progress=progress, given=wanted
         )
         posts, dropped = hits.posts.to_pandas(), hits.dropped.to_pandas()
-        intake = Intake(files_of(archive.intake.to_pandas()), options.unreadable)
+        intake = Intake(files_of(archive.intake.to_arrow().to_pylist()), options.unreadable)
     lost = dropped.loc[dropped["unit"] == "pair", ["post_id", "reason"]].drop_duplicates("post_id")
     gone = lost.rename(columns={"reason": "availability"}).assign(text="")
     columns = ["post_id", "text", "availability"]

@@ -152,7 +152,7 @@ class Study:
         """What was understood of each file of the archive, and what could not be read; no files before a run."""
         from covmis_build.archive.intake import Intake, files_of
 
-        files = files_of(self._table("intake")) if self.places.table("intake").exists() else []
+        files = files_of(storage.read_rows(self.places.table("intake"), "intake"))
         return Intake(files, self.settings.retrieval.unreadable)
 
     @property

@@ -21,7 +21,9 @@ def study(annotated, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("command", "further"), [("status", {"scipy"}), ("run", {"scipy"}), ("estimate", set())], ids=str
+    ("command", "further"),
+    [("status", {"scipy", "pandas"}), ("run", {"scipy", "pandas"}), ("estimate", set())],
+    ids=str,
 )
 def test_what_is_not_used_is_not_loaded(study, monkeypatch, command, further):
     monkeypatch.chdir(study)
