@@ -137,27 +137,32 @@ def stream(path: Path, times: int) -> None:
 
 
 def ours(path: Path, times: int = 1):
-    """The first pass of `retrieve`, in one process."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from covmis_build.archive import streams
-    from covmis_build.matching import passes
+    """Posts as rows of the store, and what matches in them, in one process; nothing is written."""
+    from covmis_build.archive import store, streams
+    from covmis_build.archive.reader import read
+    from covmis_build.matching.find import asked_for, matches_of
 
     made = path.with_suffix(f".queries{times}")
     if not made.exists():
         asking = [sys.executable, __file__, "--one", "stream", "--path", made, "--times", str(times)]
         subprocess.run(asking, check=True)
-    sent = made.read_bytes()
+    asked = asked_for(made.read_bytes(), (), compiled=True)
     started()
-    jobs = passes.jobs_table(streams.jobs([(path, path.name)]))
-    for at in range(len(jobs)):
-        found = passes.find(jobs.slice(at, 1), queries=sent)
-        for rows in [found] if isinstance(found, pa.Table) else found:  # code before gave one table
-            hits = rows.filter(pc.equal(rows.column("what"), "hit"))
-            yield from zip(
-                hits.column("query_id").to_pylist(), hits.column("post_id").to_pylist(), strict=True
-            )
+    for job in streams.jobs([(path, path.name)]):
+        for lines in blocks(read(job)):
+            posts = [post for line in lines for post in line.posts]
+            block = store.rows(posts, [0] * len(posts), [("", "")] * len(posts)).combine_chunks()
+            for at, matches in matches_of(block, asked):
+                yield from ((match.query.query_id, posts[at].post_id) for match in matches)
+
+
+def blocks(lines):
+    """So many lines at a time as the stage matches together."""
+    from itertools import islice
+
+    lines = iter(lines)
+    while block := list(islice(lines, 20_000)):
+        yield block
 
 
 def ours_44(path: Path):

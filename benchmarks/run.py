@@ -2,13 +2,16 @@
 
 python benchmarks/run.py                                        the demonstration
 python benchmarks/run.py --posts 1000000                        as many generated posts, in a temporary folder
-python benchmarks/run.py --archive FOLDER --stages claims queries retrieve --before CHECKOUT
+python benchmarks/run.py --archive FOLDER --claims LIST --stages retrieve --before CHECKOUT
                                                                 a folder made before; in turn with other code
+
+After each first run one query is changed and the same is run again, and then once more with nothing to do.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import shutil
@@ -46,13 +49,26 @@ def run(checkout: Path, *arguments: str | Path) -> Ran:
         return Ran(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, said.read())
 
 
-def study_of(folder: Path, checkout: Path, archive: Path) -> Path:
-    """A copy of the checkout's demonstration with this archive."""
+def study_of(folder: Path, checkout: Path, archive: Path, claims: Path | None) -> Path:
+    """A copy of the checkout's demonstration with this archive, and this claim list if there is one."""
     shutil.copytree(checkout / "queries", folder / "queries")
+    if claims:
+        shutil.copyfile(claims, folder / "queries/claims.csv")
     shutil.copyfile(checkout / "study.toml", folder / "study.toml")
     (folder / "data").mkdir()
     (folder / "data" / "archive").symlink_to(archive)
     return folder
+
+
+def change(claims: Path, number: int) -> None:
+    """Write another word into the first claim's keywords."""
+    with claims.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    at = rows[0].index("keywords")
+    row = next(row for row in rows[1:] if row[at])
+    row[at] = f"{row[at]} -unheard{number}"
+    with claims.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
 
 
 def main() -> None:
@@ -60,6 +76,7 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--posts", type=int, default=0)
     options.add_argument("--archive", type=Path, default=ROOT / "data" / "archive")
+    options.add_argument("--claims", type=Path)
     options.add_argument("--stages", nargs="*", default=[])
     options.add_argument("--before", type=Path, nargs="*", default=[])
     options.add_argument("--repeat", type=int, default=3)
@@ -72,7 +89,7 @@ def main() -> None:
             subprocess.run([*command, "--out", archive], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         checkouts = [ROOT, *(checkout.resolve() for checkout in asked.before)]
         studies = {
-            checkout: study_of(folder / f"study{number}", checkout, archive)
+            checkout: study_of(folder / f"study{number}", checkout, archive, asked.claims)
             for number, checkout in enumerate(checkouts)
         }
         size = sum(path.stat().st_size for path in archive.iterdir())
@@ -80,15 +97,19 @@ def main() -> None:
         for number in range(asked.repeat + 1):
             for checkout, study in studies.items():
                 shutil.rmtree(study / "data" / "build", ignore_errors=True)
-                ran = run(checkout, "run", *asked.stages, "--json", "--study", study)
-                stages = {stage["stage"]: stage["seconds"] for stage in json.loads(ran.said)["stages"]}
-                shares = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stages.items())
-                print(
-                    f"{checkout.name}, run {number}{' (may compile)' if not number else ''}: {ran.wall:.1f} s, CPU {ran.cpu:.1f} s"
-                    f" ({ran.cpu / ran.wall:.2f} cores), {ran.peak:.0f} MB; {shares}; load {os.getloadavg()[0]:.1f}",
-                    flush=True,
-                )
-        print(f"nothing to do: {run(ROOT, 'run', *asked.stages, '--study', studies[ROOT]).wall:.2f} s")
+                for what in ("first", "a query changed", "nothing to do"):
+                    if what == "a query changed":
+                        change(study / "queries/claims.csv", number)
+                    ran = run(checkout, "run", *asked.stages, "--json", "--study", study)
+                    stages = {stage["stage"]: stage["seconds"] for stage in json.loads(ran.said)["stages"]}
+                    shares = ", ".join(
+                        f"{name} {seconds:.1f} s" for name, seconds in stages.items() if seconds
+                    )
+                    print(
+                        f"{checkout.name}, run {number}{' (may compile)' if not number else ''}, {what}: {ran.wall:.1f} s, "
+                        f"CPU {ran.cpu:.2f} s, {ran.peak:.0f} MB; {shares}; load {os.getloadavg()[0]:.1f}",
+                        flush=True,
+                    )
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ The names below are the library's public face. They load what they need when the
 from __future__ import annotations
 
 import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -169,6 +170,16 @@ def public(name: str, of: str = __name__) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {of!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+class Room(ModuleType):
+    """A room of which some public names are also files: `evaluation.compare` is the function, as everywhere."""
+
+    def __getattribute__(self, name: str) -> Any:
+        own = super().__getattribute__("__name__")
+        if name in _HOMES and f"{__name__}.{_HOMES[name]}" == f"{own}.{name}":
+            return public(name)
+        return super().__getattribute__(name)
 
 
 def __getattr__(name: str) -> Any:

@@ -23,7 +23,7 @@ def study(annotated, tmp_path_factory):
 @pytest.mark.parametrize(
     ("command", "further"),
     [("status", {"scipy", "pandas"}), ("run", {"scipy", "pandas"}), ("estimate", set())],
-    ids=str,
+    ids=["status", "run", "estimate"],
 )
 def test_what_is_not_used_is_not_loaded(study, monkeypatch, command, further):
     monkeypatch.chdir(study)
