@@ -239,7 +239,7 @@ class Words:
         known = is_known[numbers]
         # with everybody who ties with the last
         first = (scores >= _least(scores, most)) | (~known & (scores >= _least(scores[~known], most)))
-        (ids,) = self._shown(numbers[first], ["post_id"])
+        ids = self._ids(numbers[first])
         posts = zip(ids, scores[first].tolist(), known[first].tolist(), strict=True)
         chosen, new = [], 0
         for at, (post_id, score, is_old) in enumerate(sorted(posts, key=lambda post: (-post[1], post[0]))):
@@ -320,8 +320,8 @@ class Words:
         return iter(self._posts(numbers[numbers >= 0]))
 
     def _posts(self, numbers: Rows) -> list[SamplePost]:
-        columns = self._shown(numbers, SamplePost._fields)
-        return [SamplePost(*post) for post in zip(*columns, strict=True)]
+        columns = self._read(numbers, ["post_id", "created_at", "text"]).to_pydict()
+        return [SamplePost(*post) for post in zip(*columns.values(), strict=True)]
 
     def _all(self, numbers: Sequence[Rows]) -> Rows:
         return np.concatenate([np.empty(0, np.int64), *numbers])
@@ -333,16 +333,11 @@ class Words:
             if begin < end:
                 yield rows, numbers[begin:end] - rows.first
 
-    def _shown(self, numbers: Rows, columns: Sequence[str]) -> list[list[str]]:
-        """What these rows have in columns that the words are kept with."""
+    def _ids(self, numbers: Rows) -> list[str]:
+        """The ids of these rows."""
         different, back = np.unique(numbers, return_inverse=True)
-        shown = []
-        for column in columns:
-            values = [
-                getattr(rows.segment, column).take(pa.array(some)) for rows, some in self._inside(different)
-            ]
-            shown.append(pa.chunked_array(values, pa.large_string()).take(pa.array(back)).to_pylist())
-        return shown
+        ids = [rows.segment.post_id.take(pa.array(mine)) for rows, mine in self._inside(different)]
+        return list(pa.chunked_array(ids, pa.large_string()).take(pa.array(back)).to_pylist())
 
     def _read(self, numbers: Rows, columns: list[str]) -> pa.Table:
         """These columns of rows, in their order; every row group is read once."""

@@ -49,7 +49,6 @@ class Segment(NamedTuple):
 
     post_id: pa.LargeStringArray
     created_at: pa.LargeStringArray
-    text: pa.LargeStringArray
     flags: NDArray[np.uint8]
     words: pa.LargeStringArray
     tokens: NDArray[np.uint32]
@@ -63,7 +62,7 @@ class Segment(NamedTuple):
 
 
 KINDS = {"flags": pa.uint8(), "tokens": pa.uint32(), "texts": pa.uint32()}
-KINDS |= dict.fromkeys(("post_id", "created_at", "text", "words", "links"), pa.large_string())
+KINDS |= dict.fromkeys(("post_id", "created_at", "words", "links"), pa.large_string())
 SCHEMA = pa.schema([(name, pa.large_list(KINDS.get(name, pa.int64()))) for name in Segment._fields])
 
 
@@ -122,7 +121,7 @@ def _segment_of(blocks: Iterator[pa.Table]) -> Segment:
     for block in blocks:
         texts, cards = (block[name].combine_chunks() for name in ("text", "cards"))
         words.add(texts)
-        shown.append(block.select(["post_id", "created_at", "text"]))
+        shown.append(block.select(["post_id", "created_at"]))
         is_repost = np.asarray(pc.not_equal(block["repost_of"], ""))
         flags.append(np.asarray(block["has_content"]) * np.uint8(CONTENT) | is_repost * np.uint8(REPOST))
         card, carded = pc.list_flatten(cards), np.asarray(pc.list_parent_indices(cards), np.int64)
@@ -141,9 +140,9 @@ def _segment_of(blocks: Iterator[pa.Table]) -> Segment:
         words.add(title)
     numbered, pieces = words.done(), links.done()
     strings = pa.concat_tables(shown).combine_chunks().columns
-    post_id, created_at, text = (column.chunk(0).cast(pa.large_string()) for column in strings)
+    post_id, created_at = (column.chunk(0).cast(pa.large_string()) for column in strings)
     return Segment(
-        post_id, created_at, text, np.concatenate(flags), *numbered, np.concatenate(titled), pieces.words,
+        post_id, created_at, np.concatenate(flags), *numbered, np.concatenate(titled), pieces.words,
         np.concatenate(linking)[pieces.texts], pieces.first,
     )  # fmt: skip
 
