@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import CovmisError, InputError
@@ -76,11 +77,7 @@ NO_MEMORY = "it needs more memory than this machine has"
 def _ended(code: int) -> str:
     if code == -signal.SIGKILL:
         return NO_MEMORY
-    return (
-        f"the process that read it was ended by signal {-code}"
-        if code < 0
-        else "the process that read it crashed"
-    )
+    return f"it ended the process that read it ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
 
 
 def _bound_memory() -> None:
@@ -89,8 +86,7 @@ def _bound_memory() -> None:
         import resource
 
         page, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - a number of the kernel, no file
-            taken = int(file.read().split()[0]) * page
+        taken = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * page
         resource.setrlimit(resource.RLIMIT_AS, (taken + int(ROOM * page * pages),) * 2)
     except (ImportError, OSError, ValueError):
         return  # another system; its own limits hold

@@ -91,7 +91,7 @@ def read_archive(
         _hash(sorted(forget.posts | forget.authors)) if forget else "", claims=_hash(sorted(how.claims))
     )
     (folder / INTAKE).mkdir(parents=True, exist_ok=True)
-    wanted = {part: jobs for part, jobs in parts.items() if not _stands(folder, part, jobs, forget, now)}
+    wanted = {part: jobs for part, jobs in parts.items() if not _stands(folder, part, jobs, forget, how, now)}
     progress("reading", len(parts) - len(wanted), len(parts))
     work = pa.table({"part": list(wanted), "jobs": list(map(json.dumps, wanted.values()))}, schema=WORK)
     kernel = partial(
@@ -158,7 +158,7 @@ def _together(jobs: Iterable[Job], contents: Mapping[str, str]) -> Iterator[list
         yield small
 
 
-def _stands(folder: Path, part: str, jobs: Sequence[Job], forget: Forget, now: ReadUnder) -> bool:
+def _stands(folder: Path, part: str, jobs: Sequence[Job], forget: Forget, how: How, now: ReadUnder) -> bool:
     """Whether a part is there, and would be the same if it were made now."""
     path = folder / f"{part}.parquet"
     if not path.exists():
@@ -168,14 +168,14 @@ def _stands(folder: Path, part: str, jobs: Sequence[Job], forget: Forget, now: R
         return False
     if under.purge_list == now.purge_list:
         return True
-    return not under.forgot and not any(_touches(job, forget) for job in jobs)
+    return not under.forgot and not any(_touches(job, forget, how) for job in jobs)
 
 
-def _touches(job: Job, forget: Forget) -> bool:
+def _touches(job: Job, forget: Forget, how: How) -> bool:
     """Whether a file may hold something that is to be forgotten; of a table that is not asked."""
     if job.kind == streams.TABLE:
         return bool(forget)
-    return any(forget.touches(bytes(block.data)) for block in streams.blocks(job))
+    return any(forget.touches(bytes(block.data)) for block in streams.blocks(job, how.limits))
 
 
 def _sha256(path: Path) -> str:
@@ -202,9 +202,8 @@ def read_parts(
                 if isinstance(error, BrokenIds):
                     raise
                 make({job: _problem_of(job, forget, how) for job in jobs})
-            names = (
-                [] if folder else [f"{INTAKE}/{row['part']}.parquet", f"{row['part']}.parquet"]
-            )  # the part last
+            # the part last: where it is, its intake is, too
+            names = [] if folder else [f"{INTAKE}/{row['part']}.parquet", f"{row['part']}.parquet"]
             contents = [Path(where, name).read_bytes() for name in names]
         yield pa.table({"name": names, "content": contents}, schema=MADE)
 
@@ -243,7 +242,7 @@ def _make(
                 tally.see(line)
                 if line.posts:
                     writer.add(line)
-        forgot = bool(forget) and any(_touches(job, forget) for job in jobs)
+        forgot = bool(forget) and any(_touches(job, forget, how) for job in jobs)
         writer.close(now._replace(forgot=forgot, claims=now.claims if of_claims else ""))
         with storage.replacing(folder / INTAKE / f"{part}.parquet") as seen:
             pq.write_table(tally.table(), seen)

@@ -25,9 +25,8 @@ def parts_of(places: Places) -> dict[Path, int]:
     path = places.table("parts")
     if not path.exists():
         return {}
-    with pq.ParquetFile(
-        path
-    ) as file:  # `read_table` would load Arrow's datasets, which takes longer than all else here
+    # `read_table` would load Arrow's datasets, which takes longer than all else here
+    with pq.ParquetFile(path) as file:
         rows = file.read(["part", "bytes"])
     return {
         places.store / f"{part}.parquet": size
@@ -56,11 +55,8 @@ def words_of(places: Places, settings: Settings, progress: Progress, *, lock: bo
         older = file.read()
     counting = Counting(options.reposts == "keep", *options.span)
     whole = all(file_of(part, places.store / FOLDER).exists() for part in parts)
-    with (
-        storage.locked(places.build / ".lock", "indexing the archive")
-        if lock and not whole
-        else nullcontext()
-    ):
+    changes = lock and not whole
+    with storage.locked(places.build / ".lock", "indexing the archive") if changes else nullcontext():
         return Words(places.store, parts, older, counting, _unread(places), progress)
 
 

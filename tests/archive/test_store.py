@@ -226,9 +226,9 @@ def test_a_file_that_ends_the_process_that_reads_it_is_one_that_cannot_be_read(
     assert reads.texts == ["good"]
     (line,) = reads.unreadable
     assert line["file"] == "archive/bad.jsonl"
-    assert {"crash": "was ended by signal 11", "killed": "more memory than", "memory": "more memory than"}[
-        how
-    ] in line["problem"]
+    assert {"crash": "signal 11", "killed": "more memory than", "memory": "more memory than"}[how] in line[
+        "problem"
+    ]
     assert {row["outcome"] for row in reads.intake if row["file"] == "archive/bad.jsonl"} == {"refused"}
 
 
