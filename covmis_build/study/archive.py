@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from covmis_build import tables
 from covmis_build.archive.store import POSTS
 from covmis_build.building.store import parts_of
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,7 @@ class ArchivePosts:
         return int(count)
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} posts of an archive: .sql(…), .arrow(), .to_pandas(columns, where)>"
+        return f"<{counted(len(self), 'posts')} of an archive: .sql(…), .arrow(), .to_pandas(columns, where)>"
 
 
 def _listed(paths: Sequence[Path]) -> str:
