@@ -120,7 +120,9 @@ for given in (texts, [], unchangeable, pa.array(texts), pa.chunked_array([texts,
 bags.words_of(pa.chunked_array([["wash your hands"]]))
 edits.nearest([], ["a"])
 edits.distance("", "")
-scan.Sought.of({}, links=True).look([""], links=[""], linking=[0])
+scan.Sought.of({}, links=True).load()
+several = scan.Owned(pa.array(["a", "", "b"] * 9).slice(2), pa.array(range(25)).to_numpy())
+scan.Sought.of({"wash": {1: ["wash"]}}, links=True).look(several.texts, several, [several])
 modules = [importlib.import_module(f"covmis_build.text.{name}") for name in compiled.SOURCES]
 routines = [each for module in modules for each in vars(module).values() if isinstance(each, compiled.Routine)]
 print({each.__name__: len(each.dispatcher.signatures) for each in routines if not each.helper})
