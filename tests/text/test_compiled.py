@@ -108,6 +108,7 @@ def test_old_versions_are_forgotten(monkeypatch, tmp_path):
 
 TYPES = """
 import importlib
+import numpy as np
 import pyarrow as pa
 from covmis_build.text import bags, compiled, edits, every_routine, near_duplicates, scan
 every_routine.use()
@@ -121,7 +122,7 @@ bags.words_of(pa.chunked_array([["wash your hands"]]))
 edits.nearest([], ["a"])
 edits.distance("", "")
 scan.Sought.of({}, links=True).load()
-several = scan.Owned(pa.array(["a", "", "b"] * 9).slice(2), pa.array(range(25)).to_numpy())
+several = scan.Owned(pa.array(["a", "", "b"] * 9).slice(2), np.arange(25))
 scan.Sought.of({"wash": {1: ["wash"]}}, links=True).look(several.texts, several, [several])
 modules = [importlib.import_module(f"covmis_build.text.{name}") for name in compiled.SOURCES]
 routines = [each for module in modules for each in vars(module).values() if isinstance(each, compiled.Routine)]
