@@ -1,4 +1,4 @@
-"""Matching posts in nine forms: ours against an automaton behind orjson, interleaved in one run.
+"""Reading and matching posts in nine forms: ours against an automaton behind orjson, interleaved in one run.
 
     python -m pip install --target peers ahocorasick_rs orjson
     PYTHONPATH=peers .venv/bin/python benchmarks/forms.py --posts 100000 --repeat 3
