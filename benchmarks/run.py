@@ -49,7 +49,7 @@ def run(checkout: Path, *arguments: str | Path) -> Ran:
         return Ran(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, said.read())
 
 
-def study_of(folder: Path, checkout: Path, archive: Path, claims: Path | None) -> Path:
+def study_of(folder: Path, checkout: Path, archive: Path, claims: Path | None = None) -> Path:
     """A copy of the checkout's demonstration with this archive, and this claim list if there is one."""
     shutil.copytree(checkout / "queries", folder / "queries")
     if claims:

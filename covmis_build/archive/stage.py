@@ -45,7 +45,7 @@ READER = 1
 """Raised by hand when a file is read as something else than before: all files are read again."""
 
 INTAKE = "intake"
-"""The folder beside the parts that says of each what was seen in its file."""
+"""The folder next to the parts: what was seen in the files of each."""
 
 SEEN = pa.schema(
     [("file", tables.STRING), ("form", tables.STRING), ("outcome", tables.STRING), ("reason", tables.STRING),

@@ -1,4 +1,4 @@
-"""The words of a part of the store, in a file beside it that is mapped into memory: made when first asked for.
+"""The words of a part of the store, in a file of its own that is mapped into memory, made when first asked for.
 
 A segment is some row groups of the part. It has its texts and its cards' titles as numbers of words, for each word the
 texts and titles that have it; and for each piece of an address the rows that link to such an address.
@@ -29,7 +29,7 @@ VERSION = f"2.{unicodedata.unidata_version}"
 """Raised by hand when texts are cut otherwise, or when what is in a file changes."""
 
 FOLDER = "words"
-"""The folder beside the parts with a file of words for each."""
+"""The folder next to the parts with a file of words for each."""
 
 SEGMENT = 100_000
 """Posts of a segment: what is in memory while its words are numbered."""

@@ -83,7 +83,7 @@ def run(
                 if entry and stage.name not in forced and _is_current(places, stage, entry, key, cache):
                     outcomes.append(Outcome(stage.name, False, 0.0, entry.rows(stage.makes)))
                 else:
-                    for path in stage.beside(places) if stage.name in forced else ():
+                    for path in stage.further_files(places) if stage.name in forced else ():
                         storage.remove(path)
                     its = opened(engine if stage.large else HERE)
                     content = functools.partial(ledger.content, cache=cache)
@@ -212,7 +212,10 @@ def _stands(places: Places, stage: Stage, entry: Entry, cache: dict[str, list[An
             and ledger.content(path, cache) == facts.sha256
             for table in stage.makes
         )
-        and all(path.exists() and path.stat().st_size == size for path, size in stage.beside(places).items())
+        and all(
+            path.exists() and path.stat().st_size == size
+            for path, size in stage.further_files(places).items()
+        )
     )
 
 

@@ -59,7 +59,7 @@ class Stage:
     """Whether the engine that was asked for makes it; what starts from tables of this machine, and is little, stays here."""
     values: Callable[[Places], list[str]] = lambda _: []
     """What else its tables depend on."""
-    beside: Callable[[Places], dict[Path, int]] = lambda _: {}
+    further_files: Callable[[Places], dict[Path, int]] = lambda _: {}
     """Files that it has made besides its tables, and their sizes; those that are there are not made again, but by force."""
 
 
@@ -312,7 +312,7 @@ def _frozen(places: Places) -> pd.DataFrame:
 STAGES = (
     Stage(
         "read", 1, (), ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
-        ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=_claim_ids, beside=parts_of,
+        ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=_claim_ids, further_files=parts_of,
     ),
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),
