@@ -161,9 +161,10 @@ def _together(jobs: Iterable[Job], contents: Mapping[str, str]) -> Iterator[list
 def _stands(folder: Path, part: str, jobs: Sequence[Job], forget: Forget, how: How, now: ReadUnder) -> bool:
     """Whether a part is there, and would be the same if it were made now."""
     path = folder / f"{part}.parquet"
-    if not path.exists():
+    try:
+        under, _ = read_under(path), pq.read_metadata(folder / INTAKE / path.name)
+    except (OSError, pa.ArrowException):  # there is none, or somebody has damaged it
         return False
-    under = read_under(path)
     if under.claims not in {"", now.claims}:
         return False
     if under.purge_list == now.purge_list:

@@ -290,6 +290,21 @@ def test_what_a_kill_has_left_is_read_again_and_nothing_else(tmp_path, reads):
     assert part.read_bytes() == whole, "equal files, equal bytes"
 
 
+@pytest.mark.parametrize("where", ["", "intake"])
+@pytest.mark.parametrize("left", [None, 0, 100])
+def test_a_part_that_is_lost_or_damaged_is_made_again(tmp_path, reads, where, left):
+    write(tmp_path / "archive/a.jsonl", tweet(1, "a post"))
+    reads()
+    (path,) = (tmp_path / "store" / where).glob("*.parquet")
+    whole = path.read_bytes()
+    path.unlink()
+    if left is not None:
+        path.write_bytes(whole[:left])
+    assert reads() == ["archive/a.jsonl"]
+    assert path.read_bytes() == whole
+    assert reads.texts == ["a post"]
+
+
 def test_a_store_without_posts_has_its_columns(tmp_path, reads):
     (tmp_path / "archive").mkdir()
     assert reads() == []
