@@ -57,7 +57,7 @@ def run(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring the study up to date: claims, queries, retrieve, clean, sample; only what is stale.
+    """Bring the study up to date: read, claims, queries, retrieve, clean, sample; only what is stale.
 
     Example: covmis run
     """
