@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from covmis_build.annotation.agreement import by_claims
-from covmis_build.annotation.figure import over_items
-from covmis_build.annotation.label_matrix import LabelMatrix
+from covmis_build.stats.agreement import coefficient
 from covmis_build.stats.bootstrap import generator
 from covmis_build.stats.coefficients import (
     agreement_sums,
@@ -89,12 +87,10 @@ def coverage(
         codes, claim = study(
             claims, generator(2, str(claims), str(number)), people=people, error=error, missing=missing
         )
-        items = [str(at) for at in range(len(codes))]
-        judged = LabelMatrix(codes, items, list("abc"[:people]), [f"{c:04d}" for c in claim], list("xyz"))
-        double = float(((codes >= 0).sum(1) > 1).sum())
+        claim_ids = [f"{c:04d}" for c in claim]
         for name, (sums, chance) in coefficients(codes).items():
-            low, high = by_claims(judged, sums, chance)
-            own = over_items(chance(sums.sum(0)), double)
+            figure = coefficient(name, sums, chance, codes, claim_ids)
+            low, high, own = figure.low_by_claims, figure.high_by_claims, (figure.low, figure.high)
             if low is not None and high is not None and own[0] is not None and own[1] is not None:
                 held[name].append((low <= truth[name] <= high, high - low, own[0] <= truth[name] <= own[1]))
     return {

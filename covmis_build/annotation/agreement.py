@@ -1,8 +1,7 @@
 """How far people agree: every coefficient that readers ask for, with intervals, and words where there is no number.
 
 `low` and `high` are the interval over items; `low_by_claims` and `high_by_claims` that over claims, which is what a
-statement about other claims needs. Both are Wilson's interval of agreement, mapped through the coefficient's own
-formula. Two people: the headline is Cohen's kappa. Three or more: Fleiss' kappa, with Cohen's for every pair.
+statement about other claims needs. Two people: the headline is Cohen's kappa. Three or more: Fleiss' kappa, with Cohen's for every pair.
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, Struct, UnsetType, field, to_builtins
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from covmis_build.annotation.drift import Drift, TimePerItem, drift, time_per_item
-from covmis_build.annotation.figure import LEVEL, Figure, number, over_items, words
 from covmis_build.annotation.group_agreement import (
     ClaimAgreement,
     GroupAgreement,
@@ -28,23 +26,20 @@ from covmis_build.annotation.group_agreement import (
     too_small,
 )
 from covmis_build.annotation.label_matrix import in_scheme, label_matrix, long_rows
-from covmis_build.annotation.pair_agreement import PairAgreement, cohen, pair_agreement
+from covmis_build.annotation.pair_agreement import PairAgreement, pair_agreement
 from covmis_build.annotation.second_opinion import SecondOpinion, second_opinion
 from covmis_build.errors import counted
-from covmis_build.stats.intervals import between, kappa_interval
+from covmis_build.stats import coefficients as c
+from covmis_build.stats.agreement import Figure, coefficient, fleiss, headline, number
+from covmis_build.stats.intervals import between
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
     from covmis_build.annotation.label_matrix import LabelMatrix
-    from covmis_build.stats.coefficients import Chance
-
-    Array = NDArray[np.float64]
-    ByChance = Callable[[Array], Chance]
+    from covmis_build.stats.coefficients import Array, Chance
 
 
 class ClassAgreement(Struct, frozen=True):
@@ -149,7 +144,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
         return f"<p><b>{escape(str(self.kappa))}</b></p>{self.to_frame().to_html(index=False, na_rep='')}<ul>{notes}</ul>"
 
 
-def agreement(  # noqa: PLR0913 - each names a column or a choice of the reader's
+def agreement(
     frame: Any,
     *,
     item: str = "item",
@@ -159,7 +154,6 @@ def agreement(  # noqa: PLR0913 - each names a column or a choice of the reader'
     round: str | None = None,  # noqa: A002 - the column's name in the tables
     labels: Sequence[str] | None = None,
     order: Sequence[str] | None = None,
-    seed: int = 0,  # noqa: ARG001 - as others' calls have it: nothing is drawn any more
 ) -> Agreement:
     """Compare people's labels.
 
@@ -199,8 +193,6 @@ def agreement(  # noqa: PLR0913 - each names a column or a choice of the reader'
 
 def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
     """All coefficients of these labels, and the words for those that are not defined."""
-    from covmis_build.stats import coefficients as c
-
     classes = max(len(matrix.classes), 2)
     counts = c.label_counts(matrix.codes, classes)
     double = int((counts.sum(1) > 1).sum())
@@ -208,30 +200,7 @@ def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
     two = len(matrix.people) == 2
     tables = c.pair_tables(matrix.codes[:, 0], matrix.codes[:, 1], classes) if two else None
     sums, pairs = c.agreement_sums(counts), c.coincidences(counts)
-
-    def figure(
-        name: str, sums_of_items: Array, chance: ByChance, se: float | UnsetType | None = UNSET
-    ) -> Figure:
-        whole = chance(sums_of_items.sum(0))
-        value = number(c.corrected(whole)) if double else None
-        if value is None:
-            return Figure(name, None, se=se, why=why)
-        low, high = over_items(whole, double)
-        low_by_claims, high_by_claims = by_claims(matrix, sums_of_items, chance)
-        return Figure(
-            name, value, low, high, se, low_by_claims, high_by_claims,
-            words=words(low_by_claims, high_by_claims) or words(low, high),
-        )  # fmt: skip
-
-    # Where all items have as many labels, Gwet's generalisation is Fleiss' own.
-    missing = len(set(counts.sum(1))) > 1
-    fleiss = figure(
-        "Fleiss' kappa, generalised (Gwet)" if missing else "Fleiss' kappa", sums, c.fleiss_chance
-    )
-    kappa = fleiss
-    if tables is not None:
-        theirs = cohen(tables.sum(0))
-        kappa = replace(figure("Cohen's kappa", tables, c.cohen_chance, theirs.se), value=theirs.value)
+    figure = partial(coefficient, codes=matrix.codes, claims=matrix.claims, why=why)
     ac1_error = c.standard_error(sums, c.gwet_chance(sums.sum(0)), c.gwet_pulls(sums))
     weightings: tuple[c.Weights, ...] = ("linear", "quadratic") if ordered else ()
     scales: tuple[c.Distance, ...] = ("nominal", "ordinal", "interval") if ordered else ("nominal",)
@@ -242,7 +211,7 @@ def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
         items_with_two_labels=double,
         answers=int(counts.sum()),
         claims=len(set(matrix.claims)) if matrix.claims else None,
-        kappa=kappa,
+        kappa=headline(matrix.codes, classes, matrix.claims, why=why),
         raw=replace(figure("Raw agreement", sums, _without_chance), words=""),
         kappa_max=number(c.kappa_max(tables.sum(0))) if tables is not None else None,
         weighted_kappa={
@@ -255,7 +224,7 @@ def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
             for name in weightings
         } or None,
         scott_pi=figure("Scott's pi", tables, c.scott_chance) if tables is not None else None,
-        fleiss_kappa=fleiss,
+        fleiss_kappa=fleiss(matrix.codes, classes, matrix.claims, why=why),
         conger_kappa=None if two else figure(
             "Conger's kappa", c.conger_sums(matrix.codes, classes), partial(c.conger_chance, classes=classes)
         ),
@@ -263,7 +232,7 @@ def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
             name: figure(f"Krippendorff's alpha, {name}", pairs, partial(c.alpha_chance, distance=name))
             for name in scales
         },
-        ac1=figure("Gwet's AC1", sums, c.gwet_chance, number(ac1_error)),
+        ac1=figure("Gwet's AC1", sums, c.gwet_chance, se=ac1_error),
         ac2={
             name: figure(f"Gwet's AC2, {name}", c.agreement_sums(counts, name), partial(c.gwet_chance, weights=name))
             for name in weightings
@@ -277,8 +246,6 @@ def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
 def by_class(labels: Sequence[str], counts: Array, tables: Array | None) -> list[ClassAgreement]:
     """For each label, from how many gave it to each item; `tables` are two people's, an item each."""
     import numpy as np
-
-    from covmis_build.stats import coefficients as c
 
     pairs = c.coincidences(counts).sum(0)
     shared = counts[counts.sum(1) > 1]
@@ -301,10 +268,8 @@ def _without_chance(sums: Array) -> Chance:
     """Raw agreement is a share: nothing is taken off for chance."""
     import numpy as np
 
-    from covmis_build.stats.coefficients import Chance
-
     agree: Array = sums[..., 1] / sums[..., 0].clip(min=1e-300)
-    return Chance(agree, np.zeros_like(agree))
+    return c.Chance(agree, np.zeros_like(agree))
 
 
 def _why_undefined(matrix: LabelMatrix, counts: Array, double: int) -> str:
@@ -324,26 +289,3 @@ def _why_undefined(matrix: LabelMatrix, counts: Array, double: int) -> str:
             "and a correction for chance is not defined."
         )
     return ""
-
-
-def by_claims(matrix: LabelMatrix, sums: Array, chance: ByChance) -> tuple[float | None, float | None]:
-    """The coefficient's interval over claims; None if there are fewer than three, or two's worth."""
-    import numpy as np
-
-    from covmis_build.stats.coefficients import corrected
-
-    names = sorted(set(matrix.claims or ()))
-    if len(names) < 3:
-        return None, None
-    place = {name: at for at, name in enumerate(names)}
-    claims = [place[name] for name in matrix.claims or ()]
-    totals = np.zeros((len(names), *sums.shape[1:]))
-    np.add.at(totals, claims, sums)
-    sizes = np.bincount(claims, ((matrix.codes >= 0).sum(1) > 1).astype(float), minlength=len(names))
-    whole = totals.sum(0)
-    left_out = corrected(chance(whole - totals))
-    observed, expected = (float(part) for part in chance(whole))
-    low, high, _ = kappa_interval(
-        observed, expected, float(sizes.sum()), left_out=left_out, sizes=sizes, level=LEVEL
-    )
-    return number(low), number(high)

@@ -20,6 +20,7 @@ from covmis_build.annotation.answers import Label, Phase, Status, labels_of, usa
 from covmis_build.annotation.frozen_items import for_people, in_order
 from covmis_build.annotation.training import Accuracy, accuracies
 from covmis_build.errors import counted
+from covmis_build.stats.intervals import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -147,8 +148,6 @@ def checks_of(checks: RoundFolder, rounds: Sequence[RoundFolder]) -> Checked:
 
 
 def _repeats(checks: RoundFolder, earlier: Sequence[RoundFolder]) -> list[Repeat]:
-    from statsmodels.stats.proportion import proportion_confint
-
     before = {(row.annotator, row.item_id): row for round_ in earlier for row in _given(round_)}
     pairs: dict[str, list[tuple[bool, float]]] = {}
     for row in _given(checks):
@@ -159,9 +158,9 @@ def _repeats(checks: RoundFolder, earlier: Sequence[RoundFolder]) -> list[Repeat
     rows = []
     for who, again in sorted(pairs.items()):
         same = sum(equal for equal, _ in again)
-        low, high = proportion_confint(same, len(again), method="wilson")
         days = median(passed for _, passed in again)
-        rows.append(Repeat(who, len(again), same, same / len(again), float(low), float(high), days))
+        share = same / len(again)
+        rows.append(Repeat(who, len(again), same, share, *wilson(share, len(again)), days))
     return rows
 
 

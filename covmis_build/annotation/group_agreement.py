@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from covmis_build.annotation.figure import number, over_items, words
 from covmis_build.annotation.label_matrix import label_matrix
-from covmis_build.annotation.pair_agreement import CohenKappa, cohen
+from covmis_build.stats.agreement import headline
 from covmis_build.stats.chi_square import ChiSquare, one_mean
+from covmis_build.stats.coefficients import agreement_sums, label_counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,30 +79,21 @@ def by_group(
 
 
 def _agreement(round_: str, rows: pd.DataFrame, classes: Sequence[str]) -> RoundAgreement:
-    from covmis_build.stats import coefficients as c
-
     matrix = label_matrix(rows, classes)
     size = max(len(classes), 2)
-    counts = c.label_counts(matrix.codes, size)
-    sums = c.agreement_sums(counts)
-    agree, pairs = sums[:, 1].sum(), sums[:, 0].sum()
-    kappa = CohenKappa()
-    if len(matrix.people) == 2:
-        kappa = cohen(c.pair_tables(matrix.codes[:, 0], matrix.codes[:, 1], size).sum(0))
-    elif len(matrix.people) > 2 and (value := number(c.fleiss_kappa(sums.sum(0)))) is not None:
-        kept = sums[sums[:, 2:].any(1)]
-        error = number(c.standard_error(kept, c.fleiss_chance(kept.sum(0)), c.fleiss_pulls(kept)))
-        kappa = CohenKappa(value, error, *over_items(c.fleiss_chance(sums.sum(0)), float(pairs)))
+    counts = label_counts(matrix.codes, size)
+    agree, pairs = agreement_sums(counts).sum(0)[[1, 0]]
+    kappa = headline(matrix.codes, size)
     return RoundAgreement(
         round=round_,
         items=len(matrix.items),
-        items_with_two_labels=int((counts.sum(1) > 1).sum()),
+        items_with_two_labels=int(pairs),
         value=kappa.value,
         low=kappa.low,
         high=kappa.high,
-        se=kappa.se,
-        raw_agreement=number(agree / pairs) if pairs else None,
-        words=words(kappa.low, kappa.high),
+        se=kappa.error,
+        raw_agreement=float(agree / pairs) if pairs else None,
+        words=kappa.words,
     )
 
 

@@ -13,10 +13,11 @@ from msgspec import Struct
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Answer, Channel, Problem, Pulled, Status, checked
 from covmis_build.annotation.channels.sheets import ROW, read_rows
-from covmis_build.annotation.figure import number
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.errors import InputError
 from covmis_build.options import file_stem, is_machine
+from covmis_build.stats.agreement import number
+from covmis_build.stats.coefficients import cohen_kappa, table_of_two
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -77,23 +78,16 @@ def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Pa
 
 def beside_people(given: pd.DataFrame, values: Sequence[str]) -> list[BesidePerson]:
     """Each machine with each person. `given` has item, annotator and label."""
-    import numpy as np
-
-    from covmis_build.stats.coefficients import cohen_kappa
-
     said = {
         str(who): dict(zip(rows["item"], rows["label"], strict=True))
         for who, rows in given.groupby("annotator")
     }
-    at = {label: number for number, label in enumerate(values)}
     rows = []
     for machine in filter(is_machine, said):
         for person in (who for who in said if not is_machine(who)):
-            both = sorted(said[machine].keys() & said[person].keys())
-            table = np.zeros((len(values), len(values)))
-            for item in both:
-                table[at[said[machine][item]], at[said[person][item]]] += 1
-            alike = int(np.trace(table))
-            kappa = number(cohen_kappa(table)) if both else None
-            rows.append(BesidePerson(machine, len(said[machine]), person, len(both), alike, kappa))
+            table = table_of_two(said[machine], said[person], values)
+            both, alike = int(table.sum()), int(table.trace())
+            rows.append(
+                BesidePerson(machine, len(said[machine]), person, both, alike, number(cohen_kappa(table)))
+            )
     return rows

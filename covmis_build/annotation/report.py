@@ -20,6 +20,7 @@ from covmis_build.annotation.frozen_items import by_item, for_people
 from covmis_build.annotation.machines import BesidePerson, beside_people
 from covmis_build.errors import counted
 from covmis_build.options import by_people
+from covmis_build.stats.intervals import wilson
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.checks import Checked
-    from covmis_build.annotation.figure import Figure
     from covmis_build.options import Labels
+    from covmis_build.stats.agreement import Figure
 
 
 class Scope(Struct, frozen=True):
@@ -208,7 +209,7 @@ def verdict(compared: Agreement, target: Mapping[str, Any]) -> str:
 def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> str:
     """Whether this coefficient is high enough; where it cannot be told, how many claims, or posts, would tell.
 
-    >>> from covmis_build.annotation.figure import Figure
+    >>> from covmis_build.stats.agreement import Figure
     >>> against(Figure("Cohen's kappa", 0.73, low_by_claims=0.6, high_by_claims=0.8), 0.67, claims=12, posts=90)
     "Target 0.67 cannot be told: Cohen's kappa is 0.73 (0.60 to 0.80, 95% interval over claims). About 57 claims would tell, if it stays as it is."
     """
@@ -230,9 +231,7 @@ def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> 
     return f"Target {least:g} cannot be told: {told}. {more}"
 
 
-def findings(
-    frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, per_item: int, *, seed: int
-) -> Findings:
+def findings(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, per_item: int) -> Findings:
     """Compare the independent labels of these frozen items; pilot items only if all of them are."""
     counted = frozen if frozen["pilot"].all() else frozen[~frozen["pilot"].astype(bool)]
     manual = counted[counted["automatic_label"] == ""]
@@ -240,7 +239,7 @@ def findings(
     people = for_people(counted)
     answers = answered(counted, labels)
     return Findings(
-        agreement=agreement(by_people(given), labels=scheme.values, order=scheme.order or None, seed=seed),
+        agreement=agreement(by_people(given), labels=scheme.values, order=scheme.order or None),
         disagreements=tuple(cases(counted, labels, per_item)),
         machines=tuple(beside_people(given, scheme.values)),
         scope=Scope(
@@ -271,8 +270,6 @@ def comparison(frozen: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
 
 def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> Audit | None:
     """The audit of these items' automatic labels; None if nothing was audited."""
-    from statsmodels.stats.proportion import proportion_confint
-
     audited = frozen[(frozen["automatic_label"] != "") & frozen["audited"].astype(bool)]
     if audited.empty:
         return None
@@ -283,8 +280,8 @@ def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> Audit | None:
     counts = (len(audited), len(wrong), int(wrong.sum()), len(by_post))
     if not len(by_post):
         return Audit(*counts)
-    low, high = proportion_confint(float(by_post.sum()), len(by_post), method="wilson")
-    return Audit(*counts, float(by_post.mean()), float(low), float(high))
+    errors = float(by_post.mean())
+    return Audit(*counts, errors, *wilson(errors, len(by_post)))
 
 
 def cases(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> Iterable[Case]:

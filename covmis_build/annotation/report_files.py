@@ -12,12 +12,12 @@ from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.checks import checks_of
-from covmis_build.annotation.figure import Figure
 from covmis_build.annotation.guideline import difference
 from covmis_build.annotation.label_matrix import read_labels_file
 from covmis_build.annotation.report import Findings, Report, as_csv, as_json, as_latex, findings, verdict
 from covmis_build.annotation.report_page import report_page
 from covmis_build.errors import InputError, counted
+from covmis_build.stats.agreement import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,21 +37,20 @@ def write_reports(
     *,
     study: str,
     per_item: int,
-    seed: int,
     target: Mapping[str, Any],
 ) -> Report:
     """Write the round's report and the summary over all rounds but pilots.
 
     A sealed round keeps the report that was sealed.
     """
-    own = findings(round_.items(), round_.labels(), round_.scheme, round_.per_item, seed=seed)
+    own = findings(round_.items(), round_.labels(), round_.scheme, round_.per_item)
     if round_.checks:
         own = replace(own, checks=checks_of(round_.checks, record.all_rounds(rounds)))
     guideline = guideline_note(rounds, round_)
     if not round_.sealed:
         remarks = [*filter(None, [verdict(own.agreement, target)]), guideline]
         _write(round_.folder, "report", own, f"Agreement in round {round_.number}", study, remarks)
-    summary = findings_of_rounds(record.all_rounds(rounds), scheme, per_item, seed=seed)
+    summary = findings_of_rounds(record.all_rounds(rounds), scheme, per_item)
     if summary:
         remarks = [*filter(None, [verdict(summary.agreement, target)])]
         _write(rounds, "summary", summary, "Agreement over all rounds", study, remarks)
@@ -60,9 +59,7 @@ def write_reports(
     return Report(own, summary, tuple(f"annotation/{name}" for name in files), dict(target), guideline)
 
 
-def findings_of_rounds(
-    rounds: Sequence[RoundFolder], scheme: Labels, per_item: int, *, seed: int
-) -> Findings | None:
+def findings_of_rounds(rounds: Sequence[RoundFolder], scheme: Labels, per_item: int) -> Findings | None:
     """Agreement over all of these rounds but pilots; None if no other is there."""
     counted = [round_ for round_ in rounds if not round_.pilot]
     if not counted:
@@ -70,7 +67,7 @@ def findings_of_rounds(
     frozen = pd.concat([round_.items() for round_ in counted], ignore_index=True)
     parts = [part for part in (round_.labels() for round_ in counted) if len(part)]
     labels = pd.concat(parts, ignore_index=True) if parts else counted[0].labels()
-    return findings(frozen, labels, scheme, per_item, seed=seed)
+    return findings(frozen, labels, scheme, per_item)
 
 
 def guideline_note(rounds: Path, round_: RoundFolder) -> str:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from covmis_build.annotation.agreement import Agreement
     from covmis_build.annotation.checks import Checked
     from covmis_build.annotation.drift import Drift, TimePerItem
-    from covmis_build.annotation.figure import Figure
     from covmis_build.annotation.group_agreement import GroupAgreement
     from covmis_build.annotation.machines import BesidePerson
     from covmis_build.annotation.report import Audit, Findings
     from covmis_build.annotation.second_opinion import SecondOpinion
+    from covmis_build.stats.agreement import Figure
 
 INTERVAL = "95% interval"
 

@@ -17,6 +17,7 @@ from covmis_build.annotation.frozen_items import FROZEN, by_item, rows_of
 from covmis_build.annotation.gold import How
 from covmis_build.annotation.round_folder import read_json
 from covmis_build.errors import counted
+from covmis_build.stats.intervals import wilson
 from covmis_build.text.shown import shown_hash, shown_parts
 
 if TYPE_CHECKING:
@@ -176,13 +177,11 @@ def _answers(round_: RoundFolder) -> pd.DataFrame:
 
 def _accuracy(who: str, label: str, given: pd.Series[str], known: pd.Series[str]) -> Accuracy:
     """Right answers with Wilson's interval over posts."""
-    from statsmodels.stats.proportion import proportion_confint
-
     right = int((given == known).sum())
     if not len(given):
         return Accuracy(who, label, 0, 0, None, None, None)
-    low, high = proportion_confint(right, len(given), method="wilson")
-    return Accuracy(who, label, len(given), right, right / len(given), float(low), float(high))
+    accuracy = right / len(given)
+    return Accuracy(who, label, len(given), right, accuracy, *wilson(accuracy, len(given)))
 
 
 def feedback(round_: RoundFolder, annotator: str, *, study: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from covmis_build.stats.intervals import wilson
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -52,10 +54,8 @@ def share_interval(part: int, whole: int) -> str:
     >>> share_interval(1, 20)
     '5.0%, 95% interval 0.9% to 23.6%'
     """
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(part, whole, method="wilson")
-    return f"{share(part, whole)}, 95% interval {share(max(low, 0), 1)} to {share(min(high, 1), 1)}"
+    low, high = wilson(part / whole, whole)
+    return f"{share(part, whole)}, 95% interval {share(low, 1)} to {share(high, 1)}"
 
 
 def count(number: int, singular: str, many: str = "") -> str:

@@ -303,15 +303,15 @@ def _kappa(facts: ReleaseFacts, labels: pd.DataFrame) -> list[Check]:
     told += [(round_.name, round_.kappa, alone[alone["round"] == round_.name]) for round_ in counted]
     wrong = []
     for name, kappa, rows in told:
-        value = headline(rows, facts.labels.values) if kappa else None
+        value = _headline(rows, facts.labels.values) if kappa else None
         if kappa and (value is None or not math.isclose(kappa.value, value, rel_tol=CLOSE, abs_tol=CLOSE)):
             wrong.append(f"{name}: {kappa.value:.4f}, not {'undefined' if value is None else f'{value:.4f}'}")
     return [Check(what, not wrong, "; ".join(wrong))]
 
 
-def headline(rows: pd.DataFrame, names: tuple[str, ...]) -> float | None:
-    """Cohen's kappa of two people, Fleiss' of more; None where it is not defined."""
-    from covmis_build.stats import coefficients
+def _headline(rows: pd.DataFrame, names: tuple[str, ...]) -> float | None:
+    """The headline coefficient of these labels; None where it is not defined."""
+    from covmis_build.stats.agreement import headline
 
     codes = (
         rows.assign(code=rows["label"].map({name: at for at, name in enumerate(names)}))
@@ -319,10 +319,4 @@ def headline(rows: pd.DataFrame, names: tuple[str, ...]) -> float | None:
         .fillna(-1)
         .to_numpy(int)
     )
-    if codes.shape[1] == 2:
-        tables = coefficients.pair_tables(codes[:, 0], codes[:, 1], len(names))
-        value = float(coefficients.cohen_kappa(tables.sum(0)))
-    else:
-        counts = coefficients.label_counts(codes, len(names))
-        value = float(coefficients.fleiss_kappa(coefficients.agreement_sums(counts).sum(0)))
-    return None if math.isnan(value) else value
+    return headline(codes, len(names)).value

@@ -14,6 +14,7 @@ import numpy as np
 from covmis_build.errors import UnknownName, nearest
 from covmis_build.evaluation.label_files import as_label
 from covmis_build.evaluation.soft_labels import answers_of
+from covmis_build.stats.coefficients import agreement_sums, fleiss_kappa
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,14 +112,13 @@ def ceiling_of(people: Any, joined: JoinedLabels, seed: int = 0) -> Ceiling:
 def _prior(counts: Array) -> Array | None:
     """How alike the items' shares are, as people added to each item: Dirichlet's, by the moments of people's agreement.
 
-    With shares m over all items and agreement beyond chance κ it has (1 - κ)/κ people in all, m of them for each label:
+    With shares m over all items and Fleiss' κ it has (1 - κ)/κ people in all, m of them for each label:
     none where all agree, without end where they agree as by chance (then there is nothing to know).
     """
-    raters = counts.sum(axis=1)
-    alike = float(((counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))).mean())
-    shares = (counts / raters[:, None]).mean(axis=0)
-    chance = float((shares**2).sum())
-    kappa = (alike - chance) / (1 - chance) if chance < 1 else 1.0
+    shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)
+    kappa = float(fleiss_kappa(agreement_sums(counts).sum(0)))
+    if np.isnan(kappa):  # one label alone
+        kappa = 1.0
     return None if kappa <= 0 else (1 - kappa) / kappa * shares
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from covmis_build import keyed
 from covmis_build.errors import InputError
 from covmis_build.models.answers import read_answer, schema
@@ -248,21 +246,19 @@ def agreement_with_people(
     """
     import pandas as pd
 
-    from covmis_build.stats.coefficients import cohen_kappa
+    from covmis_build.stats.coefficients import cohen_kappa, observed, table_of_two
 
     own = independent_labels(given)
     judges = {
-        person: rows.set_index("item_id")["label"] for person, rows in own.groupby("annotator", sort=True)
+        person: dict(zip(rows["item_id"], rows["label"], strict=True))
+        for person, rows in own.groupby("annotator", sort=True)
     }
-    judges = {name: predictions.set_index("item_id")["label"], **judges}
-    at = {label: number for number, label in enumerate(labels)}
+    judges = {name: dict(zip(predictions["item_id"], predictions["label"], strict=True)), **judges}
     rows = []
     for first, second in itertools.combinations(judges, 2):
-        both = sorted(set(judges[first].index) & set(judges[second].index))
-        table = np.zeros((len(labels), len(labels)))
-        for item in both:
-            table[at[judges[first][item]], at[judges[second][item]]] += 1
-        kappa = float(cohen_kappa(table)) if both else float("nan")
-        same = float(np.trace(table) / len(both)) if both else float("nan")
-        rows.append({"first": first, "second": second, "items": len(both), "agreement": same, "kappa": kappa})
+        table = table_of_two(judges[first], judges[second], labels)
+        same, kappa = float(observed(table)), float(cohen_kappa(table))
+        rows.append(
+            {"first": first, "second": second, "items": int(table.sum()), "agreement": same, "kappa": kappa}
+        )
     return pd.DataFrame(rows, columns=["first", "second", "items", "agreement", "kappa"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covmis_build.errors import InputError
+from covmis_build.stats.coefficients import cohen_influence, cohen_kappa
 from covmis_build.stats.intervals import reach_of
 
 if TYPE_CHECKING:
@@ -39,15 +40,6 @@ def clustering(sizes: ArrayLike, rho: float = RHO) -> float:
     return float(1 + (np.sum(counts**2) / counts.sum() - 1) * rho)
 
 
-def influence_variance(table: Floats) -> float:
-    """The variance of one item's influence on kappa, from the expected table of two people's shares."""
-    observed, rows, columns = float(np.trace(table)), table.sum(1), table.sum(0)
-    expected = float(np.sum(rows * columns))
-    pull = (np.eye(len(table)) - observed) / (1 - expected)
-    pull = pull - (1 - observed) / (1 - expected) ** 2 * (columns[:, None] + rows[None, :] - 2 * expected)
-    return float(np.sum(table * pull**2))
-
-
 def table_of_kappa(shares: Sequence[float], kappa: float) -> Floats:
     """The table of two equally careful people whose errors follow the classes' shares, with this kappa."""
     if not 0 < kappa < 1:
@@ -58,9 +50,7 @@ def table_of_kappa(shares: Sequence[float], kappa: float) -> Floats:
         errors = (low + high) / 2
         says = (1 - errors) * np.eye(len(of)) + errors * of[None, :]
         table = np.einsum("t,ti,tj->ij", of, says, says)
-        expected = float(np.sum(table.sum(0) * table.sum(1)))
-        reached = (float(np.trace(table)) - expected) / (1 - expected)
-        low, high = (errors, high) if reached > kappa else (low, errors)
+        low, high = (errors, high) if cohen_kappa(table) > kappa else (low, errors)
     return np.asarray(table, dtype=np.float64)
 
 
@@ -70,7 +60,7 @@ def items_for_kappa(kappa: float, width: float, shares: Sequence[float] = SHARES
     >>> items_for_kappa(0.67, 0.10), items_for_kappa(0.9, 0.20)
     (709, 63)
     """
-    return math.ceil(4 * Z95**2 * influence_variance(table_of_kappa(shares, kappa)) * deff / width**2)
+    return math.ceil(4 * Z95**2 * cohen_influence(table_of_kappa(shares, kappa)) * deff / width**2)
 
 
 def items_for_difference(difference: float, differing: float, deff: float = 1.0) -> int:
@@ -138,7 +128,7 @@ def precision(
 ) -> Precision:
     """Plans for kappa, a share and a difference; `design_effect` is that of the sample's weights."""
     deff = clustering([posts] * claims)
-    variance = influence_variance(table_of_kappa(SHARES, TARGET_KAPPA))
+    variance = cohen_influence(table_of_kappa(SHARES, TARGET_KAPPA))
     return Precision(
         claims, posts, deff, claims * posts / deff, TARGET_KAPPA, Z95 * math.sqrt(variance * deff / (claims * posts)),
         labels_for_share(share, 0.1, design_effect), labels_for_share(share, 0.1, design_effect, r_squared), r_squared,

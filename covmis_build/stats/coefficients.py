@@ -1,19 +1,22 @@
 """Coefficients of agreement, each from sums over items: so a bootstrap only has to weigh and add.
 
 Codes are the classes' numbers, -1 where somebody gave no label. What cannot be computed (nobody overlaps, one class
-only) is nan here; `annotation.agreement` says it in words. Every function takes stacks: leading axes are replicates.
+only) is nan here; `stats.agreement` adds errors and intervals. Every function takes stacks: leading axes are replicates.
 
-Definitions: Cohen 1960 and 1968, Scott 1955, Fleiss 1971 (generalised to missing labels: Gwet 2014), Krippendorff 2011,
+Definitions: Cohen 1960 and 1968 (its error: Fleiss, Cohen and Everitt 1969), Scott 1955, Fleiss 1971 (generalised to missing labels: Gwet 2014), Krippendorff 2011,
 Gwet 2008, Conger 1980, Brennan and Prediger 1981 (for two classes Byrt's PABAK), Byrt 1993, Cicchetti and Feinstein 1990.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[np.float64]
@@ -29,6 +32,21 @@ def pair_tables(first: Codes, second: Codes, classes: int) -> Array:
     both = np.flatnonzero((first >= 0) & (second >= 0))
     tables[both, first[both], second[both]] = 1
     return tables
+
+
+def table_of_two(
+    first: Mapping[str, str], second: Mapping[str, str], classes: Sequence[str]
+) -> NDArray[np.float64]:
+    """The table of two judges over the items that both have labelled; each says which label an item has.
+
+    >>> table_of_two({"1": "a", "2": "b"}, {"2": "a", "3": "b"}, ["a", "b"]).tolist()
+    [[0.0, 0.0], [1.0, 0.0]]
+    """
+    at = {label: number for number, label in enumerate(classes)}
+    table = np.zeros((len(at), len(at)))
+    for item in first.keys() & second.keys():
+        table[at[first[item]], at[second[item]]] += 1
+    return table
 
 
 def label_counts(codes: Codes, classes: int) -> Array:
@@ -109,18 +127,39 @@ def corrected(chance: Chance) -> Array:
 
 
 def cohen_chance(table: ArrayLike, weights: Weights = "none") -> Chance:
-    """Of two people's table; disagreements count by how far apart ordered classes are, the farthest as a whole one."""
+    """Of two people's table; disagreements count by how far apart ordered classes are, the farthest as a whole one.
+
+    A column after the last class counts the items to which the second gave no label: an answer of its own, as far from
+    the first's label as a class can be.
+    """
     cells = np.asarray(table, float)
-    near, total = closeness(cells.shape[-1], weights), cells.sum((-2, -1))
-    expected = cells.sum(-1)[..., :, None] * cells.sum(-2)[..., None, :]
-    return Chance(
-        _over((near * cells).sum((-2, -1)), total), _over((near * expected).sum((-2, -1)), total**2)
-    )
+    near, total = closeness(cells.shape[-2], weights), _sum(_sum(cells))
+    if cells.shape[-1] > len(near):
+        near = np.column_stack([near, near.min(1) * (weights != "none")])
+    expected = _sum(cells)[..., :, None] * _sum(cells.swapaxes(-1, -2))[..., None, :]
+    return Chance(_over(_sum(_sum(near * cells)), total), _over(_sum(_sum(near * expected)), total**2))
 
 
 def cohen_kappa(table: ArrayLike, weights: Weights = "none") -> Array:
     """Cohen's kappa of two people's table; weighted by how far apart ordered classes are."""
     return corrected(cohen_chance(table, weights))
+
+
+def cohen_influence(shares: Array) -> float:
+    """The variance of one item's influence on Cohen's kappa, from the shares of two people's table."""
+    agree, expected = (float(part) for part in cohen_chance(shares))
+    rows, columns = shares.sum(1), shares.sum(0)
+    pull = (np.eye(len(shares)) - agree) / (1 - expected)
+    pull = pull - (1 - agree) / (1 - expected) ** 2 * (columns[:, None] + rows[None, :] - 2 * expected)
+    return float(np.sum(shares * pull**2))
+
+
+def cohen_error(table: Array) -> float:
+    """The standard error over items of Cohen's kappa (Fleiss, Cohen and Everitt 1969); nan where it has no value."""
+    if np.isnan(cohen_kappa(table)):
+        return float("nan")
+    variance = cohen_influence(table / table.sum()) / float(table.sum())
+    return math.sqrt(variance) if variance > 1e-15 else 0.0
 
 
 def scott_chance(table: ArrayLike) -> Chance:
@@ -220,12 +259,12 @@ def standard_error(sums: Array, chance: Chance, pulls: ArrayLike) -> float:
 def alpha_chance(table: ArrayLike, distance: Distance = "nominal") -> Chance:
     """Krippendorff's alpha from summed `coincidences`; classes stand in order, the farthest disagreement is a whole one."""
     cells = np.asarray(table, float)
-    values = cells.sum(-1)
-    total = values.sum(-1)
+    values = _sum(cells)
+    total = _sum(values)
     apart = _distances(values, distance)
     apart = apart / np.maximum(apart.max((-2, -1), keepdims=True), 1e-300)
-    expected = (apart * values[..., :, None] * values[..., None, :]).sum((-2, -1))
-    return Chance(1 - _over((apart * cells).sum((-2, -1)), total), 1 - _over(expected, total * (total - 1)))
+    expected = _sum(_sum(apart * values[..., :, None] * values[..., None, :]))
+    return Chance(1 - _over(_sum(_sum(apart * cells)), total), 1 - _over(expected, total * (total - 1)))
 
 
 def _distances(values: Array, distance: Distance) -> Array:
@@ -256,6 +295,14 @@ def bias_index(table: ArrayLike) -> Array:
     """Of 2 × 2 tables: how much more often the first person gives the first class, from -1 to 1."""
     cells = np.asarray(table, float)
     return _over(cells[..., 0, 1] - cells[..., 1, 0], cells.sum((-2, -1)))
+
+
+def _sum(parts: Array) -> Array:
+    """The sum over the last axis, in its order: so that a table in a stack has exactly the value that it has alone."""
+    total: Array = parts[..., 0].copy()
+    for at in range(1, parts.shape[-1]):
+        total += parts[..., at]
+    return total
 
 
 def _over(above: ArrayLike, below: ArrayLike) -> Array:

@@ -69,6 +69,8 @@ class Counts:
                 "a confusion matrix has a cell that is negative or no number", remedy="Give counts or weights"
             )
         moved = np.ascontiguousarray(np.moveaxis(stack, (-2, -1), (0, 1)))
+        self.tables: Array = np.moveaxis(moved, (0, 1), (-2, -1))
+        """As they were given: (..., C, C) or (..., C, C + 1)."""
         self.classes: int = stack.shape[-2]
         self.cells: Array = moved[:, : self.classes]
         self.unanswered: Array | None = moved[:, self.classes] if moved.shape[1] > self.classes else None

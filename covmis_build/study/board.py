@@ -33,7 +33,6 @@ def board(study: Study) -> str:
         [round_.folder for round_ in rounds],
         settings.labels,
         settings.annotation.per_item,
-        seed=settings.seed,
     )
     return board_page(
         [(round_.folder, round_.status()) for round_ in [*rounds, *recall]],

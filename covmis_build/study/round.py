@@ -215,7 +215,7 @@ class Round:
         settings = self.study.settings
         return write_reports(
             self.study.places.rounds, self.folder, settings.labels, study=settings.title,
-            per_item=settings.annotation.per_item, seed=settings.seed, target=settings.annotation.target,
+            per_item=settings.annotation.per_item, target=settings.annotation.target,
         )  # fmt: skip
 
     def adjudicate(

@@ -9,10 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from covmis_build.annotation.agreement import by_claims
-from covmis_build.annotation.figure import over_items
-from covmis_build.annotation.label_matrix import LabelMatrix
-from covmis_build.stats.coefficients import cohen_chance, pair_tables
+from covmis_build.stats.agreement import headline
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "agreement_coverage.py"
 
@@ -37,15 +34,9 @@ def test_a_few_studies(simulation, people):
 
 def test_full_agreement_of_few_claims_is_not_certain():
     codes = np.array([[0, 0], [1, 1], [2, 2]] * 8)
-    judged = LabelMatrix(
-        codes, [str(at) for at in range(24)], ["a", "b"], [str(at % 4) for at in range(24)], ["x", "y", "z"]
-    )
-    tables = pair_tables(codes[:, 0], codes[:, 1], 3)
-    low, high = by_claims(judged, tables, cohen_chance)
-    assert (low < 0.7, high) == (True, 1.0)
-    assert over_items(cohen_chance(tables.sum(0)), 24)[0] == pytest.approx(
-        1 - 3.841459 / 27.841459 / (1 - 1 / 3), abs=1e-6
-    )
+    kappa = headline(codes, 3, [str(at % 4) for at in range(24)])
+    assert (kappa.low_by_claims < 0.7, kappa.high_by_claims) == (True, 1.0)
+    assert kappa.low == pytest.approx(1 - 3.841459 / 27.841459 / (1 - 1 / 3), abs=1e-6)
 
 
 @pytest.mark.long

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from statsmodels.stats.proportion import proportion_confint
 
 from covmis_build import keyed
-from covmis_build.annotation.figure import Figure
 from covmis_build.annotation.frozen_items import assignment
 from covmis_build.annotation.report import against
 from covmis_build.errors import InputError
 from covmis_build.settings import parse
+from covmis_build.stats.agreement import Figure
 from covmis_build.study.study import open_study
 from tests.annotation.small import as_if_run, covmis, label_both, study
 

@@ -73,14 +73,14 @@ def _round(study: Study) -> None:
     record.add_labels(one, answers, now=NOW)
     third = [answer(row, "third", "adjudication") for row in people.to_dict("records")]
     record.add_labels(one, third, now=NOW)
-    found = findings(one.items(), one.labels(), one.scheme, one.per_item, seed=study.settings.seed)
+    found = findings(one.items(), one.labels(), one.scheme, one.per_item)
     storage.write_text(one.folder / "report.json", as_json(found.to_dict()))
     rounds = record.all_rounds(study.places.rounds)
     both = [
         pd.concat(parts, ignore_index=True)
         for parts in ([r.items() for r in rounds], [r.labels() for r in rounds])
     ]
-    overall = findings(*both, one.scheme, one.per_item, seed=study.settings.seed)
+    overall = findings(*both, one.scheme, one.per_item)
     storage.write_text(study.places.rounds / "summary.json", as_json(overall.to_dict()))
     write_decisions(one)
     seal_round(record.all_rounds(study.places.rounds), one, undecided=undecided_items(one))

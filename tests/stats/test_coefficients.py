@@ -74,6 +74,7 @@ def test_cohen_is_statsmodels_and_scikit_learns(table):
     with np.errstate(all="ignore"):
         theirs = cohens_kappa(table)
     assert value == pytest.approx(theirs.kappa, abs=1e-10)
+    assert c.cohen_error(table.astype(float)) ** 2 == pytest.approx(max(theirs.var_kappa, 0), abs=1e-12)
     assert c.kappa_max(table) == pytest.approx(theirs.kappa_max, abs=1e-10)
 
 

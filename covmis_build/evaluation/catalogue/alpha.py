@@ -7,50 +7,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from covmis_build.evaluation.measure import Citation, Measure, Need
-from covmis_build.stats.confusion import ratio
+from covmis_build.stats.coefficients import alpha_chance, corrected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from covmis_build.evaluation.measure import Array
+    from covmis_build.stats.coefficients import Distance
     from covmis_build.stats.confusion import Counts
 
 
-def _alpha(cells: Array, squared: Callable[[Array, int, int], Array | float]) -> Array:
-    """Alpha of two raters without gaps; undefined if all 2N values are one class."""
-    values = cells.sum(axis=0) + cells.sum(axis=1)
-    pairs = values.sum(axis=0) - 1  # 2N - 1
-    observed = np.zeros_like(pairs)
-    expected = np.zeros_like(pairs)
-    for c in range(len(cells)):
-        for d in range(c + 1, len(cells)):
-            distance = squared(values, c, d)
-            observed += (cells[c, d] + cells[d, c]) * distance
-            expected += values[c] * values[d] * distance
-    return 1 - ratio(observed * pairs, expected)
+def _alpha(tables: Array, distance: Distance) -> Array:
+    """Alpha of two raters without gaps: each item's pair of labels is counted in both orders."""
+    return corrected(alpha_chance(tables + tables.swapaxes(-1, -2), distance))
 
 
 def alpha_nominal(counts: Counts) -> Array:
-    """Alpha where every disagreement counts the same."""
-    cells = counts.cells
-    if counts.unanswered is not None:  # one more class, which gold never has
-        shape = (counts.classes + 1, counts.classes + 1, *counts.total.shape)
-        cells = np.zeros(shape)
-        cells[:-1, :-1], cells[:-1, -1] = counts.cells, counts.unanswered
-    return _alpha(cells, lambda _values, _c, _d: 1.0)
+    """Alpha where every disagreement counts the same; no prediction is one more class, which gold never has."""
+    tables = counts.tables
+    if counts.unanswered is not None:
+        tables = np.concatenate([tables, np.zeros_like(tables[..., :1, :])], axis=-2)
+    return _alpha(tables, "nominal")
 
 
 def alpha_ordinal(counts: Counts) -> Array:
     """Alpha with the squared difference of midranks."""
-    return _alpha(
-        counts.farthest_filled,
-        lambda values, c, d: (values[c : d + 1].sum(axis=0) - (values[c] + values[d]) / 2) ** 2,
-    )
+    return _alpha(np.moveaxis(counts.farthest_filled, (0, 1), (-2, -1)), "ordinal")
 
 
 def alpha_interval(counts: Counts) -> Array:
     """Alpha with the squared distance of the classes."""
-    return _alpha(counts.farthest_filled, lambda _values, c, d: float((c - d) ** 2))
+    return _alpha(np.moveaxis(counts.farthest_filled, (0, 1), (-2, -1)), "interval")
 
 
 BEYOND = (-1.0, 1.0)

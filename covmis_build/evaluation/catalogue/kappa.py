@@ -4,49 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from covmis_build.evaluation.measure import Citation, Measure, Need
-from covmis_build.stats.confusion import ratio
+from covmis_build.stats.coefficients import cohen_kappa
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from covmis_build.evaluation.measure import Array
     from covmis_build.stats.confusion import Counts
 
 
-def _kappa(counts: Counts, distance: Callable[[int, int], float]) -> Array:
-    """1 - N·sum(W M) / sum(W G Q): undefined only if both margins are one and the same class."""
-    observed = np.zeros_like(counts.total)
-    expected = np.zeros_like(counts.total)
-    for g in range(counts.classes):
-        for p in range(counts.classes):
-            if g != p:
-                observed += distance(g, p) * counts.cells[g, p]
-                expected += distance(g, p) * counts.gold[g] * counts.predicted[p]
-    if counts.unanswered is not None:  # an answer of its own, as far from the gold class as a class can be
-        silent = counts.unanswered.sum(axis=0)
-        for g in range(counts.classes):
-            far = max(distance(g, 0), distance(g, counts.classes - 1))
-            observed += far * counts.unanswered[g]
-            expected += far * counts.gold[g] * silent
-    return 1 - ratio(counts.total * observed, expected)
-
-
 def kappa(counts: Counts) -> Array:
-    """Cohen's kappa."""
-    return _kappa(counts, lambda _gold, _predicted: 1.0)
+    """Cohen's kappa; no prediction is an answer of its own."""
+    return cohen_kappa(counts.tables)
 
 
 def kappa_linear(counts: Counts) -> Array:
-    """Kappa with the distance of the classes as weight."""
-    return _kappa(counts, lambda gold, predicted: float(abs(gold - predicted)))
+    """Kappa with the distance of the classes as weight; no prediction is as far from gold as a class can be."""
+    return cohen_kappa(counts.tables, "linear")
 
 
 def kappa_quadratic(counts: Counts) -> Array:
-    """Kappa with the squared distance of the classes as weight."""
-    return _kappa(counts, lambda gold, predicted: float((gold - predicted) ** 2))
+    """Kappa with the squared distance of the classes as weight; no prediction is as far from gold as a class can be."""
+    return cohen_kappa(counts.tables, "quadratic")
 
 
 BEYOND = (-1.0, 1.0)
