@@ -134,6 +134,24 @@ def test_one_page_about_many_claims():
     assert shared["shared:0"] == "shares the fact-check check.org/myths with 4 other claims"
 
 
+def test_a_whole_site_that_claims_share_is_named_as_a_site_alone():
+    """`check.org` as the fact-check of many claims is no page that they share."""
+    rows = [Claim(str(at), UNLIKE[at], fact_check_urls=["https://check.org/"]) for at in range(5)]
+    assert {name.split(":")[0] for name in findings(*rows)} == {"addresses"}
+
+
+def test_a_site_that_is_all_the_news_of_one_claim_may_be_what_the_claim_is_about():
+    check = {"fact_check_urls": ["https://check.org/a"]}
+    alone = Claim("1", UNLIKE[0], news_urls=["https://shop.org/"], **check)
+    assert findings(alone) == {}
+    beside = Claim("1", UNLIKE[0], news_urls=["https://shop.org/", "https://news.org/a"], **check)
+    assert set(findings(beside)) == {"addresses:1"}
+    twice = findings(
+        alone, Claim("2", UNLIKE[1], news_urls=["https://shop.org"], fact_check_urls=["https://check.org/b"])
+    )
+    assert {"addresses:1", "addresses:2"} <= set(twice)
+
+
 def test_reported_questions_and_denials_are_no_corrections():
     for text in ("A minister asked, “Is garlic not enough?”", "Senators “voted NOT to send the checks.”"):
         assert set(of_text(text)) == {"simplify"}

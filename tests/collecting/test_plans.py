@@ -14,6 +14,7 @@ from covmis_build.collecting import plans
 from covmis_build.collecting.crawl import Job
 from covmis_build.collecting.plans import Known
 from covmis_build.collecting.prices import Budget, Prices, Spent, read_budget, read_prices
+from covmis_build.collecting.searching import searchable
 from covmis_build.errors import InputError
 
 NOW = dt.datetime(2026, 11, 21, 12, 0, tzinfo=dt.UTC)
@@ -66,6 +67,24 @@ def test_days_are_whole_and_the_future_is_not_asked_for():
     assert plans.windows("2020-01-22", "2030-01-01", NOW) == ("2020-01-22T00:00:00Z", "2026-11-21T11:59:00Z")
     with pytest.raises(InputError, match="no time"):
         plans.windows("2027-01-01", "", NOW)
+
+
+def test_a_recent_search_begins_seven_days_ago_and_never_before():
+    queries = pd.DataFrame({
+        "query_id": ["c:keywords:1"], "claim_id": "c", "kind": "keywords", "text": "mast", "expression": "mast",
+        "language": "en",
+    })  # fmt: skip
+
+    def window(since, until="", **search):
+        more = {"begun": {}, "before": [], "forgotten": (), "now": NOW}
+        (job,) = plans.remaining(queries, searchable("x", **search), since=since, until=until, **more)
+        return job.since, job.until
+
+    assert window("2020-01-22", recent=True) == ("2026-11-14T12:05:00Z", "2026-11-21T11:59:00Z")
+    assert window("2026-11-18", recent=True)[0] == "2026-11-18T00:00:00Z"
+    assert window("2020-01-22")[0] == "2020-01-22T00:00:00Z"
+    with pytest.raises(InputError, match="the last seven days, and the study ends with 2026-11-13"):
+        window("2020-01-22", "2026-11-13", recent=True)
 
 
 def test_queries_become_searches_in_the_platforms_words():

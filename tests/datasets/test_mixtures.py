@@ -47,6 +47,15 @@ def test_a_row_has_its_own_luck() -> None:
     assert here != set(datasets.undersample(whole, expected=50, seed=4)["id"])
 
 
+def test_a_post_has_its_own_luck_with_each_target_and_corpus() -> None:
+    """Otherwise the same posts would stay with every claim that they take up."""
+    first = frame({"favor": 200, "against": 20})
+    kept = set(datasets.undersample(first, expected=100, seed=3)["id"])
+    for column in ("target_id", "dataset"):
+        other = datasets.undersample(first.assign(**{column: "other"}), expected=100, seed=3)
+        assert 50 < len(kept & set(other["id"])) < 90, "a quarter of 200, and the 20 of Against"
+
+
 def test_a_class_smaller_than_expected_stays_whole() -> None:
     assert len(datasets.undersample(frame({"favor": 5, "against": 9}), expected=50, seed=0)) == 14
 

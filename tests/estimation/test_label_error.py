@@ -55,6 +55,22 @@ def test_people_who_differ_move_the_share_and_widen_the_interval():
     assert sum("before any discussion" in sentence for sentence in both.sentences) == 1
 
 
+def test_people_s_doubt_is_of_the_items_that_people_labelled():
+    """What people said of items with an automatic label changes nothing: the audit corrects these."""
+    frame = corpus(n=240)
+    rule = np.arange(240) % 3 == 0
+    frame.loc[rule, ["how", "label"]] = ["automatic", "favor"]
+    frame.loc[rule & (np.arange(240) % 2 == 0), "how"] = "audited"
+    frame["automatic_label"] = np.where(rule, "favor", "")
+    other = np.where(np.random.default_rng(8).random(240) < 0.3, "favor", frame["label"])
+    of_all = [np.where(rule, said, told) for said, told in zip(VALUES, (frame["label"], other), strict=True)]
+    told = answers_of(frame, *of_all)
+    of_people = told[told.index.isin(frame.loc[~rule, "item_id"])]
+    every, own = (estimates(frame, VALUES, Sampling(), answers=each).shares for each in (told, of_people))
+    for column in ("by_people", "by_people_low", "by_people_high"):
+        assert every[column].to_numpy(float) == pytest.approx(own[column].to_numpy(float), nan_ok=True)
+
+
 def test_single_answers_are_as_doubtful_as_others_on_average():
     answers = answers_table(["a", "a", "b", "b", "c"], ["favor", "against", "favor", "favor", "favor"])
     found = answered(answers, pd.Series(["a", "b", "c", "d"]), "favor")

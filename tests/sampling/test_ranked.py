@@ -69,6 +69,15 @@ def test_it_comes_on_top_and_changes_nobody_else_s_draw(make_items, design):
     )
 
 
+def test_the_row_has_the_smallest_chance_of_those_that_have_one(make_items):
+    items, ranks = with_ranked(make_items)
+    chances = chances_of(ranks) | {"1|r:29": 0.0}
+    expected = sample(items, NOTHING, Sampling(), Labels(), seed=5, chances=chances).expected
+    rows = expected[expected["stratum"] == "ranked"].set_index("claim_id")["probability"].to_dict()
+    assert rows == {"1": chances["1|r:28"], "3": chances["3|r:29"]}
+    assert chances["1|r:28"] < chances["1|r:0"]
+
+
 def test_top_ups_keep_the_greatest_chance(make_items):
     items, ranks = with_ranked(make_items)
     first = sample(items, NOTHING, Sampling(), Labels(), seed=5, chances=chances_of(ranks)).sample

@@ -15,6 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
 from covmis_build.stats import coefficients as c
+from covmis_build.stats.agreement import headline
 
 WORKED = np.array([[52, 4, 9], [3, 31, 6], [7, 5, 27]])
 
@@ -219,3 +220,22 @@ def test_conger_of_two_people_is_cohen(codes):
         assert float(c.corrected(c.conger_chance(rows.sum(0), 3, weights))) == pytest.approx(
             float(c.cohen_kappa(table, weights)), abs=1e-9, nan_ok=True
         )
+
+
+@pytest.mark.parametrize(("weights", "power"), [("none", 0), ("linear", 1), ("quadratic", 2)])
+def test_no_answer_is_an_answer_as_far_from_the_first_s_as_a_class_can_be(weights, power):
+    table = np.array([[5, 2, 1, 3], [1, 6, 0, 2], [0, 2, 4, 1]], float)
+    apart = np.array([[abs(g - p) ** power if g != p else 0 for p in range(3)] for g in range(3)], float)
+    apart = np.column_stack([apart, apart.max(1)])
+    expected = np.outer(table.sum(1), table.sum(0)) / table.sum()
+    assert c.cohen_kappa(table, weights) == pytest.approx(
+        1 - (apart * table).sum() / (apart * expected).sum()
+    )
+
+
+def test_claims_of_which_nobody_compared_a_post_are_no_claims():
+    codes, claims = np.array([[0, 0], [1, 1], [1, 0], [0, 0]] * 6), list("aabb" * 6)
+    alone = np.array([[1, -1]] * 12)
+    with_third = headline(np.concatenate([codes, alone]), 2, [*claims, *"c" * 12])
+    assert (with_third.interval.over, with_third.value) == ("items", headline(codes, 2).value)
+    assert headline(np.concatenate([codes, codes]), 2, [*claims, *"c" * 24]).interval.over == "claims"

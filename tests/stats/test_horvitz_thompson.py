@@ -141,6 +141,13 @@ def test_strata_of_a_fixed_size_design_add_up():
     assert both != total(y, made_design(pi, design="two_phase"))[1]
 
 
+def test_equal_chances_of_a_fixed_size_have_the_textbook_variance():
+    """Without joint probabilities, a simple random sample of n of N: N² (1 - n/N) s²/n, s² over n - 1."""
+    y, total_size = np.array([3.0, 1, 4, 1, 5]), 20
+    _, variance = total(y, made_design(np.full(5, 5 / total_size), design="two_phase"))
+    assert math.isclose(variance, total_size**2 * (1 - 5 / total_size) * y.var(ddof=1) / 5, rel_tol=1e-12)
+
+
 def test_joint_as_a_matrix_or_by_stratum():
     y, pi = np.array([1.0, 0, 1, 0]), np.array([0.5, 0.5, 0.4, 0.4])
     blocks = {"a": np.array([[1, 0.2], [0.2, 1]]), "b": np.array([[1, 0.1], [0.1, 1]])}
