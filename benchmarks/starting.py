@@ -12,13 +12,15 @@ import sys
 import tempfile
 
 EMPTY = "pass"
-DISTANCE = "from covmis_build.text.edits import distance; distance('ab', 'ba')"
+GROUPS = (
+    "from covmis_build.text.near_duplicates import near_duplicate_groups; near_duplicate_groups(['ab', 'ba'])"
+)
 SCAN = """
 from covmis_build.text.scan import Sought
 Sought.of({}, links=True).look([""], links=[""], linking=[0])"""
 ALL = """
 import pyarrow as pa
-from covmis_build.text import edits, langdetect_replay, near_duplicates
+from covmis_build.text import langdetect_replay, near_duplicates
 from covmis_build.text.scan import Sought
 texts = ["wash your hands now", "Wash your hands! Now", "stay at home"]
 table = pa.table({"post_id": list("abc"), "text": texts, "priority": [0.0, 1.0, 2.0]})
@@ -26,7 +28,6 @@ for grouping in ("components", "greedy"):
     near_duplicates.group_table(table, threshold=0.8, grouping=grouping)
 near_duplicates.near_duplicate_pairs(texts)
 langdetect_replay.detect(texts)
-edits.distance("ab", "ba")
 Sought.of({"wash": {1: ["wash"]}}, links=True).look(texts, texts[:1], [0], ["https://example.org/x"], [0])"""
 
 
@@ -53,7 +54,7 @@ def main() -> None:
     cpu([sys.executable, "-c", ALL])
     for what, code in (
         ("python -c pass", EMPTY),
-        ("load one routine", DISTANCE),
+        ("load one routine", GROUPS),
         ("load the prefilter", SCAN),
         ("load every routine", ALL),
     ):

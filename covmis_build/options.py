@@ -1,7 +1,7 @@
 """The settings of a study, table by table: what `study.toml` may say, its defaults, and what is allowed.
 
-Stages take one of these each. `study.py` reads and checks the file; the rules beside each field are the ones it
-names in its errors.
+Stages take one of these each. `settings.py` reads and checks the file; the rules beside each field are the ones that
+it names in its errors.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def setting(
     values: tuple[str, ...] = (),
     each: tuple[str, ...] = (),
 ) -> Any:
-    """A field with its default and its allowed range, kept as metadata for `study.py`."""
+    """A field with its default and its allowed range, kept as metadata for `settings.py`."""
     rules = {"at_least": at_least, "below": below, "at_most": at_most, "values": values, "each": each}
     if isinstance(default, list | dict):
         return field(default_factory=lambda: type(default)(default), metadata=rules)

@@ -16,7 +16,7 @@ STUDY_TOML = "study.toml"
 
 @dataclass(frozen=True)
 class Places:
-    """The paths of one study (docs/reference/files.md)."""
+    """The paths of one study."""
 
     folder: Path
     archive: tuple[str, ...] = ("data/archive",)

@@ -1,7 +1,7 @@
 """The tables that pass between stages: one Arrow schema each, and one way to make a DataFrame fit it.
 
 Keys are strings and never null. Times are ISO 8601 in UTC to the second (`2020-04-22T12:34:56Z`), empty where
-unknown: they sort as text and mean the same to every engine. CONTRACTS in docs/reference/tables.md.
+unknown: they sort as text and mean the same to every engine. See docs/reference/tables.md.
 """
 
 from __future__ import annotations

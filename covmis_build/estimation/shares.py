@@ -1,6 +1,6 @@
 """What a corpus says about the posts it was drawn from: shares and totals of each label, with intervals.
 
-Two estimands (DESIGN 6). `messages`: distinct messages, each counted once, weight 1/(p_claim·p_sample). `posts`:
+Two estimands. `messages`: distinct messages, each counted once, weight 1/(p_claim·p_sample). `posts`:
 messages times the size of their group of near-copies, assuming that copies share their message's stance. Both speak
 of the cleaned posts that the queries found. A third, where there was a recall draw: `frame`, all posts of its frame that
 take up the claim, found or not, before cleaning. None is public opinion.

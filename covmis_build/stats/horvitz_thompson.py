@@ -134,7 +134,7 @@ class Design:
 
 
 def _fixed_size(z: Floats, pi: Floats, pairs: Floats | None) -> float:
-    """Sen-Yates-Grundy with joint probabilities, Hájek's approximation without (evaluation.md, 3 and 4)."""
+    """Sen-Yates-Grundy with joint probabilities, Hájek's approximation without."""
     if pairs is not None:
         apart = np.subtract.outer(z / pi, z / pi)
         return max(0.0, float(np.sum(pairs * apart * apart)) / 2)

@@ -1,4 +1,4 @@
-"""Which interval is read: one function for each branch of docs/guides/intervals.md (the tree).
+"""Which interval is read: one function for each branch of docs/explanation/intervals.md (the tree).
 
 Shares and measures over the posts found: Wilson's, for as many units as the design's variance and the weights allow.
 Over claims: Student's t with as many degrees of freedom as the claims' sizes are worth, less one. Kappa: Wilson's

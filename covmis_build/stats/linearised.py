@@ -1,4 +1,4 @@
-"""Variances of measures of a confusion matrix when items had different probabilities (evaluation.md, 3).
+"""Variances of measures of a confusion matrix when items had different probabilities.
 
 Two matrices say all that a Poisson sample says: A, the weights 1/π summed by cell, and S, (1-π)/π² summed by cell.
 A measure f(A) has the variance Σ G² S with G its gradient; other designs need each item's own G instead.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CORE = (
     "duckdb", "httpx", "jinja2", "langdetect", "markdown-it-py", "matplotlib", "msgspec", "numba",
-    "numpy", "pandas", "pyarrow", "rich", "scikit-learn", "scipy", "snowballstemmer", "typer",
+    "numpy", "pandas", "pyarrow", "rapidfuzz", "rich", "scikit-learn", "scipy", "snowballstemmer", "typer",
     "zstandard",
 )  # fmt: skip
 """What pyproject.toml names."""

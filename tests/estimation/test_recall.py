@@ -197,7 +197,7 @@ def both_draws(first, learned):
 
 
 def test_learned_chances_are_unbiased_over_every_outcome_and_one_by_the_cumulated_chance_is_not():
-    """As prototypes/adaptive.py: two draws of five pairs, the second near the relevant ones of the first."""
+    """Two draws of five pairs, the second near the relevant ones of the first."""
     relevant, first = np.array([1.0, 0, 1, 1, 0]), np.array([0.4, 0.5, 0.3, 0.6, 0.5])
 
     def learned(early):

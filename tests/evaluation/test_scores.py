@@ -166,7 +166,7 @@ def test_balanced_counts_every_claim_the_same() -> None:
 
 
 def test_the_variance_of_a_weighted_share_is_the_closed_one() -> None:
-    """Accuracy is a Hájek mean: v = (sum w)^-2 sum (1 - p)/p^2 (y - m)^2 (evaluation.md, 3)."""
+    """Accuracy is a Hájek mean: v = (sum w)^-2 sum (1 - p)/p^2 (y - m)^2."""
     rng = np.random.default_rng(8)
     gold, systems = example(200)
     p = rng.uniform(0.1, 1, 200)

@@ -240,7 +240,7 @@ def claims_of_uneven_size(claims, seed=2):
 
 @pytest.mark.parametrize("measure", ["accuracy", "macro_f1", "mae_macro"])
 def test_over_claims_the_interval_is_the_jackknife_with_as_many_degrees_as_claims_are_worth(measure) -> None:
-    """Leave one claim out, t with G_eff - 1 degrees, on the logit scale of bounded measures (estimation.md, 5)."""
+    """Leave one claim out, t with G_eff - 1 degrees, on the logit scale of bounded measures."""
     from scipy.stats import t
 
     gold, systems, owners = claims_of_uneven_size(12)

@@ -67,7 +67,7 @@ def test_a_system_that_knows_the_right_shares_scores_about_the_best() -> None:
 
 
 def test_the_floor_of_manhattan_is_that_of_binomial_shares() -> None:
-    """Each class is binomial: the expected distance of each share, added up (estimation.md, 11)."""
+    """Each class is binomial: the expected distance of each share, added up."""
     from scipy.stats import binom
 
     counts = np.array([3.0, 1.0, 1.0])

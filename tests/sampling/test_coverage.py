@@ -65,7 +65,7 @@ def test_a_few_studies_over_claims(simulation):
 @pytest.mark.parametrize("spread", [0.5, 1.2, 1.5])
 @pytest.mark.parametrize("design", ["poisson", "two_phase"])
 def test_intervals_cover(simulation, design, spread):
-    """Worst estimand at least .90, mean of each pool at least .95 (estimation.md, 2), or it is flagged."""
+    """Worst estimand at least .90, mean of each pool at least .95, or it is flagged."""
     found = simulation.simulate(800, design, simulation.make_pool(spread)).set_index("what")
     shares = found[found.index.str.startswith("share") & ~found.index.str.startswith("share of posts")]
     assert len(shares) == 15

@@ -1,4 +1,4 @@
-"""Every branch of the tree, against other implementations' figures (estimation.md, 15)."""
+"""Every branch of the tree, against other implementations' figures."""
 
 import json
 import math

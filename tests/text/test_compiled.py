@@ -14,7 +14,7 @@ from covmis_build.text.compiled import Routine
 
 TEXT = Path(compiled.__file__).parent
 FOLDER = "from covmis_build.text.compiled import folder; print(folder())"
-DISTANCE = "from covmis_build.text.edits import distance; print(distance('ab', 'ba'))"
+GROUPS = "from covmis_build.text.near_duplicates import near_duplicate_groups as groups; print(len(groups(['ab', 'ba'])))"
 
 
 def python(code, **environment):
@@ -41,7 +41,7 @@ def test_a_folder_that_others_write_to_is_not(tmp_path):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
 def test_a_file_of_somebody_elses_is_not(tmp_path):
-    stranger = Path(folder_in(tmp_path)) / "covmis_build.text.edits._nearest.0"
+    stranger = Path(folder_in(tmp_path)) / "covmis_build.text.bags._distinct.0"
     stranger.write_bytes(b"code")
     os.chown(stranger, 12345, 12345)
     assert folder_in(tmp_path) == "None"
@@ -110,7 +110,7 @@ TYPES = """
 import importlib
 import numpy as np
 import pyarrow as pa
-from covmis_build.text import bags, compiled, edits, every_routine, near_duplicates, scan
+from covmis_build.text import bags, compiled, every_routine, near_duplicates, scan
 every_routine.use()
 texts = ["wash your hands", "", None, "Wash your hands ΑΣ", "i̇İ", "a" * 3000]
 offsets = pa.py_buffer((0).to_bytes(8, "little") + (4).to_bytes(8, "little"))
@@ -119,8 +119,6 @@ for given in (texts, [], unchangeable, pa.array(texts), pa.chunked_array([texts,
     near_duplicates.near_duplicate_groups(given)
     near_duplicates.near_duplicate_pairs(given)
 bags.words_of(pa.chunked_array([["wash your hands"]]))
-edits.nearest([], ["a"])
-edits.distance("", "")
 scan.Sought.of({}, links=True).load()
 several = scan.Owned(pa.array(["a", "", "b"] * 9).slice(2), np.arange(25))
 scan.Sought.of({"wash": {1: ["wash"]}}, links=True).look(several.texts, several, [several])
@@ -154,14 +152,14 @@ def test_tables_are_read_as_they_were_made_and_made_again_where_damaged():
 
 def test_kept_machine_code_is_loaded_without_the_compiler():
     compiled.everything()
-    printed, said = python(DISTANCE + "; import sys; print('numba.np.linalg' in sys.modules)", **os.environ)
+    printed, said = python(GROUPS + "; import sys; print('numba.np.linalg' in sys.modules)", **os.environ)
     assert (printed, said) == ("2\nFalse", "")
 
 
 @pytest.mark.slow
 def test_the_first_routine_compiles_all_and_says_one_line(tmp_path):
-    assert python(DISTANCE, NUMBA_CACHE_DIR=str(tmp_path)) == ("2", f"{compiled.ONCE}\n")
-    assert python(DISTANCE, NUMBA_CACHE_DIR=str(tmp_path)) == ("2", "")
+    assert python(GROUPS, NUMBA_CACHE_DIR=str(tmp_path)) == ("2", f"{compiled.ONCE}\n")
+    assert python(GROUPS, NUMBA_CACHE_DIR=str(tmp_path)) == ("2", "")
 
 
 def test_importing_routines_loads_no_numba():

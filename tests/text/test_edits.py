@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covmis_build.text.edits import distance, nearest
+from covmis_build.text import edits
+from covmis_build.text.edits import nearest
 
 
 def table(one, other):
@@ -17,6 +17,10 @@ def table(one, other):
             here.append(min(here[-1] + 1, above[column] + 1, above[column - 1] + (a != b)))
         above = here
     return above[-1]
+
+
+def distance(one, other):
+    return int(nearest([one], [other])[0][0])
 
 
 words = st.text(st.sampled_from("abcé🌈 "), max_size=200)
@@ -50,7 +54,9 @@ def test_nearest_finds_the_least_of_all(texts, among) -> None:
         assert shares[relative_where[i]] == min(shares)
 
 
-def test_nothing_to_compare_with() -> None:
-    absolute, where, _, _ = nearest(["abc"], [])
-    assert where.tolist() == [-1]
-    assert absolute[0] == np.iinfo(np.int64).max
+def test_blocks_change_nothing(monkeypatch) -> None:
+    texts, among = ["abcd", "xyz", "", "abce"], ["xyzz", "abce", "abc"]
+    whole = [part.tolist() for part in nearest(texts, among)]
+    monkeypatch.setattr(edits, "TOGETHER", 4)
+    assert [part.tolist() for part in nearest(texts, among)] == whole
+    assert whole[:2] == [[1, 1, 3, 0], [1, 0, 2, 1]]
