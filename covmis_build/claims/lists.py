@@ -82,11 +82,6 @@ def claim_ids(path: Path) -> list[str]:
     return sorted({storage.restored(line[source]).strip() for line in table.rows})
 
 
-def given_posts(path: Path) -> list[GivenPost]:
-    """The posts that a CoAID list names itself, each once, in the order of claims and posts."""
-    return [GivenPost(*pair) for pair in coaid.posts(path)] if _detect(path) == "coaid" else []
-
-
 def read_list(path: Path, form: str = "", columns: Mapping[str, str] | None = None) -> ClaimList:
     """Anybody's list of claims; `columns` names the column of a field where the file's own names do not say."""
     if form and form not in FORMATS:

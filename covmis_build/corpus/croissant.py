@@ -63,7 +63,6 @@ CONTEXT = {
 ENCODINGS = {
     ".csv": "text/csv", ".jsonl": "application/jsonlines", ".parquet": "application/x-parquet",
 }  # fmt: skip
-TYPES = {"string": "sc:Text", "double": "sc:Float", "int64": "sc:Integer"}
 NO_LICENCE = "No licence has been stated"
 
 

@@ -42,7 +42,6 @@ MEANINGS = {
 }
 TOGETHER = "together"
 BUCKETS = ((5, "below 5 s"), (15, "5 to 15 s"), (30, "15 to 30 s"), (60, "30 to 60 s"), (180, "1 to 3 min"))
-SOFT = ("item_id", "how", "people")
 SOFT_MEANINGS = {
     "item_id": "claim and post, joined by |",
     "how": "how the corpus' label came about",

@@ -55,17 +55,6 @@ def bertscore(
     return scores
 
 
-def two_step(
-    scores: Sequence[float], predicted: Sequence[str], *, neither: str, threshold: float = THRESHOLD
-) -> list[str]:
-    """The stance of posts that are about the claim; of all others, that they have none.
-
-    >>> two_step([0.3, 0.5], ["favor", "favor"], neither="neither")
-    ['neither', 'favor']
-    """
-    return [neither if score < threshold else label for score, label in zip(scores, predicted, strict=True)]
-
-
 def _vectors(texts: list[str], tokenizer: Any, encoder: Any, tokens: int) -> tuple[Any, Any, Any]:
     """Unit vectors of the tokens, which of them are tokens of the text, and which are these or marks."""
     import torch

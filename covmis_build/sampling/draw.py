@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from covmis_build.options import Labels, Sampling
 
-VERSION = 1
 EXPECTED = ["claim_id", "stratum", "kind", "N", "probability", "expected", "variance", "drawn", "frozen"]
 
 

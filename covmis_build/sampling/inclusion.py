@@ -111,26 +111,6 @@ def joint_probabilities(
     }
 
 
-def expected_size(counts: Mapping[str, int], per_kind: Quota = 6, per_claim: int = 24) -> float:
-    """The expected number of posts drawn: the target, if there are that many.
-
-    >>> expected_size({"title": 200, "news_url": 150, "fact_check_url": 80, "keywords": 400})
-    24.0
-    """
-    return float(allocate(counts, per_kind, per_claim).size)
-
-
-def size_variance(counts: Mapping[str, int], per_kind: Quota = 6, per_claim: int = 24) -> float:
-    """The variance of a Poisson draw's size (a two-phase draw's is zero).
-
-    >>> size_variance({"title": 200, "news_url": 150, "fact_check_url": 80, "keywords": 400})
-    23.04
-    """
-    drawn = allocate(counts, per_kind, per_claim)
-    chances = ((number, drawn.chance(kind)) for kind, number in drawn.counts.items())
-    return float(sum((number * chance * (1 - chance) for number, chance in chances), Fraction(0)))
-
-
 def _quota(per_kind: Quota, kind: str) -> int:
     if isinstance(per_kind, Mapping):
         if kind not in per_kind:

@@ -54,15 +54,6 @@ def table_of_kappa(shares: Sequence[float], kappa: float) -> Floats:
     return np.asarray(table, dtype=np.float64)
 
 
-def items_for_kappa(kappa: float, width: float, shares: Sequence[float] = SHARES, deff: float = 1.0) -> int:
-    """How many items give kappa a 95% interval of this width.
-
-    >>> items_for_kappa(0.67, 0.10), items_for_kappa(0.9, 0.20)
-    (709, 63)
-    """
-    return math.ceil(4 * Z95**2 * cohen_influence(table_of_kappa(shares, kappa)) * deff / width**2)
-
-
 def items_for_difference(difference: float, differing: float, deff: float = 1.0) -> int:
     """How many items show this difference of two systems' accuracy with 80% power, at 5%, two-sided.
 

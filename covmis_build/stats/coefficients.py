@@ -228,19 +228,6 @@ def gwet_pulls(sums: Array, weights: Weights = "none") -> Array:
     return np.asarray(pulls, dtype=np.float64)
 
 
-def conger_pulls(sums: Array, classes: int, weights: Weights = "none") -> Array:
-    """Each item's part in Conger's chance agreement, from its row of `conger_sums`."""
-    given = sums[:, 2:].reshape(len(sums), -1, classes)
-    given = given[:, given.any((0, 2))]
-    items, people = given.shape[:2]
-    labels = given.sum((0, 2))
-    shares = given.sum(0) / labels[:, None]
-    others = (shares.sum(0) - shares) @ closeness(classes, weights) / (people - 1)
-    own = (given * others).sum(2) * items / labels
-    back = (given.sum(2) * items / labels - 1) * (shares * others).sum(1)
-    return np.asarray((own - back).mean(1), dtype=np.float64)
-
-
 def standard_error(sums: Array, chance: Chance, pulls: ArrayLike) -> float:
     """The standard error over items of a coefficient for several people and missing labels (Gwet 2014).
 

@@ -36,7 +36,7 @@ START, PRIME, SPREAD = (
     np.uint64(0xC2B2AE3D27D4EB4F),
     np.uint64(0xFF51AFD7ED558CCD),
 )
-B8, B29, B32 = np.uint64(8), np.uint64(29), np.uint64(32)
+B29, B32 = np.uint64(29), np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 
 

@@ -191,7 +191,7 @@ def _filter(table: NDArray[np.uint64]) -> NDArray[np.uint8]:
 # Compiled: no Python objects, no interpreter lock.
 
 seed, last, spread = np.uint64(SEED), np.uint64(LAST), np.uint64(SPREAD)
-b1, b3, b7, b57, b64 = (np.uint64(bits) for bits in (1, 3, 7, 57, 64))
+b1, b3, b7, b57 = (np.uint64(bits) for bits in (1, 3, 7, 57))
 SLASH, DOT, COLON, PERCENT, BLANK, UNDERSCORE = 47, 46, 58, 37, 32, 95
 RUN = np.array([chr(byte).isalnum() or chr(byte) in "_-" for byte in range(128)] + [False] * 128)
 """What the telling parts of addresses are made of."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from covmis_build.claims.claim import Claim, checked, claims_csv
 from covmis_build.claims.coaid import mended
-from covmis_build.claims.lists import given_posts, read_claims
+from covmis_build.claims.lists import read_claims, read_list
 from covmis_build.errors import InputError
 from covmis_build.text.sheets import NOTHING
 
@@ -198,7 +198,7 @@ def test_coaid_releases(coaid):
     assert first["titles"] == ['"The Plan"']
     assert first["news_urls"] == ["https://news.org/7", "https://news.org/7b", "https://news.org/7e"]
     assert (first["first_seen"], second["first_seen"]) == ("2020-04-11", "")
-    assert [tuple(one) for one in given_posts(coaid)] == [
+    assert [tuple(one) for one in read_list(coaid).posts] == [
         ("7", "x:1252934402983763968", "title"),
         ("8", "x:1252934402983763969", "title"),
     ]
@@ -209,7 +209,7 @@ def test_coaid_releases(coaid):
 def test_broken_post_ids_of_a_release_are_refused(coaid):
     (coaid / "05-01-2020/NewsFakeCOVID-19_tweets.csv").write_text("index,tweet_id\n7,1.25E+18\n")
     with pytest.raises(InputError, match="broken by a spreadsheet"):
-        given_posts(coaid)
+        read_list(coaid)
 
 
 def test_signs_that_were_right_stay(file):
@@ -236,7 +236,7 @@ def test_the_published_lists(data_home):
     ]
     assert len(other) == 19
     assert all(known[one] == ["medicalnewstoday.com"] for one in other)
-    assert len(given_posts(data_home / "coaid")) > 10_000
+    assert len(read_list(data_home / "coaid").posts) > 10_000
 
 
 @pytest.mark.parametrize("day", ["1/31/2020", "31.01.2020", "2020-13-01", "Jan 2020"])

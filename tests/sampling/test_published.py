@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from covmis_build.sampling.inclusion import expected_size, size_variance
+from covmis_build.sampling.draw import expectation
+from covmis_build.sampling.inclusion import allocate
 
 
 @pytest.fixture(scope="module")
@@ -16,9 +17,10 @@ def test_the_published_sizes_are_those_of_a_poisson_draw_of_24(counts):
     sizes = counts["total"]
     assert (len(sizes), sizes.sum(), sizes.min(), sizes.max()) == (111, 2631, 13, 39)
     huge = dict.fromkeys(["title", "news_url", "fact_check_url", "keywords"], 10**9)
-    most = size_variance(huge)
+    drawn = allocate(huge)
+    most = sum(row["variance"] for row in expectation(drawn, "poisson").values())
     assert most == pytest.approx(24, rel=1e-6)
-    expected = expected_size(huge) * len(sizes)
+    expected = drawn.size * len(sizes)
     assert expected == 2664
     assert abs(sizes.sum() - expected) < 2 * (most * len(sizes)) ** 0.5
     assert sizes.std() == pytest.approx(4.23, abs=0.005)
