@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from covmis_build.stats import coefficients as c
 from covmis_build.stats.agreement import headline, number
-from covmis_build.stats.symmetry import bowker, stuart_maxwell
+from covmis_build.stats.chi_square import bowker, stuart_maxwell
 
 if TYPE_CHECKING:
     from covmis_build.annotation.label_matrix import LabelMatrix

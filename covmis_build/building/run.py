@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StageRun:
     """What `run` did for one stage."""
 
     stage: str
@@ -54,7 +54,7 @@ class Outcome:
 def run(
     places: Places, settings: Settings, names: Sequence[str] = (), *, force: bool = False, engine: str = "duckdb",
     workers: int = 0, conf: dict[str, str] | None = None, progress: Progress = silent,
-) -> list[Outcome]:  # fmt: skip
+) -> list[StageRun]:  # fmt: skip
     """Bring the named stages, and all that they need, up to date.
 
     `force` makes the named ones again even if they are current. One run at a time: the study is locked.
@@ -81,7 +81,7 @@ def run(
                 keys[stage.name] = key = _key(places, settings, stage, keys, cache)
                 entry = ledger.last(ledger.read(log), stage.name)
                 if entry and stage.name not in forced and _is_current(places, stage, entry, key, cache):
-                    outcomes.append(Outcome(stage.name, False, 0.0, entry.rows(stage.makes)))
+                    outcomes.append(StageRun(stage.name, False, 0.0, entry.rows(stage.makes)))
                 else:
                     for path in stage.further_files(places) if stage.name in forced else ():
                         storage.remove(path)
@@ -227,7 +227,7 @@ def _make(
     opened: Engine,
     progress: Progress,
     content: Callable[[Path], str],
-) -> Outcome:
+) -> StageRun:
     """Run one stage: write its tables beside, note the start, rename them, note the end."""
     began = time.monotonic()
     log = places.build / "ledger.jsonl"
@@ -255,7 +255,7 @@ def _make(
     ledger.append(log, done)
     if places.far:
         places.far.sweep()
-    return Outcome(stage.name, True, seconds, done.rows(stage.makes))
+    return StageRun(stage.name, True, seconds, done.rows(stage.makes))
 
 
 def _write(table: Table | pd.DataFrame, name: str, path: Path) -> TableFacts:

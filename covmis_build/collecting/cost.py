@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from covmis_build.collecting.crawl import Crawl, Job
-    from covmis_build.collecting.plans import Known
+    from covmis_build.collecting.plans import Begun
     from covmis_build.collecting.prices import Prices
     from covmis_build.engine import Progress
 
@@ -63,7 +63,7 @@ class Estimate:
 
 
 def price_of_asking(
-    jobs: Sequence[Job], begun: Mapping[str, Known], remembered: Mapping[str, int], prices: Prices, now: float
+    jobs: Sequence[Job], begun: Mapping[str, Begun], remembered: Mapping[str, int], prices: Prices, now: float
 ) -> tuple[int, float]:
     """How many counts requests an estimate would make, and what they cost."""
     moment = dt.datetime.fromtimestamp(now, dt.UTC)
@@ -74,7 +74,7 @@ def price_of_asking(
 
 def estimate_x(
     jobs: Sequence[Job],
-    begun: Mapping[str, Known],
+    begun: Mapping[str, Begun],
     session: x.Session,
     how: Crawl,
     memory: Path,
@@ -124,7 +124,7 @@ def _counted(job: Job, session: x.Session, how: Crawl, spent: Spent) -> int:
 
 def _summed(
     jobs: Sequence[Job],
-    begun: Mapping[str, Known],
+    begun: Mapping[str, Begun],
     remembered: Mapping[str, int],
     how: Crawl,
     spent: Spent,
@@ -153,11 +153,11 @@ def read_counts(memory: Path) -> dict[str, int]:
         return {}
 
 
-def _rest(job: Job, begun: Mapping[str, Known]) -> Job:
+def _rest(job: Job, begun: Mapping[str, Begun]) -> Job:
     """What remains of a window that was begun: pages come newest first."""
     known = begun.get(job.id)
     return replace(job, until=known.reached[:19] + "Z") if known and known.reached else job
 
 
-def _key(job: Job, begun: Mapping[str, Known]) -> str:
+def _key(job: Job, begun: Mapping[str, Begun]) -> str:
     return _rest(job, begun).id

@@ -32,7 +32,7 @@ DELAY = dt.timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Begun:
     """A window that was begun: whether it is finished, and if not, down to which time it has come."""
 
     job: Job
@@ -51,7 +51,7 @@ def remaining(
     *,
     since: str,
     until: str,
-    begun: Mapping[str, Known],
+    begun: Mapping[str, Begun],
     before: Sequence[Job],
     forgotten: Collection[str],
     now: dt.datetime,
@@ -72,7 +72,7 @@ def remaining(
     return plan([job for job in wanted if job.search not in forgotten], begun, before)
 
 
-def rest_of_plan(search: Searchable, begun: Mapping[str, Known], before: Sequence[Job]) -> list[Job]:
+def rest_of_plan(search: Searchable, begun: Mapping[str, Begun], before: Sequence[Job]) -> list[Job]:
     """What is left of the last plan, with its windows of time."""
     rest = [job for job in before if job.id not in begun or not begun[job.id].finished]
     return [job for job in rest if search.platform.name != "mastodon" or job.mode == search.mode]
@@ -126,9 +126,9 @@ def jobs_of(
     return list(jobs.values())
 
 
-def known(folder: Path) -> dict[str, Known]:
+def known(folder: Path) -> dict[str, Begun]:
     """Every window that has pages in this folder, by its job's id."""
-    begun: dict[str, Known] = {}
+    begun: dict[str, Begun] = {}
     for files in pages.searches(folder):
         last, posts = None, 0
         for stamp in chain.from_iterable(map(pages.stamps, files)):
@@ -138,11 +138,11 @@ def known(folder: Path) -> dict[str, Known]:
                 last.source, last.query_id, last.claim_id, last.kind, last.expression, last.search,
                 last.since, last.until, last.mode,
             )  # fmt: skip
-            begun[job.id] = Known(job, not last.next, last.oldest, posts)
+            begun[job.id] = Begun(job, not last.next, last.oldest, posts)
     return begun
 
 
-def plan(wanted: Iterable[Job], begun: Mapping[str, Known], before: Sequence[Job]) -> list[Job]:
+def plan(wanted: Iterable[Job], begun: Mapping[str, Begun], before: Sequence[Job]) -> list[Job]:
     """What remains to be done for these searches: windows begun or planned before, and time that none covers."""
     earlier = {**{job.id: job for job in before}, **{name: known.job for name, known in begun.items()}}
     by_search: dict[tuple[str, ...], list[Job]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
@@ -18,7 +19,6 @@ from covmis_build.corpus import (
     people_labels,
     provenance,
     statistics_page,
-    survey_scripts,
 )
 from covmis_build.corpus.datacite import datacite
 from covmis_build.corpus.datapackage import datapackage, reader_for_pandas, reader_for_r
@@ -46,6 +46,7 @@ from covmis_build.corpus.signature import SIGNATURE
 from covmis_build.corpus.statistics import statistics
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from covmis_build.corpus.release_facts import ReleaseFacts
     from covmis_build.corpus.statistics import Statistics
 
+SURVEY_SCRIPTS = ("estimates.R", "estimates.py", "estimates_svy.py")
 CHECKSUMS = "checksums.txt"
 FACTS = "facts.json"
 STATISTICS = "statistics.json"
@@ -67,7 +69,7 @@ ALWAYS = (
 )  # fmt: skip
 SOMETIMES = (
     f"{ANNOTATIONS}.csv", f"{ANNOTATIONS}.parquet",
-    *(f"{name}.csv" for name in (SOFT_LABELS, SPLITS, WEIGHTS, PAIRS, MISINFORMATION)), *survey_scripts.NAMES,
+    *(f"{name}.csv" for name in (SOFT_LABELS, SPLITS, WEIGHTS, PAIRS, MISINFORMATION)), *SURVEY_SCRIPTS,
     "CITATION.cff", "LICENCE.txt", f"{HUGGING_FACE}/{ANNOTATIONS}.parquet", f"{HUGGING_FACE}/corpus.parquet",
     *(f"{HUGGING_FACE}/{part}.parquet" for part in PARTS), BUNDLE,
 )  # fmt: skip
@@ -214,7 +216,7 @@ def rendered(
         "read_with_pandas.py": reader_for_pandas(resources),
         "LICENCE.txt": facts.licence_text,
         "CITATION.cff": citation.citation_cff(facts, lead) if facts.release.authors else "",
-        **(survey_scripts.scripts(facts.labels.values) if weighted else {}),
+        **(_survey_scripts(facts.labels.values) if weighted else {}),
     }
     texts = {name: text for name, text in texts.items() if text}
     crate = provenance.ro_crate(facts, lead, files, texts)
@@ -243,3 +245,16 @@ def _described(path: Path) -> tuple[str, int]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _survey_scripts(labels: Sequence[str]) -> dict[str, str]:
+    """Scripts for R (survey) and Python (numpy; svy) that estimate from a release alone, by name, for these labels."""
+    folder = files(__package__) / "scripts"
+    written = ", ".join(json.dumps(label, ensure_ascii=False) for label in labels)
+    for_r, *for_python = (
+        folder.joinpath(name if name.endswith(".R") else f"{name}.txt").read_text("utf-8")
+        for name in SURVEY_SCRIPTS
+    )
+    texts = [for_r.replace("labels <- LABELS", f"labels <- c({written})")]
+    texts += [text.replace('["LABELS"]', f"[{written}]") for text in for_python]
+    return dict(zip(SURVEY_SCRIPTS, texts, strict=True))

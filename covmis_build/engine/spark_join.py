@@ -277,7 +277,7 @@ def numbered(shared: pa.Table) -> pa.Table:
     return ordered.append_column("place", place).sort_by("hash").combine_chunks()
 
 
-class Known(NamedTuple):
+class SharedWords(NamedTuple):
     """The shared words in the order of their hashes, and how many texts have each, by place."""
 
     letters: pa.Array
@@ -286,7 +286,7 @@ class Known(NamedTuple):
     documents: NDArray[np.int64]
 
     @classmethod
-    def of(cls, words: pa.Table) -> Known:
+    def of(cls, words: pa.Table) -> SharedWords:
         """Of what `numbered` makes."""
         place = words["place"].to_numpy()
         documents = np.empty(len(place), np.int64)
@@ -296,15 +296,15 @@ class Known(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1)
-def known_words(name: str) -> Known:
+def known_words(name: str) -> SharedWords:
     """On a worker: the words of this file, which was sent to it."""
     from pyspark import SparkFiles
 
     with pa.memory_map(SparkFiles.get(name)) as file:
-        return Known.of(pa.ipc.open_file(file).read_all())
+        return SharedWords.of(pa.ipc.open_file(file).read_all())
 
 
-def places_of(letters: pa.Array, hashes: NDArray[np.int64], known: Known) -> NDArray[np.int32]:
+def places_of(letters: pa.Array, hashes: NDArray[np.int64], known: SharedWords) -> NDArray[np.int32]:
     """The place of each word, -1 for one that no other row has. Hashes find candidates; letters decide."""
     place = np.full(len(hashes), -1, np.int32)
     at, open_ = np.searchsorted(known.hashes, hashes), np.arange(len(hashes))

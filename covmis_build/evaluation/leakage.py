@@ -10,7 +10,6 @@ import numpy as np
 
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.rendering import notebook
-from covmis_build.text import edits as edit_distance
 from covmis_build.text.near_duplicates import near_duplicate_pairs
 
 if TYPE_CHECKING:
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
 
 NEAR = 0.2
 """A normalised distance below this is a near-copy: one character in five changed."""
+
+
+COMPARED = 4_000_000
+"""So many edit distances are computed at once, which bounds the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,7 @@ def _nearest(words: list[str], part: Any, tested: str, against: tuple[str, ...])
 
     here = np.flatnonzero(part == tested)
     there = np.flatnonzero(np.isin(part, against))
-    absolute, where, relative, relative_where = edit_distance.nearest(
+    absolute, where, relative, relative_where = fewest_edits(
         [words[row] for row in here], [words[row] for row in there]
     )
     return pd.DataFrame(
@@ -302,3 +305,31 @@ def _sentences(leak: Leakage) -> list[str]:
         ]
     lines += [f"The part {part} lacks {', '.join(gone)}." for part, gone in leak.missing_labels.items()]
     return lines
+
+
+def fewest_edits(
+    texts: Sequence[str], among: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """For each text the smallest Levenshtein distance to any of `among`, and where; then the same for the normalised distance.
+
+    Normalised: divided by the length of the longer text (two empty texts are at 0). Ties go to the first.
+
+    >>> fewest_edits(["abcd"], ["xyz", "abce"])[:2]
+    (array([1]), array([1]))
+    """
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cdist
+
+    lengths = np.fromiter(map(len, among), np.int64, len(among))
+    rows = max(1, COMPARED // max(1, len(among)))
+    absolute, where = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
+    relative, relative_where = np.empty(len(texts)), np.empty(len(texts), np.int64)
+    for begin in range(0, len(texts), rows):
+        here = slice(begin, begin + rows)
+        block = texts[here]
+        apart = cdist(block, among, scorer=Levenshtein.distance, dtype=np.int32, workers=-1)
+        longer = np.maximum(np.maximum.outer([len(text) for text in block], lengths), 1)
+        for values, least, place in ((apart, absolute, where), (apart / longer, relative, relative_where)):
+            place[here] = values.argmin(axis=1)
+            least[here] = values.min(axis=1)
+    return absolute, where, relative, relative_where

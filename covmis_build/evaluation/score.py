@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covmis_build.evaluation.ceiling import ceiling_of
-from covmis_build.evaluation.design import weighted_values
 from covmis_build.evaluation.gold_and_systems import GoldAndSystems, gold_and_systems
 from covmis_build.evaluation.joining import (
     Extra,
@@ -24,7 +23,9 @@ from covmis_build.evaluation.joining import (
 from covmis_build.evaluation.scores import Scores, class_table, confusion_matrices
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.stats.bootstrap import cluster_cells, percentile_interval, replicate_cells
+from covmis_build.stats.horvitz_thompson import made_design
 from covmis_build.stats.intervals import claims_interval
+from covmis_build.stats.linearised import weighted_measures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -168,7 +169,7 @@ def _rows(
         weighted = (
             {}
             if units.probabilities is None
-            else weighted_values(
+            else _weighted_values(
                 list(cells[:, here].T), shape, units.probabilities, units.claims, chosen, level=units.level
             )
         )
@@ -260,3 +261,33 @@ def class_scores(
     [1.0, 0.0]
     """
     return class_table(join(gold, systems, labels, missing, extra))
+
+
+def _weighted_values(
+    runs: Sequence[Codes],
+    shape: tuple[int, int],
+    probabilities: Array,
+    claims: Codes | None,
+    chosen: Setting,
+    *,
+    level: float,
+) -> dict[str, dict[str, float]]:
+    """Scores of the population that was sampled, weights 1/p: per measure the value, low and high of each estimand.
+
+    `weighted`: all posts of the pool, each counting once. With claims also `balanced`: all claims, each counting once,
+    whatever the number of its posts. Both hold for designs that draw every item on its own (Poisson, the paper's); a
+    fixed-size design has smaller variances, so the intervals are then cautious. `runs` has each item's cell of the confusion matrix of this shape, for each run of the system.
+    """
+    ranges = {measure.name: measure.range for measure in chosen.measures}
+    design = made_design(probabilities)
+    columns: dict[str, dict[str, float]] = {name: {} for name in ranges}
+    estimands = {"weighted": None} if claims is None else {"weighted": None, "balanced": claims}
+    for estimand, owners in estimands.items():
+        estimates = weighted_measures(chosen.values, ranges, runs, shape, design, claims=owners, level=level)
+        for name, figure in estimates.items():
+            columns[name] |= {
+                estimand: figure.value,
+                f"{estimand}_low": figure.low,
+                f"{estimand}_high": figure.high,
+            }
+    return columns

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-class Outcome(StrEnum):
+class AnswerOutcome(StrEnum):
     """What became of an answer."""
 
     JSON = "json"
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
 class Reading:
     """The label that an answer gives, or none; `confidence` as the model put it, from 0 to 1."""
 
-    outcome: Outcome
+    outcome: AnswerOutcome
     label: str = ""
     confidence: float | None = None
 
@@ -97,22 +97,22 @@ def read_answer(answer: object, labels: Sequence[str]) -> Reading:
     """Read one answer: text, an object of JSON, or nothing.
 
     >>> read_answer('{"label": "against", "confidence": 0.8}', ["favor", "against"])
-    Reading(outcome=<Outcome.JSON: 'json'>, label='against', confidence=0.8)
+    Reading(outcome=<AnswerOutcome.JSON: 'json'>, label='against', confidence=0.8)
     >>> read_answer("Not in favor of it.", ["favor", "against"]).outcome
-    <Outcome.PROSE: 'names a label only within a sentence'>
+    <AnswerOutcome.PROSE: 'names a label only within a sentence'>
     """
     known = by_folded(labels)
     if isinstance(answer, dict):
         return _object(answer, known)
     if not isinstance(answer, str) or not answer.strip():
-        return Reading(Outcome.EMPTY)
+        return Reading(AnswerOutcome.EMPTY)
     text = THINKING.sub("", answer)
     if closed := list(THINKING_CLOSES.finditer(text)):
         text = text[closed[-1].end() :]  # some servers give the end of the thinking, but not its beginning
     if THINKING_OPENS.search(text):
-        return Reading(Outcome.CUT)
+        return Reading(AnswerOutcome.CUT)
     if not text.strip():
-        return Reading(Outcome.EMPTY)
+        return Reading(AnswerOutcome.EMPTY)
     return _json(text, known) or _words(text, known)
 
 
@@ -144,8 +144,8 @@ def _json(text: str, known: dict[str, str]) -> Reading | None:
     """The reading of the objects of JSON in a text, if it has any."""
     readings = [_object(found, known) for found in _objects(text) if _field(found) is not None]
     given = {reading.label for reading in readings if reading.label}
-    if len(given) > 1 or any(reading.outcome is Outcome.SEVERAL for reading in readings):
-        return Reading(Outcome.SEVERAL)
+    if len(given) > 1 or any(reading.outcome is AnswerOutcome.SEVERAL for reading in readings):
+        return Reading(AnswerOutcome.SEVERAL)
     if readings:
         return readings[-1] if given and readings[-1].label else readings[0]
     if "{" not in text:
@@ -153,8 +153,8 @@ def _json(text: str, known: dict[str, str]) -> Reading | None:
     # cut JSON: a label that stands whole, quotes included, was said; anything less was not
     labels = {known.get(folded(match["label"]), "") for match in WHOLE_FIELD.finditer(text)}
     if len(labels) == 1 and (label := labels.pop()):
-        return Reading(Outcome.JSON, label)
-    return Reading(Outcome.CUT) if re.match(r"\s*(```\w*\s*)?\{", text) else None
+        return Reading(AnswerOutcome.JSON, label)
+    return Reading(AnswerOutcome.CUT) if re.match(r"\s*(```\w*\s*)?\{", text) else None
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
@@ -181,15 +181,15 @@ def _object(answer: dict[str, Any], known: dict[str, str]) -> Reading:
     value = answer.get(key) if key is not None else None
     if isinstance(value, list):
         if len({folded(str(part)) for part in value}) > 1:
-            return Reading(Outcome.SEVERAL)
+            return Reading(AnswerOutcome.SEVERAL)
         value = value[0] if value else None
     if not isinstance(value, str) or folded(value) not in known:
         several = isinstance(value, str) and len(_named(value, known)) > 1
-        return Reading(Outcome.SEVERAL if several else Outcome.NO_LABEL)
+        return Reading(AnswerOutcome.SEVERAL if several else AnswerOutcome.NO_LABEL)
     confidence = answer.get("confidence")
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
         confidence = None
-    return Reading(Outcome.JSON, known[folded(value)], confidence)
+    return Reading(AnswerOutcome.JSON, known[folded(value)], confidence)
 
 
 def _words(text: str, known: dict[str, str]) -> Reading:
@@ -201,19 +201,19 @@ def _words(text: str, known: dict[str, str]) -> Reading:
         if label is None and number in {0, len(lines) - 1}:
             label = known.get(folded(line))
         elif label == "":
-            return Reading(Outcome.SEVERAL)
+            return Reading(AnswerOutcome.SEVERAL)
         stated += [label] if label else []
     named = _named(text, known)
     if len(set(stated)) == 1:
         doubtful = len(named) > 1 and RETRACTED.search(text) and not _stated(lines[-1], known)
-        return Reading(Outcome.SEVERAL) if doubtful else Reading(Outcome.TEXT, stated[0])
+        return Reading(AnswerOutcome.SEVERAL) if doubtful else Reading(AnswerOutcome.TEXT, stated[0])
     if len(set(stated)) > 1:
-        return Reading(Outcome.SEVERAL)
+        return Reading(AnswerOutcome.SEVERAL)
     if REFUSED.search(text):
-        return Reading(Outcome.REFUSAL)
+        return Reading(AnswerOutcome.REFUSAL)
     if len(named) > 1:
-        return Reading(Outcome.SEVERAL)
-    return Reading(Outcome.PROSE if named else Outcome.NO_LABEL)
+        return Reading(AnswerOutcome.SEVERAL)
+    return Reading(AnswerOutcome.PROSE if named else AnswerOutcome.NO_LABEL)
 
 
 def _stated(line: str, known: dict[str, str]) -> str | None:

@@ -69,7 +69,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Requested:
     """What one run did; `left` are items without an answer: the budget was spent, or the server never gave one."""
 
     asked: int
@@ -103,7 +103,7 @@ def ask(
     budget: int = 0,
     with_schema: bool = True,
     progress: Progress = silent,
-) -> Asked:
+) -> Requested:
     """Ask about each item that the journal has no answer for.
 
     `budget` is the most requests that this journal may ever cost, repeated ones included; 0: no limit. Raises
@@ -132,7 +132,7 @@ def ask(
             why = f"the budget of {budget:,} requests is spent"
         elif silences == SILENT:
             why += f", for {SILENT} items in a row"
-    return Asked(asked, len(requests) - len(waiting), len(waiting) - asked, state.sent, state.tokens, why)
+    return Requested(asked, len(requests) - len(waiting), len(waiting) - asked, state.sent, state.tokens, why)
 
 
 @dataclass(slots=True)

@@ -68,7 +68,7 @@ PRESETS: dict[str, Linear] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Regression:
     """One fitted regression: a row of coefficients per label; without features, only the intercept."""
 
     features: tuple[Features, ...]
@@ -89,7 +89,7 @@ class Model:
 
     options: Linear
     labels: tuple[str, ...]
-    parts: Mapping[str, Part]
+    parts: Mapping[str, Regression]
     """By target, or all under an empty name."""
 
     def predict(self, frame: pd.DataFrame) -> list[str]:
@@ -223,7 +223,7 @@ def _checked(frame: pd.DataFrame, options: Linear, *, labelled: bool) -> pd.Data
     return frame[needed].fillna("").astype(str).reset_index(drop=True)
 
 
-def _fit(frame: pd.DataFrame, options: Linear, labels: tuple[str, ...]) -> Part:
+def _fit(frame: pd.DataFrame, options: Linear, labels: tuple[str, ...]) -> Regression:
     counts = Counter(frame["label"])
     present = [label for label in labels if counts[label]]
     intercept = np.full(len(labels), -np.inf)
@@ -231,13 +231,13 @@ def _fit(frame: pd.DataFrame, options: Linear, labels: tuple[str, ...]) -> Part:
         for at, label in enumerate(labels):
             if counts[label]:
                 intercept[at] = np.log(counts[label] / len(frame))
-        return Part((), np.zeros((len(labels), 0)), intercept)
+        return Regression((), np.zeros((len(labels), 0)), intercept)
     features = tuple(_features(frame, options))
     coefficients, constants = _regression(frame, features, options, present)
     rows = [labels.index(label) for label in present]
     whole = np.zeros((len(labels), coefficients.shape[1]))
     whole[rows], intercept[rows] = coefficients, constants
-    return Part(features, whole, intercept)
+    return Regression(features, whole, intercept)
 
 
 def _features(frame: pd.DataFrame, options: Linear) -> list[Features]:

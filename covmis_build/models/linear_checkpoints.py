@@ -18,7 +18,7 @@ from covmis_build import storage
 from covmis_build.errors import InputError
 from covmis_build.models.features import ANALYZERS, Averages, Features, Grams
 from covmis_build.models.folder import NAME, settle, told
-from covmis_build.models.linear import Linear, Model, Part
+from covmis_build.models.linear import Linear, Model, Regression
 
 FORMAT = 2
 
@@ -96,12 +96,12 @@ def _described(features: Features) -> tuple[dict[str, Any], dict[str, Any]]:
     }, {}
 
 
-def _part(number: int, described: dict[str, Any], arrays: Any) -> Part:
+def _part(number: int, described: dict[str, Any], arrays: Any) -> Regression:
     features = [
         _features(words, {name: arrays[f"{number}.{at}.{name}"] for name in _numbers(words)})
         for at, words in enumerate(described["features"])
     ]
-    return Part(tuple(features), arrays[f"{number}.coefficients"], arrays[f"{number}.intercept"])
+    return Regression(tuple(features), arrays[f"{number}.coefficients"], arrays[f"{number}.intercept"])
 
 
 def _numbers(described: dict[str, Any]) -> tuple[str, ...]:

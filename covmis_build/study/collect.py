@@ -126,7 +126,7 @@ class _Task:
     forget: Forget
     folder: Path
     notes: Path
-    begun: Mapping[str, plans.Known]
+    begun: Mapping[str, plans.Begun]
     jobs: list[Job]
     since: str
     """When the plan was made: its budget counts from then on."""

@@ -68,7 +68,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Component:
     """A part of covmis, or something that it can use: its version or state, and how to get it."""
 
     part: str
@@ -81,7 +81,7 @@ class Part:
 class Doctor:
     """What is there, and what is not."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Component, ...]
 
     @property
     def missing(self) -> list[str]:
@@ -123,30 +123,30 @@ def doctor(
     return Doctor((*_core(), *_extras(), *_programs(), *_credentials(), *_archives(far), *workers))
 
 
-def _core() -> Iterator[Part]:
-    yield Part("Python", Kind.CORE, ".".join(map(str, sys.version_info[:3])), "")
+def _core() -> Iterator[Component]:
+    yield Component("Python", Kind.CORE, ".".join(map(str, sys.version_info[:3])), "")
     for name in CORE:
         try:
-            yield Part(name, Kind.CORE, metadata.version(name), "")
+            yield Component(name, Kind.CORE, metadata.version(name), "")
         except metadata.PackageNotFoundError:
-            yield Part(name, Kind.CORE, "missing", "pip install covmis")
+            yield Component(name, Kind.CORE, "missing", "pip install covmis")
 
 
-def _extras() -> Iterator[Part]:
+def _extras() -> Iterator[Component]:
     """An extra is ready if all of its modules are there."""
     for extra, (modules, what) in EXTRAS.items():
         missing = [module for module in modules if importlib.util.find_spec(module) is None]
         state = "ready" if not missing else "not installed" if len(missing) == len(modules) else "incomplete"
         note = f'{what}: pip install "covmis[{extra}]"' if missing else what
-        yield Part(f"extra {extra}", Kind.EXTRA, state, note)
+        yield Component(f"extra {extra}", Kind.EXTRA, state, note)
 
 
-def _programs() -> Iterator[Part]:
+def _programs() -> Iterator[Component]:
     for name, note in PROGRAMS.items():
         there = shutil.which(name) is not None
         old = there and name == "java" and _version_of_java() < OLDEST_JAVA
         state = "too old" if old else "ready" if there else "not found"
-        yield Part(name, Kind.PROGRAM, state, "" if state == "ready" else note)
+        yield Component(name, Kind.PROGRAM, state, "" if state == "ready" else note)
 
 
 def _version_of_java() -> int:
@@ -159,7 +159,7 @@ def _version_of_java() -> int:
     return int(match[1]) if match else 0
 
 
-def _archives(addresses: Sequence[Path]) -> Iterator[Part]:
+def _archives(addresses: Sequence[Path]) -> Iterator[Component]:
     """Whether the stores answer, with the credentials of this machine's environment."""
     for address in addresses:
         try:
@@ -168,10 +168,10 @@ def _archives(addresses: Sequence[Path]) -> Iterator[Part]:
             )
         except ServiceError as error:
             state, note = "no answer", str(error)
-        yield Part(str(address), Kind.ARCHIVE, state, note)
+        yield Component(str(address), Kind.ARCHIVE, state, note)
 
 
-def _workers(addresses: Sequence[Path], settings: Mapping[str, str]) -> Iterator[Part]:
+def _workers(addresses: Sequence[Path], settings: Mapping[str, str]) -> Iterator[Component]:
     from covmis_build.engine.spark import open_spark
     from covmis_build.engine.spark_workers import edition, workers
 
@@ -181,13 +181,15 @@ def _workers(addresses: Sequence[Path], settings: Mapping[str, str]) -> Iterator
             same = worker.edition == edition()
             state = "ready" if same and not unseen else "sees no archive" if same else "another covmis"
             own = f"Python {worker.python}, covmis {worker.edition}"
-            yield Part(f"worker {worker.host}", Kind.WORKER, state, f"{own}; {unseen}" if unseen else own)
+            yield Component(
+                f"worker {worker.host}", Kind.WORKER, state, f"{own}; {unseen}" if unseen else own
+            )
 
 
-def _credentials() -> Iterator[Part]:
+def _credentials() -> Iterator[Component]:
     """Which credentials are set, in the environment or the keyring: their names, never their values."""
     for name, what in NAMES.items():
-        yield Part(name, Kind.CREDENTIAL, "set" if find(name) else "not set", what)
+        yield Component(name, Kind.CREDENTIAL, "set" if find(name) else "not set", what)
     for name, what in OF_SERVICES.items():
         is_set = bool(os.environ.get(name, "").strip())
-        yield Part(name, Kind.CREDENTIAL, "set" if is_set else "not set", what)
+        yield Component(name, Kind.CREDENTIAL, "set" if is_set else "not set", what)

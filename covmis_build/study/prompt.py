@@ -38,7 +38,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WrittenRequests:
     """The requests that were written; `template` is the hash of template and guideline."""
 
     requests: int
@@ -126,7 +126,7 @@ class Questions:
         form: str = Form.JSONL,
         sampling: Sampling | None = None,
         text_alone: bool = False,
-    ) -> Asked:
+    ) -> WrittenRequests:
         """Write a request for each item; batches name the model that is to answer."""
         if form not in set(Form):
             raise UnknownName(f"no form of requests is called '{form}'", remedy=nearest(form, Form))
@@ -137,7 +137,7 @@ class Questions:
         batch = form == Form.OPENAI_BATCH
         lines = (request.batch_line(how) if batch else request.line() for request in requests)
         storage.write_text(Path(out), "".join(lines))
-        return Asked(len(requests), requests[0].template if requests else None, Path(out))
+        return WrittenRequests(len(requests), requests[0].template if requests else None, Path(out))
 
     def ask(
         self,
@@ -150,7 +150,7 @@ class Questions:
         text_alone: bool = False,
         with_schema: bool = True,
         progress: Progress = silent,
-    ) -> asking.Asked:
+    ) -> asking.Requested:
         """Send the items' texts to a server and keep every answer in the journal; see `models.asking`."""
         return asking.ask(
             self.requests(template, text_alone=text_alone), server, sampling, Path(journal), budget=budget,

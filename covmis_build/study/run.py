@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from covmis_build.archive.intake import Intake
-    from covmis_build.building.run import Outcome
+    from covmis_build.building.run import StageRun
     from covmis_build.engine import Progress
     from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Ran:
     """What a run did for each stage, what it understood of each file, and what has to be said."""
 
-    stages: list[Outcome]
+    stages: list[StageRun]
     intake: Intake
     warnings: list[str]
     whole: bool
@@ -73,7 +73,7 @@ def run(
     return Ran(outcomes, study.intake, _warnings(study, outcomes), not stages)
 
 
-def _warnings(study: Study, outcomes: list[Outcome]) -> list[str]:
+def _warnings(study: Study, outcomes: list[StageRun]) -> list[str]:
     rows = {table: count for outcome in outcomes for table, count in outcome.rows.items()}
     lines = []
     if unreadable := rows.get("unreadable", 0):

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation.round_folder import RoundKind, kind_of
-from covmis_build.building.flow import Step, flow, missing_from_build
-from covmis_build.building.flow_page import flow_page
+from covmis_build.building.flow import Step, flow, flow_page, missing_from_build
 from covmis_build.building.purge import unfinished
 from covmis_build.building.run import current
 from covmis_build.errors import counted

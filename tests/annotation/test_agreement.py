@@ -18,7 +18,7 @@ from covmis_build.annotation.label_matrix import read_labels_file
 from covmis_build.annotation.report import Findings, as_csv, as_json, as_latex
 from covmis_build.cli import app
 from covmis_build.errors import InputError
-from covmis_build.stats.symmetry import bowker, stuart_maxwell
+from covmis_build.stats.chi_square import bowker, stuart_maxwell
 
 WORKED = np.array([[52, 4, 9], [3, 31, 6], [7, 5, 27]])
 LABELS = ["favor", "against", "neither"]

@@ -15,8 +15,7 @@ from odf import text as odf_text
 
 from covmis_build.archive.table_files import open_table
 from covmis_build.claims.claim import claims_csv
-from covmis_build.claims.days import days_of
-from covmis_build.claims.lists import read_claims, read_list
+from covmis_build.claims.lists import days_of, read_claims, read_list
 from covmis_build.errors import BrokenIds, InputError
 from covmis_build.text import sheets
 from tests.annotation.libreoffice import Job, save

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from covmis_build.collecting import plans
 from covmis_build.collecting.crawl import Job
-from covmis_build.collecting.plans import Known
+from covmis_build.collecting.plans import Begun
 from covmis_build.collecting.prices import Budget, Prices, Spent, read_budget, read_prices
 from covmis_build.collecting.searching import searchable
 from covmis_build.errors import InputError
@@ -35,7 +35,7 @@ windows = st.tuples(st.integers(0, 20), st.integers(1, 10)).map(
 
 @given(windows, st.lists(windows, max_size=4))
 def test_what_is_planned_covers_the_rest_once(wanted, finished):
-    begun = {one.id: Known(one, True, "", 0) for one in finished}
+    begun = {one.id: Begun(one, True, "", 0) for one in finished}
     planned = plans.plan([wanted], begun, [])
 
     def days(jobs):
@@ -46,7 +46,7 @@ def test_what_is_planned_covers_the_rest_once(wanted, finished):
 
 def test_a_window_that_was_begun_is_finished_and_a_changed_query_starts_anew():
     begun = the_job(0, 10)
-    known = {begun.id: Known(begun, False, day(5), 3)}
+    known = {begun.id: Begun(begun, False, day(5), 3)}
     assert plans.plan([the_job(0, 12)], known, []) == [begun, the_job(10, 12)]
     other = replace(the_job(0, 12), expression="tower", search="tower")
     assert plans.plan([other], known, []) == [other]

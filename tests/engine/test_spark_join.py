@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from covmis_build.engine import spark_join
-from covmis_build.engine.spark_join import Corpus, Known
+from covmis_build.engine.spark_join import Corpus, SharedWords
 from covmis_build.text.near_duplicates import near_duplicate_pairs
 from tests.text.test_near_duplicates import cascades
 
@@ -38,7 +38,7 @@ def known_of(rows, seed):
     words = pa.concat_tables(spark_join.counted(block) for block in blocks(rows, seed))
     sums = words.group_by(["word", "hash"]).aggregate([("documents", "sum"), ("rows_with", "sum")])
     shared = sums.filter(pc.greater(sums["rows_with_sum"], 1)).select(["word", "hash", "documents_sum"])
-    return Known.of(spark_join.numbered(shared.rename_columns(["word", "hash", "documents"])))
+    return SharedWords.of(spark_join.numbered(shared.rename_columns(["word", "hash", "documents"])))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -12,7 +12,7 @@ from covmis_build.evaluation.catalogue import measures
 from tests.evaluation.reference import PAGE, with_table
 
 DOCS = Path(__file__).parents[2] / "docs"
-MODULES = ("catalogue", "compare", "design", "leakage", "measure", "meta", "reproduction.reproduce", "score",
+MODULES = ("catalogue", "compare", "leakage", "measure", "meta", "reproduction.reproduce", "score",
            "significance", "split")  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def test_examples_of_modules(name) -> None:
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("name", ["stats.confusion", "stats.bootstrap", "text.edits"])
+@pytest.mark.parametrize("name", ["stats.confusion", "stats.bootstrap"])
 def test_examples_of_leaves(name) -> None:
     assert doctest.testmod(import_module(f"covmis_build.{name}")).failed == 0
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covmis_build.text import edits
-from covmis_build.text.edits import nearest
+from covmis_build.evaluation.leakage import fewest_edits
 
 
 def table(one, other):
@@ -20,7 +21,7 @@ def table(one, other):
 
 
 def distance(one, other):
-    return int(nearest([one], [other])[0][0])
+    return int(fewest_edits([one], [other])[0][0])
 
 
 words = st.text(st.sampled_from("abcé🌈 "), max_size=200)
@@ -44,7 +45,7 @@ def test_near_copies_around_the_block_borders(one, at, inserted) -> None:
 @given(st.lists(words, min_size=1, max_size=4), st.lists(words, min_size=1, max_size=5))
 @settings(max_examples=60, deadline=None)
 def test_nearest_finds_the_least_of_all(texts, among) -> None:
-    absolute, where, relative, relative_where = nearest(texts, among)
+    absolute, where, relative, relative_where = fewest_edits(texts, among)
     for i, text in enumerate(texts):
         distances = [table(text, one) for one in among]
         shares = [d / max(len(text), len(one), 1) for d, one in zip(distances, among, strict=True)]
@@ -56,7 +57,7 @@ def test_nearest_finds_the_least_of_all(texts, among) -> None:
 
 def test_blocks_change_nothing(monkeypatch) -> None:
     texts, among = ["abcd", "xyz", "", "abce"], ["xyzz", "abce", "abc"]
-    whole = [part.tolist() for part in nearest(texts, among)]
-    monkeypatch.setattr(edits, "TOGETHER", 4)
-    assert [part.tolist() for part in nearest(texts, among)] == whole
+    whole = [part.tolist() for part in fewest_edits(texts, among)]
+    monkeypatch.setattr(sys.modules[fewest_edits.__module__], "COMPARED", 4)
+    assert [part.tolist() for part in fewest_edits(texts, among)] == whole
     assert whole[:2] == [[1, 1, 3, 0], [1, 0, 2, 1]]
