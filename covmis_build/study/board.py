@@ -9,8 +9,9 @@ from covmis_build import storage
 from covmis_build.annotation.board import board_page
 from covmis_build.annotation.report import verdict
 from covmis_build.annotation.report_files import findings_of_rounds
-from covmis_build.annotation.round_folder import RoundKind, rounds_of_kind
+from covmis_build.annotation.round_folder import RoundKind, all_rounds, rounds_of_kind
 from covmis_build.errors import InputError
+from covmis_build.study.round_work import progress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,18 +25,14 @@ REFRESH = 15
 
 def board(study: Study) -> str:
     """The board as it is now."""
-    rounds = study.rounds
-    recall = [study.round(folder.number) for folder in rounds_of_kind(study.places.rounds, RoundKind.RECALL)]
+    rounds = all_rounds(study.places.rounds)
+    recall = rounds_of_kind(study.places.rounds, RoundKind.RECALL)
     if not rounds and not recall:
         raise InputError("no round is open", remedy="Open one with `covmis round open`")
     settings = study.settings
-    findings = findings_of_rounds(
-        [round_.folder for round_ in rounds],
-        settings.labels,
-        settings.annotation.per_item,
-    )
+    findings = findings_of_rounds(rounds, settings.labels, settings.annotation.per_item)
     return board_page(
-        [(round_.folder, round_.status()) for round_ in [*rounds, *recall]],
+        [(round_, progress(settings, round_)) for round_ in [*rounds, *recall]],
         findings,
         study=settings.title,
         verdict=verdict(findings.agreement, settings.annotation.target) if findings else "",

@@ -10,6 +10,7 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import SHEETS, Channel, Problem, Pulled
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
+from covmis_build.study import round_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,24 +70,15 @@ class Round:
     @property
     def annotators(self) -> list[str]:
         """All annotators of this round: the present ones, and those it was opened with."""
-        return list(dict.fromkeys([*self._roster, *self.folder.about.annotators]))
-
-    @property
-    def _roster(self) -> tuple[str, ...]:
-        """Who labels it now; a machine was admitted for stances, and needs no training."""
-        options = self.study.settings.annotation
-        return options.annotators if self.folder.kind == record.RoundKind.STANCE else options.people
+        return list(
+            dict.fromkeys(
+                [*round_work.roster(self.study.settings, self.folder), *self.folder.about.annotators]
+            )
+        )
 
     def work(self) -> dict[str, list[str]]:
         """Who labels what: for each annotator their items, in their own order."""
-        from covmis_build.annotation.frozen_items import assignment
-
-        settings = self.study.settings
-        options = settings.annotation
-        return assignment(
-            self.items, self.labels, self._roster, self.folder.per_item, seed=settings.seed,
-            order=options.order_of_items, workload=options.workload, twice=self.folder.twice,
-        )  # fmt: skip
+        return round_work.work(self.study.settings, self.folder)
 
     def push(self, channel: str = "", *, page_size: int = 0) -> Sent:
         """Send the round to its annotators; what is there stays, what is missing is added.
@@ -113,7 +105,7 @@ class Round:
             if folder.checks:
                 record.keep_guideline(folder.checks, guideline, now=record.moment())
             folder = record.keep_guideline(folder, guideline, now=record.moment())
-            work = self._sent(folder)
+            work = round_work.sent(self.study.settings, folder)
             files = {
                 code: self.study.places.relative(predictions_path(folder, code))
                 for code, items in work.items()
@@ -158,7 +150,7 @@ class Round:
             sheets = [path for path in named if path.name not in stems]
             pulled = Pulled()
             if sheets or not named:
-                sent = self._sent(self.folder)
+                sent = round_work.sent(self.study.settings, self.folder)
                 pulled = pull_files(self.folder, people, sheets, now=now, besides=stems, sent=sent)
             for path in read:
                 code = machines[stems[path.name]]
@@ -179,18 +171,7 @@ class Round:
 
     def status(self) -> Progress:
         """Who has labelled how much, what is open, and what to do next."""
-        from covmis_build.annotation.progress import progress_of
-
-        return progress_of(self.folder, self._sent(self.folder))
-
-    def _sent(self, folder: RoundFolder) -> dict[str, list[str]]:
-        """What everybody gets: their work, and for people what is hidden in it."""
-        from covmis_build.annotation.checks import hidden_in
-
-        options = self.study.settings.annotation
-        work = Round(self.study, folder).work()
-        people = {code: items for code, items in work.items() if not is_machine(code)}
-        return work | hidden_in(people, folder, order=options.order_of_items, seed=self.study.settings.seed)
+        return round_work.progress(self.study.settings, self.folder)
 
     def report(self) -> Report | TrainingReport:
         """Compute agreement for the round and over all rounds, and write both reports; a sealed one is kept.
