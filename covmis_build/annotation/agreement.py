@@ -26,11 +26,11 @@ from covmis_build.annotation.group_agreement import (
     too_small,
 )
 from covmis_build.annotation.label_matrix import in_scheme, label_matrix, long_rows
-from covmis_build.annotation.pair_agreement import PairAgreement, pair_agreement
 from covmis_build.annotation.second_opinion import SecondOpinion, second_opinion
 from covmis_build.errors import counted
 from covmis_build.stats import coefficients as c
 from covmis_build.stats.agreement import Figure, coefficient, fleiss, headline, number
+from covmis_build.stats.chi_square import ChiSquare, bowker, stuart_maxwell
 from covmis_build.stats.intervals import between
 
 if TYPE_CHECKING:
@@ -40,6 +40,29 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.label_matrix import LabelMatrix
     from covmis_build.stats.coefficients import Array, Chance
+
+
+class PairKappa(Struct, frozen=True):
+    """Cohen's kappa of two people, its standard error and its interval, over items."""
+
+    value: float | None = None
+    se: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class PairAgreement(Struct, frozen=True):
+    """How far two people agree; `table` has a row a label of the first, a column a label of the second."""
+
+    first: str
+    second: str
+    items: int
+    raw_agreement: float | None
+    kappa: PairKappa
+    kappa_max: float | None
+    table: list[list[int]]
+    bowker: ChiSquare | None
+    stuart_maxwell: ChiSquare | None
 
 
 class ClassAgreement(Struct, frozen=True):
@@ -179,7 +202,7 @@ def agreement(
     return replace(
         compared,
         order=list(order) if order else None,
-        pairs=[pair_agreement(matrix, *two) for two in pairs],
+        pairs=[_pair_agreement(matrix, *two) for two in pairs],
         rounds=rounds,
         homogeneity=test,
         drift=drift(rows, classes),
@@ -241,6 +264,25 @@ def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
         classes=by_class(matrix.classes, counts, tables),
         notes=[why] if why else [],
     )  # fmt: skip
+
+
+def _pair_agreement(matrix: LabelMatrix, first: int, second: int) -> PairAgreement:
+    """Compare the labels of two people, given as columns."""
+    classes = len(matrix.classes)
+    codes = matrix.codes[:, [first, second]]
+    table = c.pair_tables(codes[:, 0], codes[:, 1], max(classes, 2)).sum(0)
+    kappa = headline(codes, max(classes, 2))
+    return PairAgreement(
+        first=matrix.people[first],
+        second=matrix.people[second],
+        items=int(table.sum()),
+        raw_agreement=number(c.observed(table)),
+        kappa=PairKappa(kappa.value, kappa.error, kappa.low, kappa.high),
+        kappa_max=number(c.kappa_max(table)),
+        table=table[:classes, :classes].astype(int).tolist(),
+        bowker=bowker(table),
+        stuart_maxwell=stuart_maxwell(table),
+    )
 
 
 def by_class(labels: Sequence[str], counts: Array, tables: Array | None) -> list[ClassAgreement]:
