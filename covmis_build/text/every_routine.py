@@ -23,7 +23,7 @@ def use() -> None:
     langdetect_replay.detect(texts)
     edits.distance("ab", "ba")
     owner = np.zeros(1, np.int64)
-    sought = scan.Sought.of({"wash": {1: ["wash", "hands"]}}, ["example"], ["exa"], links=True)
+    sought = scan.Sought.of({"wash": {1: ["wash", "hands"]}}, ["example"], ["exa"], ["org"], links=True)
     sought.look(
         pa.array(texts),
         scan.Owned(pa.array(texts[:1]), owner),
