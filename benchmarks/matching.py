@@ -367,37 +367,6 @@ def ahocorasick_rs_decoded(path: Path):
     yield from candidates(path, _ahocorasick_rs, raw=False)
 
 
-def words_build(path: Path):
-    """Making the words, from posts that were read."""
-    from covmis_build import tables
-    from covmis_build.archive.formats import x_v1
-    from covmis_build.archive.store import PartWriter, ReadUnder
-    from covmis_build.archive.words import Words
-
-    writer = PartWriter(path.with_suffix(".parquet"), path.stem)
-    with path.open("rb") as file:
-        for number, line in enumerate(file):
-            writer.add(list(x_v1.read(line)), number, (path.name, "x_v1"))
-    writer.close(ReadUnder())
-    started()
-    Words(path.parent, [path.stem], tables.SCHEMAS["older_copies"].empty_table())
-    return iter(())
-
-
-def words_ask(path: Path):
-    from covmis_build import tables
-    from covmis_build.archive.words import Words
-    from covmis_build.text.expression import parse
-
-    rows = queries()
-    started()
-    words = Words(path.parent, [path.stem], tables.SCHEMAS["older_copies"].empty_table())
-    found = words.find([(parse(text).node, kind) for _, _, kind, text in rows])
-    for (name, *_), posts in zip(rows, words.samples(found, 10**9), strict=True):
-        for post in posts:
-            yield name, post.post_id
-
-
 def _conditions(kind: str):
     """The first keyword queries without OR as conditions of whole words, lower case."""
     from covmis_build.text.expression import parse
@@ -455,8 +424,6 @@ PEERS = (
     pyahocorasick_raw,
     ahocorasick_rs_raw,
     ahocorasick_rs_decoded,
-    words_build,
-    words_ask,
     duckdb_like,
     polars_contains,
 )
@@ -538,7 +505,7 @@ def main() -> None:
             expected = {pair for pair in right if pair[0] in some} if facts["part"] else right
             same = "yes" if found == expected else f"-{len(expected - found)} +{len(found - expected)}"
             print(
-                f"| {name} | {cpu:.1f}{part} | {cpu / base:.2f} | {facts['wall']:.1f} | {facts['memory']:.0f} | {len(found):,} | {'' if name in {'ours', 'ours_44', 'words_build'} else same} |",
+                f"| {name} | {cpu:.1f}{part} | {cpu / base:.2f} | {facts['wall']:.1f} | {facts['memory']:.0f} | {len(found):,} | {'' if name in {'ours', 'ours_44'} else same} |",
                 flush=True,
             )
 

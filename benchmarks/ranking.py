@@ -31,7 +31,9 @@ ROOT = Path(__file__).parents[1]
 sys.path[0] = str(ROOT)  # not this folder, in which `coverage` is another module than the one numba looks for
 
 from covmis_build import tables  # noqa: E402
+from covmis_build.archive.counted import CountedPosts  # noqa: E402
 from covmis_build.archive.words import Words, words_of  # noqa: E402
+from covmis_build.archive.words_file import FOLDER  # noqa: E402
 from covmis_build.queries.units import terms_of  # noqa: E402
 from covmis_build.ranking.rank import FIRST  # noqa: E402
 
@@ -71,11 +73,12 @@ def some(folder: Path, start: int, read: int) -> list[str]:
     found = json.loads((folder / "nearest.json").read_text("utf-8"))
     with _opened(folder) as index:
         every = list(dict.fromkeys(post for rank in itertools.zip_longest(*found) for post in rank if post))
-        return list(dict.fromkeys(post.text for post in index.posts(every)))[start : start + read]
+        return list(dict.fromkeys(post.text for post in index.posts.by_id(every)))[start : start + read]
 
 
 def _opened(folder: Path) -> Words:
-    return Words(folder, ["posts"], tables.SCHEMAS["older_copies"].empty_table())
+    older = tables.SCHEMAS["older_copies"].empty_table()
+    return Words(CountedPosts([folder / "posts.parquet"], older), folder / FOLDER)
 
 
 def act(name: str, folder: Path, path: Path, model: str, start: int, read: int) -> str:

@@ -108,10 +108,11 @@ def generated(many: int, folder: Path, runs: int, depths: list[int], labels: lis
     with opened.words() as index:
         posts, began = index.size, time.process_time()
         known = {
-            str(claim): index.numbers(rows) for claim, rows in opened.hits.groupby("claim_id")["post_id"]
+            str(claim): index.posts.numbers(rows)
+            for claim, rows in opened.hits.groupby("claim_id")["post_id"]
         }
         stances = truth(many)
-        there = {post for post, at in zip(stances, index.numbers(stances), strict=True) if at >= 0}
+        there = {post for post, at in zip(stances, index.posts.numbers(stances), strict=True) if at >= 0}
         ranked = nearest(index, claims, opened.places, found=known).posts
         print(f"{posts:,} posts, {len(claims)} claims; BM25 {time.process_time() - began:.1f} CPU s")
     gold = {(claim, post) for post, claimed in stances.items() if post in there for claim in claimed}
@@ -182,14 +183,13 @@ def main() -> None:
             claim: suggest(text, index, read=(3, 12, 50), samples=0).proposals
             for claim, text in claims.items()
         }
-        ids = dict(index.connection.execute("SELECT number, post_id FROM posts"))
         found_by = {
             width: {
-                (claim, ids[int(row)])
+                (claim, post_id)
                 for claim, proposals in made.items()
                 for proposal in proposals
                 if widths(proposals, width) == proposal.width
-                for row in index.rows(parse(proposal.expression).node)
+                for post_id in index.posts.ids(index.rows(parse(proposal.expression).node))
             }
             for width in ("narrow", "wide")
         }

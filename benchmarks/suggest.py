@@ -148,7 +148,7 @@ def languages() -> None:
 def _bm25(index: Words, claim: str, most: int) -> set[int]:
     words = {word for word in tokens(claim) if word not in STOP_WORDS["en"]}
     nearest = index.nearest([Term((word,)) for word in sorted(words)], most)
-    return set(index.numbers([post for post, _ in nearest]).tolist())
+    return set(index.posts.numbers([post for post, _ in nearest]).tolist())
 
 
 def _indexed(folder: Path, texts: list[str]) -> Words:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from covmis_build.archive.words import Rows, Words
+    from covmis_build.archive.counted import Rows
+    from covmis_build.archive.words import Words
     from covmis_build.engine import Progress
     from covmis_build.places import Places
     from covmis_build.settings import Settings
@@ -46,7 +47,7 @@ def nearest(
     from covmis_build.ranking.vectors import SentenceModel, Vectors
 
     def texts(post_ids: Sequence[str]) -> dict[str, str]:
-        return {post.post_id: post.text for post in index.posts(post_ids)}
+        return {post.post_id: post.text for post in index.posts.by_id(post_ids)}
 
     with Vectors(SentenceModel(*sentence_model(model)), places.build) as vectors:
         return rank(asked(), vectors, texts, progress)
@@ -64,7 +65,7 @@ def candidates(
     options = settings.retrieval.nearest or Nearest()
     claims = storage.read_table(places.table("claims"), "claims")
     with words_of(places, settings, progress, lock=False) as index:  # the run holds the lock
-        known = dict.fromkeys(claims["claim_id"], index.numbers(matched))
+        known = dict.fromkeys(claims["claim_id"], index.posts.numbers(matched))
         ranking = nearest(
             index, claims[claims["selected"].astype(bool)], places, found=known, model=options.model, progress=progress,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The store of posts as the stage `read` has left it, and the words of its posts."""
+"""The store of posts as the stage `read` has left it, the posts that count, and their words."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from covmis_build.errors import InputError, counted
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from covmis_build.archive.counted import CountedPosts
     from covmis_build.archive.store import Store
     from covmis_build.archive.words import Words
     from covmis_build.engine import Engine, Progress
@@ -43,21 +44,28 @@ def store_of(places: Places, engine: Engine) -> Store:
     return Store(posts_of(engine, places.store, parts), engine.table(places.table("older_copies")))
 
 
-def words_of(places: Places, settings: Settings, progress: Progress, *, lock: bool = True) -> Words:
-    """The words of the posts that count; files of words that are missing are made, while nothing else changes the study."""
-    from covmis_build.archive.words import Counting, Words
-    from covmis_build.archive.words_file import FOLDER, file_of
+def counted_posts(places: Places, settings: Settings) -> CountedPosts:
+    """The posts of the store that count."""
+    from covmis_build.archive.counted import CountedPosts, Counting
 
-    parts, options = [path.stem for path in parts_of(places)], settings.retrieval
+    parts, options = list(parts_of(places)), settings.retrieval
     if not parts:
         raise InputError("the archive has no files", remedy="Put posts into data/archive")
     with pq.ParquetFile(places.table("older_copies")) as file:
         older = file.read()
-    counting = Counting(options.reposts == "keep", *options.span)
-    whole = all(file_of(part, places.store / FOLDER).exists() for part in parts)
+    return CountedPosts(parts, older, Counting(options.reposts == "keep", *options.span), _unread(places))
+
+
+def words_of(places: Places, settings: Settings, progress: Progress, *, lock: bool = True) -> Words:
+    """The words of the posts that count; files of words that are missing are made, while nothing else changes the study."""
+    from covmis_build.archive.words import Words
+    from covmis_build.archive.words_file import FOLDER, file_of
+
+    posts, folder = counted_posts(places, settings), places.store / FOLDER
+    whole = all(file_of(part.stem, folder).exists() for part in posts.parts)
     changes = lock and not whole
     with storage.locked(places.build / ".lock", "indexing the archive") if changes else nullcontext():
-        return Words(places.store, parts, older, counting, _unread(places), progress)
+        return Words(posts, folder, progress)
 
 
 def _unread(places: Places) -> list[str]:

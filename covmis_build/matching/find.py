@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections import Counter
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from covmis_build import tables
+from covmis_build.archive.counted import rows_of
 from covmis_build.archive.formats.post import Post
 from covmis_build.matching.matcher import Matcher, read_queries
 from covmis_build.text.tokens import tokens
@@ -19,8 +22,10 @@ from covmis_build.text.tokens import tokens
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import pandas as pd
     from numpy.typing import NDArray
 
+    from covmis_build.archive.counted import CountedPosts, Rows
     from covmis_build.matching.matcher import Match
     from covmis_build.text.scan import Cut, Sought
 
@@ -44,12 +49,47 @@ FEWER_COLLECTIONS = (100_000, 50, 100)
 """What is found are many objects that live long; looking for circles among them again and again takes time."""
 
 
+KEPT = 32
+"""Row groups that stay in memory, about 4 MB each: who tries a query tries another. A part's name stands for its content."""
+_kept_rows = lru_cache(KEPT)(rows_of)
+
+
 class Asked(NamedTuple):
     """The queries as a process needs them; `sought` is their compiled form, where there are posts enough."""
 
     matcher: Matcher
     sought: Sought | None
     expressions: dict[str, str]
+
+
+def finding(queries: pd.DataFrame, posts: int, texts: Iterator[pa.Array]) -> partial[pa.Table]:
+    """The kernel that finds what the queries find in so many posts; the first texts say which words are rare.
+
+    Compiled code is loaded here: processes that are forked then have it, too.
+    """
+    sink, table = pa.BufferOutputStream(), tables.conform(queries, "queries").sort_by("query_id")
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    stream, compiled = bytes(sink.getvalue()), bool(len(queries)) and posts > WORTH
+    learned = next(texts, pa.array([], pa.string())).slice(0, LEARNED).to_pylist() if compiled else []
+    counts = common_words(learned, queries["expression"])
+    asked_for(stream, counts, compiled=compiled)
+    return partial(find, queries=stream, counts=counts, compiled=compiled)
+
+
+def numbers_found(posts: CountedPosts, queries: pd.DataFrame) -> list[Rows]:
+    """The numbers of the posts that each query finds, ascending: those that `retrieve` finds with it."""
+    texts = (rows_of(group, ["text"])["text"].chunk(0) for group in posts.groups)
+    kernel = finding(queries, len(posts.counts), texts)
+    rows = _kept_rows if len(posts.groups) <= KEPT else rows_of
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        blocks = threads.map(lambda group: kernel(rows(group, LOOKED_AT)), posts.groups)
+        matches = pa.concat_tables([FOUND.empty_table(), *blocks]).filter(pc.field("verified") == "yes")
+    number, ids = posts.at(matches), pa.array(queries["query_id"], pa.string())
+    query = np.asarray(pc.index_in(matches["query_id"], value_set=ids), np.int64)
+    number, query = number[posts.counts[number]], query[posts.counts[number]]
+    order = np.lexsort((number, query))
+    return np.split(number[order], np.searchsorted(query[order], np.arange(len(queries) + 1)))[1:-1]
 
 
 def common_words(texts: Iterable[str], expressions: Iterable[str]) -> tuple[tuple[str, int], ...]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from covmis_build.archive.ids import post_at
 from covmis_build.text.expression import parse
 from covmis_build.text.nodes import Address, And, AtLeast, Node, Not, Or, Seen, Term, holds, leaves, spaced
-from covmis_build.text.sites import REWRITTEN
+from covmis_build.text.sites import REWRITTEN, names_of
 from covmis_build.text.tokens import tokens
 from covmis_build.text.urls import addresses, canonical_url, telling_piece
 
@@ -61,8 +61,14 @@ class Matcher:
         asked = {leaf.key for query in self.queries for leaf in _all(query.node) if isinstance(leaf, Address)}
         self.posts = {post_at(key): key for key in asked if post_at(key)}
         self.asked = bool(asked)
-        self.cores = {core for key in asked if (core := telling_piece(key))}
-        whole = {key.partition("/")[0].partition(":")[0] for key in asked if not telling_piece(key)}
+        self.cores: dict[str, frozenset[str]] = {}
+        whole = set[str]()
+        for key in asked:
+            core, host = telling_piece(key), key.partition("/")[0].partition(":")[0]
+            if core:
+                self.cores[core] = self.cores.get(core, frozenset()) | names_of(host)
+            else:
+                whole.add(host)
         self.hosts = [host.partition(".")[0] for host in sorted(whole)]
         self.every = any(_site(host) in REWRITTEN or "xn--" in host for host in whole)
         self.parts = [_parts(query.node) for query in self.queries]
@@ -92,7 +98,8 @@ class Matcher:
             word: {number: self.required[number] for number in waiting}
             for word, waiting in self.by_word.items()
         }
-        return Sought.of(words, self.cores, self.hosts, links=self.asked, every=self.every)
+        names = sorted(set().union(*self.cores.values()))
+        return Sought.of(words, self.cores, self.hosts, names, links=self.asked, every=self.every)
 
     def match(self, post: Post, *, linked: bool = True, cut: Cut | None = None) -> list[Match]:
         """Every query that the post satisfies, in the order of the queries; `linked` if it may be by an address.
@@ -158,9 +165,10 @@ class Matcher:
 
     def _key_of(self, address: str) -> str:
         """The key of an address, if it can be one that is asked for; finding that out is much less work."""
-        if not self.every and _LITERAL.fullmatch(address) and self.cores.isdisjoint(_RUNS.findall(address)):
-            lowered = address.lower() if self.hosts else ""
-            if not any(host in lowered for host in self.hosts):
+        if not self.every and _LITERAL.fullmatch(address):
+            lowered = address.lower()
+            names = (name for run in _RUNS.findall(address) for name in self.cores.get(run, ()))
+            if not any(name in lowered for name in (*names, *self.hosts)):
                 return ""
         return canonical_url(address)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ import pyarrow as pa
 from covmis_build import tables
 from covmis_build.archive.store import POSTS
 from covmis_build.engine.port import silent, under_names_of
-from covmis_build.matching.find import FOUND, LEARNED, LOOKED_AT, WORTH, asked_for, common_words, find
+from covmis_build.matching.find import FOUND, LOOKED_AT, finding
 from covmis_build.options import KINDS, Retrieval
 
 if TYPE_CHECKING:
@@ -52,26 +51,14 @@ def retrieve(
     tables are in the order of their keys.
     """
     progress("matching", 0, 1)
-    found = engine.map(_finding(store, queries), store.posts.select(LOOKED_AT), FOUND)
+    texts = (batch.column("text") for batch in store.posts.select(["text"]).batches())
+    found = engine.map(finding(queries, len(store.posts), texts), store.posts.select(LOOKED_AT), FOUND)
     if callable(given):
         matched = engine.sql(_matched(options), found=found).to_arrow()
         given = given(matched.column("post_id").to_pylist())
     listed = engine.table(_given(given))
     progress("matching", 1, 1)
     return _tables(engine, store, found, listed, options)
-
-
-def _finding(store: Store, queries: pd.DataFrame) -> partial[pa.Table]:
-    """The kernel that finds what the queries find; compiled code is loaded before processes are forked, once for all."""
-    stream, compiled, texts = _stream(queries), False, list[str]()
-    if len(queries):
-        compiled = len(store.posts) > WORTH
-        for batch in store.posts.select(["text"]).batches() if compiled else ():
-            texts += batch.column("text").slice(0, LEARNED).to_pylist()
-            break
-    counts = common_words(texts, queries["expression"])
-    asked_for(stream, counts, compiled=compiled)
-    return partial(find, queries=stream, counts=counts, compiled=compiled)
 
 
 def _tables(engine: Engine, store: Store, found: Table, given: Table, options: Retrieval) -> Retrieved:
@@ -111,18 +98,6 @@ def _given(given: pd.DataFrame | None) -> pa.Table:
     kinds = given["kind"] if "kind" in given.columns else ["title"] * len(ids)
     named = sorted(set(zip(map(str, given["claim_id"]), ids, map(str, kinds), strict=True)))
     return _table(_GIVEN, [(*row, []) for row in named])
-
-
-def _stream(queries: pd.DataFrame) -> bytes:
-    """The queries in the order of their ids, as bytes that travel with the kernel."""
-    return _bytes(tables.conform(queries, "queries").sort_by("query_id"))
-
-
-def _bytes(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
 
 
 _GONE = """

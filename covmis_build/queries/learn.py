@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from covmis_build.archive.words import Rows, Words
+    from covmis_build.archive.counted import Rows
+    from covmis_build.archive.words import Words
     from covmis_build.queries.suggest import Quorum
     from covmis_build.queries.units import Unit
 
@@ -74,7 +75,7 @@ def learn(
     claim: str, posts: Sequence[MissedPost], index: Words, *, language: str = "en", read: Sequence[int] = READ
 ) -> Learned:
     """What these posts share, and a query for each number of posts that one is willing to read."""
-    rows = index.numbers([post.post_id for post in posts])
+    rows = index.posts.numbers([post.post_id for post in posts])
     weights = np.array([post.weight for post in posts], dtype=np.float64)
     units = _units([claim, *(post.text for post in posts)], index, language)
     of_claim = {unit.ways for unit in units_of(claim, index, language)}

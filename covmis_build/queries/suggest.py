@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from covmis_build.archive.words import SamplePost, Words
+    from covmis_build.archive.counted import SamplePost
+    from covmis_build.archive.words import Words
 
 Width = Literal["narrow", "middle", "wide"]
 WIDTHS: tuple[Width, ...] = ("narrow", "middle", "wide")
@@ -134,7 +135,7 @@ def suggest(
             break
         rows = index.rows(node) if counted else None
         posts = None if rows is None else len(rows)
-        shown = [] if rows is None else index.samples([rows], samples)[0]
+        shown = [] if rows is None else index.posts.samples([rows], samples)[0]
         reason = _reason(known, quorums, posts) if known else "no part of the claim is in the archive"
         proposals.setdefault(str(node), Proposal(width, str(node), posts, reason, shown))
     listed = [

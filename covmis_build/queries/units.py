@@ -18,7 +18,8 @@ from covmis_build.text.tokens import UNSPACED, tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from covmis_build.archive.words import Rows, Words
+    from covmis_build.archive.counted import Rows
+    from covmis_build.archive.words import Words
 
 FORMS = 4
 """Ways to write a word that are asked for, the word itself among them."""

@@ -132,7 +132,7 @@ def missed_posts(
                 posts = [MissedPost(*row) for row in columns.itertuples(index=False)]
                 language = language_of[claim] or "en"
                 learned[claim] = learn(texts[claim], posts, index, language=language, read=read)
-        linked = Counter(page for pages in index.addresses(missed["post_id"]) for page in pages)
+        linked = Counter(page for pages in index.posts.addresses(missed["post_id"]) for page in pages)
     languages: dict[str, list[int]] = {}
     for language, is_missed in zip(
         detect_languages(relevant["text"].tolist()), relevant["missed"], strict=True

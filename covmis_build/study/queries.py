@@ -8,11 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, get_args
 
-from covmis_build import storage
-from covmis_build.archive.words import SamplePost, words_of
+from covmis_build import storage, tables
+from covmis_build.archive.words import words_of
 from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
+from covmis_build.matching.find import numbers_found
 from covmis_build.queries.build import build_queries
 from covmis_build.queries.suggest import READ, Suggestions, suggest
 from covmis_build.report.summary import Listing
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.archive.counted import SamplePost
     from covmis_build.engine import Progress
     from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
@@ -164,22 +166,29 @@ def _foreign_signs(queries: Iterable[str]) -> list[str]:
 
 def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:
     """Count the posts that keywords find, or a claim's queries (its id), or all queries (nothing)."""
-    rows = [("", "keywords", str(parse(text)))] if text else []
-    written = [text]
-    if not text or text.isalnum():
-        queries = build_queries(read_claims(study.places.claims_csv, "csv"))
-        mine = queries[queries["claim_id"] == text] if text else queries
-        rows = list(zip(mine["query_id"], mine["kind"], mine["expression"], strict=True)) or rows
-        written = list(mine.loc[mine["kind"] == "keywords", "text"])
-    with study.words(progress) as index:
-        found = index.find([(parse(expression).node, kind) for _, kind, expression in rows])
-        tried = [
-            TriedQuery(query_id, expression, len(posts), shown)
-            for (query_id, _, expression), posts, shown in zip(
-                rows, found, index.samples(found, samples), strict=True
-            )
-        ]
-        return Trial(index.size, tried, [*index.unread, *_foreign_signs(written)])
+    import pandas as pd
+
+    queries = _of_list(study, text) if not text or text.isalnum() else None
+    if queries is None:
+        asked = ("", "", "keywords", text, str(parse(text)), "")
+        queries = pd.DataFrame([asked], columns=tables.SCHEMAS["queries"].names)
+    posts = study.counted_posts(progress)
+    numbers = numbers_found(posts, queries)
+    tried = [
+        TriedQuery(query_id, expression, len(rows), shown)
+        for query_id, expression, rows, shown in zip(
+            queries["query_id"], queries["expression"], numbers, posts.samples(numbers, samples), strict=True
+        )
+    ]
+    written = queries.loc[queries["kind"] == "keywords", "text"]
+    return Trial(posts.size, tried, [*posts.unread, *_foreign_signs(written)])
+
+
+def _of_list(study: Study, claim_id: str) -> pd.DataFrame | None:
+    """All queries of the claim list, or those of a claim; None if it has none."""
+    queries = build_queries(read_claims(study.places.claims_csv, "csv"))
+    mine = queries[queries["claim_id"] == claim_id] if claim_id else queries
+    return mine if len(mine) or not claim_id else None
 
 
 def suggest_queries(

@@ -287,7 +287,7 @@ class Recall:
         )
         with study.words(progress) as index:
             size = index.size
-            numbers = pd.Series(index.numbers(found["post_id"]), found["claim_id"])
+            numbers = pd.Series(index.posts.numbers(found["post_id"]), found["claim_id"])
             known = {str(claim): rows.to_numpy() for claim, rows in numbers.groupby(level=0)}
             ranking = nearest(
                 index, claims, study.places, found=known, first=max(FIRST, depth), model=model, progress=progress,

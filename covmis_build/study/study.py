@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.guideline import GuidelineCheck
+    from covmis_build.archive.counted import CountedPosts
     from covmis_build.archive.intake import Intake
     from covmis_build.archive.words import Words
     from covmis_build.claims.lint import Findings
@@ -266,14 +267,25 @@ class Study:
 
     def words(self, progress: Progress = silent) -> Words:
         """The words of the archive's posts; what of the archive has changed is read first."""
+        from covmis_build.building.store import words_of
+
+        self._read(progress)
+        return words_of(self.places, self.settings, progress)
+
+    def counted_posts(self, progress: Progress = silent) -> CountedPosts:
+        """The posts of the archive that queries can find; what of the archive has changed is read first."""
+        from covmis_build.building.store import counted_posts
+
+        self._read(progress)
+        return counted_posts(self.places, self.settings)
+
+    def _read(self, progress: Progress) -> None:
         from covmis_build.building.purge import refuse_unfinished
         from covmis_build.building.run import current
-        from covmis_build.building.store import words_of
 
         refuse_unfinished(self.places)
         if not current(self.places, self.settings)["read"]:
             self.run(["read"], progress=progress)
-        return words_of(self.places, self.settings, progress)
 
     def try_queries(self, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:
         """Count the posts of the archive that keywords, a claim's queries (by its id), or all queries find.

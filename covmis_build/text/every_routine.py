@@ -22,7 +22,7 @@ def use() -> None:
     join.merged([join.connected(weighed, np.arange(2), 0.5) for _ in range(2)])
     langdetect_replay.detect(texts)
     owner = np.zeros(1, np.int64)
-    sought = scan.Sought.of({"wash": {1: ["wash", "hands"]}}, ["example"], ["exa"], links=True)
+    sought = scan.Sought.of({"wash": {1: ["wash", "hands"]}}, ["example"], ["exa"], ["org"], links=True)
     sought.look(
         pa.array(texts),
         scan.Owned(pa.array(texts[:1]), owner),

@@ -1,7 +1,6 @@
 """Many texts as numbers of their words, and for each word the texts that have it.
 
-The words are those of `tokens`, or what a table of bytes says. Whole columns are cut at once; words are compared by
-their letters.
+The words are those of `tokens`. Whole columns are cut at once; words are compared by their letters.
 """
 
 from __future__ import annotations
@@ -23,10 +22,6 @@ WORDS = bytes(ord(chr(byte).lower()) if chr(byte).isalnum() else BLANK for byte 
     range(128, 256)
 )
 """What becomes of the bytes of a text: of ASCII as `tokens` has it; other letters are folded before."""
-RUNS = bytes(
-    byte if byte < 128 and (chr(byte).isalnum() or chr(byte) in "-_") else BLANK for byte in range(256)
-)
-"""What parts of addresses are made of: ASCII's letters as they are, digits, - and _."""
 
 
 class Numbered(NamedTuple):
@@ -46,8 +41,7 @@ class Numbered(NamedTuple):
 class Numbering:
     """Gives numbers to the words of texts as they come."""
 
-    def __init__(self, table: bytes = WORDS) -> None:
-        self._table = table
+    def __init__(self) -> None:
         self._letters = [np.empty(0, np.uint8)]
         self._sizes = [np.empty(0, np.int64)]
         self._counts = [np.empty(0, np.int64)]
@@ -55,7 +49,7 @@ class Numbering:
     def add(self, texts: pa.StringArray) -> None:
         """Cut these texts, which come behind those that were added before."""
         foreign = pc.invert(pc.string_is_ascii(texts))
-        if self._table is WORDS and pc.any(foreign).as_py():
+        if pc.any(foreign).as_py():
             texts = pc.replace_with_mask(
                 texts, foreign, pa.array(_folded(texts.filter(foreign).to_pylist()), pa.string())
             )
@@ -63,7 +57,7 @@ class Numbering:
         offset = np.frombuffer(offsets, np.int32, len(texts) + 1, texts.offset * 4).astype(np.int64)
         data = memoryview(letters)[offset[0] : offset[-1]] if letters else b""
         offset -= offset[0]
-        cut = np.frombuffer(bytes(data).translate(self._table), np.uint8)
+        cut = np.frombuffer(bytes(data).translate(WORDS), np.uint8)
         inside = cut != BLANK
         begins, ends = inside.copy(), inside.copy()
         begins[1:] &= ~inside[:-1]

@@ -32,15 +32,17 @@ text must be cut by `tokens`."""
 SEED, SPREAD, ALL = 0x9E3779B97F4A7C15, 0xFF51AFD7ED558CCD, 2**64 - 1
 LAST = ALL
 """Ends the queries of a word."""
+HOST, NAME = 1, 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sought:
-    """What is looked for: tokens and telling parts of addresses as hashes; parts of hosts as text.
+    """What is looked for: tokens and telling parts of addresses as hashes; names of sites as text.
 
     Where a token is at `words[p]`, `first[p]` is where its queries begin in `needs`: for each its number, the number of
     tokens that it cannot do without beside this one, and these; then LAST in place of a number. `links` is whether addresses matter
-    at all, `every` whether any address may be asked for.
+    at all, `every` whether any address may be asked for. An address may be asked for if it has one of the first `hosts` names, or
+    a telling part and any name; `heads` says of two bytes whether a name begins so, of the first HOST, of the others NAME.
     """
 
     words: NDArray[np.uint64]
@@ -48,18 +50,19 @@ class Sought:
     first: NDArray[np.int32]
     needs: NDArray[np.uint64]
     cores: NDArray[np.uint64]
-    hosts: NDArray[np.uint8]
-    host_start: NDArray[np.int64]
-    host_heads: NDArray[np.bool_]
+    names: NDArray[np.uint8]
+    start: NDArray[np.int64]
+    heads: NDArray[np.uint8]
+    hosts: int
     links: bool
     every: bool
 
     @classmethod
     def of(
         cls, words: Mapping[str, Mapping[int, Collection[str]]], cores: Collection[str] = (),
-        hosts: Collection[str] = (), *, links: bool = False, every: bool = False,
+        hosts: Sequence[str] = (), names: Iterable[str] = (), *, links: bool = False, every: bool = False,
     ) -> Sought:  # fmt: skip
-        """Under each word what its queries cannot do without; parts of hosts in lower case."""
+        """Under each word what its queries cannot do without; parts of hosts, and names that stand where `cores` do, in lower case."""
         table = hash_table(map(hashed, words))
         place = {value: place for place, value in enumerate(table.tolist())}
         first, needs = np.zeros(len(table), np.int32), list[int]()
@@ -69,14 +72,16 @@ class Sought:
                 others = [hashed(other) for other in required if other != word]
                 needs += (query, len(others), *others)
             needs.append(LAST)
-        heads = np.zeros(1 << 16, bool)
-        for host in hosts:
-            second = host[1:2].encode()
-            heads[[host.encode()[0] << 8 | other for other in (second or range(256))]] = True
+        sites, heads = [*hosts, *names], np.zeros(1 << 16, np.uint8)
+        for at, name in enumerate(sites):
+            second = name[1:2].encode()
+            heads[[name.encode()[0] << 8 | other for other in (second or range(256))]] |= (
+                HOST if at < len(hosts) else NAME
+            )
         return cls(
             table, _filter(table), first, np.array(needs, np.uint64), hash_table(map(hashed, cores)),
-            np.frombuffer("".join(hosts).encode() + b"\0", np.uint8),
-            np.cumsum([0, *map(len, hosts)]).astype(np.int64), heads, links,
+            np.frombuffer("".join(sites).encode() + b"\0", np.uint8),
+            np.cumsum([0, *map(len, sites)]).astype(np.int64), heads, len(hosts), links,
             every or not {"http", "https"}.isdisjoint(cores),
         )  # fmt: skip
 
@@ -97,7 +102,7 @@ class Sought:
         for owned in links if self.links else ():
             if len(owned.texts):
                 _addresses(
-                    *utf8(owned.texts), owned.owners, self.cores, self.hosts, self.host_start, self.host_heads,
+                    *utf8(owned.texts), owned.owners, self.cores, self.names, self.start, self.heads, self.hosts,
                     self.every, flags,
                 )  # fmt: skip
         return flags, cuts
@@ -109,7 +114,7 @@ class Sought:
         begin, woken = np.empty(len(texts) + 1, np.int64), np.empty((len(texts) + ROOM, 2), np.int64)
         count, end = _texts(
             data, offset, owners, known.points[:128], known.points, known.several, self.words, self.rare,
-            self.first, self.needs, self.cores, self.hosts, self.host_start, self.host_heads, self.links,
+            self.first, self.needs, self.cores, self.names, self.start, self.heads, self.hosts, self.links,
             self.every, flags, letters, begin, woken,
         )  # fmt: skip
         if not count:
@@ -269,13 +274,13 @@ def _wake(
 
 @njit(helper=True)
 def _told(
-    data: Any, begin: Any, end: Any, cores: Any, shift: Any, hosts: Any, host_start: Any, heads: Any
+    data: Any, begin: Any, end: Any, cores: Any, shift: Any, names: Any, start: Any, heads: Any, hosts: Any
 ) -> Any:
-    """Whether an address has a telling part, or a part of a host, that is asked for, or what may stand for others.
+    """Whether an address has what is asked for: a telling part and a name, or a part of a host; or what may stand for others.
 
     What is read as an address in a text may end before an underscore that stands here, so parts count without them, too.
     """
-    value, bare, longer = seed, seed, False
+    value, bare, longer, core = seed, seed, False, False
     for k in range(begin, end + 1):
         byte = data[k] if k < end else np.uint8(BLANK)
         if k < end and not (BLANK < byte < 127 and byte != PERCENT):
@@ -286,23 +291,24 @@ def _told(
             if not longer:
                 bare = value
         elif value != seed:
-            if _place(cores, shift, value) >= 0 or (longer and _place(cores, shift, bare) >= 0):
-                return True
+            core |= _place(cores, shift, value) >= 0 or (longer and _place(cores, shift, bare) >= 0)
             value, bare, longer = seed, seed, False
-    if len(host_start) > 1:
+    count, kinds = (len(start) - 1, np.uint8(HOST | NAME)) if core else (hosts, np.uint8(HOST))
+    if count > 0:
         for k in range(begin, end):
             pair = np.int64(LOWER[data[k]]) << 8 | (np.int64(LOWER[data[k + 1]]) if k + 1 < end else 0)
-            if heads[pair] and _host(data, k, end, hosts, host_start):
+            if heads[pair] & kinds and _named(data, k, end, names, start, count):
                 return True
     return False
 
 
 @njit(helper=True)
-def _host(data: Any, begin: Any, end: Any, hosts: Any, host_start: Any) -> Any:
-    for host in range(len(host_start) - 1):
-        first, size = host_start[host], host_start[host + 1] - host_start[host]
+def _named(data: Any, begin: Any, end: Any, names: Any, start: Any, count: Any) -> Any:
+    """Whether one of the first so many names stands here."""
+    for name in range(count):
+        first, size = start[name], start[name + 1] - start[name]
         same = 0
-        while same < size and begin + same < end and LOWER[data[begin + same]] == hosts[first + same]:
+        while same < size and begin + same < end and LOWER[data[begin + same]] == names[first + same]:
             same += 1
         if same == size:
             return True
@@ -331,9 +337,10 @@ def _pieces(
     end: Any,
     cores: Any,
     shift: Any,
-    hosts: Any,
-    host_start: Any,
+    names: Any,
+    start: Any,
     heads: Any,
+    hosts: Any,
     every: Any,
 ) -> Any:
     """Whether an address written in a text may be one that is asked for.
@@ -343,13 +350,13 @@ def _pieces(
     """
     k = begin
     while k < end:
-        start, slash, host = k, False, False
+        piece, slash, host = k, False, False
         while k < end and not (data[k] == BLANK or 9 <= data[k] <= 13 or 28 <= data[k] <= 31):
             slash |= data[k] == SLASH
             host |= (data[k] == DOT) | (data[k] == COLON)
             k += 1
-        asked = slash and host and not _shortened(data, start, k)
-        if asked and (every or _told(data, start, k, cores, shift, hosts, host_start, heads)):
+        asked = slash and host and not _shortened(data, piece, k)
+        if asked and (every or _told(data, piece, k, cores, shift, names, start, heads, hosts)):
             return True
         k += 1
     return False
@@ -358,7 +365,7 @@ def _pieces(
 @njit
 def _texts(
     data: Any, offset: Any, owner: Any, plain: Any, points: Any, several: Any, words: Any, rare: Any, first: Any,
-    needs: Any, cores: Any, hosts: Any, host_start: Any, heads: Any, links: Any, every: Any, flags: Any,
+    needs: Any, cores: Any, names: Any, start: Any, heads: Any, hosts: Any, links: Any, every: Any, flags: Any,
     letters: Any, begins: Any, woken: Any,
 ) -> Any:  # fmt: skip
     """Flag the owner of every text that may match; write down the tokens of texts that wake queries.
@@ -456,7 +463,7 @@ def _texts(
             continue
         if slash and links:
             begin = np.int64(offset[text])
-            if _pieces(data, begin, end, cores, core_shift, hosts, host_start, heads, every):
+            if _pieces(data, begin, end, cores, core_shift, names, start, heads, hosts, every):
                 flags[owner[text]] |= LINK
     begins[len(offset) - 1] = kept
     return awake, kept
@@ -468,14 +475,15 @@ def _addresses(
     offset: Any,
     owner: Any,
     cores: Any,
-    hosts: Any,
-    host_start: Any,
+    names: Any,
+    start: Any,
     heads: Any,
+    hosts: Any,
     every: Any,
     flags: Any,
 ) -> None:
     """Flag the owner of every address that may be asked for."""
     shift = _bits(len(cores))
     for link in range(len(offset) - 1):
-        if every or _told(data, offset[link], offset[link + 1] - 1, cores, shift, hosts, host_start, heads):
+        if every or _told(data, offset[link], offset[link + 1] - 1, cores, shift, names, start, heads, hosts):
             flags[owner[link]] |= LINK

@@ -205,3 +205,38 @@ REWRITTEN = frozenset(
     )
 )  # fmt: skip
 """Last two labels of every host whose key may carry another host, beside google.* and blogspot.*."""
+
+
+def _added() -> dict[str, set[str]]:
+    words: dict[str, set[str]] = {"bsky.app": {"profile", "post"}}
+    targets = [to for rules in _PATHS.values() for _, to in rules]
+    for target in [*targets, *(rule.target for rules in _BY_QUERY.values() for rule in rules)]:
+        host, _, behind = re.sub(r"\\\d|\{\d?\}", " ", target).partition("/")
+        words.setdefault(host, set()).update(re.findall("[A-Za-z0-9_-]+", behind))
+    return words
+
+
+ADDED = _added()
+"""Words that keys of a host have and not all addresses of the page: what the rules above write."""
+
+
+def names_of(host: str) -> frozenset[str]:
+    """Parts of names: every address in plain letters whose page is at this host has one of them, in small letters.
+
+    >>> sorted(names_of("x.com"))
+    ['fixupx', 'fixvx', 'fxtwitter', 'nitter', 'twitter', 'vxtwitter', 'x']
+    """
+    hosts, waiting = {host}, [host]
+    while waiting:
+        target = waiting.pop()
+        sources = {source for source, to in _MOVED if to == target} - hosts
+        hosts |= sources
+        waiting += sources
+    labels = (name.split(".")[-2] if "." in name else name for name in hosts)
+    return frozenset(max(label.split("-"), key=len) for label in labels)  # a translator writes a hyphen twice
+
+
+_MOVED = frozenset(
+    [*_ALIASES.items(), *((host, to.partition("/")[0]) for host, rules in _PATHS.items() for _, to in rules)]
+)
+"""Hosts, and where their pages are known to be."""

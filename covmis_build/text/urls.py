@@ -12,7 +12,7 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
-from covmis_build.text.sites import inside, same_page
+from covmis_build.text.sites import ADDED, inside, same_page
 from covmis_build.text.split_url import PATH_SAFE, SplitUrl, quoted, split_url
 
 if TYPE_CHECKING:
@@ -120,8 +120,9 @@ def telling_piece(key: str) -> str:
     """
     if key.startswith("dailymotion.com/"):
         return ""  # a title may be joined to the number
-    behind = re.sub("%[0-9A-F]{2}", " ", key.partition("/")[2])
-    return max(re.findall("[A-Za-z0-9_-]+", behind), key=len, default="")
+    host, _, behind = re.sub("%[0-9A-F]{2}", " ", key).partition("/")
+    runs = (run for run in re.findall("[A-Za-z0-9_-]+", behind) if run not in ADDED.get(host, ()))
+    return max(runs, key=len, default="")
 
 
 def _tidy(parts: SplitUrl) -> SplitUrl:

@@ -157,7 +157,7 @@ def test_what_is_purged_and_put_back_comes_back_neither_by_run_nor_in_the_index(
     assert "planted" not in built(study)
     assert covmis(study, "queries", "try", "garlic")["posts_in_archive"] == 1
     with study.words() as index:
-        assert index.count("planted") == 0
+        assert index.frequency("planted") == 0
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,11 +17,14 @@ from covmis_build.archive.formats.post import Claimed, Post
 from covmis_build.archive.reader import read
 from covmis_build.matching import matcher as match
 from covmis_build.matching.find import Asked, _candidates, find
-from covmis_build.matching.matcher import Matcher
+from covmis_build.matching.matcher import Matcher, Query
 from covmis_build.text.folding import ALONE, ENDS, KNOWN, MANY, NOTHING, POINTS, UNSURE, folding
+from covmis_build.text.nodes import Address
 from covmis_build.text.scan import LINK, UNSURE_CUT, WORD, Owned, Sought, hash_table, hashed, utf8
 from covmis_build.text.tokens import tokens
+from covmis_build.text.urls import canonical_url
 from tests.matching.test_match import KEYWORDS, PAGES, POSTS, QUERIES, SHOWN, made
+from tests.text.test_urls import SAME
 
 
 def cut(text: str) -> list[str] | None:
@@ -150,6 +154,23 @@ def test_what_is_flagged_and_what_is_not():
     links = {"https://a.org/b": 0, "https://example.org/a-story?x=1": LINK, "https://b.org/%41": LINK, "https://b.org/é": LINK, "": 0, "https://b.org/\0": LINK}  # fmt: skip
     expected = [*texts.values(), *links.values()]
     assert flags(sought, list(texts), list(links)) == expected
+
+
+@pytest.mark.parametrize("page", SAME)
+def test_a_page_is_found_by_each_of_its_addresses(page):
+    matcher = Matcher([Query("q", "c", "news_url", Address(canonical_url(page)))])
+    links = [page, *SAME[page]]
+    assert [one for one in links if not matcher.match(Post("x:1", "1", "x", "", urls=[one]))] == []
+    assert flags(matcher.sought(), [], links) == [LINK] * len(links)
+
+
+def test_a_common_part_of_an_address_is_not_enough():
+    sought = Matcher(
+        made([("news_url", 'url:"cnn.com/2020"'), ("news_url", 'url:"hoax.example.com"')])
+    ).sought()
+    links = {"https://edition.cnn.com/2020": LINK, "https://example.org/2020": 0, "https://cnn.com/2021": 0, "https://hoax.example.com/2021": LINK}  # fmt: skip
+    assert flags(sought, [f"see {link} there" for link in links], []) == [*links.values()]
+    assert flags(sought, [], list(links)) == [*links.values()]
 
 
 def test_a_query_wakes_only_where_all_it_needs_is_there():

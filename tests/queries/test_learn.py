@@ -36,7 +36,7 @@ def test_a_few_labels_find_the_rest(index):
     index, texts = index
     learned = learn(CLAIM, labelled(texts, 6), index, read=(5, 25, 100))
     query = learned.queries[-1]
-    finds = {post.post_id for post in index.sample(query.expression, 500)}
+    finds = set(index.posts.ids(index.rows(parse(query.expression).node)))
     assert {post for post in texts if post.startswith("m")} <= finds
     assert len(finds) == query.posts <= 100
     assert query.missed == 6
@@ -58,11 +58,11 @@ def test_what_stands_for_more_counts_more(index):
     rare = MissedPost("o004", texts["o004"], 500.0)
     few = [MissedPost("o008", texts["o008"], 500.0), rare, *labelled(texts, 3, 1.0)]
     finds = index.rows(parse(learn(CLAIM, few, index, read=(120, 120, 120)).queries[0].expression).node)  # fmt: skip
-    assert set(index.numbers(["o004", "o008"])) <= set(finds)
+    assert set(index.posts.numbers(["o004", "o008"])) <= set(finds)
 
 
 def test_posts_that_are_gone_are_not_found(index):
     index, texts = index
     gone = [*labelled(texts, 4), MissedPost("x:1", "cloves and a virus that nobody keeps", 20.0)]
     assert all(row.missed <= 4 for row in learn(CLAIM, gone, index).queries)
-    assert index.numbers(["m00", "x:1"])[1] == -1
+    assert index.posts.numbers(["m00", "x:1"])[1] == -1

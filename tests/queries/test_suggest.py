@@ -38,7 +38,7 @@ def test_proposals_are_nested_and_count_what_they_say(index):
     assert [row.width for row in made.proposals] == ["narrow", "middle", "wide"][: len(made.proposals)]
     before = set()
     for row, size in zip(made.proposals, (4, 12, 60), strict=False):
-        assert index.count(row.expression) == row.posts > 0
+        assert len(index.rows(parse(row.expression).node)) == row.posts > 0
         matching = {at for at, post in enumerate(POSTS) if parse(row.expression).matches(post)}
         assert len(matching) == row.posts
         assert before <= matching
@@ -151,7 +151,7 @@ def test_a_word_that_the_archive_lacks_is_asked_for_but_never_alone(index):
     assert narrow.matches("Montagnier: microchips!")
     for row in made.proposals:
         assert not parse(row.expression).matches("Luc Montagnier was here")
-        assert row.posts == index.count(row.expression) > 0
+        assert row.posts == len(index.rows(parse(row.expression).node)) > 0
 
 
 @pytest.mark.parametrize("read", [(5, 25), (25, 5, 100), (0, 1, 2)])

@@ -1,0 +1,166 @@
+"""The posts that count: of several copies the one that `covmis run` takes, with reposts and times as the settings say.
+
+A post is named by a number: where its row is among the rows of all parts of the store.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from covmis_build.text.urls import addresses, canonical_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+Rows = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+SPREAD = 2654435761
+"""Knuth's multiplier: posts shown of a query are spread over the archive by it, without chance."""
+
+
+class SamplePost(NamedTuple):
+    """A post that a query finds."""
+
+    post_id: str
+    created_at: str
+    text: str
+
+    @property
+    def line(self) -> str:
+        """The post in one line."""
+        return f"{self.post_id}  {' '.join(self.text.split())[:120]}"
+
+
+class Counting(NamedTuple):
+    """Which posts count, as `[retrieval]` says: with `reposts` these, too; times from `since` to before `until`."""
+
+    reposts: bool = False
+    since: str = ""
+    until: str = ""
+
+    @property
+    def columns(self) -> list[str]:
+        """What decides whether a row counts, but for other copies."""
+        return ["has_content", "repost_of", *(["created_at"] if self.since or self.until else [])]
+
+    def flags(self, rows: pa.Table) -> Flags:
+        """Which of these rows count."""
+        counts = np.asarray(rows["has_content"])
+        if not self.reposts:
+            counts = counts & np.asarray(pc.equal(rows["repost_of"], ""))
+        if self.since or self.until:
+            times = rows["created_at"]
+            counts = counts & np.asarray(pc.greater_equal(times, self.since))
+            counts &= np.asarray(pc.and_(pc.less(times, self.until or "\U0010ffff"), pc.not_equal(times, "")))
+        return counts
+
+
+class Group(NamedTuple):
+    """A row group of a part: which it is there, and the numbers of its rows."""
+
+    part: Path
+    group: int
+    first: int
+    end: int
+
+
+def rows_of(group: Group, columns: Sequence[str]) -> pa.Table:
+    """These columns of a row group, rows that do not count among them."""
+    with pq.ParquetFile(group.part) as file:
+        return file.read_row_group(group.group, list(columns), use_threads=False).select(columns)
+
+
+class CountedPosts:
+    """The posts of an archive that count."""
+
+    def __init__(
+        self, parts: Sequence[Path], older: pa.Table, counting: Counting = Counting(), unread: Sequence[str] = ()  # noqa: B008 - constant
+    ) -> None:  # fmt: skip
+        """`older` has the rows (part, row) that do not count, because another copy of their post does."""
+        self.parts, self.unread = list(parts), list(unread)
+        """`unread` says what of the archive is not in it because it could not be read."""
+        self.groups, self._begins = list[Group](), list[int]()
+        flags, end = [np.empty(0, bool)], 0
+        for part in self.parts:
+            self._begins.append(end)
+            with pq.ParquetFile(part) as file:
+                flags.append(counting.flags(file.read(counting.columns, use_threads=False)))
+                for number in range(file.num_row_groups):
+                    first, end = end, end + file.metadata.row_group(number).num_rows
+                    self.groups.append(Group(part, number, first, end))
+        self.counts = np.concatenate(flags)
+        """Of each row whether it counts."""
+        self.counts[self.at(older)] = False
+        self.size = int(self.counts.sum())
+        """How many count."""
+
+    def at(self, rows: pa.Table) -> Rows:
+        """The numbers of rows that are named by their part and where they are in it."""
+        parts = pa.array([part.stem for part in self.parts], pa.string())
+        part = np.asarray(pc.index_in(rows["part"], value_set=parts), np.int64)
+        numbers: Rows = np.array(self._begins, np.int64)[part] + np.asarray(rows["row"])
+        return numbers
+
+    def numbers(self, post_ids: Iterable[str]) -> Rows:
+        """The numbers of these posts, in their order; -1 of one that does not count."""
+        wanted = pa.array(list(post_ids), pa.large_string())
+        different = wanted.unique()
+        numbers = np.full(len(different), -1, np.int64)
+        place = pc.index_in(self._ids, value_set=different)
+        at = np.flatnonzero(np.asarray(place.is_valid()) & self.counts)
+        numbers[np.asarray(place.take(pa.array(at)))] = at
+        return numbers[np.asarray(pc.index_in(wanted, value_set=different))] if len(wanted) else numbers
+
+    def ids(self, numbers: Rows) -> list[str]:
+        """The ids of these posts."""
+        return list(self._ids.take(pa.array(numbers)).to_pylist())
+
+    @functools.cached_property
+    def _ids(self) -> pa.LargeStringArray:
+        ids = [rows_of(group, ["post_id"])["post_id"].cast(pa.large_string()) for group in self.groups]
+        return pa.chunked_array(ids, pa.large_string()).combine_chunks()
+
+    def by_id(self, post_ids: Iterable[str]) -> list[SamplePost]:
+        """These posts, as far as they count."""
+        numbers = self.numbers(post_ids)
+        return self._posts(numbers[numbers >= 0])
+
+    def addresses(self, post_ids: Iterable[str]) -> Iterator[set[str]]:
+        """The pages that each of these posts links to."""
+        numbers = self.numbers(post_ids)
+        links = iter(self._read(numbers[numbers >= 0], ["text", "urls"]).to_pylist())
+        for number in numbers.tolist():
+            post: dict[str, Any] = next(links) if number >= 0 else {"text": "", "urls": []}
+            yield {canonical_url(url) for url in (*post["urls"], *addresses(post["text"]))} - {""}
+
+    def samples(self, of_each: Sequence[Rows], most: int) -> list[list[SamplePost]]:
+        """Some of each of these posts, spread over the archive; always the same ones."""
+        chosen = [
+            np.sort(rows[np.argsort((rows * SPREAD) % (1 << 32), kind="stable")[:most]]) for rows in of_each
+        ]
+        posts = iter(self._posts(np.concatenate([np.empty(0, np.int64), *chosen])))
+        return [[next(posts) for _ in rows] for rows in chosen]
+
+    def _posts(self, numbers: Rows) -> list[SamplePost]:
+        columns = self._read(numbers, ["post_id", "created_at", "text"]).to_pydict()
+        return [SamplePost(*post) for post in zip(*columns.values(), strict=True)]
+
+    def _read(self, numbers: Rows, columns: list[str]) -> pa.Table:
+        """These columns of posts, in their order; every row group is read once."""
+        different, back = np.unique(numbers, return_inverse=True)
+        parts = []
+        for group in self.groups:
+            begin, end = np.searchsorted(different, (group.first, group.end))
+            if begin < end:
+                parts.append(rows_of(group, columns).take(pa.array(different[begin:end] - group.first)))
+        empty = pa.table({name: pa.array([], pa.null()) for name in columns})
+        return pa.concat_tables(parts).take(pa.array(back)) if parts else empty
