@@ -15,7 +15,7 @@ from covmis_build import tables
 from covmis_build.archive import words_file
 from covmis_build.archive.formats.post import Post
 from covmis_build.archive.reader import Read
-from covmis_build.archive.store import OLDER_COPIES, PartWriter, ReadUnder, rows
+from covmis_build.archive.store import OLDER_COPIES, PartWriter, rows
 from covmis_build.archive.words import Counting, Words
 from covmis_build.engine import open_engine
 from covmis_build.errors import InputError
@@ -82,7 +82,7 @@ def written(folder, part, posts):
     writer = PartWriter(folder / f"{part}.parquet", part)
     for place, one in enumerate(posts):
         writer.add(Read(f"{part}.jsonl", place, "x_v1", [one]))
-    writer.close(ReadUnder())
+    writer.close()
 
 
 @settings(max_examples=150, deadline=None)
