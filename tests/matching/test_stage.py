@@ -75,7 +75,12 @@ def run(
     ids, options = {*claims, *queries["claim_id"]}, options or Retrieval()
     with TemporaryDirectory() as store, open_engine(engine, workers=workers) as opened:
         read = read_archive(
-            opened, list(archive), Parts(Path(store), Path(store)), options, claims=ids, forget=forget or Forget()
+            opened,
+            list(archive),
+            Parts(Path(store), Path(store)),
+            options,
+            claims=ids,
+            forget=forget or Forget(),
         )
         found = retrieve(opened, read.store, queries, options, **more)
         made = {face: getattr(found, face).to_pandas() for face in ("posts", "hits", "provenance", "dropped")}
