@@ -107,7 +107,7 @@ class Watched:
 def kind_of(words: list[str]) -> str:
     """What a process is; nothing if it is not counted."""
     line = " ".join(words)
-    if "moto_server" in line:
+    if "moto_server" in line or not words[0]:  # one that has ended says no more what it was
         return ""
     if "deploy.master.Master" in line or "deploy.worker.Worker" in line:
         return "cluster's own Java"

@@ -10,7 +10,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from covmis_build import addresses
+from covmis_build import addresses, storage
 from covmis_build.addresses import place
 from covmis_build.building.stages import STAGES
 from covmis_build.cli import app
@@ -230,13 +230,31 @@ def test_nobody_else_s_tables_are_removed_and_damaged_ones_are_refused(near, far
 def test_a_purge_reaches_tables_that_lie_in_the_store_alone(far):
     post = far.sample["post_id"].iloc[0]
     study = fresh(far)
+    assert list(study.places.far_store.rglob("*.parquet"))
     assert study.purge(posts=[post]).problems == []
+    assert not list(study.places.far_store.rglob("*.parquet"))
+    assert not list(study.places.store.rglob("*.parquet"))
     native = post.partition(":")[2].encode()
     held = [path for path in place(str(study.places.far.address)).rglob() if native in path.read_bytes()]
     assert held == []
     assert not {name.split(".")[0] for name in names(study)} & {"posts", "hits", "items", "sample", "dropped"}
     study.run(workers=1)
     assert post not in set(study.posts["post_id"])
+
+
+@stored
+def test_posts_lie_in_the_store_and_a_copy_is_held_against_its_hash(near, far):
+    shutil.rmtree(far.places.store)
+    assert len(far.archive) == len(near.archive)
+    shutil.rmtree(far.places.store)
+    part = next(iter(far.places.far_store.glob("*.parquet")))
+    whole = part.read_bytes()
+    storage.write_bytes(part, whole[:20] + bytes([whole[20] ^ 1]) + whole[21:])
+    with pytest.raises(InputError, match="is not the file that was made"):
+        len(far.archive)
+    part.unlink()
+    assert [stage.stage for stage in far.run(workers=1).stages if stage.made] == ["read"]
+    assert part.read_bytes() == whole
 
 
 @stored

@@ -59,7 +59,7 @@ COMPARED_HERE, FEW_TEXTS = "spark.covmis.comparedHere", 1_000_000
 """The setting that says up to how many texts this machine looks for near-duplicates by itself: a million take some 2 GB."""
 
 
-JOINED_BY_ONE, FEW_ROWS = "spark.covmis.joinedByOne", 20_000_000
+JOINED_BY_ONE, FEW_ROWS = "spark.covmis.joinedByOne", 10_000_000
 """The setting that says up to how many rows of tables one worker joins by itself."""
 
 

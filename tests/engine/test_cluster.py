@@ -215,9 +215,9 @@ def test_doctor_says_what_the_workers_have(bucket, expected, study, running):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    states = {part["kind"]: (part["part"], part["state"]) for part in json.loads(done.stdout)["parts"]}
-    assert states["archive"] == ("s3://corpus/archive", "ready")
-    assert states["worker"][1] == "ready"
+    parts = [(part["kind"], part["part"], part["state"]) for part in json.loads(done.stdout)["parts"]]
+    assert ("archive", "s3://corpus/archive", "ready") in parts
+    assert {state for kind, _, state in parts if kind == "worker"} == {"ready"}
 
 
 @pytest.mark.parametrize(
@@ -256,8 +256,7 @@ def test_what_a_worker_lacks_is_said_in_one_line(bucket, expected, study, runnin
 
 
 MOMENTS = (
-    "write claims", "renamed queries",
-    "reading 1", "reading 2", "write hits", "renamed posts",
+    "reading 0", "write older_copies", "write claims", "renamed queries", "write hits", "renamed posts",
     "language and words", "near-duplicates", "write clean.dropped", "renamed items",
     "write dropped", "renamed sample", "done sample",
 )  # fmt: skip
@@ -274,8 +273,8 @@ def test_a_run_killed_again_and_again_makes_the_same_tables(bucket, expected, st
 
 
 def test_a_worker_killed_in_each_stage_on_the_cluster_changes_no_table(bucket, expected, study):
-    """Two in each stage that workers make: while it works, and while its tables are written; and one while the sample is drawn."""
-    moments = ("reading 2", "write hits", "near-duplicates", "write items", "write sample")
+    """When the first part of the store is there; while each stage works, while its tables are written, while the sample is drawn."""
+    moments = ("part", "write parts", "write hits", "near-duplicates", "write items", "write sample")
     with cluster(bucket, len(moments) + 1) as running:
         killed = dict(zip(moments, running.workers, strict=False))
         done = killing(study, bucket, running, killed)

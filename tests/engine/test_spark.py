@@ -57,7 +57,7 @@ def joining(spark, request):
     """How many rows of tables one worker joins: with none, Spark's own SQL has every query."""
     spark.session.conf.set(JOINED_BY_ONE, str(request.param))
     yield
-    spark.session.conf.set(JOINED_BY_ONE, "20000000")
+    spark.session.conf.set(JOINED_BY_ONE, "10000000")
 
 
 by_one_and_by_all = pytest.mark.parametrize(
