@@ -28,6 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
+HERE, DRIVER = "this machine's Python", "this machine's Java"
 MEMORY, TICKS = "3g", os.sysconf("SC_CLK_TCK")
 COMPILING, COLLECTING = ("C1 Compiler", "C2 Compiler"), ("GC Thread", "G1 ", "VM Thread")
 
@@ -44,7 +45,7 @@ class Watched:
     def __init__(self) -> None:
         self.used = dict[tuple[int, int], float]()
         self.kind = dict[tuple[int, int], str]()
-        self.most = 0.0
+        self.most = dict[str, float]()
 
     def look(self) -> None:
         """Add up what there is now."""
@@ -57,20 +58,21 @@ class Watched:
         family = {os.getpid()}
         while more := {one for one, parent in parents.items() if parent in family} - family:
             family |= more
-        most = 0.0
+        most = defaultdict[str, float](float)
         for process in family - {os.getpid()}:
             with contextlib.suppress(OSError):
                 kind = kind_of(Path(f"/proc/{process}/cmdline").read_bytes().decode().split("\0"))
                 if not kind:
                     continue
-                most += memory[process]
+                most[kind] += memory[process]
+                most["all"] += memory[process]
                 for file in Path(f"/proc/{process}/task").glob("*/stat"):
                     name, numbers = cells(file)
                     # a thread may have the number of one that has ended
                     thread = int(file.parent.name), int(numbers[19])
                     self.used[thread] = (int(numbers[11]) + int(numbers[12])) / TICKS
                     self.kind[thread] = kind + part_of(name) if "Java" in kind else kind
-        self.most = max(self.most, most)
+        self.most |= {kind: max(self.most.get(kind, 0.0), size) for kind, size in most.items()}
 
     @contextlib.contextmanager
     def watching(self):
@@ -105,7 +107,7 @@ class Watched:
 def kind_of(words: list[str]) -> str:
     """What a process is; nothing if it is not counted."""
     line = " ".join(words)
-    if "moto_server" in line:
+    if "moto_server" in line or not words[0]:  # one that has ended says no more what it was
         return ""
     if "deploy.master.Master" in line or "deploy.worker.Worker" in line:
         return "cluster's own Java"
@@ -114,8 +116,8 @@ def kind_of(words: list[str]) -> str:
     if "pyspark.daemon" in line or "pyspark/daemon" in line:
         return "workers' Python"
     if "java" in words[0] or "org.apache.spark" in line:
-        return "this machine's Java"
-    return "this machine's Python"
+        return DRIVER
+    return HERE
 
 
 def part_of(name: str) -> str:
@@ -159,12 +161,19 @@ def run(sizes: list[str]) -> None:
             conf = [word for name, value in its.settings.items() for word in ("--conf", f"{name}={value}")]
             spark = ["--engine", "spark", "--master", its.master, *conf]
             expected = made(study, bucket, f"{posts:,} embedded", [])
+            toml = study / "study.toml"
+            toml.write_text(toml.read_text().replace('build = ""', 'build = "s3://corpus/build"'))
             if made(study, bucket, f"{posts:,} cluster", ["--force", *spark]) != expected:
                 sys.exit("DIFFERENT tables")
 
 
 def made(study: Path, bucket: dict[str, str], name: str, more: list[str]) -> dict[str, str]:
     """Run it; the hashes of its tables."""
+    import pytest
+
+    from covmis_build.building.stages import STAGES
+    from covmis_build.study.study import open_study
+
     command = [sys.executable, "-m", "covmis_build", "run", "--json", "--study", str(study), *more]
     watched, began = Watched(), time.perf_counter()
     with watched.watching():
@@ -176,11 +185,16 @@ def made(study: Path, bucket: dict[str, str], name: str, more: list[str]) -> dic
     cpu = watched.seconds()
     parts = ", ".join(f"{kind} {seconds:.0f}" for kind, seconds in cpu.items() if seconds >= 0.5)
     print(
-        f"| {name} | {wall:.0f} | {sum(cpu.values()):.1f} | {watched.most:.0f} | {stages} | {parts} |",
+        f"| {name} | {wall:.0f} | {sum(cpu.values()):.1f} | {watched.most['all']:.0f} "
+        f"| {watched.most[HERE]:.0f}, Java {watched.most.get(DRIVER, 0.0):.0f} | {stages} | {parts} |",
         flush=True,
     )
-    tables = sorted((study / "data" / "build").glob("*.parquet"))
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in tables}
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in bucket.items():
+            patch.setenv(variable, value)
+        places = open_study(study).places
+        files = {table: places.table(table) for stage in STAGES for table in stage.makes}
+    return {table: hashlib.sha256(path.read_bytes()).hexdigest() for table, path in files.items()}
 
 
 DATATROVE = """

@@ -135,6 +135,14 @@ class Address(PosixPath):
             with _told(self):
                 self._system.delete_file(self._inside)
 
+    def remove(self) -> None:
+        """Remove it, with all that is below it; missing is no error."""
+        if self.is_dir():
+            with _told(self, "removed"):
+                self._system.delete_dir(self._inside)
+        else:
+            self.unlink(missing_ok=True)
+
     def put(self, path: Path) -> None:
         """Set the content of a file on this machine in its place: at once, or not at all.
 

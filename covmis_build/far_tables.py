@@ -6,16 +6,13 @@ no entry names any more is removed after it. A table that is read here is fetche
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
-from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 
     from covmis_build.addresses import Address
 
-OURS = re.compile(r"[a-z.]+\.[0-9a-f]{16}\.parquet")
+OURS = re.compile(r"[a-z_.]+\.[0-9a-f]{16}\.parquet")
 
 
 @dataclass(frozen=True)
@@ -40,15 +37,7 @@ class FarTables:
             return self.build / f"{table}.parquet"
         near = self.build / name
         if not near.exists() and (far := self.address / near.name).exists():
-            with storage.replacing(near) as beside:
-                with beside.open("wb") as file, far.open("rb") as source:
-                    shutil.copyfileobj(source, file, 1 << 22)
-                if _name(table, _hash(beside)) != name:
-                    raise InputError(
-                        "is not the table that the ledger names",
-                        file=far,
-                        remedy="Remove it and run `covmis run` again",
-                    )
+            storage.fetch(far, near, sha256=name.split(".")[-2])
         return near
 
     def put(self, table: str, path: Path, content: str) -> None:
@@ -94,8 +83,3 @@ class FarTables:
 
 def _name(table: str, content: str) -> str:
     return f"{table}.{content[:16]}.parquet"
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -104,8 +104,13 @@ class Places:
 
     @property
     def store(self) -> Path:
-        """data/build/archive, every post of the archive, read once."""
+        """data/build/archive, every post of the archive, read once; where `build` is an address, copies of what is needed here."""
         return self.build / "archive"
+
+    @property
+    def far_store(self) -> Path:
+        """Where the parts of the store are made: at the address of `build`, or in data/build/archive."""
+        return self.far.address / "archive" if self.far else self.store
 
     @property
     def scratch(self) -> Path:

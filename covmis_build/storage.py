@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import hashlib
 import io
 import os
 import re
@@ -150,9 +151,26 @@ def filling(path: Path) -> Iterator[Path]:
             remove(beside)
 
 
+def fetch(source: Path, target: Path, *, sha256: str = "") -> None:
+    """Copy what lies elsewhere, whole or not at all; another content than the one of this hash (or its beginning) is refused."""
+    with replacing(target) as beside:
+        with beside.open("wb") as file, source.open("rb") as far:
+            shutil.copyfileobj(far, file, 1 << 22)
+        if not sha256_of(beside).startswith(sha256):
+            raise InputError("is not the file that was made", file=source, remedy=MADE_AGAIN)
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def remove(path: Path) -> None:
     """Remove a file or folder that covmis made. Missing is no error."""
-    if path.is_dir() and not path.is_symlink():
+    if isinstance(path, Address):
+        path.remove()
+    elif path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)

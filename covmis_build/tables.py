@@ -169,7 +169,7 @@ SCHEMAS: dict[str, pa.Schema] = {
         group_size=COUNT,
         created_at=STRING,
     ),
-    "parts": _schema("part", part=STRING, files=STRINGS, posts=COUNT, bytes=COUNT),
+    "parts": _schema("part", part=STRING, files=STRINGS, posts=COUNT, bytes=COUNT, sha256=STRING),
     "older_copies": _schema("part row", part=STRING, row=COUNT),
     "unreadable": _schema("file", file=STRING, offset=COUNT, problem=STRING),
     "intake": _schema(

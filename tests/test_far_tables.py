@@ -10,7 +10,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from covmis_build import addresses
+from covmis_build import addresses, storage
 from covmis_build.addresses import place
 from covmis_build.building.stages import STAGES
 from covmis_build.cli import app
@@ -200,7 +200,8 @@ def test_another_address_gets_the_tables_that_are_current(near, far):
     toml = far.places.study_toml
     toml.write_text(toml.read_text().replace('build = "s3://tables/', 'build = "s3://tables/another/'))
     study = open_study(far.places.folder)
-    assert not any(outcome.made for outcome in study.run(workers=1).stages)
+    made = [outcome.stage for outcome in study.run(workers=1).stages if outcome.made]
+    assert made == ["read"], "the posts are read again, into the new place"
     assert names(study) == names(far)
     assert hashes(fresh(study)) == hashes(near)
     gone = study.places.far.objects()[0]
@@ -221,7 +222,7 @@ def test_nobody_else_s_tables_are_removed_and_damaged_ones_are_refused(near, far
     sample = next(path for path in far.places.far.objects() if path.name.startswith("items."))
     (tmp_path / "torn").write_bytes(sample.read_bytes()[:-1])
     sample.put(tmp_path / "torn")
-    with pytest.raises(InputError, match="is not the table that the ledger names"):
+    with pytest.raises(InputError, match="is not the file that was made"):
         far.places.table("items")
 
 
@@ -229,13 +230,31 @@ def test_nobody_else_s_tables_are_removed_and_damaged_ones_are_refused(near, far
 def test_a_purge_reaches_tables_that_lie_in_the_store_alone(far):
     post = far.sample["post_id"].iloc[0]
     study = fresh(far)
+    assert list(study.places.far_store.rglob("*.parquet"))
     assert study.purge(posts=[post]).problems == []
+    assert not list(study.places.far_store.rglob("*.parquet"))
+    assert not list(study.places.store.rglob("*.parquet"))
     native = post.partition(":")[2].encode()
     held = [path for path in place(str(study.places.far.address)).rglob() if native in path.read_bytes()]
     assert held == []
     assert not {name.split(".")[0] for name in names(study)} & {"posts", "hits", "items", "sample", "dropped"}
     study.run(workers=1)
     assert post not in set(study.posts["post_id"])
+
+
+@stored
+def test_posts_lie_in_the_store_and_a_copy_is_held_against_its_hash(near, far):
+    shutil.rmtree(far.places.store)
+    assert len(far.archive) == len(near.archive)
+    shutil.rmtree(far.places.store)
+    part = next(iter(far.places.far_store.glob("*.parquet")))
+    whole = part.read_bytes()
+    storage.write_bytes(part, whole[:20] + bytes([whole[20] ^ 1]) + whole[21:])
+    with pytest.raises(InputError, match="is not the file that was made"):
+        len(far.archive)
+    part.unlink()
+    assert [stage.stage for stage in far.run(workers=1).stages if stage.made] == ["read"]
+    assert part.read_bytes() == whole
 
 
 @stored

@@ -10,23 +10,21 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
-from contextlib import nullcontext
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from covmis_build import storage, tables
-from covmis_build.addresses import place
+from covmis_build.addresses import Address, place
 from covmis_build.archive import columns, streams, words_file
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.intake import Outcome
+from covmis_build.archive.parts import INTAKE, Facts, Parts, ReadUnder, noted, stands, write_seen
 from covmis_build.archive.reader import How, file_of, in_one_line, open_job, read
-from covmis_build.archive.store import OLDER_COPIES, STORE, PartWriter, ReadUnder, Store, read_under
+from covmis_build.archive.store import OLDER_COPIES, STORE, PartWriter, Store
 from covmis_build.archive.streams import Job
 from covmis_build.archive.walk import archive_files, first_of_each
 from covmis_build.children import in_child
@@ -35,6 +33,7 @@ from covmis_build.errors import BrokenIds, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from covmis_build.archive.reader import Read
     from covmis_build.engine import Engine, Progress, Table
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
 NOTHING = Forget()
 READER = 1
 """Raised by hand when a file is read as something else than before: all files are read again."""
-
-INTAKE = "intake"
-"""The folder next to the parts: what was seen in the files of each."""
 
 SEEN = pa.schema(
     [("file", tables.STRING), ("form", tables.STRING), ("outcome", tables.STRING), ("reason", tables.STRING),
@@ -56,8 +52,12 @@ LINE = "line"
 
 WORK = pa.schema([("part", tables.STRING), ("jobs", tables.STRING)])
 """A part to make, and its jobs as JSON: a file's name may be no text, which JSON can say."""
-MADE = pa.schema([("name", tables.STRING), ("content", pa.binary())])
-"""Files of the store that a process could not write in their place, because it does not see this machine's disk."""
+MADE = pa.schema(
+    [("part", tables.STRING), *zip(Facts._fields, (tables.COUNT, tables.COUNT, tables.STRING), strict=True)]
+)
+"""A part that has been made."""
+FOOTERS = 16
+"""Parts that are looked at at the same time: in a store, each is a question over the network."""
 
 SMALL, MOST_FILES = 2 << 20, 16
 """Bytes of files that are read together into one part; and one in so many files ends a part, whatever its size, so that
@@ -65,59 +65,97 @@ a new file changes few parts."""
 
 
 class Archive(NamedTuple):
-    """An archive as it was read; `parts` has the files of each part of its store."""
+    """An archive as it was read: its store, the files of each part and how it was made, and what was seen."""
 
     store: Store
-    parts: dict[str, list[str]]
+    files: dict[str, list[str]]
+    parts: dict[str, Facts]
     intake: Table
     unreadable: Table
 
 
 def read_archive(
-    engine: Engine, archive: Sequence[Path], folder: Path, options: Retrieval, *, claims: Collection[str] = (),
+    engine: Engine, archive: Sequence[Path], parts: Parts, options: Retrieval, *, claims: Collection[str] = (),
     forget: Forget = NOTHING, content: Callable[[Path], str] | None = None, progress: Progress = silent,
 ) -> Archive:  # fmt: skip
-    """Read what is new or has changed in these files and folders into the store at `folder`.
+    """Read what is new or has changed in these files and folders into the parts of a store.
 
     `claims` are the ids that a column of a file may name. Of posts in `forget` only the id is read. `content` gives the
     SHA-256 of a file (default: it is computed).
     """
-    how = How.of(options, claims)
+    how, content = How.of(options, claims), content or storage.sha256_of
     files = archive_files(archive)
     engine.reach(first_of_each(archive, files))
-    contents = {str(file.path): (content or _sha256)(file.path) for file in files}
-    parts = {part_of(jobs, contents, how): jobs for jobs in _together(streams.jobs(files), contents)}
+    _check_place(engine, parts.folder)
+    contents = {str(file.path): content(file.path) for file in files}
+    jobs_of = {part_of(jobs, contents, how): jobs for jobs in _together(streams.jobs(files), contents)}
     now = ReadUnder(
         _hash(sorted(forget.posts | forget.authors)) if forget else "", claims=_hash(sorted(how.claims))
     )
-    (folder / INTAKE).mkdir(parents=True, exist_ok=True)
-    wanted = {part: jobs for part, jobs in parts.items() if not _stands(folder, part, jobs, forget, how, now)}
-    progress("reading", len(parts) - len(wanted), len(parts))
+    known = _sweep(parts, jobs_of)
+
+    def standing(part: str) -> Facts | None:
+        return _standing(parts, part, jobs_of[part], forget, how, now, content) if part in known else None
+
+    with ThreadPoolExecutor(FOOTERS) as pool:
+        facts = {
+            part: there for part, there in zip(jobs_of, pool.map(standing, jobs_of), strict=True) if there
+        }
+    wanted = {part: jobs for part, jobs in jobs_of.items() if part not in facts}
+    for part in (
+        known & wanted.keys()
+    ):  # damaged, or read under another purge list: nothing takes it for the new one
+        storage.remove(parts.file(part))
+        storage.remove(parts.copies / parts.file(part).name)
+    words_file.sweep(parts.copies / words_file.FOLDER, facts)
+    progress("reading", len(facts), len(jobs_of))
     work = pa.table({"part": list(wanted), "jobs": list(map(json.dumps, wanted.values()))}, schema=WORK)
-    kernel = partial(
-        read_parts, folder=str(folder) if engine.sees_this_disk else "", forget=forget, how=how, now=now
-    )
+    kernel = partial(read_parts, folder=str(parts.folder), forget=forget, how=how, now=now)
     for batch in engine.map(kernel, engine.table(work), MADE, rows=1).batches():
-        for name, written in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            storage.write_bytes(folder / name, written)
-    progress("reading", len(parts), len(parts))
-    for path in (*folder.glob("*.parquet"), *(folder / INTAKE).glob("*.parquet")):
-        if path.stem not in parts:
-            storage.remove(path)
-    words_file.sweep(folder / words_file.FOLDER, parts)
-    posts = posts_of(engine, folder, parts)
-    seen = engine.table([folder / INTAKE / f"{part}.parquet" for part in parts] or SEEN.empty_table())
-    files_of = {part: list(dict.fromkeys(map(file_of, jobs))) for part, jobs in parts.items()}
+        facts |= {row.pop("part"): Facts(**row) for row in batch.to_pylist()}
+    progress("reading", len(jobs_of), len(jobs_of))
+    posts = posts_of(engine, parts, facts)
+    seen = _table(engine, parts, {parts.seen(part): None for part in jobs_of}, SEEN)
     return Archive(
-        Store(posts, engine.sql(OLDER_COPIES, store=posts)), files_of,
+        Store(posts, engine.sql(OLDER_COPIES, store=posts)),
+        {part: list(dict.fromkeys(map(file_of, jobs))) for part, jobs in jobs_of.items()},
+        {part: facts[part] for part in sorted(facts)},
         under_names_of(engine, engine.sql(_INTAKE, seen=seen), tables.SCHEMAS["intake"]),
         under_names_of(engine, engine.sql(_UNREADABLE, seen=seen), tables.SCHEMAS["unreadable"]),
     )  # fmt: skip
 
 
-def posts_of(engine: Engine, folder: Path, parts: Iterable[str]) -> Table:
+def _check_place(engine: Engine, folder: Path) -> None:
+    """Refuse a store on this machine's disk, where workers elsewhere would write to disks of their own."""
+    if not (engine.sees_this_disk or isinstance(folder, Address)):
+        raise InputError(
+            "the workers of a cluster cannot write the posts of the archive into a folder of this machine",
+            remedy='Name a place in a bucket, as the first line of study.toml: build = "s3://BUCKET/STUDY"',
+        )
+
+
+def _sweep(parts: Parts, wanted: Collection[str]) -> set[str]:
+    """Remove parts that are wanted no more, here and there; the names of the others."""
+    known = set[str]()
+    for folder in dict.fromkeys((parts.copies, parts.folder)):
+        for path in (*folder.glob("*.parquet"), *(folder / INTAKE).glob("*.parquet")):
+            if path.stem not in wanted:
+                storage.remove(path)
+            elif path.parent == parts.folder:
+                known.add(path.stem)
+    return known
+
+
+def posts_of(engine: Engine, parts: Parts, facts: Mapping[str, Facts]) -> Table:
     """The posts of these parts of a store."""
-    return engine.table([folder / f"{part}.parquet" for part in parts] or STORE.empty_table())
+    return _table(engine, parts, {parts.file(part): made for part, made in facts.items()}, STORE)
+
+
+def _table(engine: Engine, parts: Parts, files: Mapping[Path, Facts | None], schema: pa.Schema) -> Table:
+    """The rows of these files of a store, which a cluster reads where they lie; in the order of their names."""
+    near = engine.sees_this_disk
+    paths = [parts.here(path, files[path]) if near else path for path in sorted(files)]
+    return engine.table(paths or schema.empty_table())
 
 
 _INTAKE = f"""
@@ -158,18 +196,25 @@ def _together(jobs: Iterable[Job], contents: Mapping[str, str]) -> Iterator[list
         yield small
 
 
-def _stands(folder: Path, part: str, jobs: Sequence[Job], forget: Forget, how: How, now: ReadUnder) -> bool:
-    """Whether a part is there, and would be the same if it were made now."""
-    path = folder / f"{part}.parquet"
+def _standing(
+    parts: Parts, part: str, jobs: Sequence[Job], forget: Forget, how: How, now: ReadUnder,
+    content: Callable[[Path], str],
+) -> Facts | None:  # fmt: skip
+    """How a part was made that is there and would be the same if it were made now; None if it has to be made."""
+    path = parts.file(part)
     try:
-        under, _ = read_under(path), pq.read_metadata(folder / INTAKE / path.name)
-    except (OSError, pa.ArrowException):  # there is none, or somebody has damaged it
-        return False
+        under, facts = noted(parts.seen(part))
+        if not stands(path, facts.bytes, facts.sha256, content):
+            return None
+    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError):  # somebody has damaged it
+        return None
     if under.claims not in {"", now.claims}:
-        return False
-    if under.purge_list == now.purge_list:
-        return True
-    return not under.forgot and not any(_touches(job, forget, how) for job in jobs)
+        return None
+    if under.purge_list != now.purge_list and (
+        under.forgot or any(_touches(job, forget, how) for job in jobs)
+    ):
+        return None
+    return facts
 
 
 def _touches(job: Job, forget: Forget, how: How) -> bool:
@@ -179,11 +224,6 @@ def _touches(job: Job, forget: Forget, how: How) -> bool:
     return any(forget.touches(bytes(block.data)) for block in streams.blocks(job, how.limits))
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _hash(told: object) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:24]
 
@@ -191,22 +231,17 @@ def _hash(told: object) -> str:
 def read_parts(
     block: pa.Table, *, folder: str, forget: Forget, how: How, now: ReadUnder
 ) -> Iterator[pa.Table]:
-    """Make the parts that these rows name, in the folder; where there is none, give their files. Broken ids are an error."""
+    """Make the parts that these rows name, and say how. Broken ids are an error."""
     for row in block.to_pylist():
         jobs = [Job(*job) for job in json.loads(row["jobs"])]
-        with TemporaryDirectory() if not folder else nullcontext(folder) as where:
-            (Path(where) / INTAKE).mkdir(exist_ok=True)
-            make = partial(in_child, _make, Path(where), row["part"], jobs, forget, how, now)
-            try:
-                make({})
-            except InputError as error:
-                if isinstance(error, BrokenIds):
-                    raise
-                make({job: _problem_of(job, forget, how) for job in jobs})
-            # the part last: where it is, its intake is, too
-            names = [] if folder else [f"{INTAKE}/{row['part']}.parquet", f"{row['part']}.parquet"]
-            contents = [Path(where, name).read_bytes() for name in names]
-        yield pa.table({"name": names, "content": contents}, schema=MADE)
+        make = partial(in_child, _make, place(folder), row["part"], jobs, forget, how, now)
+        try:
+            facts = make({})
+        except InputError as error:
+            if isinstance(error, BrokenIds):
+                raise
+            facts = make({job: _problem_of(job, forget, how) for job in jobs})
+        yield pa.Table.from_pylist([{"part": row["part"], **facts._asdict()}], schema=MADE)
 
 
 def _problem_of(job: Job, forget: Forget, how: How) -> str:
@@ -225,11 +260,11 @@ def _exhaust(job: Job, forget: Forget, how: How) -> None:
 
 def _make(
     folder: Path, part: str, jobs: Sequence[Job], forget: Forget, how: How, now: ReadUnder, crashed: Mapping[Job, str]
-) -> None:  # fmt: skip
+) -> Facts:  # fmt: skip
     """Make one part: what was seen in its files first, then the posts, so that a part that is there is whole."""
     gc.set_threshold(*FEWER_COLLECTIONS)
-    tally, of_claims = Tally(), False
-    with storage.replacing(folder / f"{part}.parquet") as beside:
+    tally, of_claims, parts = Tally(), False, Parts(folder, folder)
+    with storage.replacing(parts.file(part)) as beside:
         writer = PartWriter(beside, part)
         for job in jobs:
             why, paste = (crashed[job], "") if crashed.get(job) else _refusal(job, how)
@@ -244,9 +279,11 @@ def _make(
                 if line.posts:
                     writer.add(line)
         forgot = bool(forget) and any(_touches(job, forget, how) for job in jobs)
-        writer.close(now._replace(forgot=forgot, claims=now.claims if of_claims else ""))
-        with storage.replacing(folder / INTAKE / f"{part}.parquet") as seen:
-            pq.write_table(tally.table(), seen)
+        writer.close()
+        under = now._replace(forgot=forgot, claims=now.claims if of_claims else "")
+        facts = Facts(writer.count, beside.stat().st_size, storage.sha256_of(beside))
+        write_seen(parts.seen(part), tally.table(), under, facts)
+    return facts
 
 
 FEWER_COLLECTIONS = (100_000, 50, 100)

@@ -6,7 +6,6 @@ which columns a row has, how posts become rows, and which copy of a post counts.
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,7 +47,6 @@ FEW_VALUES = [
     "platform", "language", "availability", "file", "form", "part", "retrieved_at", "created_at", "repost_of",
 ]  # fmt: skip
 LIKE_IDS = dict.fromkeys(("post_id", "native_id", "conversation"), "DELTA_BYTE_ARRAY")
-NOTES = b"covmis"
 _UNKNOWN = (None, None, None, None)
 
 
@@ -57,17 +55,6 @@ class Store(NamedTuple):
 
     posts: Table
     older: Table
-
-
-class ReadUnder(NamedTuple):
-    """What a part depends on besides its file: the list of what is to be forgotten, and the ids of claims."""
-
-    purge_list: str = ""
-    """Hash of the list under which the file was read."""
-    forgot: bool = False
-    """Whether something of the file was left out because of the list."""
-    claims: str = ""
-    """Hash of the claims' ids, if a column of the file may name claims."""
 
 
 class PartWriter:
@@ -89,10 +76,9 @@ class PartWriter:
         if self._posts >= TOGETHER:
             self._settle(ROWS)
 
-    def close(self, under: ReadUnder) -> None:
-        """Write the rest, with a note under which list and claims the file was read."""
+    def close(self) -> None:
+        """Write the rest."""
         self._settle(1)
-        self._to.add_key_value_metadata({NOTES.decode(): json.dumps(under._asdict())})
         self._to.close()
 
     def _settle(self, enough: int) -> None:
@@ -157,11 +143,6 @@ def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         with suppress(UnicodeEncodeError):  # half a character: `tables.column` mends it
             return pa.array(values, kind)
     return tables.column(values, kind)
-
-
-def read_under(path: Path) -> ReadUnder:
-    """What a part depends on besides its file."""
-    return ReadUnder(**json.loads(pq.read_metadata(path).metadata[NOTES]))
 
 
 FULLER = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.archive.store import POSTS
 from covmis_build.building.flow import WORDS, ask
-from covmis_build.building.store import parts_of
+from covmis_build.building.store import files_here
 from covmis_build.errors import InputError
 from covmis_build.options import RANKED
 
@@ -41,7 +41,7 @@ def _named(places: Places, wanted: str) -> list[str]:
     """The post of this id; of a bare number or name the posts of every platform that has it."""
     if ":" in wanted:
         return [wanted]
-    known = {name: [places.table(name)] for name in ("posts", "dropped")} | {"store": list(parts_of(places))}
+    known = {name: [places.table(name)] for name in ("posts", "dropped")} | {"store": files_here(places)}
     known = {name: paths for name, paths in known.items() if paths}
     union = " UNION ".join(f"SELECT post_id FROM {name}" for name in known)
     posts = ask(
@@ -109,7 +109,7 @@ def _post_story(places: Places, post_id: str) -> Iterator[str]:
 
 def _read(places: Places, post_id: str) -> list[tuple[Any, ...]]:
     """A post of the archive that no query finds: the copy that counts."""
-    parts = list(parts_of(places))
+    parts = files_here(places)
     if not parts:
         return []
     return ask(

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.archive.parts import stands
 from covmis_build.building import ledger
 from covmis_build.building.ledger import Entry, Event, TableFacts
 from covmis_build.building.purge import refuse_unfinished
@@ -203,18 +204,19 @@ def _is_current(places: Places, stage: Stage, entry: Entry, key: Key, cache: dic
 
 def _stands(places: Places, stage: Stage, entry: Entry, cache: dict[str, list[Any]]) -> bool:
     """Whether the tables of a finished stage still stand there as they were made, to the last byte."""
+    content = functools.partial(ledger.content, cache=cache)
     return (
         entry.done
         and all(
             (path := places.table(table)).exists()
             and (facts := entry.tables.get(table)) is not None
             and path.stat().st_size == facts.bytes
-            and ledger.content(path, cache) == facts.sha256
+            and content(path) == facts.sha256
             for table in stage.makes
         )
         and all(
-            path.exists() and path.stat().st_size == size
-            for path, size in stage.further_files(places).items()
+            stands(path, facts.bytes, facts.sha256, content)
+            for path, facts in stage.further_files(places).items()
         )
     )
 

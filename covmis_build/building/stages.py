@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from covmis_build import storage
 from covmis_build.archive.walk import archive_files
 from covmis_build.building.flow import ask
-from covmis_build.building.store import parts_of, store_of
+from covmis_build.building.store import files_of, parts_of, store_of
 from covmis_build.errors import InputError
 from covmis_build.options import RANKED
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.archive.parts import Facts
     from covmis_build.engine import Engine, Progress, Table
     from covmis_build.places import Places
     from covmis_build.settings import Settings
@@ -59,8 +59,8 @@ class Stage:
     """Whether the engine that was asked for makes it; what starts from tables of this machine, and is little, stays here."""
     values: Callable[[Places], list[str]] = lambda _: []
     """What else its tables depend on."""
-    further_files: Callable[[Places], dict[Path, int]] = lambda _: {}
-    """Files that it has made besides its tables, and their sizes; those that are there are not made again, but by force."""
+    further_files: Callable[[Places], dict[Path, Facts]] = lambda _: {}
+    """Files that it has made besides its tables; those that are there are not made again, but by force."""
 
 
 def _claim_ids(places: Places) -> list[str]:
@@ -105,17 +105,14 @@ def _make_read(work: Work) -> Made:
 
     places = work.places
     archive = read_archive(
-        work.engine, places.archives, places.store, work.settings.retrieval, claims=_claim_ids(places),
+        work.engine, places.archives, parts_of(places), work.settings.retrieval, claims=_claim_ids(places),
         forget=read_list(places.purge_csv), content=work.content, progress=work.progress,
     )  # fmt: skip
-    paths = {part: places.store / f"{part}.parquet" for part in sorted(archive.parts)}
-    parts = {
-        "part": list(paths), "files": [archive.parts[part] for part in paths],
-        "posts": [pq.read_metadata(path).num_rows for path in paths.values()],
-        "bytes": [path.stat().st_size for path in paths.values()],
-    }  # fmt: skip
+    parts = [
+        {"part": part, "files": archive.files[part], **made._asdict()} for part, made in archive.parts.items()
+    ]
     return {
-        "parts": work.engine.table(pa.table(parts, schema=tables.SCHEMAS["parts"])),
+        "parts": work.engine.table(pa.Table.from_pylist(parts, schema=tables.SCHEMAS["parts"])),
         "older_copies": archive.store.older,
         "intake": archive.intake,
         "unreadable": archive.unreadable,
@@ -312,7 +309,7 @@ def _frozen(places: Places) -> pd.DataFrame:
 STAGES = (
     Stage(
         "read", 1, (), ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
-        ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=_claim_ids, further_files=parts_of,
+        ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=_claim_ids, further_files=files_of,
     ),
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from covmis_build import storage
+from covmis_build.archive.parts import Facts, Parts
 from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -21,18 +22,32 @@ if TYPE_CHECKING:
     from covmis_build.settings import Settings
 
 
-def parts_of(places: Places) -> dict[Path, int]:
-    """The parts of the store, and their sizes."""
+def parts_of(places: Places) -> Parts:
+    """Where the parts of the study's store lie."""
+    return Parts(places.far_store, places.store)
+
+
+def facts_of(places: Places) -> dict[str, Facts]:
+    """The parts of the store as the stage `read` has made them."""
     path = places.table("parts")
     if not path.exists():
         return {}
     # `read_table` would load Arrow's datasets, which takes longer than all else here
     with pq.ParquetFile(path) as file:
-        rows = file.read(["part", "bytes"])
-    return {
-        places.store / f"{part}.parquet": size
-        for part, size in zip(rows["part"].to_pylist(), rows["bytes"].to_pylist(), strict=True)
-    }
+        rows = file.read(["part", *Facts._fields]).to_pylist()
+    return {row.pop("part"): Facts(**row) for row in rows}
+
+
+def files_of(places: Places) -> dict[Path, Facts]:
+    """The parts of the store where they were made."""
+    parts = parts_of(places)
+    return {parts.file(part): facts for part, facts in facts_of(places).items()}
+
+
+def files_here(places: Places) -> list[Path]:
+    """The parts of the store on this machine; from an address they are fetched."""
+    parts = parts_of(places)
+    return [parts.here(path, facts) for path, facts in files_of(places).items()]
 
 
 def store_of(places: Places, engine: Engine) -> Store:
@@ -40,15 +55,15 @@ def store_of(places: Places, engine: Engine) -> Store:
     from covmis_build.archive.stage import posts_of
     from covmis_build.archive.store import Store
 
-    parts = [path.stem for path in parts_of(places)]
-    return Store(posts_of(engine, places.store, parts), engine.table(places.table("older_copies")))
+    posts = posts_of(engine, parts_of(places), facts_of(places))
+    return Store(posts, engine.table(places.table("older_copies")))
 
 
 def counted_posts(places: Places, settings: Settings) -> CountedPosts:
     """The posts of the store that count."""
     from covmis_build.archive.counted import CountedPosts, Counting
 
-    parts, options = list(parts_of(places)), settings.retrieval
+    parts, options = files_here(places), settings.retrieval
     if not parts:
         raise InputError("the archive has no files", remedy="Put posts into data/archive")
     with pq.ParquetFile(places.table("older_copies")) as file:

@@ -8,7 +8,7 @@ other.
 
 from __future__ import annotations
 
-import itertools
+import functools
 import os
 import shutil
 import sys
@@ -25,9 +25,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from covmis_build import tables
+from covmis_build.addresses import Address
 from covmis_build.engine import spark_workers
-from covmis_build.engine.duck import write_blocks
-from covmis_build.engine.spark_frames import KEPT, batchwise, ddl, is_here, row_groups, settled
+from covmis_build.engine.duck import BLOCK, write_blocks
+from covmis_build.engine.pieces import (
+    PIECES,
+    WHOLE,
+    Source,
+    answering,
+    as_pieces,
+    by_columns,
+    by_pieces,
+    counted,
+    packed,
+    plain_schema,
+    schema_of,
+    unpacked,
+)  # fmt: skip
+from covmis_build.engine.spark_frames import KEPT, ddl, is_here, settled
 from covmis_build.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -42,6 +57,10 @@ if TYPE_CHECKING:
 
 COMPARED_HERE, FEW_TEXTS = "spark.covmis.comparedHere", 1_000_000
 """The setting that says up to how many texts this machine looks for near-duplicates by itself: a million take some 2 GB."""
+
+
+JOINED_BY_ONE, FEW_ROWS = "spark.covmis.joinedByOne", 10_000_000
+"""The setting that says up to how many rows of tables one worker joins by itself."""
 
 
 def open_spark(*, scratch: Path | None = None, settings: Mapping[str, str] | None = None) -> SparkEngine:
@@ -93,26 +112,58 @@ def _started(scratch: Path | None, settings: Mapping[str, str]) -> SparkSession:
 
 @dataclass(frozen=True)
 class SparkTable:
-    """A table that lies in Spark."""
+    """A table that lies in Spark: pieces that it keeps, pieces that are files, or what its own SQL has found."""
 
-    data: DataFrame
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns."""
-        from pyspark.sql.pandas.types import to_arrow_schema
-
-        return to_arrow_schema(self.data.schema)
+    schema: pa.Schema
+    pieces: DataFrame
+    files: tuple[str, ...] = ()
+    columns: DataFrame | None = None
 
     def select(self, columns: Sequence[str]) -> SparkTable:
         """These columns alone."""
-        return SparkTable(self.data.select(*columns))
+        rows = self.columns.select(*columns) if self.columns else None
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        return SparkTable(schema, as_pieces_of(rows, schema) if rows else self.pieces, self.files, rows)
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """How many rows each piece has."""
+        if self.files:
+            told = self.pieces.mapInArrow(counted(self.schema.names), "rows long")
+        else:
+            told = self.pieces.select("rows")
+        return [row["rows"] for row in told.collect()]
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The table as Spark's own SQL has it."""
+        if self.columns:
+            return self.columns
+        return settled(self.pieces.mapInArrow(by_columns(self.schema.names), ddl(self.schema)))
+
+    def spread(self, at_once: int) -> DataFrame:
+        """The pieces, so many in a task: an answer comes from one worker, in one."""
+        if (
+            self.files
+            or self.columns
+            or self.pieces.rdd.getNumPartitions() > 1
+            or len(self.counts) <= at_once
+        ):
+            return self.pieces
+        from pyspark.sql.functions import expr
+
+        tasks = -(-len(self.counts) // at_once)
+        return self.pieces.repartitionById(tasks, expr(f"int(number div {at_once})"))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows, in order; one partition at a time comes here."""
-        for row in self.data.mapInArrow(_packed, "rows binary").toLocalIterator():
-            with pa.ipc.open_stream(row["rows"]) as stream:
-                yield from stream
+        """All rows, in order; a few pieces at a time come here."""
+        names = self.schema.names
+        if self.files:
+            rows = self.pieces.mapInArrow(by_pieces(same, names, self.schema), ddl(PIECES))
+        else:
+            rows = self.spread(AT_ONCE)
+        for row in rows.select("content").toLocalIterator():
+            yield from unpacked(row["content"]).select(names).to_batches()
 
     def to_arrow(self) -> pa.Table:
         """All rows, in memory."""
@@ -125,15 +176,25 @@ class SparkTable:
 
     def write(self, path: Path) -> None:
         """All rows as one Parquet file, written here."""
-        batches = self.batches()
-        first = next(batches, None)
-        schema = self.schema if first is None else first.schema
-        every = itertools.chain([] if first is None else [first], batches)
-        write_blocks((pa.Table.from_batches([batch]) for batch in every), schema, path)
+        write_blocks((pa.Table.from_batches([batch]) for batch in self.batches()), self.schema, path)
 
     def __len__(self) -> int:
         """Count the rows."""
-        return int(self.data.count())
+        return int(self.columns.count()) if self.columns else sum(self.counts)
+
+
+AT_ONCE = 4
+"""Pieces of a table that come here together."""
+
+
+def same(block: pa.Table) -> pa.Table:
+    """The same rows."""
+    return block
+
+
+def as_pieces_of(rows: DataFrame, schema: pa.Schema) -> DataFrame:
+    """What Spark's own SQL has found, as pieces."""
+    return rows.mapInArrow(as_pieces(schema), ddl(PIECES))
 
 
 @dataclass
@@ -210,41 +271,63 @@ class SparkEngine:
     def table(
         self, source: Path | Sequence[Path] | pa.Table | pd.DataFrame, *, columns: Sequence[str] = ()
     ) -> Table:
-        """A handle on Parquet files of this machine, an Arrow table or a DataFrame."""
+        """A handle on Parquet files of this machine or at addresses, an Arrow table or a DataFrame."""
         if isinstance(source, Path):
             source = [source]
         if isinstance(source, list | tuple):
-            if not is_here(self.session.sparkContext.master):
-                return self._sent(source, columns)
-            # as it stands: a folder may be called `100% [new]`, where Spark would look for a pattern
-            read = self.session.read.option("__globPaths__", "false")
-            data = read.parquet(*(f"file:{path.resolve()}" for path in source))
-            return SparkTable(data.select(*columns) if columns else data)
+            return self._of_files(source, columns)
         rows = source if isinstance(source, pa.Table) else tables.arrow(cast("pd.DataFrame", source))
-        # of a table without any rows Spark cannot tell the types of lists
-        data = rows.combine_chunks() if len(rows) else []
-        return SparkTable(self.session.createDataFrame(data, ddl(rows.schema)))
+        return self._sent(rows, rows.schema)
 
-    def _sent(self, sources: Sequence[Path], columns: Sequence[str]) -> SparkTable:
-        """Files of this machine, which each worker fetches once; a task reads these columns of a row group of its copy."""
-        names, numbers = list[str](), list[int]()
+    def _of_files(self, sources: Sequence[Path], columns: Sequence[str]) -> SparkTable:
+        """Files that workers read where they lie, or that each worker fetches once; a task reads a piece of one."""
+        names, groups, counts = list[str](), list[int](), list[int]()
         for source in sources:
-            name = f"{uuid.uuid4().hex}.parquet"
-            try:
-                os.link(source, self._folder / name)  # as it is now, whatever takes its place
-            except OSError:
-                shutil.copyfile(source, self._folder / name)
-            self.session.sparkContext.addFile(str(self._folder / name))
+            if isinstance(source, Address):  # to ask each for its row groups would take this machine longest
+                names, groups, counts = [*names, str(source)], [*groups, WHOLE], [*counts, -1]
+                continue
+            name = self._name_for_workers(source)
             with pq.ParquetFile(source) as file:
-                groups, every = file.num_row_groups, file.schema_arrow
-            names += [name] * groups
-            numbers += range(groups)
+                own = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+            names += [name] * len(own)
+            groups += range(len(own))
+            counts += own
+        with sources[0].open("rb") as first:
+            every = pq.read_schema(first)
         schema = pa.schema([every.field(name) for name in columns or every.names])
-        groups_to_read = pa.table(
-            {"file": pa.array(names, tables.STRING), "row_group": pa.array(numbers, tables.COUNT)}
+        listed = pa.table(
+            [range(len(names)), counts, names, groups, pa.nulls(len(names), pa.binary())], schema=PIECES
         )
-        listed = self.frame(self.table(groups_to_read)).repartition(max(1, len(names)))
-        return self._keep(listed.mapInArrow(row_groups(schema), ddl(schema)))
+        # a table of files that have no rows still has its columns
+        return SparkTable(plain_schema(schema), self._dealt(listed), tuple(dict.fromkeys(names)) or ("",))
+
+    def _name_for_workers(self, source: Path) -> str:
+        """The name by which a worker finds a file of this machine."""
+        if is_here(self.session.sparkContext.master):
+            return str(source.resolve())
+        name = f"{uuid.uuid4().hex}.parquet"
+        try:
+            os.link(source, self._folder / name)  # as it is now, whatever takes its place
+        except OSError:
+            shutil.copyfile(source, self._folder / name)
+        self.session.sparkContext.addFile(str(self._folder / name))
+        return name
+
+    def _sent(self, rows: pa.Table, schema: pa.Schema, most: int = 0) -> SparkTable:
+        """Rows of this machine, as pieces of at most so many."""
+        blocks = (rows.slice(at, most or BLOCK) for at in range(0, len(rows), most or BLOCK))
+        pieces = [
+            batch for number, block in enumerate(blocks) for batch in packed(iter([block]), schema, number)
+        ]
+        return SparkTable(plain_schema(schema), self._dealt(pa.Table.from_batches(pieces, PIECES)))
+
+    def _dealt(self, pieces: pa.Table) -> DataFrame:
+        """Pieces, each of which is a task."""
+        from pyspark.sql.functions import expr
+
+        # of a table without any rows Spark cannot tell the types
+        data = self.session.createDataFrame(pieces.combine_chunks() if len(pieces) else [], ddl(PIECES))
+        return data.repartitionById(len(pieces), expr("int(number)")) if len(pieces) > 1 else data.coalesce(1)
 
     def _send_words(self, words: pa.Table) -> str:
         """A table that each worker fetches once and maps into its memory."""
@@ -255,22 +338,48 @@ class SparkEngine:
         return path.name
 
     def map(self, kernel: Kernel, source: Table, schema: pa.Schema, *, rows: int = 0) -> Table:
-        """The kernel's rows for each Arrow batch; few rows that are much work are spread over the cluster."""
-        data = self.frame(source)
+        """The kernel's rows for each piece; few rows that are much work are tasks of their own."""
+        its = self._own(source)
         if rows:
-            # out of one partition: several would each begin to deal at a place of their own
-            data = data.coalesce(1).repartition(max(1, -(-data.count() // rows)))
-        return self._keep(data.mapInArrow(batchwise(kernel, schema, rows), ddl(schema)))
+            its = self._sent(its.to_arrow(), its.schema, rows)
+        made = its.spread(1).mapInArrow(by_pieces(kernel, its.schema.names, schema, rows), ddl(PIECES))
+        return SparkTable(plain_schema(schema), settled(made))
 
     def sql(self, query: str, **tables: Table) -> Table:
+        """Let one worker answer, which takes it less than to plan that for all; of many rows, let Spark's own SQL."""
+        its = {name: self._own(table) for name, table in tables.items()}
+        if sum(map(len, its.values())) > int(self.session.conf.get(JOINED_BY_ONE, str(FEW_ROWS))):
+            return self._by_all(query, its)
+        sources = {name: Source(table.schema, table.files) for name, table in its.items()}
+        schema = schema_of(query, sources)
+        pieces = [
+            table.pieces.selectExpr(f"'{name}' AS name", "number", "content")
+            for name, table in its.items()
+            if not table.files
+        ]
+        if pieces:
+            asked = functools.reduce(lambda some, more: some.union(more), pieces).coalesce(1)
+        else:
+            asked = self.session.range(0, 1, 1, 1)
+        return SparkTable(schema, settled(asked.mapInArrow(answering(query, sources, schema), ddl(PIECES))))
+
+    def _by_all(self, query: str, its: Mapping[str, SparkTable]) -> SparkTable:
         """Run the query over the tables, which are views only while it is read."""
-        for name, table in tables.items():
-            self.frame(table).createOrReplaceTempView(name)
+        for name, table in its.items():
+            table.frame.createOrReplaceTempView(name)
         try:
-            return self._keep(self.session.sql(query))
+            return self._of_columns(self.session.sql(query))
         finally:
-            for name in tables:
+            for name in its:
                 self.session.catalog.dropTempView(name)
+
+    def _of_columns(self, data: DataFrame) -> SparkTable:
+        """Keep what Spark's own SQL has found."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        data = settled(data)
+        schema = to_arrow_schema(data.schema)
+        return SparkTable(schema, as_pieces_of(data, schema), columns=data)
 
     def near_duplicates(
         self, source: Table, *, threshold: float, grouping: Literal["components", "greedy"], scope: str = ""
@@ -284,24 +393,16 @@ class SparkEngine:
             grouped = group_table(source.to_arrow(), threshold=threshold, grouping=grouping, scope=scope)
             return Groups(*map(self.table, grouped))
         members, chains = near_duplicates(
-            self.frame(source), threshold=threshold, grouping=grouping, scope=scope, send=self._send_words
+            self._own(source).frame,
+            threshold=threshold,
+            grouping=grouping,
+            scope=scope,
+            send=self._send_words,
         )
-        return Groups(self._keep(members), self.table(chains))
+        return Groups(self._of_columns(members), self.table(chains))
 
-    def frame(self, table: Table) -> DataFrame:
+    def _own(self, table: Table) -> SparkTable:
         """The table in Spark; another engine's table is sent there."""
         handle = table if isinstance(table, SparkTable) else self.table(table.to_arrow())
         assert isinstance(handle, SparkTable)
-        return handle.data
-
-    def _keep(self, data: DataFrame) -> SparkTable:
-        return SparkTable(settled(data))
-
-
-def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Each batch as one row of bytes, so that rows reach the driver as Arrow and in order."""
-    for batch in batches:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["rows"])
+        return handle

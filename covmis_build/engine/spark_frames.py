@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from covmis_build.engine.pieces import plain
 from covmis_build.engine.port import each_block
 from covmis_build.engine.spark_workers import agree, edition
 
@@ -91,22 +91,3 @@ def _in_batches(blocks: Iterator[pa.Table], schema: pa.Schema) -> Iterator[pa.Re
             waiting, size = [], 0
     if waiting:
         yield from pa.concat_tables(waiting).combine_chunks().to_batches()
-
-
-def row_groups(schema: pa.Schema) -> Any:
-    """On a worker: the rows of these row groups of Parquet files that were sent to it, in the schema's columns."""
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import SparkFiles
-
-        for batch in batches:
-            for row in batch.to_pylist():
-                with pq.ParquetFile(SparkFiles.get(row["file"])) as file:
-                    yield from plain(file.read_row_group(row["row_group"], schema.names), schema).to_batches()
-
-    return run
-
-
-def plain(block: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A kernel's rows in exactly the columns and types that were announced."""
-    return block.cast(pa.schema([field.with_nullable(True) for field in schema]))

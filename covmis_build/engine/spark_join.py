@@ -21,7 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from covmis_build.engine.spark_frames import batchwise, ddl, plain, settled
+from covmis_build.engine.pieces import plain
+from covmis_build.engine.spark_frames import batchwise, ddl, settled
 from covmis_build.engine.spark_workers import agree, edition
 from covmis_build.text import join
 from covmis_build.text import near_duplicates as near

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build import tables
 from covmis_build.archive.store import POSTS
-from covmis_build.building.store import parts_of
+from covmis_build.building.store import files_here, files_of
 from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ class ArchivePosts:
     """
 
     def __init__(self, places: Places) -> None:
-        parts, older = parts_of(places), places.table("older_copies")
+        parts, older = files_of(places), places.table("older_copies")
         missing = [path for path in (places.table("parts"), older, *parts) if not path.exists()]
         if missing:
             raise InputError("is missing", file=missing[0], remedy="Make it with `covmis run read`")
         if not parts:
             raise InputError("the archive has no posts", file=places.archives[0], remedy="Put posts there")
-        self.parts = list(parts)
+        self.parts = files_here(places)
         self._older = older
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:

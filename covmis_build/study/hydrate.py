@@ -12,6 +12,7 @@ import pandas as pd
 from covmis_build import tables
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.intake import Intake, files_of
+from covmis_build.archive.parts import Parts
 from covmis_build.archive.stage import read_archive
 from covmis_build.building.purge import read_list
 from covmis_build.corpus import hydrate as texts
@@ -131,8 +132,9 @@ def posts_of(
         tempfile.TemporaryDirectory() as scratch,
         open_engine("duckdb", scratch=Path(scratch)) as engine,
     ):
+        store = Path(scratch) / "store"
         archive = read_archive(
-            engine, archives, Path(scratch) / "store", options, forget=forget, progress=progress
+            engine, archives, Parts(store, store), options, forget=forget, progress=progress
         )
         hits = retrieve(
             engine, archive.store, tables.empty("queries"), options, progress=progress, given=wanted

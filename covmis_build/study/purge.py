@@ -224,7 +224,8 @@ def _forget(
     places, forget = study.places, unfinished.forget
     posts = sorted(forget.posts)
     # first what repeats the archive: once a file is rewritten, a kill would leave parts that no later purge looks for
-    purged.attempt("build", partial(storage.remove, places.store), None)
+    for store in dict.fromkeys((places.far_store, places.store)):
+        purged.attempt("build", partial(storage.remove, store), None)
     lines = changed = 0
     how = How.of(study.settings.retrieval)
     for number, path in enumerate(files):

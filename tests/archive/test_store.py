@@ -16,8 +16,9 @@ from covmis_build import children, tables
 from covmis_build.archive import reader, stage, streams
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.formats.post import Post
+from covmis_build.archive.parts import Parts, noted
 from covmis_build.archive.stage import read_archive
-from covmis_build.archive.store import STORE, read_under, rows
+from covmis_build.archive.store import STORE, rows
 from covmis_build.engine import open_engine
 from covmis_build.errors import InputError
 from covmis_build.options import Columns, Retrieval
@@ -57,9 +58,8 @@ class Reads:
     def __call__(self, *, options=None, **more):
         self.note.write_text("")
         with open_engine(workers=1) as engine:
-            archive = read_archive(
-                engine, [self.folder / "archive"], self.folder / "store", options or Retrieval(), **more
-            )
+            store = Parts(self.folder / "store", self.folder / "store")
+            archive = read_archive(engine, [self.folder / "archive"], store, options or Retrieval(), **more)
             self.posts = archive.store.posts.to_arrow().to_pylist()
             self.older = archive.store.older.to_arrow().to_pylist()
             self.intake = archive.intake.to_arrow().to_pylist()
@@ -260,7 +260,7 @@ def test_members_of_a_packed_file_are_parts(tmp_path, reads):
     reads()
     assert {post["file"] for post in reads.posts} == {f"archive/a.zip!{number}.jsonl" for number in range(3)}
     assert len({post["part"] for post in reads.posts}) >= 1
-    assert all(read_under(path).forgot is False for path in (tmp_path / "store").glob("*.parquet"))
+    assert all(noted(path)[0].forgot is False for path in (tmp_path / "store/intake").glob("*.parquet"))
 
 
 def test_large_files_are_ranges_and_rows_keep_their_places(tmp_path, reads, monkeypatch):
@@ -291,14 +291,18 @@ def test_what_a_kill_has_left_is_read_again_and_nothing_else(tmp_path, reads):
 
 
 @pytest.mark.parametrize("where", ["", "intake"])
-@pytest.mark.parametrize("left", [None, 0, 100])
+@pytest.mark.parametrize("left", [None, 0, 100, "changed"])
 def test_a_part_that_is_lost_or_damaged_is_made_again(tmp_path, reads, where, left):
     write(tmp_path / "archive/a.jsonl", tweet(1, "a post"))
     reads()
     (path,) = (tmp_path / "store" / where).glob("*.parquet")
     whole = path.read_bytes()
     path.unlink()
-    if left is not None:
+    if left == "changed":  # at the same size
+        path.write_bytes(
+            whole[:20] + bytes([whole[20] ^ 1]) + whole[21:] if where == "" else bytes(len(whole))
+        )
+    elif left is not None:
         path.write_bytes(whole[:left])
     assert reads() == ["archive/a.jsonl"]
     assert path.read_bytes() == whole
@@ -309,5 +313,6 @@ def test_a_store_without_posts_has_its_columns(tmp_path, reads):
     (tmp_path / "archive").mkdir()
     assert reads() == []
     with open_engine(workers=1) as engine:
-        archive = read_archive(engine, [tmp_path / "archive"], tmp_path / "store", Retrieval())
+        store = Parts(tmp_path / "store", tmp_path / "store")
+        archive = read_archive(engine, [tmp_path / "archive"], store, Retrieval())
         assert archive.store.posts.to_arrow().schema.equals(pa.schema(STORE))

@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
+from covmis_build import addresses
+from covmis_build.archive import stage
 from covmis_build.building.stages import STAGES
 from covmis_build.study.study import open_study
 from tests.engine.cluster import NOBODY, ROOT, cluster
@@ -52,11 +56,13 @@ def expected(bucket, tmp_path_factory):
 
 
 @pytest.fixture
-def study(expected, tmp_path):
-    """The same study, whose archive is the bucket alone, in a folder that the workers' user may not enter."""
+def study(expected, tmp_path, request):
+    """The same study, whose archive and build are the bucket alone, in a folder that the workers' user may not enter."""
     folder = tmp_path / "study"
     shutil.copytree(expected.places.folder, folder, ignore=shutil.ignore_patterns("data"))
     settings = (folder / "study.toml").read_text().replace('"data/archive"', '"s3://corpus/archive"')
+    at = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
+    settings = settings.replace('build = ""', f'build = "s3://corpus/build/{at}"')
     (folder / "study.toml").write_text(settings)
     folder.chmod(0o700)
     assert subprocess.run([*NOBODY, "test", "-r", str(folder / "study.toml")], check=False).returncode == 1
@@ -83,12 +89,14 @@ def covmis(study, bucket, running, changed=()):
 
 
 KILLING = """
-import json, os, sys
+import json, os, sys, time
 from pathlib import Path
+from threading import Thread
+from covmis_build.archive import stage
 from covmis_build.building import ledger, run
 from covmis_build.study.study import open_study
 
-study, master, settings, moments = json.loads(sys.argv[1])
+study, master, settings, moments, small = json.loads(sys.argv[1])
 
 def at(moment):
     for name in [name for name in moments if moment.startswith(name)]:
@@ -107,6 +115,14 @@ def replace(path, target, function=Path.replace):
     at(f"renamed {Path(target).stem}")
     return replaced
 
+def watch(parts):
+    while not list(parts.glob("*.parquet")):
+        time.sleep(0.02)
+    at("part")
+
+stage.SMALL = small
+if "part" in moments:
+    Thread(target=watch, args=[open_study(study).places.far_store], daemon=True).start()
 Path.replace = replace
 before(run, "_write", lambda _, table, *__: f"write {table}")
 before(ledger, "append", lambda _, entry: f"{entry.event} {entry.stage}")
@@ -117,9 +133,9 @@ assert not moments, f"never came to {moments}"
 """
 
 
-def killing(study, bucket, running, moments):
+def killing(study, bucket, running, moments, small=stage.SMALL):
     """Run, and at each of these moments kill a worker, or (0) the run itself."""
-    told = json.dumps([str(study), running.master, running.settings, moments])
+    told = json.dumps([str(study), running.master, running.settings, moments, small])
     command = [sys.executable, "-c", KILLING, told]
     return subprocess.run(
         command, env=os.environ | bucket, capture_output=True, text=True, timeout=900, check=False, cwd=ROOT
@@ -127,12 +143,49 @@ def killing(study, bucket, running, moments):
 
 
 def test_workers_that_see_only_the_bucket_make_the_same_tables(bucket, expected, study, running):
-    toml = study / "study.toml"
-    toml.write_text(toml.read_text().replace('build = ""', 'build = "s3://corpus/build"'))
     done = covmis(study, bucket, running)
     assert done.returncode == 0, done.stderr
     assert hashes(open_study(study)) == hashes(expected)
     assert len(list((study / "data" / "build").glob("*.*.parquet"))) == len(TABLES)  # named as in the store
+    assert not list((study / "data" / "build" / "archive").rglob("*.parquet")), "the posts come here"
+
+
+def test_a_build_on_this_machine_is_refused_in_one_line(bucket, expected, study, running):
+    toml = study / "study.toml"
+    toml.write_text(re.sub(r'build = "s3:[^"]*"', 'build = ""', toml.read_text()))
+    done = covmis(study, bucket, running)
+    assert done.returncode == 2, done.stderr
+    assert 'build = "s3://BUCKET/STUDY"' in " ".join(done.stderr.split()), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_all_workers_join_what_is_too_much_for_one(bucket, expected, study, running):
+    done = covmis(study, bucket, running, {"spark.covmis.joinedByOne": "0"})
+    assert done.returncode == 0, done.stderr
+    assert hashes(open_study(study)) == hashes(expected)
+
+
+def test_a_run_killed_while_it_reads_loses_no_part_that_was_written(bucket, expected, study, running):
+    done = killing(study, bucket, running, {"part": 0}, small=0)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in bucket.items():
+            patch.setenv(name, value)
+        addresses._system.cache_clear()
+        written = parts_of(study)
+        time.sleep(1.1)  # a store knows seconds
+        assert written
+        done = killing(study, bucket, running, {}, small=0)  # each file is a part
+        assert done.returncode == 0, done.stderr
+        assert written.items() <= parts_of(study).items()
+    addresses._system.cache_clear()
+    same = [table for table in TABLES if table not in {"parts", "older_copies"}]  # which name parts
+    assert hashes(open_study(study), same) == hashes(expected, same)
+
+
+def parts_of(study):
+    folder = open_study(study).places.far_store
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob("*.parquet")}
 
 
 def test_300_000_posts_make_the_same_tables(bucket, tmp_path):
@@ -144,6 +197,7 @@ def test_300_000_posts_make_the_same_tables(bucket, tmp_path):
     here.run(workers=1)
     there = shutil.copytree(here.places.folder, tmp_path / "there", ignore=shutil.ignore_patterns("data"))
     settings = (there / "study.toml").read_text().replace('"data/archive"', '"s3://corpus/large/archive"')
+    settings = settings.replace('build = ""', 'build = "s3://corpus/large/build"')
     (there / "study.toml").write_text(settings)
     with cluster(bucket, memory="3g", more={"spark.covmis.comparedHere": "0"}) as its:
         done = covmis(there, bucket, its, {"spark.driver.memory": "3g"})
@@ -161,9 +215,9 @@ def test_doctor_says_what_the_workers_have(bucket, expected, study, running):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    states = {part["kind"]: (part["part"], part["state"]) for part in json.loads(done.stdout)["parts"]}
-    assert states["archive"] == ("s3://corpus/archive", "ready")
-    assert states["worker"][1] == "ready"
+    parts = [(part["kind"], part["part"], part["state"]) for part in json.loads(done.stdout)["parts"]]
+    assert ("archive", "s3://corpus/archive", "ready") in parts
+    assert {state for kind, _, state in parts if kind == "worker"} == {"ready"}
 
 
 @pytest.mark.parametrize(
@@ -202,8 +256,7 @@ def test_what_a_worker_lacks_is_said_in_one_line(bucket, expected, study, runnin
 
 
 MOMENTS = (
-    "write claims", "renamed queries",
-    "reading 1", "reading 2", "write hits", "renamed posts",
+    "reading 0", "write older_copies", "write claims", "renamed queries", "write hits", "renamed posts",
     "language and words", "near-duplicates", "write clean.dropped", "renamed items",
     "write dropped", "renamed sample", "done sample",
 )  # fmt: skip
@@ -220,8 +273,8 @@ def test_a_run_killed_again_and_again_makes_the_same_tables(bucket, expected, st
 
 
 def test_a_worker_killed_in_each_stage_on_the_cluster_changes_no_table(bucket, expected, study):
-    """Two in each stage that workers make: while it works, and while its tables are written; and one while the sample is drawn."""
-    moments = ("reading 2", "write hits", "near-duplicates", "write items", "write sample")
+    """When the first part of the store is there; while each stage works, while its tables are written, while the sample is drawn."""
+    moments = ("part", "write parts", "write hits", "near-duplicates", "write items", "write sample")
     with cluster(bucket, len(moments) + 1) as running:
         killed = dict(zip(moments, running.workers, strict=False))
         done = killing(study, bucket, running, killed)

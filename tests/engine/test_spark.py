@@ -8,7 +8,7 @@ import pytest
 
 from covmis_build import tables
 from covmis_build.engine import open_engine, spark_join
-from covmis_build.engine.spark import COMPARED_HERE
+from covmis_build.engine.spark import COMPARED_HERE, JOINED_BY_ONE
 from covmis_build.errors import MissingExtra
 from covmis_build.options import Cleaning
 from covmis_build.text.near_duplicates import group_table
@@ -52,8 +52,22 @@ def test_a_study_may_lie_in_a_folder_of_any_name(spark, tmp_path, folder):
     assert spark.table(path).to_arrow()["post_id"].to_pylist() == ["x:1", "x:2"]
 
 
+@pytest.fixture
+def joining(spark, request):
+    """How many rows of tables one worker joins: with none, Spark's own SQL has every query."""
+    spark.session.conf.set(JOINED_BY_ONE, str(request.param))
+    yield
+    spark.session.conf.set(JOINED_BY_ONE, "10000000")
+
+
+by_one_and_by_all = pytest.mark.parametrize(
+    "joining", [10**6, 0], ids=["joined by one", "joined by all"], indirect=True
+)
+
+
+@by_one_and_by_all
 @pytest.mark.parametrize("texts_here", [0, 1000], ids=["compared in Spark", "compared here"])
-def test_cleaning_gives_the_same_tables(spark, texts_here):
+def test_cleaning_gives_the_same_tables(spark, joining, texts_here):
     spark.session.conf.set(COMPARED_HERE, str(texts_here))
     hits, posts = generated(150, seed=3)
     german = next(one["post_id"] for one in posts if one["language"] == "de")
@@ -93,7 +107,8 @@ def size(block: pa.Table) -> pa.Table:
     return block.set_column(1, "post_id", pa.array([str(len(block))] * len(block)))
 
 
-def test_the_verbs_give_the_same_rows(spark, tmp_path):
+@by_one_and_by_all
+def test_the_verbs_give_the_same_rows(spark, joining, tmp_path):
     data = pa.table({"claim_id": ["b", "a", "b", "ü"], "post_id": ["1", "2", "3", "4"]})
     counted = pa.schema([("claim_id", pa.string()), ("n", pa.int64())])
     results = []
@@ -125,6 +140,25 @@ def test_the_verbs_give_the_same_rows(spark, tmp_path):
             )
     assert results[0] == results[1]
     assert results[0][2] == {"claim_id": ["b"], "n": [4]}
+
+
+def numbered(block: pa.Table) -> pa.Table:
+    return pa.table({"n": block["n"], "size": pa.array([len(block)] * len(block))})
+
+
+def test_an_answer_of_many_pieces_comes_in_order_and_is_dealt_to_tasks(spark, tmp_path):
+    """An answer comes from one worker: it is neither mixed up nor left to one, and does not come here at once."""
+    rows = pa.table({"n": list(range(400_000)), "text": [f"{n:0150d}" for n in range(400_000)]})
+    backwards = spark.sql("SELECT n, text FROM t ORDER BY n DESC", t=spark.table(rows))
+    assert len(backwards) == len(rows)
+    assert len(backwards.counts) > 5
+    assert backwards.spread(1).rdd.getNumPartitions() == len(backwards.counts)
+    backwards.write(tmp_path / "backwards.parquet")
+    there = pq.read_table(tmp_path / "backwards.parquet")
+    assert there["n"].to_pylist() == list(range(400_000))[::-1]
+    assert there["text"][7].as_py() == f"{399_992:0150d}"
+    mapped = spark.map(numbered, backwards, pa.schema([("n", pa.int64()), ("size", pa.int64())]))
+    assert mapped.to_arrow()["n"].to_pylist() == list(range(400_000))[::-1]
 
 
 def test_without_pyspark_the_extra_is_named(monkeypatch):

@@ -14,6 +14,7 @@ import pytest
 from covmis_build import tables
 from covmis_build.archive import streams
 from covmis_build.archive.forgetting import Forget
+from covmis_build.archive.parts import Parts
 from covmis_build.archive.reader import Read
 from covmis_build.archive.stage import Tally, read_archive
 from covmis_build.claims.claim import Claim, checked
@@ -74,7 +75,12 @@ def run(
     ids, options = {*claims, *queries["claim_id"]}, options or Retrieval()
     with TemporaryDirectory() as store, open_engine(engine, workers=workers) as opened:
         read = read_archive(
-            opened, list(archive), Path(store), options, claims=ids, forget=forget or Forget()
+            opened,
+            list(archive),
+            Parts(Path(store), Path(store)),
+            options,
+            claims=ids,
+            forget=forget or Forget(),
         )
         found = retrieve(opened, read.store, queries, options, **more)
         made = {face: getattr(found, face).to_pandas() for face in ("posts", "hits", "provenance", "dropped")}

@@ -9,7 +9,7 @@ from covmis_build import tables
 from covmis_build.archive.counted import CountedPosts, Counting
 from covmis_build.archive.formats.post import Post
 from covmis_build.archive.reader import Read
-from covmis_build.archive.store import OLDER_COPIES, PartWriter, ReadUnder, Store
+from covmis_build.archive.store import OLDER_COPIES, PartWriter, Store
 from covmis_build.engine import open_engine
 from covmis_build.matching import find
 from covmis_build.matching.find import numbers_found
@@ -71,7 +71,7 @@ def written(folder, part, posts):
     writer = PartWriter(folder / f"{part}.parquet", part)
     for place, one in enumerate(posts):
         writer.add(Read(f"{part}.jsonl", place, "x_v1", [one]))
-    writer.close(ReadUnder())
+    writer.close()
     return folder / f"{part}.parquet"
 
 
