@@ -342,8 +342,10 @@ class SparkEngine:
         its = self._own(source)
         if rows:
             its = self._sent(its.to_arrow(), its.schema, rows)
-        made = its.spread(1).mapInArrow(by_pieces(kernel, its.schema.names, schema, rows), ddl(PIECES))
-        return SparkTable(plain_schema(schema), settled(made))
+        rows_of_tasks = its.spread(1).mapInArrow(
+            by_pieces(kernel, its.schema.names, schema, rows), ddl(PIECES)
+        )
+        return SparkTable(plain_schema(schema), settled(rows_of_tasks))
 
     def sql(self, query: str, **tables: Table) -> Table:
         """Let one worker answer, which takes it less than to plan that for all; of many rows, let Spark's own SQL."""
