@@ -1,23 +1,35 @@
-"""Work in a child process: what crashes there, or wants too much memory, ends the child and not the command."""
+"""Work in a child process: what crashes there, wants too much memory or has no end, ends the child and not the command."""
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import os
 import signal
 import threading
 import time
+import traceback
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from covmis_build.errors import CovmisError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from multiprocessing.connection import Connection
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+Result = TypeVar("Result")
 ROOM = 0.75
-"""Share of the machine's memory that one child may take."""
+MOST = 8 << 30
+"""The share of the machine's memory that one child may take, and the most bytes."""
+SECONDS = 600
+"""Seconds of a processor that a child may take, and again whenever it has got on."""
 
 
 def follow(parent: int) -> None:
@@ -35,14 +47,15 @@ def follow(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def in_child(act: Callable[..., Any], *given: Any) -> Any:
+def in_child(act: Callable[..., Result], *given: Any) -> Result:
     """The result of `act(*given)`, computed in a process of its own; errors are raised here.
 
-    A child that is killed, or runs out of memory, is an InputError.
+    A child that is killed, or runs out of memory or time, is an InputError.
     """
     ours, its = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.Process(target=_act, args=(its, os.getpid(), act, given))
-    child.start()
+    with _uninterrupted():
+        child.start()
     its.close()
     try:
         answer = ours.recv()
@@ -57,18 +70,45 @@ def in_child(act: Callable[..., Any], *given: Any) -> Any:
         child.join()
     if isinstance(answer, BaseException):
         raise answer
-    return answer
+    return cast("Result", answer)
+
+
+@contextmanager
+def _uninterrupted() -> Generator[None]:
+    """Keep an interruption at the keyboard for later: Python would lose one that comes while a process forks."""
+    if not resource:
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _act(to: Connection, parent: int, act: Callable[..., Any], given: tuple[Any, ...]) -> None:
     follow(parent)
+    faulthandler.disable()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries print how they crash
     _bound_memory()
+    got_on()
     try:
         to.send(act(*given))
-    except CovmisError as error:
-        to.send(error)
     except MemoryError:
         to.send(InputError(NO_MEMORY))
+    except CovmisError as error:
+        to.send(error)
+    except Exception as error:  # noqa: BLE001 - raised again by the parent
+        error.add_note(traceback.format_exc())
+        to.send(error)
+
+
+def got_on() -> None:
+    """Give this child as much time again: what it does has an end."""
+    if resource and multiprocessing.parent_process():
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        until = int(used.ru_utime + used.ru_stime) + SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (until, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 NO_MEMORY = "it needs more memory than this machine has"
@@ -77,16 +117,18 @@ NO_MEMORY = "it needs more memory than this machine has"
 def _ended(code: int) -> str:
     if code == -signal.SIGKILL:
         return NO_MEMORY
+    if code == -getattr(signal, "SIGXCPU", 0):
+        return f"reading it did not get on in {SECONDS // 60} minutes"
     return f"it ended the process that read it ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
 
 
 def _bound_memory() -> None:
     """Refuse this process more memory than its share, where the system can say how much there is."""
+    if not resource:
+        return  # another system; its own limits hold
     try:
-        import resource
-
         page, pages = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
         taken = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * page
-        resource.setrlimit(resource.RLIMIT_AS, (taken + int(ROOM * page * pages),) * 2)
-    except (ImportError, OSError, ValueError):
-        return  # another system; its own limits hold
+        resource.setrlimit(resource.RLIMIT_AS, (taken + min(int(ROOM * page * pages), MOST),) * 2)
+    except (OSError, ValueError):
+        return  # a system that does not say

@@ -169,6 +169,8 @@ def doubted(path: Path | str, what: str = "cannot be read", remedy: str = "") ->
         yield
     except CovmisError as error:
         raise error.at(path) from None
+    except MemoryError:
+        raise InputError("it needs more memory than this machine has", file=path) from None
     except (*ODD, pa.ArrowException) as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise InputError(

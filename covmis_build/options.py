@@ -227,8 +227,8 @@ class Annotation:
         ("card", "quoted", "date"), each=("card", "quoted", "date", "parent", "media")
     )
     audit: float = setting(0.05, at_least=0, at_most=1)
-    channel: Literal["label-studio", "csv", "xlsx", "ods", "html"] = setting(
-        "label-studio", values=("label-studio", "csv", "xlsx", "ods", "html")
+    channel: Literal["label-studio", "csv", "xlsx", "html"] = setting(
+        "label-studio", values=("label-studio", "csv", "xlsx", "html")
     )
     label_studio_url: str = ""
     order_of_items: Literal["claim", "mixed"] = setting("claim", values=("claim", "mixed"))

@@ -61,7 +61,7 @@ TABLES: dict[str, type] = {
 
 def read_settings(path: Path) -> Settings:
     """Read and check a study.toml."""
-    from covmis_build.text import toml_file
+    from covmis_build.files import toml_file
 
     return parse(toml_file.read(path), file=path)
 

@@ -1,4 +1,7 @@
-"""What nothing costs to read, by the gigabyte: `python -m tests.bombs`. The promise is 10 CPU s and 300 MB each."""
+"""What nothing costs to read, by the gigabyte: `python -m tests.bombs`.
+
+The promise is 10 CPU s and 300 MB each; of Parquet and Arrow, what the child may take that reads them, here a gigabyte.
+"""
 
 from __future__ import annotations
 
@@ -114,22 +117,35 @@ class _Zeros(io.RawIOBase):
 
 
 def _here(path: Path, act: str) -> Cost:
-    """Read, or search as a purge does, in this process; what it took and how it ended."""
+    """Read, or search as a purge does, in a child process; what it took and how it ended."""
+    from covmis_build import children
+    from covmis_build.errors import InputError
+
+    children.MOST = GIGABYTE
+    try:
+        problem, seconds, kilobytes = children.in_child(_told, path, act)
+    except InputError as error:
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return Cost(spent.ru_utime + spent.ru_stime, 0, error.problem)
+    return Cost(seconds, kilobytes / 1024, problem)
+
+
+def _told(path: Path, act: str) -> tuple[str, float, int]:
     from covmis_build.archive import reader, streams
     from covmis_build.archive.traces import UNREADABLE, Traces
 
     began, before = time.process_time(), _most_memory()
-    told = ""
+    problem = ""
     if act == "read":
         for job in streams.jobs([(path, path.name)]):
             for line in reader.read(job):
-                told = line.problem or told
+                problem = line.problem or problem
     else:
         try:
-            told = str(Traces(["x:1255000000000000003"]).in_file(path))
+            problem = str(Traces(["x:1255000000000000003"]).in_file(path))
         except UNREADABLE as error:
-            told = f"cannot be searched: {error}"
-    return Cost(time.process_time() - began, (_most_memory() - before) / 1024, told)
+            problem = f"cannot be searched: {error}"
+    return problem, time.process_time() - began, _most_memory() - before
 
 
 def _most_memory() -> int:

@@ -23,8 +23,9 @@ GROUND = {
     "storage",
     "credentials",
     "children",
+    "characters",
 }
-LEAVES = {"text", "stats", "engine", "report"}
+LEAVES = {"text", "stats", "engine", "report", "files"}
 ROOMS = {
     "claims", "queries", "archive", "matching", "ranking", "cleaning", "sampling", "collecting", "annotation",
     "estimation", "corpus", "evaluation", "models", "datasets",
@@ -36,12 +37,14 @@ ARROWS = {
     "places": {"addresses", "far_tables"},
     "far_tables": {"errors", "addresses", "storage"},
     "options": {"errors"},
-    "settings": {"errors", "options", "addresses", "text"},
+    "settings": {"errors", "options", "addresses", "text", "files"},
     "credentials": {"errors"},
     "children": {"errors"},
     "tables": {"errors"},
     "storage": {"errors", "tables", "addresses"},
-    "text": {"errors", "keyed"},
+    "characters": set(),
+    "files": {"errors", "children", "characters", "storage"},
+    "text": {"errors", "keyed", "characters"},
     "stats": {"errors", "keyed"},
     "engine": {"errors", "keyed", "addresses", "tables", "storage", "text", "children"},
     "report": {"errors", "keyed", "tables"},

@@ -29,8 +29,8 @@ from covmis_build.annotation.answers import (
 )  # fmt: skip
 from covmis_build.annotation.channels.sheets import (
     FIXED,
+    NO_SHEET,
     ROW,
-    beyond_columns,
     fixed_cells,
     keep_answer,
     misplaced,
@@ -162,10 +162,10 @@ def read_decisions(
     """
     items = by_item(frozen)
     answers: dict[str, Answer] = {}
-    problems: list[Problem] = []
-    for row in read_rows(path, ("item_id", "claim", "post", *(n for n in WRITTEN if n != "sub_label"))):
+    table = read_rows(path, ("item_id", "claim", "post", *(n for n in WRITTEN if n != "sub_label")))
+    problems = table.problems(path)
+    for row in table.rows:
         where, item = f"{path.name}, row {row[ROW]}", row["item_id"].strip()
-        problems += beyond_columns(row, where)
         if not row["label"].strip():
             if item in decided:
                 blank = f"no label for {item}, which was decided as {decided[item]}: that stands"
@@ -253,13 +253,14 @@ def write_decision_sheets(round_: RoundFolder, *, seed: int, discuss: bool = Tru
     wanted_on = {DISCUSSION_SHEET: talk if discuss else [], ADJUDICATION_SHEET: third}
     for name, wanted in wanted_on.items():
         path = round_.sheets / name
-        before = read_rows(path, ("item_id",)) if path.exists() else []
+        table = read_rows(path, ("item_id",)) if path.exists() else NO_SHEET
+        before = table.rows
         if not wanted and not path.exists():
             continue
         more = {"notes": notes} if name == ADJUDICATION_SHEET else {}
         text = decision_sheet(frozen, labels, wanted, seed=seed, before=before, **more)
         if not path.exists() or {row["item_id"].strip() for row in before} != set(wanted):
-            refuse_unkept(path, before, set(frozen["item_id"]))
+            refuse_unkept(path, table, set(frozen["item_id"]))
             storage.write_bytes(path, text)
     return wanted_on
 

@@ -53,8 +53,14 @@ class Channel(StrEnum):
     """A machine's predictions: nobody is sent anything."""
 
 
-SHEETS = (Channel.CSV, Channel.XLSX, Channel.ODS)
-"""The channels that are a file with a row an item."""
+SHEETS = (Channel.CSV, Channel.XLSX)
+"""The channels that send a file with a row an item."""
+RETURNED_AS = {
+    **dict.fromkeys((".csv", ".tsv"), Channel.CSV),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".xlsb"), Channel.XLSX),
+    ".ods": Channel.ODS,
+}
+"""The endings of sheets that come back."""
 
 
 SKIP = "skip"

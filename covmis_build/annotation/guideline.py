@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation.answers import Status, present
 from covmis_build.annotation.round_folder import guideline_path, guideline_version
 from covmis_build.errors import InputError, counted
-from covmis_build.text.sheets import bytes_of
+from covmis_build.files.contents import bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError, nearest
+from covmis_build.files.ids import NO_LABELS, check_ids
 from covmis_build.tables import frame_of
-from covmis_build.text.sheets import NO_LABELS, check_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -161,7 +161,7 @@ def read_labels_file(path: Path) -> pd.DataFrame:
     from covmis_build.annotation.channels.sheets import ROW, read_rows
 
     try:
-        rows = read_rows(path, ("item", "annotator", "label"))
+        rows = read_rows(path, ("item", "annotator", "label")).whole(path)
     except InputError as error:
         if "column" in error.problem:
             error.remedy = "It needs a row for each label, with the columns item, annotator and label"

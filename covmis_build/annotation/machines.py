@@ -50,7 +50,7 @@ def predictions_path(round_: RoundFolder, code: str) -> Path:
 def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Path, *, now: str) -> Pulled:
     """Record what a machine says of the items that the round gives it; predictions of others are not looked at."""
     record.refuse_sealed(round_)
-    rows = read_rows(path, ("item_id",))
+    rows = read_rows(path, ("item_id",)).whole(path)
     column = next((name for name in SAID if rows and name in rows[0]), "")
     if not column:
         raise InputError("has no column prediction", file=path, remedy="It needs item_id and prediction")

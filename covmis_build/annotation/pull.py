@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.adjudication import ADJUDICATION_SHEET, DISCUSSION_SHEET
 from covmis_build.annotation.answers import (
+    RETURNED_AS,
     Answer,
     Phase,
     Problem,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
 
 
-READ = {".csv", ".xlsx", ".ods", ".json"}
+READ = {*RETURNED_AS, ".json"}
 """What comes back in files: sheets, and the offline page's exports."""
 OURS = {".html"}
 """What `push` puts into the folder and nobody sends back."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.annotation.answers import Channel
 from covmis_build.annotation.channels.offline import offline_page
-from covmis_build.annotation.channels.sheets import header, read_rows, refuse_unkept, sheet
+from covmis_build.annotation.channels.sheets import NO_SHEET, header, read_rows, refuse_unkept, sheet
 from covmis_build.annotation.round_folder import kind_of, refuse_sealed, sheets_of
 from covmis_build.errors import counted
 
@@ -80,10 +80,11 @@ def push_sheets(round_: RoundFolder, work: Mapping[str, Sequence[str]], channel:
     written = []
     for code, wanted in work.items():
         path = round_.sheets / f"{code}.{channel}"
-        before = read_rows(path, header(round_.scheme)) if path.exists() else []
+        table = read_rows(path, header(round_.scheme)) if path.exists() else NO_SHEET
+        before = table.rows
         if before and {row["item_id"].strip() for row in before} >= set(wanted):
             continue
-        refuse_unkept(path, before, set(frozen["item_id"]))
+        refuse_unkept(path, table, set(frozen["item_id"]))
         storage.write_bytes(path, sheet(frozen, wanted, round_.scheme, before, channel=channel))
         written.append(path)
     return written

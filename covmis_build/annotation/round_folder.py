@@ -20,7 +20,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from covmis_build import storage, tables
-from covmis_build.annotation.answers import SHEETS, Problem, Pulled, Status, append, present
+from covmis_build.annotation.answers import RETURNED_AS, Problem, Pulled, Status, append, present
 from covmis_build.annotation.frozen_items import read_items, write_items
 from covmis_build.annotation.relevance import YES
 from covmis_build.errors import InputError
@@ -471,8 +471,11 @@ def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
     """Take these items out of every sheet and export; remove pages and lists that may repeat them."""
     from covmis_build.annotation.channels.sheets import without_items
 
-    for path in sorted(path for channel in SHEETS for path in round_.sheets.glob(f"*.{channel}")):
-        storage.write_bytes(path, without_items(path, items))
+    for path in sorted(path for path in round_.sheets.glob("*") if path.suffix.casefold() in RETURNED_AS):
+        for kept, content in without_items(path, items).items():
+            storage.write_bytes(kept, content)
+            if kept != path:
+                path.unlink()
     for path in sorted(round_.sheets.glob("*.json")):
         data = read_json(path)
         data["answers"] = [row for row in data.get("answers", []) if row.get("id") not in items]

@@ -19,34 +19,19 @@ from typing import TYPE_CHECKING
 
 from covmis_build.archive import dates, ids
 from covmis_build.archive.formats.post import NONE, Claimed, Post, unescaped
-from covmis_build.errors import BrokenIds, InputError, counted, nearest
+from covmis_build.errors import InputError, counted, nearest
+from covmis_build.files.columns import POSTS, column_of, folded
+from covmis_build.files.ids import NOTHING, check_ids, check_rounded
 from covmis_build.options import KINDS, Columns
 from covmis_build.storage import restored
-from covmis_build.text.sheets import NOTHING, check_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from covmis_build.archive.table_files import TableFile
+    from covmis_build.files.table import Table
 
-NAMES = {
-    "id": ("postid", "tweetid", "statusid", "idstr", "tweetids", "messageid", "commentid", "videoid", "id", "nativeid",
-           "uri", "permalink", "url"),
-    "text": ("text", "fulltext", "tweettext", "content", "rawcontent", "body", "message", "description", "caption",
-             "selftext", "title", "tweet", "comment", "posttext", "正文", "微博正文"),
-    "created_at": ("createdat", "createdutc", "date", "datetime", "timestamp", "timestamputc", "time", "published",
-                   "publishedat", "postcreated", "dateutc", "发布时间"),
-    "language": ("lang", "language", "languageguess", "langs"),
-    "urls": ("links", "urls", "outlinks", "expandedurls", "entitiesurls", "link"),
-    "claim": ("claimid", "claim", "mid"),
-    "author": ("author", "username", "userscreenname", "screenname", "authorid", "userid", "user"),
-}  # fmt: skip
-"""Names of columns in unknown files, lower case, letters and digits only; the first that a header has."""
-
-INDEX = re.compile(r"|index|level_\d|unnamed: ?\d+", re.IGNORECASE)
-"""How data frames name their row numbers: never an id, never a claim."""
 OF_X = frozenset({"tweetid", "statusid", "tweetids"})
 """Names that only X's posts have."""
 TOGETHER = 256
@@ -90,28 +75,16 @@ def rule_of(name: str, rules: Sequence[Columns]) -> Columns | None:
     )
 
 
-def folded(name: str) -> str:
-    """A column's name as names are compared."""
-    return "".join(filter(str.isalnum, name.lower()))
-
-
-def column_of(header: Iterable[str], what: str) -> str:
-    """The column that has one of the names for this; empty if none has."""
-    by_name: dict[str, str] = {}
-    for name in header:
-        if not INDEX.fullmatch(name.strip()):
-            by_name.setdefault(folded(name), name)
-    return next((by_name[known] for known in NAMES[what] if known in by_name), "")
-
-
 def looks_like_posts(header: Iterable[str]) -> bool:
     """Whether a row of these names may be a post: an id or a time, and a text."""
     names = list(header)
-    return bool(column_of(names, "text")) and bool(column_of(names, "id") or column_of(names, "created_at"))
+    return bool(column_of(names, POSTS["text"])) and bool(
+        column_of(names, POSTS["id"]) or column_of(names, POSTS["created_at"])
+    )
 
 
 def understand(
-    table: TableFile, path: Path | str, rule: Columns | None = None, claims: AbstractSet[str] = frozenset()
+    table: Table, path: Path | str, rule: Columns | None = None, claims: AbstractSet[str] = frozenset()
 ) -> Understood:
     """What an unknown file is: by the rule, then by names, then by its values. Broken ids are an error."""
     rule = rule or Columns()
@@ -138,18 +111,10 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
                     remedy=f"{nearest(name, header)} (it has: {', '.join(header)})"[:300],
                 )
         guessed = what != "repost" and not (what == "id" and rule.id is not None)
-        understood.taken[what] = names or ([column_of(header, what)] if guessed else [])
+        understood.taken[what] = names or ([column_of(header, POSTS[what])] if guessed else [])
     understood.taken = {what: names for what, names in understood.taken.items() if any(names)}
     if understood.taken.get("text") == understood.taken.get("urls"):
         understood.taken.pop("urls", None)
-    for name in sorted({name for names in understood.taken.values() for name in names}):
-        if header.count(name) > 1:
-            raise InputError(
-                f"has {header.count(name)} columns called '{name}'",
-                file=path,
-                row=1,
-                remedy="Rename or remove one of them",
-            )
     if "id" not in understood.taken and rule.id is None:
         understood.questions.append(f"no column of post ids among: {', '.join(header)[:200]}")
 
@@ -176,9 +141,7 @@ def _several(names: str | Sequence[str] | None) -> list[str]:
     return [] if not names else [names] if isinstance(names, str) else list(names)
 
 
-def _look_at_values(
-    understood: Understood, table: TableFile, path: Path | str, claims: AbstractSet[str]
-) -> None:
+def _look_at_values(understood: Understood, table: Table, path: Path | str, claims: AbstractSet[str]) -> None:
     """One pass over the rows: ids, times, claims, escapes."""
     taken, rule = understood.taken, understood.rule
     at = {what: [table.header.index(name) for name in names] for what, names in taken.items()}
@@ -188,7 +151,7 @@ def _look_at_values(
     escaped = nothing = of_no_language = 0
     rows = table.rows()
     while numbered := list(islice(rows, TOGETHER)):
-        block = [cells for _, cells in numbered if cells is not None]
+        block = [cells for _, cells, problem in numbered if not problem]
         understood.rows += len(block)
         native_ids += _column(block, at.get("id", []))
         moments += _column(block, at.get("created_at", []))
@@ -198,7 +161,7 @@ def _look_at_values(
         nothing += sum(text in NOTHING for text in texts)
         if "language" in at:
             of_no_language += sum(cell in NOTHING for cell in _column(block, at["language"]))
-    understood.notes += filter(None, [table.note, table.beside])
+    understood.notes += table.notes
     understood.notes += [
         f"NA, NULL or the like as a {what}: {counted(count, 'posts')} of {meant}"
         for what, meant, count in (("text", "that word", nothing), ("language", "none", of_no_language))
@@ -206,12 +169,7 @@ def _look_at_values(
     ]
     told = claims_told.total() - claims_told[""]
     named = sum(count for claim, count in claims_told.items() if claim in claims)
-    if any(name in table.long_numbers for name in taken.get("id", [])):
-        raise BrokenIds(
-            "ids have more than 15 digits and were rounded: they are numbers in the spreadsheet",
-            file=path,
-            remedy="Take the ids from the original file, and keep the column as text in the spreadsheet",
-        )
+    check_rounded(path, table.rounded, taken.get("id", []))
     bare = [native for native in native_ids if native and ":" not in native]
     understood.suspicious = check_ids(path, bare)
     understood.times = dates.settle(moments, date_format=rule.date_format, zone=rule.timezone)
@@ -275,13 +233,10 @@ class NotAPost(ValueError):
     """A row that cannot be read, with the reason."""
 
 
-TOO_MANY_CELLS = "more cells than the header has, or no row"
-
-
 class Reading:
     """How the rows of a file become posts."""
 
-    def __init__(self, table: TableFile, understood: Understood) -> None:
+    def __init__(self, table: Table, understood: Understood) -> None:
         self.rule, self.platform, self.times = understood.rule, understood.platform, understood.times
         at = {what: [table.header.index(name) for name in names] for what, names in understood.taken.items()}
         self.has_id, self.texts = "id" in at, at.get("text", [])

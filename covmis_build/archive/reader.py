@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from covmis_build.addresses import place
-from covmis_build.archive import columns, formats, streams, table_files
+from covmis_build.archive import columns, formats, streams
 from covmis_build.archive.columns import Understood
 from covmis_build.archive.forgetting import PURGED, Forget
 from covmis_build.archive.formats.decoding import Posts
@@ -14,14 +14,16 @@ from covmis_build.archive.formats.post import Post, iso
 from covmis_build.archive.ids import time_of_id
 from covmis_build.archive.rewriting import line_without
 from covmis_build.errors import BrokenIds, InputError, doubted
+from covmis_build.files.ids import check_ids
+from covmis_build.files.packed import Limits
+from covmis_build.files.reading import open_table
 from covmis_build.options import size_of
 from covmis_build.storage import restored
-from covmis_build.text.sheets import check_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from covmis_build.archive.table_files import TableFile
+    from covmis_build.files.table import Table
     from covmis_build.options import Columns, Retrieval
 
 BOM = b"\xef\xbb\xbf"
@@ -47,12 +49,12 @@ class How(NamedTuple):
 
     rules: tuple[Columns, ...] = ()
     claims: frozenset[str] = frozenset()
-    limits: streams.Limits = streams.Limits()
+    limits: Limits = Limits()
 
     @classmethod
     def of(cls, options: Retrieval, claims: Iterable[str] = ()) -> Self:
         """As the settings say it."""
-        limits = streams.Limits(size_of(options.longest_line), options.unpacked_ratio)
+        limits = Limits(size_of(options.longest_line), options.unpacked_ratio)
         return cls(options.columns, frozenset(claims), limits)
 
     def rule(self, name: str) -> Columns | None:
@@ -131,7 +133,7 @@ def _lines(blocks: Iterable[streams.Block], forget: Forget) -> Iterator[Read]:
 class Opened(NamedTuple):
     """A table, and what it is understood to be; `tool` has it read if its header is known."""
 
-    table: TableFile
+    table: Table
     understood: Understood
     tool: formats.TableTool | None
 
@@ -156,7 +158,7 @@ MOST_SEEN = 256
 def _opened(job: streams.Job, rule: Columns | None, how: How) -> Opened:
     name = file_of(job)
     with doubted(name):
-        table = table_files.open_table(partial(streams.open_whole, job, how.limits))
+        table = open_table(partial(streams.open_whole, job, how.limits))
         known = formats.tool_of(frozenset(table.header)) if rule is None or not rule.format else rule.format
         own = rule is not None and (rule.id is not None or bool(rule.text))
         tool = None if own else formats.TABLES.get(known)
@@ -165,10 +167,10 @@ def _opened(job: streams.Job, rule: Columns | None, how: How) -> Opened:
         return Opened(table, _of_tool(table, known, tool, name), tool)
 
 
-def _of_tool(table: TableFile, known: str, tool: formats.TableTool, name: str) -> Understood:
+def _of_tool(table: Table, known: str, tool: formats.TableTool, name: str) -> Understood:
     understood = Understood(known, f"its header, {table.form}", table.header)
     at = table.header.index(tool.ID) if tool.ID in table.header else table.header.index("id")
-    native = [cells[at].strip() for _, cells in table.rows() if cells is not None]
+    native = [cells[at].strip() for _, cells, problem in table.rows() if not problem]
     understood.rows, understood.taken = len(native), {"id": [table.header[at]]}
     understood.suspicious = check_ids(name, [id_ for id_ in native if id_.isdigit()])
     return understood
@@ -204,9 +206,9 @@ def _rows(job: streams.Job, forget: Forget, how: How) -> Iterator[Read]:
 
 def _rows_of(opened: Opened, name: str, forget: Forget) -> Iterator[Read]:
     form, make_post = opened.understood.form, _maker_of_posts(opened)
-    for number, cells in opened.table.rows():
-        if cells is None:
-            yield Read(name, number, form, [], columns.TOO_MANY_CELLS)
+    for number, cells, problem in opened.table.rows():
+        if problem:
+            yield Read(name, number, form, [], in_one_line(problem))
             continue
         try:
             post = make_post(cells)

@@ -20,10 +20,11 @@ import zstandard
 from covmis_build import storage
 from covmis_build.archive import formats, pages, streams
 from covmis_build.archive.formats import neutral
-from covmis_build.archive.table_files import open_table
 from covmis_build.errors import InputError, doubted
-from covmis_build.text import quotation_marks
-from covmis_build.text.sheets import separator_of
+from covmis_build.files import quotation_marks
+from covmis_build.files.delimited import separator_of
+from covmis_build.files.packed import Limits, kind, unpacked
+from covmis_build.files.reading import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +76,7 @@ Check = Callable[[Path], None]
 
 def _rewritten(path: Path, forget: Forget, check: Check) -> Rewritten:
     with path.open("rb") as file:
-        packed = streams.kind(head := file.read(6))
+        packed = kind(head := file.read(6))
     changed = 0
     tables = [job for job in streams.jobs([(path, path.name)]) if job.kind == streams.TABLE]
     if tables and path.suffix.lower() not in SHEETS and not _is_json(path):
@@ -96,7 +97,7 @@ def _rewritten(path: Path, forget: Forget, check: Check) -> Rewritten:
     if packed == "zst" and pages.is_ours(path):
         pages.resume(path)
     with storage.replacing(path) as beside, path.open("rb") as source:
-        stream = streams.unpacked(source, packed)
+        stream = unpacked(source, packed)
         with beside.open("wb") as target:
             changed = _copy(stream, target, packed, forget)
         check(beside)
@@ -113,8 +114,10 @@ def _refuse_table(path: Path, tables: list[streams.Job], forget: Forget) -> Rewr
     """Tables of other kinds cannot be rewritten as they were: what holds a forgotten post is said by name."""
     for job in tables:
         with doubted(path, remedy=MEND):
-            for number, cells in open_table(partial(streams.open_whole, job, streams.Limits())).rows():
-                if not forget.names.isdisjoint(storage.restored(cell.strip()) for cell in cells or ()):
+            for number, cells, problem in open_table(partial(streams.open_whole, job, Limits())).rows():
+                if not forget.names.isdisjoint(
+                    storage.restored(cell.strip()) for cell in (*cells, *problem.split())
+                ):
                     raise InputError(
                         "names what is to be forgotten, and cannot be rewritten",
                         file=path,
@@ -214,7 +217,7 @@ def _document(data: bytes, forget: Forget) -> tuple[bytes, int]:
 def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
     """Rows of a table that name a forgotten post or author in any cell go; addresses of them lead nowhere."""
     text = data.decode("utf-8-sig", "surrogateescape")
-    separator = separator_of(text, ",;\t|")
+    separator = separator_of(text)
     signs = quotation_marks.are_signs(lambda: io.StringIO(text, newline=""), separator)
     # loosely: what is left in the file is looked at again
     reader = partial(csv.reader, io.StringIO(text, newline=""), delimiter=separator)
@@ -240,7 +243,7 @@ def _rewrite_tar(path: Path, packed: str, forget: Forget, check: Check) -> Rewri
         with path.open("rb") as source, beside.open("wb") as raw:
             out = _packing(raw, packed)
             with (
-                tarfile.open(fileobj=streams.unpacked(source, packed), mode="r|") as before,
+                tarfile.open(fileobj=unpacked(source, packed), mode="r|") as before,
                 tarfile.open(fileobj=out, mode="w|") as after,
             ):
                 for member in before:
@@ -259,9 +262,9 @@ def _copy_member(
         after.addfile(member)
         return 0
     data = content.read()
-    inner = streams.kind(data[:6])
+    inner = kind(data[:6])
     rewritten = io.BytesIO()
-    changed = _copy(streams.unpacked(io.BytesIO(data), inner), rewritten, inner, forget)
+    changed = _copy(unpacked(io.BytesIO(data), inner), rewritten, inner, forget)
     member.size = rewritten.tell()
     rewritten.seek(0)
     after.addfile(member, rewritten)

@@ -27,9 +27,10 @@ from covmis_build.archive.reader import How, file_of, in_one_line, open_job, rea
 from covmis_build.archive.store import OLDER_COPIES, STORE, PartWriter, Store
 from covmis_build.archive.streams import Job
 from covmis_build.archive.walk import archive_files, first_of_each
-from covmis_build.children import in_child
+from covmis_build.children import got_on, in_child
 from covmis_build.engine.port import silent, under_names_of
 from covmis_build.errors import BrokenIds, InputError
+from covmis_build.files.columns import POSTS, column_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from covmis_build.options import Retrieval
 
 NOTHING = Forget()
-READER = 1
+READER = 2
 """Raised by hand when a file is read as something else than before: all files are read again."""
 
 SEEN = pa.schema(
@@ -56,6 +57,8 @@ MADE = pa.schema(
     [("part", tables.STRING), *zip(Facts._fields, (tables.COUNT, tables.COUNT, tables.STRING), strict=True)]
 )
 """A part that has been made."""
+GETS_ON = 1000
+"""Lines after which a child is seen to have got on."""
 FOOTERS = 16
 """Parts that are looked at at the same time: in a store, each is a question over the network."""
 
@@ -272,9 +275,11 @@ def _make(
                 tally.refuse(file_of(job), why, paste)
                 continue
             of_claims |= job.kind == streams.TABLE and bool(
-                columns.column_of(open_job(job, how).table.header, "claim")
+                column_of(open_job(job, how).table.header, POSTS["claim"])
             )
-            for line in read(job, forget, how):
+            for number, line in enumerate(read(job, forget, how)):
+                if number % GETS_ON == 0:
+                    got_on()
                 tally.see(line)
                 if line.posts:
                     writer.add(line)

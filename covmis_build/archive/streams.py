@@ -6,47 +6,29 @@ What is packed how is seen from the first bytes, not from the name.
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
-import lzma
 import re
 import tarfile
 import zipfile
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
-import zstandard
 
 from covmis_build.addresses import Address, place
-from covmis_build.archive import zstd_frames
-from covmis_build.errors import ODD
+from covmis_build.files.packed import CHUNK, PACKED, Limits, bounded, kind, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 RANGE = 64 << 20
 """Bytes of a plain file that make a job."""
 
-CHUNK, SLACK = 1 << 18, 1 << 16
+SLACK = 1 << 16
 NEWLINE = 10
 LONGEST_DOCUMENT = 512 << 20
 """Bytes of a file that is one JSON document; it is decoded whole."""
-
-SMALLEST_ROOM = 64 << 10
-"""Packed files of less are allowed to unpack to as much as one of this size."""
-
-
-class Limits(NamedTuple):
-    """What is read at all: bytes of the longest line, and how many times its size a packed file may unpack to."""
-
-    longest_line: int = 64 << 20
-    unpacked_ratio: int = 1000
-
-
-PACKED = (*ODD, zstandard.ZstdError, tarfile.TarError)
-"""What goes wrong when something is unpacked; of zip files also names that are no text, passwords, unknown packings."""
 
 LINES, TABLE = "lines", "table"
 ZIP, _EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
@@ -55,10 +37,6 @@ SCRIPT = b"window.YTD."
 TWEETS = re.compile(r"(?:tweets?|note-tweets?)(?:-part\d+)?\.js")
 LINE_NAMES = re.compile(r"\.(?:jsonl?|ndjson)(?:\.\w+)?$", re.IGNORECASE)
 """Names of files whose first line may be torn, and which are no tables even then."""
-_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ": "xz"}
-_MAGIC |= {
-    bytes([0x50 + number]) + b"\x2a\x4d\x18": "zst" for number in range(16)
-}  # pzstd begins with a frame to skip
 MOST_MEMBERS = 100
 """Files inside a zip file that are jobs of their own: each of these reads the list of all."""
 
@@ -151,19 +129,19 @@ def kind_of(head: bytes, name: str) -> str:
 
 def _is_frame(start: bytes) -> bool:
     """Whether JSON is rows of a data frame, and no form of post that is known."""
-    from covmis_build.archive import columns, formats, table_files
+    from covmis_build.archive import columns, formats
+    from covmis_build.files import json_rows
 
     if start[:1] == b"[":
         row = _first_element(start)
     else:
         row = formats.loads(start.split(b"\n", 1)[0])
         row = formats.loads(start) if row is None else row
-        if table_files.is_frame(row):
-            names = row["columns"] if table_files.is_split(row) else row
-            return columns.looks_like_posts(map(str, names))
+        if json_rows.is_frame(row):
+            return columns.looks_like_posts(json_rows.table_of(row).header)
     if not isinstance(row, dict) or formats.form_of(row):
         return False
-    return table_files.is_row(row) and columns.looks_like_posts(row)
+    return json_rows.is_row(row) and columns.looks_like_posts(row)
 
 
 def _first_element(start: bytes) -> Any:
@@ -300,30 +278,6 @@ def _packing(path: Path) -> str:
         return kind(file.read(6))
 
 
-def kind(head: bytes) -> str:
-    """How a file that begins so is packed; empty if it is not."""
-    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
-
-
-STREAMS: dict[str, Callable[[], Any]] = {
-    "bz2": bz2.BZ2Decompressor, "xz": lambda: lzma.LZMADecompressor(memlimit=MOST_MEMORY),
-}  # fmt: skip
-MOST_MEMORY = 512 << 20
-"""Bytes that an xz file may ask for to be unpacked; `xz -9` asks for 65 MiB."""
-
-
-def unpacked(file: IO[bytes], packed: str) -> IO[bytes]:
-    """A stream without its packing; zstd with windows of up to 2 GiB, and all frames of a file."""
-    if packed == "gz":
-        return gzip.open(file)  # type: ignore[return-value]
-    if packed in STREAMS:
-        return _Streams(file, STREAMS[packed])  # type: ignore[return-value]
-    if packed == "zst":
-        machine = zstandard.ZstdDecompressor(max_window_size=1 << 31)
-        return zstd_frames.whole(file, machine, CHUNK)
-    return file
-
-
 def _is_tar(path: Path, packed: str) -> bool:
     name = path.name.lower()
     if packed and not name.endswith((".tar." + packed, ".tgz", ".tbz2", ".txz", ".tzst")):
@@ -414,93 +368,6 @@ class _Part(io.RawIOBase):
         buffer[: len(data)] = data
         self.left -= len(data)
         return len(data)
-
-
-class _Bounded(io.RawIOBase):
-    """A stream that gives no more than `left` bytes: a few kilobytes may unpack to terabytes."""
-
-    def __init__(self, stream: IO[bytes], left: int, ratio: int) -> None:
-        self.stream, self.left, self.ratio = stream, left, ratio
-        self.problem: Exception | None = None
-
-    def readable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        if not self.closed:
-            self.stream.close()
-        super().close()
-
-    def readinto(self, buffer: Any) -> int:
-        if self.problem:
-            raise self.problem
-        count = 0
-        while count < len(buffer):
-            try:
-                content = self._more(len(buffer) - count)
-            except PACKED as problem:
-                if not count:
-                    raise
-                self.problem = problem  # what stands before it is whole, and is given first
-                break
-            if not content:
-                break
-            buffer[count : count + len(content)] = content
-            count += len(content)
-        return count
-
-    def _more(self, most: int) -> bytes:
-        content: bytes = self.stream.read1(most)  # type: ignore[attr-defined]
-        self.left -= len(content)
-        if self.left < 0:
-            raise OSError(
-                f"it unpacks to more than {self.ratio:,} times its size ([retrieval] unpacked_ratio)"
-            )
-        return content
-
-
-class _Streams(io.RawIOBase):
-    """What bz2 and xz have packed, in one stream or several; behind the last stands nothing, or it is said.
-
-    Python's own readers take whatever is damaged at the beginning of a stream for the end of all.
-    """
-
-    def __init__(self, file: IO[bytes], machine: Callable[[], Any]) -> None:
-        self.file, self.begin, self.machine = file, machine, machine()
-
-    def readable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        if not self.closed:
-            self.file.close()
-        super().close()
-
-    def read1(self, most: int) -> bytes:
-        while True:
-            given = b""
-            if self.machine.eof:
-                given = self.machine.unused_data.lstrip(b"\0")
-                while not given and (block := self.file.read(CHUNK)):
-                    given = block.lstrip(b"\0")
-                if not given:
-                    return b""
-                self.machine = self.begin()
-            elif self.machine.needs_input and not (given := self.file.read(CHUNK)):
-                raise EOFError("it ends before its end")
-            if data := self.machine.decompress(given, most):
-                return bytes(data)
-
-    def readinto(self, buffer: Any) -> int:
-        data = self.read1(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-def bounded(stream: IO[bytes], size: int, limits: Limits) -> IO[bytes]:
-    """What unpacks a file of this size, and refuses to give more than the limits allow."""
-    room = limits.unpacked_ratio * max(size, SMALLEST_ROOM)
-    return _Bounded(stream, room, limits.unpacked_ratio)  # type: ignore[return-value]
 
 
 def _member(file: IO[bytes], name: str, size: int, limits: Limits) -> Iterator[Block]:

@@ -14,10 +14,10 @@ import zipfile
 from contextlib import closing
 from typing import IO, TYPE_CHECKING, Any
 
-from covmis_build.archive import streams
 from covmis_build.archive.forgetting import SHORT, account_names
 from covmis_build.errors import InputError
-from covmis_build.text import arrow_files, parquet
+from covmis_build.files.frames import ARROW, PARQUET, batches
+from covmis_build.files.packed import PACKED, Limits, bounded, kind, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ NAMES_A_PERSON = 9
 FEW = 16
 _TOKEN = re.compile(rb"[0-9A-Za-z_]{%d,}" % SHORT)
 _PLAIN = re.compile(r"[\w ]+")
-UNREADABLE = (*streams.PACKED, sqlite3.Error)
+UNREADABLE = (*PACKED, sqlite3.Error)
 
 
 def words_of(texts: Iterable[str]) -> set[str]:
@@ -113,22 +113,22 @@ def pieces(path: Path) -> Iterator[bytes]:
 def _inside(stream: io.BufferedReader, size: int, depth: int = 0) -> Iterator[bytes]:
     """The bytes themselves; of what is packed, however often, those inside, and in all no more than the limits allow."""
     head = stream.peek(BLOCK)[:BLOCK]
-    if depth < DEEPEST and (packed := streams.kind(head)):
-        content = streams.bounded(streams.unpacked(stream, packed), size, streams.Limits())
+    if depth < DEEPEST and (packed := kind(head)):
+        content = bounded(unpacked(stream, packed), size, Limits())
         yield from _inside(io.BufferedReader(content, PIECE), size, depth + 1)  # type: ignore[arg-type]
     elif depth < DEEPEST and head[257:262] == b"ustar":
         with tarfile.open(fileobj=stream, mode="r|") as tar:
             for member in tar:
                 if member.isfile() and (inside := tar.extractfile(member)):
                     yield from _inside(io.BufferedReader(inside, BLOCK), size, depth + 1)  # type: ignore[arg-type]
-    elif depth < DEEPEST and head.startswith((b"PK\x03\x04", *TABLES)):
+    elif depth < DEEPEST and head.startswith((b"PK\x03\x04", PARQUET, ARROW)):
         with tempfile.TemporaryFile() as whole:  # they are read from their end
             shutil.copyfileobj(stream, whole, PIECE)
             whole.seek(0)
             if head.startswith(b"PK\x03\x04"):
                 yield from _of_zip(whole, size, depth)
                 return
-            yield from _of_table(TABLES[head[:4]](whole))
+            yield from _of_table(batches(whole))
             whole.seek(0)
             yield from _overlapping(whole)
     elif head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -150,11 +150,8 @@ def _of_zip(file: IO[bytes], size: int, depth: int) -> Iterator[bytes]:
     with zipfile.ZipFile(file) as whole:
         for member in whole.infolist():
             with whole.open(member) as content:
-                limited = streams.bounded(content, member.compress_size, streams.Limits())
+                limited = bounded(content, member.compress_size, Limits())
                 yield from _inside(io.BufferedReader(limited, PIECE), size, depth + 1)  # type: ignore[arg-type]
-
-
-TABLES = {b"PAR1": parquet.pieces, arrow_files.MAGIC[:4]: arrow_files.pieces}
 
 
 def _of_table(batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:

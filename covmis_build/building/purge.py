@@ -19,7 +19,7 @@ from covmis_build import storage
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.ids import post_id
 from covmis_build.errors import InputError, UnfinishedPurge, counted
-from covmis_build.text.sheets import bytes_of
+from covmis_build.files.contents import bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

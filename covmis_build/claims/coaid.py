@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from covmis_build.claims.claim import Claim
 from covmis_build.errors import InputError
-from covmis_build.text.sheets import check_ids, need, read_rows
+from covmis_build.files.columns import need
+from covmis_build.files.ids import check_ids
+from covmis_build.files.reading import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,10 +39,11 @@ def claims(path: Path) -> list[Claim]:
     """The claims of all releases at this place."""
     claims: list[Claim] = []
     for file in files(path):
-        header, lines = read_rows(file)
+        sheet = read_table(file)
+        header = sheet.header
         if not is_header(header):
             raise InputError("is not a CoAID list", file=file, row=1)
-        for number, line in enumerate(lines, start=2):
+        for number, line in zip(sheet.numbers, sheet.whole(file), strict=True):
             title = mended(line["title"]) or mended(line.get("newstitle", "")).strip('"')
             urls = [line.get(name, "").strip() for name in header if re.fullmatch(r"news_url\d?", name)]
             headline = mended(line.get("newstitle", "")).strip()
@@ -68,7 +71,8 @@ def posts(path: Path) -> list[tuple[str, str]]:
         beside = file.with_name(f"{file.stem}_tweets.csv")
         if not beside.exists():
             continue
-        header, lines = read_rows(beside)
+        sheet = read_table(beside)
+        header, lines = sheet.header, sheet.whole(beside)
         index, post = need(beside, header, ["index"]), need(beside, header, ["tweet_id"])
         check_ids(beside, [line[post].strip() for line in lines])
         pairs.update((line[index].strip(), f"x:{line[post].strip()}") for line in lines)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from covmis_build.characters import whole_in_json
 from covmis_build.claims.claim_review import google_reviews, merged
 from covmis_build.errors import InputError, ServiceError
-from covmis_build.text.characters import whole_in_json
 
 if TYPE_CHECKING:
     import httpx

@@ -11,37 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from covmis_build.errors import InputError, nearest
+from covmis_build.files.columns import CLAIMS, folded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from covmis_build.text.sheets import Sheet
-
-FIELDS: dict[str, tuple[str, ...]] = {
-    "claim_id": (
-        "claimid", "id", "vclaimid", "factcheckid", "misconceptionid", "mid", "claimnumber", "sentenceid", "uid", "uuid", "编号",
-    ),
-    "text": (
-        "claimtext", "claimreviewed", "claimreviewclaimreviewed", "vclaim", "claim", "statement", "normalizedclaim", "misconception", "fact", "text", "mis",
-        "sentence", "rumor", "rumour", "canonicalsentence", "behauptung", "aussage", "afirmación", "afirmacion", "declaración",
-        "affirmation", "afirmação", "afirmacao", "alegação", "ادعاء", "الادعاء", "दावा", "谣言", "声明",
-    ),
-    "titles": ("titles", "title", "headline", "newstitle", "articletitle", "reviewtitle"),
-    "news_urls": ("newsurls", "newsurl", "claimurl", "sourceurl", "articleurl", "appearance"),
-    "fact_check_urls": ("factcheckurls", "factcheckurl", "reviewurl", "claimreviewurl", "factcheck", "checkurl", "debunkurl"),
-    "url": ("url", "link", "href", "permalink"),
-    "language": ("language", "lang", "claimlanguage", "sprache", "idioma", "langue"),
-    "keywords": ("keywords", "query", "queries"),
-    "first_seen": ("firstseen", "claimdate", "date", "published", "publishdate", "publisheddate", "datepublished", "reviewdate", "statementdate",
-                   "creativeworkdatepublished", "claimreviewdatepublished"),
-    "verdict": (
-        "verdict", "veracity", "rating", "label", "truthrating", "ruling", "textualrating", "alternatename", "ratingalternatename", "ratingnormalised", "ratingnormalized", "truth", "category",
-        "urteil", "veredicto",
-    ),
-    "posts": ("tweetids", "tweetid", "postids", "postid"),
-}  # fmt: skip
-"""Names that columns have, the likeliest first. An address without further name is a fact-check's if its host is."""
+    from covmis_build.files.reading import Sheet
 
 FORBIDDEN_ID = re.compile(r"[|:\s]")
 _FACT_CHECKER = re.compile(
@@ -94,8 +70,8 @@ class Mapped(NamedTuple):
 def map_columns(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -> Mapped:
     """What the columns hold: first as the user says, then as the list's shape has it, then by their names."""
     for field, column in named.items():
-        if field not in FIELDS:
-            raise InputError(f"no field of a claim is called '{field}'", remedy=nearest(field, FIELDS))
+        if field not in CLAIMS:
+            raise InputError(f"no field of a claim is called '{field}'", remedy=nearest(field, CLAIMS))
         if column not in sheet.header:
             raise InputError(
                 f"has no column '{column}'", file=path, row=1, remedy=nearest(column, sheet.header)
@@ -107,7 +83,7 @@ def map_columns(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -
     )
     known = {name.lower(): name for name in sheet.header}
     columns = {field: known[name] for field, name in shape.columns.items() if name in known} | dict(named)
-    for field, names in FIELDS.items():
+    for field, names in CLAIMS.items():
         if field not in columns and shape.columns.get(field) != "":
             taken = set(columns.values())
             column = next((name for name in _by_name(sheet.header, names) if name not in taken), "")
@@ -123,7 +99,7 @@ def map_columns(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -
 
 def _by_name(header: Sequence[str], names: Sequence[str]) -> list[str]:
     """The columns of these names, in the order of the names."""
-    plain = {"".join(filter(str.isalnum, name.casefold())): name for name in header}
+    plain = {folded(name): name for name in header}
     return [plain[name] for name in names if name in plain]
 
 

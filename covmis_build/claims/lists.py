@@ -7,27 +7,19 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from covmis_build import storage
 from covmis_build.claims import claim_review, coaid
 from covmis_build.claims.claim import LISTS, Claim, checked
 from covmis_build.claims.claim_review import Vocabulary
 from covmis_build.claims.list_columns import LIAR_COLUMNS, NAMELESS, PRESETS, Mapped, map_columns
 from covmis_build.claims.verdicts import is_misinformation
-from covmis_build.errors import BrokenIds, InputError, counted, nearest
-from covmis_build.text.sheets import (
-    JSON_SUFFIXES,
-    NOTHING,
-    WORKBOOKS,
-    Sheet,
-    check_ids,
-    column,
-    need,
-    read_json,
-    read_rows,
-    read_sheet,
-    sheet_of_objects,
-    text_of,
-)  # fmt: skip
+from covmis_build.errors import InputError, counted, nearest
+from covmis_build.files.columns import OWN_CLAIMS, column_of, folded, need
+from covmis_build.files.contents import text_of
+from covmis_build.files.ids import NOTHING, check_ids, check_rounded
+from covmis_build.files.json_rows import documents
+from covmis_build.files.reading import Sheet, read_table, sheet_of
+from covmis_build.files.table import values_of
+from covmis_build.files.workbook import SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,10 +31,10 @@ FORMATS = ("csv", "coaid", "claim_review", "fact_check", *PRESETS)
 """What is read: our CSV (and the published COVMis list), CoAID, schema.org ClaimReview, Google's answers, others' tables."""
 
 _NAMES = {
-    "claim_id": ("claim_id", "mid"),
-    "text": ("text", "mis"),
+    **OWN_CLAIMS,
     **{name: (name,) for name in ("language", "first_seen", "selected", *LISTS, "verdict", "misinformation")},
 }
+JSON_SUFFIXES = {".json", ".jsonl", ".jsonld", ".ndjson"}
 _DAY = re.compile(r"(\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ]\S+)?)?)?)?")
 """A day, month or year as they sort; whoever merges claims takes the first."""
 
@@ -88,9 +80,9 @@ def read_claims(path: Path, form: str = "") -> pd.DataFrame:
 
 def claim_ids(path: Path) -> list[str]:
     """The ids of a study's own list, in their order, without a look at anything else in it."""
-    table = _own_table(path)
+    table = read_table(path, own=True)
     source = need(path, table.header, _NAMES["claim_id"])
-    return sorted({storage.restored(line[source]).strip() for line in table.rows})
+    return sorted({line[source].strip() for line in table.rows})
 
 
 def read_list(path: Path, form: str = "", columns: Mapping[str, str] | None = None) -> ClaimList:
@@ -100,15 +92,17 @@ def read_list(path: Path, form: str = "", columns: Mapping[str, str] | None = No
     if not path.exists():
         raise InputError("is missing", file=path)
     if path.is_dir() and not coaid.files(path) and (parts := sorted(path.glob("*.json"))):
-        documents = [document for part in parts for document in read_json(part)]  # CheckThat: a file a claim
-        return _from_sheet(sheet_of_objects(documents, path), path, form, columns or {})
+        claims = [
+            document for part in parts for document in documents(part, text_of(part))
+        ]  # CheckThat: a file a claim
+        return _from_sheet(sheet_of(claims), path, form, columns or {})
     if columns or form in PRESETS or _is_foreign(path, form):
         return _from_sheet(_sheet(path, form), path, form, columns or {})
     form = form or _detect(path)
     left_over, notes = list[str](), list[str]()
     if form == "csv":
-        table = _own_table(path)
-        notes = [note for note in (table.note, table.beside) if note]
+        table = read_table(path, own=True)
+        notes = list(table.notes)
         left_over = _unknown(table.header)
         for name in left_over:
             if (near := nearest(name, _NAMES)).startswith("Did"):
@@ -125,7 +119,7 @@ def _read(path: Path, form: str, *, strict: bool = True) -> pd.DataFrame:
     elif form == "csv":
         claims = _csv_claims(path, strict=strict)
     elif form in list(Vocabulary):
-        claims = claim_review.claims(read_json(path), path, google=form == Vocabulary.GOOGLE)
+        claims = claim_review.claims(documents(path, text_of(path)), path, google=form == Vocabulary.GOOGLE)
     else:
         allowed = ", ".join(FORMATS)
         raise InputError(f"no claim list format is called '{form}'", remedy=f"Allowed: {allowed}")
@@ -143,8 +137,8 @@ def _detect(path: Path) -> str:
             "is a folder, not a file", file=path, remedy="Name the claim list, or a CoAID release"
         )
     if _is_json(path):
-        return claim_review.vocabulary(read_json(path)) or Vocabulary.SCHEMA_ORG
-    return "coaid" if coaid.is_header(_own_table(path).header) else "csv"
+        return claim_review.vocabulary(documents(path, text_of(path))) or Vocabulary.SCHEMA_ORG
+    return "coaid" if coaid.is_header(read_table(path, own=True).header) else "csv"
 
 
 def _is_json(path: Path) -> bool:
@@ -161,18 +155,18 @@ def _is_foreign(path: Path, form: str) -> bool:
     """Whether a file is a table of somebody else's, rather than ours, CoAID's or fact-checks."""
     if form or path.is_dir():
         return False
-    if path.suffix.lower() in WORKBOOKS:
-        return not _is_own(read_sheet(path).header)
+    if path.suffix.lower() in SUFFIXES:
+        return not _is_own(read_table(path).header)
     if _is_json(path):
-        return claim_review.vocabulary(read_json(path)) is None
+        return claim_review.vocabulary(documents(path, text_of(path))) is None
     if _is_liar(path):
         return True
-    header = read_sheet(path).header
+    header = read_table(path).header
     return not (_has_its_columns(header) or coaid.is_header(header))
 
 
 def _has_its_columns(header: list[str]) -> bool:
-    return all(column(header, _NAMES[name]) for name in ("claim_id", "text"))
+    return all(column_of(header, _NAMES[name]) for name in ("claim_id", "text"))
 
 
 def _is_own(header: list[str]) -> bool:
@@ -186,9 +180,9 @@ def _is_liar(path: Path) -> bool:
 
 
 def _sheet(path: Path, form: str) -> Sheet:
-    if form == "liar" or (not _is_json(path) and path.suffix.lower() not in WORKBOOKS and _is_liar(path)):
-        return read_sheet(path, header=LIAR_COLUMNS)
-    return read_sheet(path)
+    if form == "liar" or (not _is_json(path) and path.suffix.lower() not in SUFFIXES and _is_liar(path)):
+        return read_table(path, names=LIAR_COLUMNS)
+    return read_table(path)
 
 
 def _from_sheet(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -> ClaimList:
@@ -196,7 +190,7 @@ def _from_sheet(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -
         raise InputError("has no claims", file=path)
     liar = tuple(sheet.header) == LIAR_COLUMNS
     mapped = map_columns(sheet, path, "liar" if liar else "" if form == "csv" else form, named)
-    notes = [note for note in (sheet.note, sheet.beside) if note]
+    notes = list(sheet.notes)
     claims, posts = _claims(sheet, path, mapped, notes)
     if not any(claim.language for claim in claims) and "language" in mapped.columns:
         notes.append(f"the column {mapped.columns['language']} names no language")
@@ -213,8 +207,8 @@ def _claims(
     posts: dict[GivenPost, None] = {}
     alone: list[str] = []
     unlike_addresses = empty = nothing = 0
-    for number, (line, day) in enumerate(zip(sheet.rows, days, strict=True), start=1):
-        cells = {name: line[source].strip() for name, source in columns.items()}
+    for number, (row, line, day) in enumerate(zip(sheet.numbers, sheet.rows, days, strict=True), start=1):
+        cells = {name: _in_lines(line[source].strip()) for name, source in columns.items()}
         nothing += sum(cell in NOTHING for cell in cells.values())
         cells = {name: "" if cell in NOTHING else cell for name, cell in cells.items()}
         text, language = _text_and_language(cells["text"], cells.get("language", ""), mapped.form)
@@ -231,7 +225,7 @@ def _claims(
         claim = Claim(
             claim_id, text, language=language, titles=_lines(titles), keywords=_lines(cells.get("keywords", "")),
             news_urls=urls["news_urls"], fact_check_urls=urls["fact_check_urls"], first_seen=day, verdict=verdict,
-            misinformation=is_misinformation(verdict), row=number + (mapped.form != "liar"),
+            misinformation=is_misinformation(verdict), row=row,
         )  # fmt: skip
         known = claims.get(claim_id)
         if known is not None and known.text != claim.text and mapped.form != "covidlies":
@@ -250,19 +244,14 @@ def _claims(
         notes.append(f"no column holds ids: claims are called by their row, {_stem(path)}-0001 and on")
     elif columns["claim_id"].lower() in NAMELESS:
         notes.append(f"ids are those of the first column, which has no name, as '{next(iter(claims), '')}'")
-    _refuse_rounded(sheet, path, [columns[name] for name in ("claim_id", "posts") if name in columns])
+    check_rounded(path, sheet.rounded, [columns[name] for name in ("claim_id", "posts") if name in columns])
     check_ids(path, alone)  # a spreadsheet rounds a number that has its cell to itself
     return list(claims.values()), sorted(posts)
 
 
-def _refuse_rounded(sheet: Sheet, path: Path, of_ids: Sequence[str]) -> None:
-    for name in of_ids:
-        if name in sheet.rounded:
-            raise BrokenIds(
-                f"ids in {name} have more than 15 digits and were rounded: they are numbers in the workbook",
-                file=path,
-                remedy="Take the ids from the original file, and keep the column as text in the workbook",
-            )
+def _in_lines(cell: str) -> str:
+    """A cell with its values one a line, also where they are a JSON list."""
+    return "\n".join(values_of(cell)) if cell.startswith("[") else cell
 
 
 def _days(sheet: Sheet, columns: Mapping[str, str], notes: list[str]) -> list[str]:
@@ -329,20 +318,14 @@ def _post_ids(cells: Mapping[str, str]) -> list[str]:
 
 def _unknown(header: list[str]) -> list[str]:
     """Columns that a claim list does not have; a person's own begin with `_`."""
-    known = {name for names in _NAMES.values() for name in names}
-    return [
-        name for name in header if name.lower().replace(" ", "_") not in known and not name.startswith("_")
-    ]
-
-
-def _own_table(path: Path) -> Sheet:
-    return read_sheet(path) if path.suffix.lower() in WORKBOOKS else Sheet(*read_rows(path, strict=True))
+    known = {folded(name) for names in _NAMES.values() for name in names}
+    return [name for name in header if folded(name) not in known and not name.startswith("_")]
 
 
 def _csv_claims(path: Path, *, strict: bool) -> list[Claim]:
-    table = _own_table(path)
+    table = read_table(path, own=True)
     header = table.header
-    named = {name: column(header, known) for name, known in _NAMES.items()}
+    named = {name: column_of(header, known) for name, known in _NAMES.items()}
     named["claim_id"], named["text"] = (
         need(path, header, _NAMES["claim_id"]),
         need(path, header, _NAMES["text"]),
@@ -354,10 +337,10 @@ def _csv_claims(path: Path, *, strict: bool) -> list[Claim]:
             row=1,
             remedy=f"{nearest(unknown[0], _NAMES)} (a column of your own begins with _)",
         )
-    _refuse_rounded(table, path, [named["claim_id"]])
+    check_rounded(path, table.rounded, [named["claim_id"]])
     claims = []
-    for number, line in enumerate(table.rows, start=2):
-        cells = {name: storage.restored(line[source]) if source else "" for name, source in named.items()}
+    for number, line in zip(table.numbers, table.rows, strict=True):
+        cells = {name: line[source] if source else "" for name, source in named.items()}
         for name in ("text", "language", "keywords", "titles"):
             if cells[name].strip() in NOTHING:
                 raise InputError(
@@ -385,7 +368,7 @@ def _csv_claims(path: Path, *, strict: bool) -> list[Claim]:
                 verdict=cells["verdict"].strip(),
                 misinformation=cells["misinformation"].strip(),
                 **{name: _lines(cells[name]) for name in LISTS},
-                own={name: storage.restored(line[name]) for name in header if name.startswith("_")},
+                own={name: line[name] for name in header if name.startswith("_")},
             )
         )
     return claims

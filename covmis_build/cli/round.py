@@ -16,7 +16,7 @@ app = Typer(no_args_is_help=True, help="Annotate: open, push, pull, report, adju
 
 RoundOption = Annotated[str, Option("--round", metavar="N", help="The round (default: the last one opened).")]
 ChannelOption = Annotated[
-    str, Option(metavar="csv|xlsx|ods|html|label-studio", help="Default: [annotation] channel.")
+    str, Option(metavar="csv|xlsx|html|label-studio", help="Default: [annotation] channel.")
 ]
 
 

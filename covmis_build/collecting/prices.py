@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from covmis_build.errors import InputError, counted
-from covmis_build.text import toml_file
+from covmis_build.files import toml_file
 
 ITEMS = ("post", "user", "counts", "request")
 

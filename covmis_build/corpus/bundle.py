@@ -20,7 +20,7 @@ import msgspec
 
 from covmis_build import storage
 from covmis_build.errors import InputError, doubted
-from covmis_build.text import parquet
+from covmis_build.files import frames
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -206,7 +206,7 @@ def read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
         files = {entry.filename: archive.read(entry) for entry in entries}
         for name, data in files.items():
             if name.endswith(".parquet"):
-                parquet.refuse_too_large(io.BytesIO(data))
+                frames.check(data)
     if len(files) < len(entries):
         raise InputError("holds two files of one name", file=path, remedy="Do not unpack it")
     try:

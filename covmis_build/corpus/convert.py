@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage, tables
 from covmis_build.errors import InputError, doubted
-from covmis_build.text import parquet
-from covmis_build.text.sheets import bytes_of, lines_of
+from covmis_build.files.contents import bytes_of
+from covmis_build.files.frames import read_parquet
+from covmis_build.files.reading import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS = ("csv", "jsonl", "parquet")
-REALS = ("p_claim", "p_sample", "weight")
+NUMBERS = ("p_claim", "p_sample", "weight", "group_size")
 
 
 def columns(*, text: bool) -> list[str]:
@@ -75,7 +76,7 @@ def read_corpus(file: Path | str) -> pd.DataFrame:
         raise InputError("is not there", file=path, remedy="Make it with `covmis release`")
     with doubted(path):
         if path.suffix == ".parquet":
-            frame = tables.frame(parquet.read(path))
+            frame = tables.frame(read_parquet(path))
         elif path.suffix == ".jsonl":
             frame = pd.DataFrame(_json_rows(path))
         elif path.suffix == ".csv":
@@ -126,22 +127,14 @@ def _json_rows(path: Path) -> list[dict[str, Any]]:
 def _csv_frame(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    (header, *lines), _ = lines_of(bytes_of(path).decode("utf-8-sig"), path)
-    rows = []
-    for number, cells in enumerate(lines, 2):
-        if len(cells) != len(header):
-            raise InputError(
-                f"has {len(cells)} cells, not {len(header)}",
-                file=path,
-                row=number,
-                remedy="Export it anew as CSV",
-            )
-        row: dict[str, Any] = {name: storage.restored(cell) for name, cell in zip(header, cells, strict=True)}
-        for name in (*REALS, "group_size"):
-            if name in row:
-                row[name] = _number(row[name], name, path, number)
-        rows.append(row)
-    return pd.DataFrame(rows, columns=header)
+    if not bytes_of(path).endswith(b"\n"):
+        raise InputError("ends in the middle of a row", file=path, remedy="Fetch it again")
+    table = read_table(path, own=True)
+    rows: list[dict[str, Any]] = []
+    for number, cells in zip(table.numbers, table.rows, strict=True):
+        numbers = {name: _number(cells[name], name, path, number) for name in NUMBERS if name in cells}
+        rows.append({**cells, **numbers})
+    return pd.DataFrame(rows, columns=table.header)
 
 
 def _number(cell: str, name: str, path: Path, row: int) -> float | int | None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.corpus.convert import check_ids
-from covmis_build.errors import InputError, doubted
-from covmis_build.text.sheets import bytes_of, lines_of
+from covmis_build.errors import InputError
+from covmis_build.files.columns import column_of
+from covmis_build.files.reading import read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
-IDS = ("post_id", "tweet_id", "tweetid", "tweet id", "status_id", "native_id", "id")
+IDS = ("post_id", "tweet_id", "status_id", "native_id", "id")
 """What the column of ids is called, the surest first."""
 GIVEN = "given "
 """Before the names of the table's own columns, so that they meet none of ours."""
@@ -30,29 +30,19 @@ def read_plain(path: Path) -> pd.DataFrame | None:
 
     if path.suffix not in {".csv", ".tsv", ".txt"} or not path.is_file():
         return None
-    with doubted(path):
-        (header, *lines), _ = lines_of(bytes_of(path).decode("utf-8-sig"), path)
-        rows = [row for row in lines if row]
+    sheet = read_table(path, own=True)
+    header = sheet.header
     if {"item_id", "post_id", "claim_id"} <= set(header):
         return None
-    named = {name.strip().casefold(): name for name in header}
-    column = next((named[name] for name in IDS if name in named), None)
-    if column is None:
+    column = column_of(header, IDS)
+    if not column:
         raise InputError(
             f"has no column of ids ({', '.join(header[:6])})", file=path, remedy="Call it tweet_id or post_id"
         )
-    [(name, times)] = Counter(header).most_common(1)
-    if times > 1:
-        raise InputError(
-            f"has two columns called '{name[:40]}'", file=path, row=1, remedy="Rename one of them"
-        )
-    for number, row in enumerate(rows, 2):
-        if len(row) != len(header):
-            raise InputError(f"has {len(row)} cells, not {len(header)}", file=path, row=number)
-    table = pd.DataFrame(rows, columns=header, dtype=object).map(storage.restored)
+    table = sheet.frame()
     ids = table[column].str.strip()
     if (empty := ids == "").any():
-        raise InputError("has a row without an id", file=path, row=int(empty.argmax()) + 2)
+        raise InputError("has a row without an id", file=path, row=sheet.numbers[int(empty.argmax())])
     check_ids(ids, path)
     posts = [f"x:{id_}" if id_.isascii() and id_.isdigit() else id_ for id_ in ids]
     told = pd.DataFrame(

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pyarrow as pa
 
 from covmis_build.corpus import signature
 from covmis_build.corpus.bundle import EMPTY_TEXTS, LARGEST, read_bundle
@@ -17,7 +14,7 @@ from covmis_build.corpus.publish import CHECKSUMS
 from covmis_build.corpus.recount import Check, check_by_recount
 from covmis_build.corpus.signature import SIGNATURE
 from covmis_build.errors import CovmisError, InputError, counted, doubted
-from covmis_build.text import parquet
+from covmis_build.files import frames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,8 +32,7 @@ def _refuse_large(folder: Path) -> None:
         if path.is_file() and path.stat().st_size > LARGEST:
             raise InputError(f"is larger than {LARGEST >> 30} GiB", file=path, remedy="Is it covmis' own?")
         if path.is_file() and path.suffix == ".parquet":
-            with suppress(OSError, ValueError, pa.ArrowException):  # what is damaged is told by name below
-                parquet.refuse_too_large(path)
+            frames.check(path)
 
 
 def check_release(folder: Path, signers: Path | None = None) -> list[Check]:

@@ -16,7 +16,7 @@ from covmis_build.datasets import labels, rumour, stance
 from covmis_build.datasets.shape import Dataset, File, Layout
 from covmis_build.datasets.tabular import FIELDS, Columns, rows_of
 from covmis_build.errors import InputError, UnknownName, nearest
-from covmis_build.text import toml_file
+from covmis_build.files import toml_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

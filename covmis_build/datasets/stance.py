@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.datasets.shape import Row, post_time
-from covmis_build.errors import InputError
-from covmis_build.text.sheets import bytes_of
+from covmis_build.errors import InputError, doubted
+from covmis_build.files.contents import bytes_of
+from covmis_build.files.reading import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-csv.field_size_limit(1 << 28)
 
 COAID_VERSIONS = ("05-01-2020", "07-01-2020", "09-01-2020", "11-01-2020")
 SEMEVAL_TARGETS = {
@@ -37,12 +35,15 @@ def text_of(path: Path) -> str:
         return data.decode("latin-1")
 
 
-def table(path: Path) -> Iterator[dict[str, str]]:
-    """A CSV file's rows as text: no cell is taken for a number, none for a missing value."""
-    for number, row in enumerate(csv.DictReader(io.StringIO(text_of(path), newline="")), 2):
-        if None in row or None in row.values():
-            raise InputError("has too many or too few cells", file=path, row=number, remedy="Fetch it anew")
-        yield row
+def table(path: Path, names: Sequence[str] = ()) -> Iterator[dict[str, str]]:
+    """A file's rows as text: no cell is taken for a missing value. `names` are the columns where it has no header."""
+    data = bytes_of(path, packed=path.suffix == ".gz")
+    with doubted(path):
+        rows_of_file = open_table(lambda: io.BytesIO(data), names=names)
+        for number, cells, problem in rows_of_file.rows():
+            if problem or rows_of_file.short:
+                raise InputError("has too many or too few cells", row=number, remedy="Fetch it anew")
+            yield dict(zip(rows_of_file.header, cells, strict=True))
 
 
 def coaid(folder: Path) -> Iterator[Row]:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.datasets.shape import Row, epoch_time, post_time
-from covmis_build.datasets.stance import table, text_of
-from covmis_build.errors import InputError, doubted
-from covmis_build.text.quotation_marks import are_signs
-from covmis_build.text.quotation_marks import rows_of as rows_between_tabs
+from covmis_build.datasets.stance import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,7 +39,7 @@ def rows_of(
     def read(folder: Path) -> Iterator[Row]:
         tables: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
         for name, own in files:
-            for number, cells in enumerate(_cells(folder / name, columns.header)):
+            for number, cells in enumerate(table(folder / name, columns.header)):
                 told = {"row": str(number), **own, **cells}
                 values = {field: _value(how, told, folder, tables) for field, how in columns.fields.items()}
                 if values["label"] in columns.drop:
@@ -59,43 +53,6 @@ def rows_of(
     return read
 
 
-def _cells(path: Path, header: Sequence[str]) -> Iterator[dict[str, str]]:
-    """The rows of a table as text: CSV, tabs, JSON lines or a JSON list, packed or not."""
-    kind = path.name.removesuffix(".gz").rpartition(".")[2]
-    if header:
-        for line in filter(None, text_of(path).split("\n")):
-            yield dict(zip(header, line.rstrip("\r").split("\t"), strict=False))
-    elif kind in {"json", "jsonl"}:
-        text = text_of(path)
-        lines = text.split("\n") if kind == "jsonl" else ()
-        for row in (json.loads(line) for line in lines if line) if kind == "jsonl" else json.loads(text):
-            yield {name: cell if isinstance(cell, str) else json.dumps(cell) for name, cell in row.items()}
-    elif kind == "tsv":
-        yield from _with_tabs(text_of(path), path)
-    else:
-        yield from table(path)
-
-
-def _with_tabs(text: str, path: Path) -> Iterator[dict[str, str]]:
-    """The rows of cells between tabs, which some programs put in quotation marks and some do not."""
-    with doubted(path):
-        signs = are_signs(lambda: io.StringIO(text, newline=""), "\t")
-    header: list[str] = []
-    try:
-        for number, cells in enumerate(
-            rows_between_tabs(io.StringIO(text, newline=""), "\t", signs=signs), 1
-        ):
-            header = header or cells
-            if len(cells) not in {0, len(header)}:
-                raise InputError(
-                    "has too many or too few cells", file=path, row=number, remedy="Fetch it anew"
-                )
-            if cells and number > 1:
-                yield dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        raise InputError(f"is not readable as cells between tabs: {error}", file=path) from None
-
-
 def _value(
     how: Any, told: Mapping[str, str], folder: Path, tables: dict[tuple[str, str], dict[str, dict[str, str]]]
 ) -> str:
@@ -103,7 +60,7 @@ def _value(
         return how.format_map(told) if "{" in how else told[how]
     at = (how["lookup"].format_map(told), how["key"])
     if at not in tables:
-        tables[at] = {row[at[1]]: row for row in _cells(folder / at[0], ())}
+        tables[at] = {row[at[1]]: row for row in table(folder / at[0])}
     return tables[at][told[how["by"]]][how["value"]]
 
 

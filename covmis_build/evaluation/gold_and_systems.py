@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError
-from covmis_build.evaluation.formats import READERS
 from covmis_build.evaluation.label_files import (
     LABELS,
     Labelled,
@@ -20,7 +19,8 @@ from covmis_build.evaluation.label_files import (
     with_gold_id_name,
 )
 from covmis_build.evaluation.split import moments
-from covmis_build.text import sheets
+from covmis_build.files.columns import column_of
+from covmis_build.files.reading import SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -208,14 +208,14 @@ def _are_columns(given: Any) -> bool:
     return (
         isinstance(given, list | tuple)
         and bool(given)
-        and all(sheets.column([str(name)], PROBABILITIES) for name in given)
+        and all(column_of([str(name)], PROBABILITIES) for name in given)
     )
 
 
 def _is_cell(value: Any) -> bool:
     """A label or none, and not a file."""
     if isinstance(value, str):
-        return Path(value).suffix.lower() not in READERS
+        return Path(value).suffix.lower() not in SUFFIXES
     return value is None or isinstance(value, int | float)
 
 

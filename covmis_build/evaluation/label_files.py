@@ -7,30 +7,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.errors import BrokenIds, InputError, UnknownName, nearest
-from covmis_build.evaluation.formats import GAP, ROUNDED, read_table
-from covmis_build.text import sheets
+from covmis_build.errors import InputError, UnknownName, nearest
+from covmis_build.files.columns import GIVEN_LABELS, IDS, PREDICTIONS, SETTLED_LABELS, column_of, folded
+from covmis_build.files.ids import NO_LABELS, check_ids, check_rounded
+from covmis_build.files.reading import Sheet, read_table, report
+from covmis_build.files.table import list_of
+from covmis_build.files.workbook import KEPT_DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
-IDS = ("item_id", "post_id", "native_id", "tweet_id", "id")
-"""Columns that are taken for ids, in this order, unless another is named."""
-SAID = ("label", "labels", "stance")
-SETTLED = ("gold", "gold_label", "y_true", "true_label", "ground_truth")
-LABELS = (*SAID, *SETTLED)
+LABELS = (*GIVEN_LABELS, *SETTLED_LABELS)
 """Columns that are taken for the labels of gold; of a system only where it has none of its own."""
-PREDICTIONS = (
-    "prediction", "predictions", "predicted", "predicted_label", "predicted_stance", "pred", "pred_label", "y_pred", "y_hat", "yhat",
-)  # fmt: skip
-"""Columns that are taken for what a system said; of gold only where it has no labels."""
-GOLD, SYSTEMS, PEOPLE = (LABELS, PREDICTIONS), (PREDICTIONS, LABELS), (SAID, SETTLED, PREDICTIONS)
+GOLD, SYSTEMS = (LABELS, PREDICTIONS), (PREDICTIONS, LABELS)
+PEOPLE = (GIVEN_LABELS, SETTLED_LABELS, PREDICTIONS)
 """Whose labels are asked for: the names of columns in the order of choice."""
 POINT_ZERO = re.compile(r"\d+\.0")
-HEADED = {".csv", ".tsv", *sheets.WORKBOOKS}
-"""Kinds of files whose first row is a header."""
+FNC_HEADER = ["Headline", "Body ID", "Stance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +39,8 @@ class Labelled:
     label_column: str
     rivals: tuple[str, ...] = ()
     """Columns that might be meant as well: the labels stand under a name that is the other side's."""
+    source: Sheet | None = None
+    """What is known of the file."""
 
     @property
     def name(self) -> str:
@@ -52,10 +49,7 @@ class Labelled:
 
     def row(self, number: int) -> int:
         """The row of the item with this number, as the file's own program counts it."""
-        headed = (
-            isinstance(self.file, Path) and Path(self.file.name.lower().removesuffix(".gz")).suffix in HEADED
-        )
-        return number + headed
+        return self.source.numbers[number - 1] if self.source else number
 
     def labels(self, id_column: str = "") -> pd.Series[str]:
         """The labels; with the ids of this column as index, if one is named."""
@@ -77,7 +71,7 @@ class Labelled:
 
     def by_position(self) -> pd.Series[Any]:
         """The labels in the order of the rows, which belong to those of another file; no row may be left out."""
-        if gap := self.table.attrs.get(GAP, 0):
+        if self.source and (gap := self.source.gap):
             raise InputError(
                 "has an empty line between others, and is paired row by row",
                 file=self.file,
@@ -92,7 +86,7 @@ class Labelled:
         try:
             return label_set(labels, self.file)
         except InputError as error:
-            marks = [not is_empty(label) and as_label(label).lower() in sheets.NO_LABELS for label in labels]
+            marks = [not is_empty(label) and as_label(label).lower() in NO_LABELS for label in labels]
             error.row = self.row(marks.index(True) + 1)
             raise
 
@@ -126,9 +120,9 @@ class Labelled:
         if not all(POINT_ZERO.fullmatch(item) for item in ids):
             return ids
         for number, item in enumerate(ids, 1):
-            if len(item) > 2 + sheets.KEPT_DIGITS:
+            if len(item) > 2 + KEPT_DIGITS:
                 raise InputError(
-                    f"the id {item} was read as a number, which keeps {sheets.KEPT_DIGITS} digits",
+                    f"the id {item} was read as a number, which keeps {KEPT_DIGITS} digits",
                     file=self.file,
                     row=self.row(number),
                     remedy="Take the ids from the original file, as text",
@@ -160,7 +154,7 @@ def label_set(values: Iterable[Any], file: Path | str) -> list[str]:
     """The labels among these values, in order; what stands for none is refused, since it would be a class of its own."""
     labels = sorted({as_label(cell) for cell in values if not is_empty(cell)})
     for label in labels:
-        if label.lower() in sheets.NO_LABELS:
+        if label.lower() in NO_LABELS:
             raise InputError(
                 f"has '{label}' for a label, which programs write for what is missing",
                 file=file,
@@ -173,24 +167,39 @@ def _stripped(cell: Any) -> Any:
     return cell.strip() if isinstance(cell, str) else cell
 
 
+def read_rows(path: Path) -> Sheet:
+    """The table in a file of labels, gold or predictions; a row that cannot be read is an error, since it is somebody's label."""
+    plain = path.name.lower().removesuffix(".gz").endswith(".txt")
+    sheet = read_table(path, names=("label",) if plain else ())
+    rows = sheet.whole(path)
+    if plain and len(sheet.header) > 1:
+        raise InputError("has several columns and no header", file=path, remedy="Give it one, as CSV")
+    if sheet.header == FNC_HEADER:  # its rows are items by position: headlines and bodies repeat
+        rows = [{"body_id": row["Body ID"], "stance": row["Stance"]} for row in rows]
+        sheet = replace(sheet, header=["body_id", "stance"], rows=rows)
+    report(path, sheet)
+    return sheet
+
+
 def read_labels(
     path: Path, *, id_column: str = "", label_column: str = "", predicted: bool = False
 ) -> Labelled:
     """Read a file of gold labels, or of a system's (`predicted`)."""
     return labelled(
-        path, read_table(path), id_column=id_column, label_column=label_column, predicted=predicted
+        path, read_rows(path), id_column=id_column, label_column=label_column, predicted=predicted
     )
 
 
 def labelled(
     file: Path | str,
-    table: pd.DataFrame,
+    given: pd.DataFrame | Sheet,
     *,
     id_column: str = "",
     label_column: str = "",
     predicted: bool = False,
 ) -> Labelled:
     """A table with its columns of ids and labels, named or found; what it lacks is an error of one line."""
+    source, table = _parts(given)
     if table.empty:
         raise InputError("has no rows", file=file, remedy="At least one labelled item is expected")
     table = _plainly_named(table, {id_column, label_column})
@@ -210,18 +219,43 @@ def labelled(
             file=file,
             remedy=f"Name one as {where}; the {'file' if isinstance(file, Path) else 'frame'} has {', '.join(names)}",
         )
-    ids = id_column or sheets.column(names, IDS)
-    if ids in table.attrs.get(ROUNDED, ()):
-        raise BrokenIds(
-            f"ids in {ids} have more than 15 digits and were rounded: they are numbers in the workbook",
-            file=file,
-            remedy="Take the ids from the original file, and keep the column as text",
-        )
+    ids = id_column or column_of(names, IDS)
     rivals = () if own_name else tuple(name for name in names if name not in {label, *IDS})
-    labels = Labelled(file, table, ids, label, rivals)
+    labels = Labelled(file, table, ids, label, rivals, source)
+    check_cells(labels)
+    if source and ids:
+        check_rounded(file, source.rounded, [ids])
     if ids and ids != "item_id":
-        sheets.check_ids(file, [str(cell) for cell in table[ids]], first=labels.row(1))
+        check_ids(file, [str(cell) for cell in table[ids]], first=labels.row(1))
     return labels
+
+
+def _parts(given: pd.DataFrame | Sheet) -> tuple[Sheet | None, pd.DataFrame]:
+    if not isinstance(given, Sheet):
+        return None, given
+    return replace(given, rows=[]), given.frame()
+
+
+def check_cells(labels: Labelled) -> None:
+    """Every cell of the column of labels shows one label, or none."""
+    source, name = labels.source, labels.label_column
+    if source and name in source.header and (doubt := source.doubt_of(name)):
+        raise InputError(
+            f"{doubt.place} is {doubt.why}, in the column of labels '{name}'",
+            file=labels.file,
+            row=doubt.row,
+            remedy="Write the label into the cell",
+        )
+    for number, cell in enumerate(labels.table[name], start=1):
+        if isinstance(cell, list | tuple | set | dict) or (
+            isinstance(cell, str) and list_of(cell) is not None
+        ):
+            raise InputError(
+                f"has a list of labels in one cell of '{name}': {str(cell)[:60]}",
+                file=labels.file,
+                row=labels.row(number),
+                remedy="Leave one label an item, or a row for each",
+            )
 
 
 def column_of_labels(
@@ -234,7 +268,7 @@ def column_of_labels(
     can choose but whoever wrote the file.
     """
     for choice in choices:
-        matches = [name for name in names if re.sub(r"[ -]", "_", name.strip().lower()) in choice]
+        matches = [name for name in names if folded(name) in set(map(folded, choice))]
         if len(matches) > 1:
             raise _two_columns(file, matches)
         if matches:
@@ -254,14 +288,9 @@ def _two_columns(file: Path | str, names: Sequence[str]) -> InputError:
 
 def _plainly_named(table: pd.DataFrame, kept: set[str]) -> pd.DataFrame:
     """The table with columns of ids under their own name, however a file writes it (Tweet_ID, tweet id)."""
-    plain = {name: str(name).lower().replace(" ", "_") for name in table.columns if name not in kept}
-    return table.rename(
-        columns={
-            name: known
-            for name, known in plain.items()
-            if known in IDS and known != name and known not in table.columns
-        }
-    )
+    own = {folded(known): known for known in IDS if known not in table.columns}
+    names = {name: own.get(folded(str(name)), name) for name in table.columns if name not in kept}
+    return table.rename(columns=names)
 
 
 def with_gold_id_name(gold: Labelled, system: Labelled) -> Labelled:

@@ -16,24 +16,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covmis_build.errors import InputError, UnknownName, counted, nearest
-from covmis_build.evaluation.formats import read_table
 from covmis_build.evaluation.gold_and_systems import parts_of_spec
 from covmis_build.evaluation.label_files import (
-    IDS,
     PEOPLE,
     SYSTEMS,
     Labelled,
     as_label,
+    check_cells,
     column_of_labels,
     is_empty,
     label_set,
     labelled,
+    read_rows,
 )
 from covmis_build.evaluation.rendering import booktabs, bounded, escape, known, notebook, titled, write
+from covmis_build.files.columns import IDS, column_of
+from covmis_build.files.reading import Sheet
 from covmis_build.options import by_people
 from covmis_build.stats.horvitz_thompson import made_design
 from covmis_build.stats.intervals import claims_interval, measure_interval
-from covmis_build.text import sheets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -364,19 +365,22 @@ def people_table(people: Any, id_column: str = "", label_column: str = "") -> La
     if isinstance(people, Labelled):
         return people
     if isinstance(people, str):
-        _, people, column = parts_of_spec(people)
-        label_column = label_column or column
+        _, people, named = parts_of_spec(people)
+        label_column = label_column or named
     file = people if isinstance(people, Path) else "people's table"
-    frame = read_table(file) if isinstance(file, Path) else people
+    source = read_rows(file) if isinstance(file, Path) else None
+    frame = source.frame() if source else people
     names = [str(name) for name in frame.columns]
-    ids = id_column or sheets.column(names, IDS)
+    ids = id_column or column_of(names, IDS)
     said = label_column or column_of_labels(file, names, PEOPLE)[0]
-    for column, what in ((ids, "ids"), (said, "labels")):
-        if column and column not in names:
-            raise UnknownName(f"lacks the column '{column}'", file=file, remedy=nearest(column, names))
-        if not column:
+    for name, what in ((ids, "ids"), (said, "labels")):
+        if name and name not in names:
+            raise UnknownName(f"lacks the column '{name}'", file=file, remedy=nearest(name, names))
+        if not name:
             raise InputError(f"has no column of {what}; it has {', '.join(names)}", file=file)
-    return Labelled(file, frame.reset_index(drop=True), ids, said)
+    table = Labelled(file, frame.reset_index(drop=True), ids, said, source=source)
+    check_cells(table)
+    return table
 
 
 def _by_each_person_once(source: Labelled, annotator: str) -> pd.DataFrame:
@@ -387,7 +391,7 @@ def _by_each_person_once(source: Labelled, annotator: str) -> pd.DataFrame:
     names = [str(name) for name in table.columns]
     if {"phase", "status"} <= set(names):
         table = table[(table["phase"] == "independent") & (table["status"] == "given")]
-    person = annotator if annotator in names else sheets.column(names, [annotator.lower()])
+    person = annotator if annotator in names else column_of(names, [annotator.lower()])
     if not person and annotator != "annotator":
         raise UnknownName(
             f"lacks the column '{annotator}'", file=source.file, remedy=nearest(annotator, names)
@@ -440,14 +444,14 @@ def _answers_of_system(predictions: Any, name: str, labels: tuple[str, ...]) -> 
         table, shares = predictions, False
     else:
         file = Path(predictions) if isinstance(predictions, str | Path) else name
-        frame = read_table(file) if isinstance(file, Path) else predictions
-        columns = [str(column) for column in frame.columns]
+        given = read_rows(file) if isinstance(file, Path) else predictions
+        columns = given.header if isinstance(given, Sheet) else [str(name) for name in given.columns]
         shares = set(labels) <= set(columns)
         if not shares and not column_of_labels(file, columns, SYSTEMS)[0]:
             raise InputError(
                 f"has neither a column for each label ({', '.join(labels)}) nor one of labels", file=file
             )
-        table = labelled(file, frame, label_column=labels[0] if shares else "", predicted=True)
+        table = labelled(file, given, label_column=labels[0] if shares else "", predicted=True)
     if not table.id_column:
         raise InputError(
             f"has no column of ids; it has {', '.join(map(str, table.table.columns))}", file=table.file

@@ -11,6 +11,7 @@ import numpy as np
 from covmis_build import keyed
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.kept_together import divide_groups, kept_together
+from covmis_build.files.columns import IDS
 from covmis_build.tables import frame_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 Scheme = Literal["random", "grouped", "chronological", "stratified_chronological", "leave_one_out"]
 SCHEMES: tuple[str, ...] = get_args(Scheme)
 PARTS = ("train", "dev", "test")
-IDS = ("item_id", "post_id", "native_id", "tweet_id", "id")
 TIMES = ("created_at", "time")
 GROUPS = ("claim_id", "mid", "event", "misconception_id", "group", "target_id")
 EPOCH_MS = 1288834974657

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build import tables
 from covmis_build.errors import InputError
-from covmis_build.text import parquet
+from covmis_build.files.frames import read_parquet
 from covmis_build.text.shown import shown_text
 
 if TYPE_CHECKING:
@@ -32,11 +32,13 @@ def read_posts(posts: pd.DataFrame | str | Path, *, labelled: bool, text_alone: 
     """
     file: str | Path = ""
     if isinstance(posts, str | Path):
-        from covmis_build.evaluation.formats import read_table
+        from covmis_build.evaluation.label_files import read_rows
 
         file, posts = (
             posts,
-            _frozen_items(Path(posts)) if _holds_frozen_items(Path(posts)) else read_table(Path(posts)),
+            _frozen_items(Path(posts))
+            if _holds_frozen_items(Path(posts))
+            else read_rows(Path(posts)).frame(),
         )
     frame = posts.rename(columns=_renamed(file, [str(name) for name in posts.columns], labelled=labelled))
     if "show" in frame.columns and "cards" in frame.columns:
@@ -69,7 +71,7 @@ def _holds_frozen_items(path: Path) -> bool:
 
 
 def _frozen_items(path: Path) -> pd.DataFrame:
-    return tables.frame(parquet.read(path))
+    return tables.frame(read_parquet(path))
 
 
 def id_column(frame: pd.DataFrame) -> str:

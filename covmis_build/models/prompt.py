@@ -14,10 +14,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import keyed
+from covmis_build.characters import whole_in_json
 from covmis_build.errors import InputError
+from covmis_build.files.contents import bytes_of
 from covmis_build.models.answers import read_answer, schema
-from covmis_build.text.characters import whole_in_json
-from covmis_build.text.sheets import bytes_of
 from covmis_build.text.shown import shown_text
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CORE = (
     "duckdb", "httpx", "jinja2", "langdetect", "markdown-it-py", "matplotlib", "msgspec", "numba",
-    "numpy", "pandas", "pyarrow", "rapidfuzz", "rich", "scikit-learn", "scipy", "snowballstemmer", "typer",
+    "numpy", "openpyxl", "pandas", "pyarrow", "python-calamine", "rapidfuzz", "rich", "scikit-learn", "scipy", "snowballstemmer", "typer",
     "zstandard",
 )  # fmt: skip
 """What pyproject.toml names."""
@@ -37,7 +37,6 @@ EXTRAS = {
     "mastodon": (("mastodon",), "collect posts from Mastodon"),
     "snscrape": (("snscrape",), "snscrape's own scrapers; its archives are read without it"),
     "language": (("py3langid", "pycld2"), "faster language detectors"),
-    "sheets": (("openpyxl", "odf"), "sheets and label files as .xlsx and .ods"),
     "keyring": (("keyring",), "keep credentials in the system's keyring"),
     "spark": (("pyspark",), "run matching and cleaning on Apache Spark"),
     "models": (("torch", "transformers", "accelerate"), "neural stance models; linear ones work without"),

@@ -19,7 +19,7 @@ from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.predictions import Predictions, cross_fitted, predictions_for
 from covmis_build.estimation.scopes import check_scopes
 from covmis_build.estimation.shares import Estimates, estimates
-from covmis_build.evaluation.formats import read_table
+from covmis_build.evaluation.label_files import read_rows
 from covmis_build.options import RANKED
 from covmis_build.study.beside import pool_of
 from covmis_build.study.recall import report_of_rounds
@@ -140,7 +140,7 @@ def _predictions(
     elif Path(given).is_dir():
         table = _predicted_by(study, Path(given), inside, labelled, elsewhere=elsewhere)
     else:
-        table = read_table(Path(given))
+        table = read_rows(Path(given)).frame()
     return predictions_for(inside, table, study.settings.labels.values, elsewhere=elsewhere, file=file)
 
 

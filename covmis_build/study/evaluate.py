@@ -21,9 +21,9 @@ from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score
 from covmis_build.evaluation.soft_labels import people_table, score_soft
 from covmis_build.evaluation.split import PARTS, identities, splits, times
+from covmis_build.files.columns import column_of
 from covmis_build.study.score import Over, check_over, design_of_gold
 from covmis_build.study.study import study_of
-from covmis_build.text import sheets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +80,7 @@ class FilesToScore:
         if column:
             return column
         header = [str(name) for name in self.gold.table.columns]
-        of_claim, of_sample = (sheets.column(header, [name]) for name in PROBABILITIES)
+        of_claim, of_sample = (column_of(header, [name]) for name in PROBABILITIES)
         if of_sample and not of_claim:
             raise InputError(
                 f"has {of_sample} without p_claim",
@@ -106,7 +106,7 @@ def column_of_claims(table: pd.DataFrame, named: str) -> str | None:
     """The column whose values are resampled together: as named, found, or none."""
     if named == "none":
         return None
-    return named or sheets.column([str(name) for name in table.columns], CLAIMS) or None
+    return named or column_of([str(name) for name in table.columns], CLAIMS) or None
 
 
 def files_to_score(
@@ -219,7 +219,7 @@ def split_file(
 
     _, items = read_spec(file, id_column)
     table = items.table
-    grouping = sheets.column([str(name) for name in table.columns], ["group"])
+    grouping = column_of([str(name) for name in table.columns], ["group"])
     if not group and scheme == "random" and grouping and len(set(table[grouping])) > 1:
         group = grouping
     group = "" if group == "none" else group

@@ -14,8 +14,8 @@ from covmis_build.claims.edits import used_ids
 from covmis_build.claims.fact_check import search_fact_checks
 from covmis_build.claims.lists import ClaimList, GivenPost, read_claims, read_list
 from covmis_build.errors import InputError, counted
+from covmis_build.files.reading import read_table
 from covmis_build.report.summary import Listing
-from covmis_build.text.sheets import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -159,7 +159,7 @@ def import_claims(
 def _known_claims(study: Study) -> pd.DataFrame | None:
     """The claim list as it is, if there is one with claims in it."""
     path = study.places.claims_csv
-    return read_claims(path, "csv") if path.exists() and read_rows(path)[1] else None
+    return read_claims(path, "csv") if path.exists() and read_table(path, own=True).rows else None
 
 
 def _are_examples(known: pd.DataFrame) -> bool:
@@ -201,6 +201,8 @@ def _keep_given_posts(given_file: Path, given: list[GivenPost]) -> int:
     if not posts:
         return 0
     if given_file.exists():
-        posts |= {(row["post_id"], row["claim_id"], row["kind"]) for row in read_rows(given_file)[1]}
+        posts |= {
+            (row["post_id"], row["claim_id"], row["kind"]) for row in read_table(given_file, own=True).rows
+        }
     storage.write_bytes(given_file, storage.csv_bytes(["post_id", "claim_id", "kind"], sorted(posts)))
     return len(posts)

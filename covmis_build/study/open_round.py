@@ -192,7 +192,7 @@ def _known_from_seals(study: Study) -> Known:
 
 def _known_from_sheet(study: Study, sheet: Path) -> Known:
     """The posts of a sheet with the columns item_id and label, and reason if there is one."""
-    rows = read_rows(sheet, ("item_id", "label"))
+    rows = read_rows(sheet, ("item_id", "label")).whole(sheet)
     labels: dict[str, str] = {}
     for row in rows:
         label = known_label(row["label"], study.settings.labels)

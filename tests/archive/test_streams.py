@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covmis_build.archive import reader, streams
+from covmis_build.files import packed
 
 LINES = [b'{"a": 1}', b"", b'{"b": "' + b"x" * 300 + b'"}', b"not json", b'{"c": 3}']
 TEXT = b"\n".join(LINES) + b"\n"
@@ -58,7 +59,7 @@ def test_ranges_cut_no_line(tmp_path_factory, lines, size, ended):
     found = []
     for start in range(0, len(data), size):
         job = streams.Job(str(path), "a", "", start, min(start + size, len(data)))
-        found += [line for block in streams._range(path, job, streams.Limits()) for line in block.lines()]
+        found += [line for block in streams._range(path, job, packed.Limits()) for line in block.lines()]
     assert b"\n".join(line for _, _, line, _ in found) == data.removesuffix(b"\n")
     assert all(data[offset : offset + len(line)] == line for _, offset, line, _ in found)
     assert len({offset for _, offset, *_ in found}) == len(found)
@@ -137,7 +138,7 @@ def test_documents_are_read_by_element(tmp_path):
     assert read(path) == []
 
 
-LIMITS = streams.Limits(longest_line=300_000, unpacked_ratio=1000)
+LIMITS = packed.Limits(longest_line=300_000, unpacked_ratio=1000)
 LONG = [b'{"a": 1}', b"x" * 600_000, b'{"b": 2}', b"y" * 600_000, b'{"c": 3}', b"z" * 900_000]
 
 
@@ -162,11 +163,11 @@ def test_a_line_that_is_too_long_is_told_and_the_others_are_read(tmp_path, name,
 @pytest.mark.parametrize("line", [b"\0" * 1000, b"\0" * 999 + b"\n"], ids=["one line", "lines"])
 def test_a_bomb_is_left_at_the_ratio(tmp_path, name, line, monkeypatch):
     """30 KB may hold a gigabyte of zeros: nobody reads them all, nor keeps them in memory."""
-    monkeypatch.setattr(streams, "SMALLEST_ROOM", 1 << 10)
+    monkeypatch.setattr(packed, "SMALLEST_ROOM", 1 << 10)
     path = tmp_path / name
     path.write_bytes(PACK[name](line * 40_000))
     assert path.stat().st_size * 300 < len(line) * 40_000
-    limits = streams.Limits(longest_line=1 << 20, unpacked_ratio=100)
+    limits = packed.Limits(longest_line=1 << 20, unpacked_ratio=100)
     found = [line for job in streams.jobs([(path, name)]) for line in streams.lines(job, limits)]
     assert "unpacked_ratio" in found[-1][3]
     assert sum(len(line) for _, _, line, _ in found) <= 100 * max(path.stat().st_size, 1 << 10)

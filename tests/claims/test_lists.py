@@ -13,7 +13,7 @@ from covmis_build.claims.claim import Claim, checked, claims_csv
 from covmis_build.claims.coaid import mended
 from covmis_build.claims.lists import read_claims, read_list
 from covmis_build.errors import InputError
-from covmis_build.text.sheets import NOTHING
+from covmis_build.files.ids import NOTHING
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_other_encodings_are_refused_with_the_row(file, encoding):
         ("claim_id,text\n1,\n", "row 2: the claim 1 has no text"),
         ("claim_id,text\na|b,x\n", "a space, a colon or a bar"),
         ("claim_id,text,selected\n1,x,maybe\n", "row 2: selected is 'maybe'. Write yes or no"),
-        ("claim_id,text\n1,x,y\n", "row 2: has 3 cells where the header has 2"),
+        ("claim_id,text\n1,x,y\n", "row 2: 'y' stands beyond the last column"),
         pytest.param(b"claim_id\0text", "is not a text file", id="not text"),
         ('{"a": 1}', "has no ClaimReview in it"),
     ],

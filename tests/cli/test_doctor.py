@@ -28,7 +28,7 @@ def asked() -> dict:
     return json.loads(done.stdout)
 
 
-MODULES = {"odfpy": "odf", "label-studio-sdk": "label_studio_sdk"}
+MODULES = {"label-studio-sdk": "label_studio_sdk"}
 
 
 def named(requirement: str) -> str:

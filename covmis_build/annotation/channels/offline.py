@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation.answers import Answer, Channel, Problem, Status, checked
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.guideline import as_html
+from covmis_build.characters import whole_in_json
 from covmis_build.errors import InputError
+from covmis_build.files.contents import bytes_of
 from covmis_build.report.page import TEMPLATES, render
-from covmis_build.text.characters import whole_in_json
-from covmis_build.text.sheets import bytes_of
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""One sheet per annotator, CSV or a workbook (xlsx, ods): safe in Excel and LibreOffice, and checked row by row when it comes back.
+"""One sheet per annotator, CSV or a workbook (xlsx): safe in Excel and LibreOffice, and checked row by row when it comes back.
 
 A sheet has one row an item, in the annotator's own order, and these columns:
 
@@ -10,8 +10,8 @@ A sheet has one row an item, in the annotator's own order, and these columns:
     sub_label   to fill in; only where the scheme has sub-labels
     comment     to fill in, if there is something to say
 
-The separator may come back as a semicolon or a tab, the encoding as UTF-8 or UTF-16. A row whose claim or post is
-not the frozen one is refused: sorting one column alone moves labels to other posts.
+It may come back with another separator, in another encoding, or as a workbook of another program (xls, ods). A row
+whose claim or post is not the frozen one is refused: sorting one column alone moves labels to other posts.
 """
 
 from __future__ import annotations
@@ -20,15 +20,25 @@ import math
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.annotation.answers import SKIP, Answer, Channel, Problem, Status, checked, known_label
-from covmis_build.annotation.channels.workbooks import Grid, as_cell, ods, read_table, xlsx
+from covmis_build.annotation.answers import (
+    RETURNED_AS,
+    SKIP,
+    Answer,
+    Channel,
+    Problem,
+    Status,
+    checked,
+    known_label,
+)
+from covmis_build.annotation.channels.workbooks import Grid, as_cell, xlsx
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.errors import InputError, counted
-from covmis_build.storage import csv_bytes, restored
-from covmis_build.text.sheets import bytes_of, lines_of
+from covmis_build.files.contents import NOT_UTF8
+from covmis_build.files.reading import read_table, report
+from covmis_build.storage import csv_bytes
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
@@ -50,8 +60,8 @@ class Sheet:
     sorted_apart: bool
 
 
-STRAY, ROW = " beyond the header", " row"
-"""Where a row keeps what stands in cells that no column has, and its number; no column can be called so."""
+ROW = " row"
+"""Where a row keeps its number; no column can be called so."""
 FIXED = ("item_id", "claim", "post", "context")
 
 
@@ -84,7 +94,7 @@ def sheet(
     choices = {"label": [*scheme.values, SKIP], "sub_label": subs, "comment": []}  # noqa: PD011 - not pandas'
     choices |= {name: [] for name in own}
     grid = Grid(columns, rows, {name: choices[name] for name in columns if name in choices})
-    return xlsx(grid) if channel == Channel.XLSX else ods(grid)
+    return xlsx(grid)
 
 
 def fixed_cells(row: Mapping[str, Any]) -> dict[str, str]:
@@ -96,31 +106,37 @@ def fixed_cells(row: Mapping[str, Any]) -> dict[str, str]:
 
 def own_columns(rows: Sequence[Mapping[str, str]], columns: Collection[str]) -> list[str]:
     """Columns that somebody has put into the sheet for themselves."""
-    return [name for name in (rows[0] if rows else {}) if name not in {*columns, ROW, STRAY}]
+    return [name for name in (rows[0] if rows else {}) if name not in {*columns, ROW}]
 
 
-def refuse_unkept(path: Path, rows: Sequence[Mapping[str, str]], known: Collection[str]) -> None:
+def refuse_unkept(path: Path, table: Returned, known: Collection[str]) -> None:
     """Refuse a sheet that could not be written again without losing something of what stands in it."""
+    stray = {row: f"'{text[:60]}' stands beyond the last column" for row, text in table.nameless.items()}
+    for number, why in sorted((stray | table.untaken).items()):
+        raise _would_be_lost(why, path, number)
+    rows = table.rows
     kept: dict[str, Mapping[str, str]] = {}
     own = own_columns(rows, FIXED)
     for row in rows:
         item = row["item_id"].strip()
         before = kept.setdefault(item, row)
-        if row[STRAY]:
-            lost = f"'{row[STRAY][:60]}' stands beyond the last column"
-        elif not _is_filled(row, own):
+        if not _is_filled(row, own):
             continue
-        elif item not in known:
+        if item not in known:
             lost = f"'{item[:60]}' is no post of this round"
         elif {**row, ROW: ""} != {**before, ROW: ""} and _is_filled(before, own):
             lost = f"{item} stands in row {before[ROW]} with something else"
         else:
             kept[item] = row
             continue
-        raise InputError(
-            f"{lost}: written again, the sheet would lose it", file=path, row=int(row[ROW]),
-            remedy="Mend the row, or put the sheet elsewhere",
-        )  # fmt: skip
+        raise _would_be_lost(lost, path, int(row[ROW]))
+
+
+def _would_be_lost(what: str, path: Path, row: int) -> InputError:
+    return InputError(
+        f"{what}: written again, the sheet would lose it", file=path, row=row,
+        remedy="Mend the row, or put the sheet elsewhere",
+    )  # fmt: skip
 
 
 def _is_filled(row: Mapping[str, str], own: Iterable[str] = ()) -> bool:
@@ -131,10 +147,50 @@ MARK_MISREAD = "ï»¿"
 """The mark of UTF-8, as a program shows it that took the file for Western European."""
 
 
-def read_rows(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    """A sheet's rows as they came back: cells restored, whatever separator or encoding the program used."""
-    table = _cells(path, needed[0])
-    names = [name.strip().casefold() for name in table[0]] if table else []
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A table as it came back: its columns, its rows with their numbers, and the rows that are not taken."""
+
+    columns: list[str]
+    rows: list[dict[str, str]]
+    untaken: dict[int, str]
+    """Row → why it is not taken."""
+    nameless: dict[int, str]
+    """Row → what stands there in cells that no column has."""
+
+    def problems(self, path: Path) -> list[Problem]:
+        """What is not read, for the person who sent the table."""
+        untaken = {row: (why, "Mend the row: nothing of it is read") for row, why in self.untaken.items()}
+        nameless = {
+            row: (
+                f"'{text[:60]}' stands beyond the last column and is not read",
+                "Move it into comment, or remove it",
+            )
+            for row, text in self.nameless.items()
+        }
+        return [
+            Problem(f"{path.name}, row {row}", *what) for row, what in sorted((untaken | nameless).items())
+        ]
+
+    def whole(self, path: Path) -> list[dict[str, str]]:
+        """The rows, if all of them are taken."""
+        for row, why in sorted(self.untaken.items()):
+            raise InputError(why, file=path, row=row, remedy="Mend the row, or remove it")
+        return self.rows
+
+
+NO_SHEET = Returned([], [], {}, {})
+"""What comes back of a sheet that is not there."""
+
+
+def read_rows(path: Path, needed: Sequence[str]) -> Returned:
+    """A sheet's rows as they came back, whatever separator or encoding the program used; of a workbook the sheet that has its columns."""
+    table = read_table(path, with_column=needed[0])
+    if any(note.startswith(NOT_UTF8) for note in table.notes):  # letters may be lost that nobody would miss
+        raise InputError(
+            "is not UTF-8", file=path, remedy="Save it as 'CSV UTF-8' (Excel) or with UTF-8 (LibreOffice)"
+        )
+    names = [name.casefold() for name in table.header]
     if names and names[0].startswith(MARK_MISREAD):
         raise InputError(
             "was opened as Windows-1252 before it was saved, which breaks its texts", file=path,
@@ -145,51 +201,41 @@ def read_rows(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
             raise InputError(
                 f"the column {name} is missing", file=path, remedy="Keep the first row as it was made"
             )
-    named = [name for name in names if name]
-    if len(set(named)) < len(named):
-        again = next(name for name in named if named.count(name) > 1)
+    columns = [name for name in names if name]
+    again = next((name for name in columns if columns.count(name) > 1), "")
+    if again:
         raise InputError(
             f"two columns are called {again}", file=path, row=1, remedy="Rename or remove one of them"
         )
-    rows = []
-    for number, cells in enumerate(table[1:], start=2):
-        if not any(cell.strip() for cell in cells):
+    untaken = dict(table.problems)
+    untaken |= {
+        doubt.row: f"{doubt.place} is {doubt.why}"
+        for doubt in reversed(table.doubts)
+        if table.header[doubt.column - 1].casefold() in needed
+    }
+    rows, nameless = [], {}
+    for number, cells in zip(table.numbers, table.rows, strict=True):
+        if number in untaken:
             continue
-        # LibreOffice and Excel fill the first row up with empty cells as far as any row goes
-        whole = zip_longest(names, cells, fillvalue="")
-        placed = [(name, cell) for name, cell in whole if name or cell.strip()]
-        row = {name: restored(cell) for name, cell in placed if name}
-        stray = " ".join(cell.strip() for name, cell in placed if not name)
-        rows.append({**row, ROW: str(number), STRAY: stray})
-    return rows
+        if text := cells.get("", "").strip():
+            nameless[number] = text
+        row = {name.casefold(): text for name, text in cells.items() if name}
+        rows.append({**row, ROW: str(number)})
+    report(path, table)
+    return Returned(columns, rows, untaken, nameless)
 
 
-def without_items(path: Path, items: Collection[str]) -> bytes:
-    """This sheet without the rows of some items; what was filled in elsewhere stays."""
-    kept = [row for row in read_rows(path, ("item_id",)) if row["item_id"].strip() not in items]
-    names = [name.strip().casefold() for name in _cells(path, "item_id")[0] if name.strip()]
-    rows = [[row[name] for name in names] for row in kept]
+def without_items(path: Path, items: Collection[str]) -> dict[Path, bytes]:
+    """This sheet without the rows of some items, and the file that holds it: what came back from Calc goes on as Excel's."""
+    table = read_rows(path, ("item_id",))
+    kept = [row for row in table.whole(path) if row["item_id"].strip() not in items]
+    rows = [[row[name] for name in table.columns] for row in kept]
     if channel_of(path) == Channel.CSV:
-        return csv_bytes(names, rows)
-    grid = Grid(names, rows, {name: [] for name in names if name not in FIXED})
-    return xlsx(grid) if channel_of(path) == Channel.XLSX else ods(grid)
-
-
-def _cells(path: Path, wanted: str) -> list[list[str]]:
-    """The cells of a sheet, row by row; of a workbook the one that has this column."""
-    if path.suffix.casefold() in {".xlsx", ".ods"}:
-        return read_table(path, wanted)
-    return lines_of(_decoded(path), path)[0]
-
-
-def _decoded(path: Path) -> str:
-    data = bytes_of(path)
-    try:
-        return data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(
-            "is not UTF-8", file=path, remedy="Save it as 'CSV UTF-8' (Excel) or with UTF-8 (LibreOffice)"
-        ) from None
+        return {path: csv_bytes(table.columns, rows)}
+    written = path if channel_of(path) == Channel.XLSX else path.with_name(f"{path.name}.xlsx")
+    return {
+        written: xlsx(Grid(table.columns, rows, {name: [] for name in table.columns if name not in FIXED}))
+    }
 
 
 def read_sheet(
@@ -199,16 +245,15 @@ def read_sheet(
 
     A row without a label is blank, also with a comment, if its item was `labelled` before: the label was taken back.
     """
-    rows = read_rows(path, ("item_id", "claim", "post", "label", "comment"))
+    table = read_rows(path, ("item_id", "claim", "post", "label", "comment"))
+    rows, problems = table.rows, table.problems(path)
     items = by_item(frozen)
     answers: dict[str, Answer] = {}
-    problems: list[Problem] = []
     blank: list[str] = []
     _of_one_person(rows, path)
     problems += _labels_elsewhere(rows, path, scheme)
     for row in rows:
         where, item = f"{path.name}, row {row[ROW]}", row["item_id"].strip()
-        problems += beyond_columns(row, where)
         taken_back = item in labelled and not row["label"].strip()
         if taken_back or not _is_filled(row):
             blank.append(item)
@@ -222,12 +267,6 @@ def read_sheet(
             problems.append(Problem(where, answer.reason, _remedy(scheme)))
         problems += keep_answer(answers, answer, where)
     return Sheet(list(answers.values()), problems, blank if answers else [], _sorted_apart(rows, scheme))
-
-
-def beyond_columns(row: Mapping[str, str], where: str) -> list[Problem]:
-    """That something stands in cells of this row that no column has, if so."""
-    what = f"'{row[STRAY][:60]}' stands beyond the last column and is not read"
-    return [Problem(where, what, "Move it into comment, or remove it")] if row[STRAY] else []
 
 
 def _labels_elsewhere(rows: Sequence[dict[str, str]], path: Path, scheme: Labels) -> list[Problem]:
@@ -294,7 +333,7 @@ def _sorted_apart(rows: Sequence[dict[str, str]], scheme: Labels) -> bool:
 
 def channel_of(path: Path) -> Channel:
     """The channel of a sheet, by its name's ending."""
-    return Channel(path.suffix.casefold().removeprefix("."))
+    return RETURNED_AS[path.suffix.casefold()]
 
 
 def _answer(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from covmis_build.archive.dates import common_iso
-from covmis_build.text.characters import whole_characters
+from covmis_build.characters import whole_characters
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,9 @@ from covmis_build.archive import pages
 from covmis_build.archive.ids import post_id
 from covmis_build.collecting.crawl import Crawl, Crawled, Fetch, Job, Platform, crawl, iso
 from covmis_build.errors import InputError
-from covmis_build.text import sheets
+from covmis_build.files.columns import POSTS, need
+from covmis_build.files.ids import check_ids, check_rounded
+from covmis_build.files.reading import read_table, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("available", "deleted", "protected", "suspended", "unknown")
 UNRESOLVED = frozenset({"deleted", "unknown"})
-COLUMNS = ("post_id", "tweet_id", "native_id", "status_id", "id_str", "id", "uri", "url")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +47,14 @@ class IdList:
 
 def read_ids(path: Path) -> IdList:
     """The ids in a text file (one a line) or a CSV file with a column such as `post_id` or `tweet_id`."""
-    text = sheets.text_of(path)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise InputError(
-            "is empty", file=path, remedy="One post id a line, or a CSV file with a column post_id"
-        )
-    if post_id(lines[0]) and not re.search(r"[,;\t]", lines[0]):
-        cells = [line.strip("\"'") for line in lines]
-        first_row = 1
-    else:
-        header, rows = sheets.read_rows(path)
-        name = sheets.need(path, header, COLUMNS)
-        cells = [storage.restored(row[name].strip()) for row in rows]
-        first_row = 2
-    numbers = [cell.removeprefix("x:") for cell in cells]
-    suspicious = sheets.check_ids(path, numbers)
+    sheet = read_table(path)
+    name = need(path, sheet.header, POSTS["id"])
+    cells = [row[name].strip().strip("\"'") for row in sheet.whole(path)]
+    report(path, sheet)
+    check_rounded(path, sheet.rounded, [name])
+    suspicious = check_ids(path, [cell.removeprefix("x:") for cell in cells])
     post_ids: dict[str, None] = {}
-    for row, cell in enumerate(cells, start=first_row):
+    for row, cell in zip(sheet.numbers, cells, strict=True):
         read = post_id(cell)
         if cell and not read:
             raise InputError(
@@ -136,7 +126,7 @@ def write_outcomes(path: Path, outcomes: Mapping[str, tuple[str, str]]) -> None:
     """Add these outcomes, by post id, to the file of all outcomes, where later ones replace earlier ones."""
     rows = {}
     if path.exists():
-        for row in sheets.read_rows(path)[1]:
+        for row in read_table(path, own=True).rows:
             rows[row["post_id"]] = (row["outcome"], row["checked_at"])
     rows.update(outcomes)
     cells = ([post_id, *state] for post_id, state in sorted(rows.items()))

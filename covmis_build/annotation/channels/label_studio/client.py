@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
+from covmis_build.characters import whole_in_json
 from covmis_build.errors import CheckFailed, MissingExtra, ServiceError
-from covmis_build.text.characters import whole_in_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -6,7 +6,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError
-from covmis_build.text.sheets import bytes_of
+from covmis_build.files.contents import bytes_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from covmis_build.errors import InputError
+from covmis_build.files import toml_file
 from covmis_build.settings import read_settings
-from covmis_build.text import toml_file
 
 REFUSED = {
     "larger than 256 KiB": lambda: b"#" * (300 << 10),

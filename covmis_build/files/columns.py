@@ -1,0 +1,113 @@
+"""What columns are called, in one place: the names of each field in tables of posts, claims and labels.
+
+Names are compared by their letters and digits alone, whatever their case; the first of a field's names that a header
+has is the field's column.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from covmis_build.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+POSTS = {
+    "id": ("post_id", "tweet_id", "status_id", "id_str", "tweet_ids", "message_id", "comment_id", "video_id", "id",
+           "native_id", "uri", "permalink", "url"),
+    "text": ("text", "fulltext", "tweettext", "content", "rawcontent", "body", "message", "description", "caption",
+             "selftext", "title", "tweet", "comment", "posttext", "正文", "微博正文"),
+    "created_at": ("createdat", "createdutc", "date", "datetime", "timestamp", "timestamputc", "time", "published",
+                   "publishedat", "postcreated", "dateutc", "发布时间"),
+    "language": ("lang", "language", "languageguess", "langs"),
+    "urls": ("links", "urls", "outlinks", "expandedurls", "entitiesurls", "link"),
+    "claim": ("claimid", "claim", "mid"),
+    "author": ("author", "username", "userscreenname", "screenname", "authorid", "userid", "user"),
+}  # fmt: skip
+"""Posts of unknown tools."""
+
+CLAIMS = {
+    "claim_id": (
+        "claimid", "id", "vclaimid", "factcheckid", "misconceptionid", "mid", "claimnumber", "sentenceid", "uid", "uuid", "编号",
+    ),
+    "text": (
+        "claimtext", "claimreviewed", "claimreviewclaimreviewed", "vclaim", "claim", "statement", "normalizedclaim", "misconception", "fact", "text", "mis",
+        "sentence", "rumor", "rumour", "canonicalsentence", "behauptung", "aussage", "afirmación", "afirmacion", "declaración",
+        "affirmation", "afirmação", "afirmacao", "alegação", "ادعاء", "الادعاء", "दावा", "谣言", "声明",
+    ),
+    "titles": ("titles", "title", "headline", "newstitle", "articletitle", "reviewtitle"),
+    "news_urls": ("newsurls", "newsurl", "claimurl", "sourceurl", "articleurl", "appearance"),
+    "fact_check_urls": ("factcheckurls", "factcheckurl", "reviewurl", "claimreviewurl", "factcheck", "checkurl", "debunkurl"),
+    "url": ("url", "link", "href", "permalink"),
+    "language": ("language", "lang", "claimlanguage", "sprache", "idioma", "langue"),
+    "keywords": ("keywords", "query", "queries"),
+    "first_seen": ("firstseen", "claimdate", "date", "published", "publishdate", "publisheddate", "datepublished", "reviewdate", "statementdate",
+                   "creativeworkdatepublished", "claimreviewdatepublished"),
+    "verdict": (
+        "verdict", "veracity", "rating", "label", "truthrating", "ruling", "textualrating", "alternatename", "ratingalternatename", "ratingnormalised", "ratingnormalized", "truth", "category",
+        "urteil", "veredicto",
+    ),
+    "posts": ("tweetids", "tweetid", "postids", "postid"),
+}  # fmt: skip
+"""Claims of others, the likeliest name first. An address without further name is a fact-check's if its host is."""
+
+OWN_CLAIMS = {"claim_id": ("claim_id", "mid"), "text": ("text", "mis")}
+"""A study's own list, and the published one of COVMis-Stance."""
+
+IDS = ("item_id", "post_id", "native_id", "tweet_id", "id")
+"""Ids of labelled items, in this order, unless another column is named."""
+GIVEN_LABELS = ("label", "labels", "stance")
+SETTLED_LABELS = ("gold", "gold_label", "y_true", "true_label", "ground_truth")
+PREDICTIONS = (
+    "prediction", "predictions", "predicted", "predicted_label", "predicted_stance", "pred", "pred_label", "y_pred", "y_hat", "yhat",
+)  # fmt: skip
+
+INDEX = re.compile(r"|index|level_\d|unnamed: ?\d+", re.IGNORECASE)
+"""How data frames name their row numbers: never an id, never a claim."""
+
+
+def folded(name: str) -> str:
+    """A column's name as names are compared.
+
+    >>> folded("Tweet ID") == folded("tweet_id")
+    True
+    """
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+KNOWN = frozenset(
+    folded(name)
+    for names in (*POSTS.values(), *CLAIMS.values(), IDS, GIVEN_LABELS, SETTLED_LABELS, PREDICTIONS)
+    for name in names
+)
+
+
+def is_known(name: str) -> bool:
+    """Whether any table calls a column so."""
+    return folded(name) in KNOWN
+
+
+def column_of(header: Iterable[str], names: Iterable[str]) -> str:
+    """The column of the header that has the first of these names; empty if none has.
+
+    >>> column_of(["Index", "Tweet ID"], ["post_id", "tweet_id"])
+    'Tweet ID'
+    """
+    names, by_name = list(names), dict[str, str]()
+    for name in header:
+        if name in names or not INDEX.fullmatch(name.strip()):
+            by_name.setdefault(folded(name), name)
+    return next((by_name[key] for name in names if (key := folded(name)) in by_name), "")
+
+
+def need(path: Path, header: Sequence[str], names: Sequence[str]) -> str:
+    """Like `column_of`, but none is an InputError that names what comes nearest."""
+    name = column_of(header, names)
+    if not name:
+        near = nearest(names[0], header)
+        hint = near if near.startswith("Did") else f"The file has: {', '.join(header) or 'no columns'}"
+        raise InputError(f"lacks the column '{names[0]}'", file=path, row=1, remedy=hint)
+    return name

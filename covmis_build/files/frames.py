@@ -1,0 +1,135 @@
+"""Tables of Parquet, Arrow (Feather) and numpy files, in batches of rows.
+
+They may be small and stand for terabytes: a process with a bound on memory reads them, and what they amount to is counted.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import deque
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING
+
+from covmis_build.children import in_child
+from covmis_build.errors import InputError, doubted
+from covmis_build.files.table import EXACT, Row, Table, cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from covmis_build.files.contents import Open
+
+PARQUET, ARROW, NUMPY = b"PAR1", b"ARROW1", b"\x93NUMPY"
+RATIO, SMALLEST_ROOM = 1000, 64 << 10
+"""How many times its size a file may amount to; smaller files as much as one of this size."""
+ROWS = 1024
+WHOLE = 2 << 30
+"""Bytes that a table may amount to which is read whole."""
+OF_A_VALUE = 32
+"""Bytes that a value costs at least."""
+
+
+def open_frame(opened: Open) -> Table:
+    """A table of Parquet or Arrow, or an array of labels."""
+    with opened() as file:
+        head = file.read(8)
+    if head.startswith(NUMPY):
+        return _array(opened)
+    form = "Parquet" if head.startswith(PARQUET) else "Arrow"
+    with doubted("", f"is not readable as {form}"), opened() as file:
+        names = _names(file, form)
+    table = Table(form, names, lambda: iter(()), begins=1)
+
+    def rows() -> Iterator[Row]:
+        number = 1
+        with opened() as file:
+            for batch in batches(file):
+                for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                    for name, value in zip(names, values, strict=True):
+                        if isinstance(value, float) and abs(value) >= EXACT and value.is_integer():
+                            table.rounded.add(name)
+                    yield Row(number, list(map(cell, values)))
+                    number += 1
+
+    table.rows = rows
+    return table
+
+
+def _names(file: IO[bytes], form: str) -> list[str]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if form == "Parquet":
+        with pq.ParquetFile(file) as parquet:
+            return [str(name) for name in parquet.schema_arrow.names]
+    with pa.ipc.open_file(file) as arrow:
+        return [str(name) for name in arrow.schema.names]
+
+
+def batches(file: IO[bytes], *, most: int = 0) -> Iterator[pa.RecordBatch]:
+    """The rows, some at a time; what amounts to too much for the file's size, or to more than `most` bytes, is an error."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    room = RATIO * max(file.seek(0, 2), SMALLEST_ROOM)
+    room = min(room, most or room)
+    file.seek(0)
+    if file.read(4) == PARQUET:
+        with pq.ParquetFile(file) as parquet:
+            source: Iterator[pa.RecordBatch] = parquet.iter_batches(ROWS)
+            yield from _within(source, room)
+    else:
+        with pa.ipc.open_file(file) as arrow:
+            yield from _within(map(arrow.get_batch, range(arrow.num_record_batches)), room)
+
+
+def _within(source: Iterator[pa.RecordBatch], room: int) -> Iterator[pa.RecordBatch]:
+    for batch in source:
+        room -= batch.nbytes + OF_A_VALUE * batch.num_rows * batch.num_columns
+        if room < 0:
+            raise InputError(
+                "is a table that amounts to too much for its size, or for memory",
+                remedy="If it is what it seems, divide it, or write it as CSV",
+            )
+        for begin in range(0, batch.num_rows, ROWS):
+            yield batch.slice(begin, ROWS)
+
+
+def check(file: Path | bytes) -> None:
+    """Read a Parquet file once, in a child process: an error if it does not fit into memory; of damage its reader says so."""
+    in_child(_read_once, file)
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """A Parquet file of somebody else, if it fits into memory."""
+    return in_child(_read, path)
+
+
+def _read(path: Path) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with doubted(path, "is not readable as Parquet"), path.open("rb") as file:
+        return pa.Table.from_batches(list(batches(file, most=WHOLE)), pq.read_schema(file))
+
+
+def _read_once(source: Path | bytes) -> None:
+    import pyarrow as pa
+
+    file: IO[bytes] = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+    with file, suppress(OSError, ValueError, pa.ArrowException):
+        deque(batches(file, most=WHOLE), maxlen=0)
+
+
+def _array(opened: Open) -> Table:
+    import numpy as np
+
+    with doubted("", "is not readable as an array"), opened() as file:
+        values = np.load(io.BytesIO(file.read(WHOLE)), allow_pickle=False)
+    if values.ndim != 1:
+        raise InputError(f"is an array of shape {values.shape}", remedy="One label per item is expected")
+    rows = [Row(number, [str(value)]) for number, value in enumerate(values, start=1)]
+    return Table("a numpy array", ["label"], lambda: iter(rows), begins=1)

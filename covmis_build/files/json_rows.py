@@ -1,0 +1,230 @@
+"""Tables in JSON: objects in a list or one a line, data frames as pandas writes them, and labels by their ids."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from covmis_build.characters import whole_in_json
+from covmis_build.errors import InputError
+from covmis_build.files.columns import is_known
+from covmis_build.files.delimited import bounded_lines
+from covmis_build.files.table import EXACT, MOST_COLUMNS, Row, Table, cell, of_width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from covmis_build.files.contents import Open
+
+LARGEST_DOCUMENT = 512 << 20
+
+
+def decoded(data: bytes | str) -> Any:
+    """A JSON document; an object with two values of one name is an error, since nobody can say which is meant."""
+    text = data if isinstance(data, str) else data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    try:
+        document = json.loads(text, object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"is not JSON: {error}"[:200]) from None
+    return whole_in_json(document) if "\\u" in text else document
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        for name, value in pairs:  # empty objects may stand twice: RumourEval's own key has some
+            if value != values[name]:
+                raise InputError(
+                    f"'{name}' stands twice in one object, with different values", remedy="Keep one"
+                )
+    return values
+
+
+def documents(path: Path, text: str) -> list[Any]:
+    """The documents of a JSON file: one, or one a line."""
+    if not text.strip():
+        raise InputError("is empty", file=path)
+    try:
+        return [decoded(text)]
+    except InputError as whole:
+        lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+        listed = []
+        for number, line in lines:
+            try:
+                listed.append(decoded(line))
+            except InputError as error:
+                problem = whole if number == lines[0][0] else error
+                raise InputError(problem.problem, file=path, row=number, remedy=problem.remedy) from None
+        return listed
+
+
+def open_json(opened: Open) -> Table:
+    """A table in a JSON file: one object a line, or one document."""
+    with opened() as file:
+        lines = (line for line in bounded_lines(file) if line.strip())
+        if _is_object(next(lines, b"")) and next(lines, b""):
+            return _lines(opened)
+    with opened() as file:
+        data = file.read(LARGEST_DOCUMENT + 1)
+    if len(data) > LARGEST_DOCUMENT:
+        raise InputError(
+            f"one JSON document of more than {LARGEST_DOCUMENT >> 20} MiB: write it as one row a line"
+        )
+    return table_of(decoded(data))
+
+
+def _is_object(line: bytes) -> bool:
+    """Whether a line is an object by itself."""
+    try:
+        return isinstance(decoded(line), dict)
+    except InputError:
+        return False
+
+
+def table_of(document: Any) -> Table:
+    """The table that a JSON document holds."""
+    if isinstance(document, dict):
+        if is_split(document):
+            names = [str(name) for name in document["columns"]]
+            return _table("a JSON frame (split)", names, document["data"])
+        if (listed := _listed(document)) is not None:
+            return table_of(listed)
+        if labels := _labels(document):
+            return _table(
+                "labels by their ids, in JSON", ["id", "label"], [list(pair) for pair in labels.items()]
+            )
+        if is_frame(document):
+            return _frame(document)
+        document = [document]
+    if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
+        raise InputError("is not a list of objects", remedy="Every row must be an object: {…}")
+    names = list(dict.fromkeys(name for row in document for name in row))
+    return _table("a JSON list of rows", names, [[row.get(name) for name in names] for row in document])
+
+
+def is_split(document: Any) -> bool:
+    """`to_json(orient="split")`: names, then rows of values."""
+    return (
+        isinstance(document, dict)
+        and isinstance(document.get("columns"), list)
+        and isinstance(document.get("data"), list)
+        and document.keys() <= {"columns", "index", "data", "name"}
+    )
+
+
+def is_frame(document: Any) -> bool:
+    """A data frame in one object: its columns and data apart, or an object a column or a row, all of the same names."""
+    if not isinstance(document, dict) or not document:
+        return False
+    inner = list(document.values())
+    return is_split(document) or (
+        all(isinstance(part, dict) and part for part in inner) and len({tuple(part) for part in inner}) == 1
+    )
+
+
+def is_row(row: Any) -> bool:
+    """A row of a frame as a JSON object: most of its values are no objects."""
+    if not isinstance(row, dict) or len(row) < 2:
+        return False
+    plain = sum(not isinstance(value, dict) for value in row.values())
+    return plain > len(row) / 2
+
+
+def _frame(document: dict[str, dict[str, Any]]) -> Table:
+    """An object a row by its id, which is then a first column without a name; or an object a column."""
+    inner = list(next(iter(document.values())))
+    numbered = all(name.isdigit() for name in inner)
+    if not numbered and (_are_names(inner) or all(key.isdigit() for key in document)):
+        rows = [[key, *(row[name] for name in inner)] for key, row in document.items()]
+        return _table("a JSON frame (index)", ["", *inner], rows)
+    rows = [[column[key] for column in document.values()] for key in inner]
+    return _table("a JSON frame (columns)", list(document), rows)
+
+
+def _are_names(names: Iterable[str]) -> bool:
+    return any(map(is_known, names))
+
+
+def _listed(document: dict[str, Any]) -> list[Any] | None:
+    """The one list of objects that a document holds under a name."""
+    lists = [
+        part for part in document.values() if isinstance(part, list) and part and isinstance(part[0], dict)
+    ]
+    return lists[0] if len(lists) == 1 else None
+
+
+def _labels(document: dict[str, Any]) -> dict[str, Any]:
+    """Labels by the ids of their items, as RumourEval's answers have them; none if the document is something else."""
+    tasks = [name for name in document if name.lower().startswith("subtaska")]
+    if not tasks:
+        plain = bool(document) and all(isinstance(label, str | None) for label in document.values())
+        return document if plain and not _are_names(document) else {}
+    answered = [name for name in tasks if document[name]]
+    if len(answered) > 1:
+        raise InputError(
+            f"has the answers {' and '.join(answered)}", remedy="Keep those of one language in the file"
+        )
+    labels = document[(answered or tasks)[0]]
+    return labels if isinstance(labels, dict) else {}
+
+
+def _table(form: str, names: list[str], rows: Sequence[Any]) -> Table:
+    """A table of values that are in memory."""
+    table = Table(form, names, lambda: iter(read), begins=1)
+    read = [_row(number, values, table) for number, values in enumerate(rows, start=1)]
+    return table
+
+
+def _row(number: int, values: Any, table: Table) -> Row:
+    if not isinstance(values, list):
+        return Row(number, [""] * len(table.header), "no row")
+    for name, value in zip(table.header, values, strict=False):
+        if isinstance(value, float) and value.is_integer() and abs(value) >= EXACT:
+            table.rounded.add(name)
+    return of_width(number, list(map(cell, values)), len(table.header))
+
+
+def _lines(opened: Open) -> Table:
+    names = _every_name(opened)
+    table = Table("JSON lines of rows", names, lambda: iter(()), begins=1)
+
+    def rows() -> Iterator[Row]:
+        with opened() as file:
+            for number, line in enumerate(bounded_lines(file), start=1):
+                if not line.strip():
+                    continue
+                try:
+                    row = decoded(line)
+                except InputError as error:
+                    yield Row(number, [""] * len(names), error.problem)
+                    continue
+                if isinstance(row, dict):
+                    yield _row(number, [row.get(name) for name in names], table)
+                else:
+                    yield Row(number, [""] * len(names), "is not an object")
+
+    table.rows = rows
+    return table
+
+
+NAMES = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def _every_name(opened: Open) -> list[str]:
+    """The columns of all rows: a file may go on with another program's."""
+    names: dict[str, None] = {}
+    with opened() as file:
+        for line in bounded_lines(file):
+            try:
+                own = NAMES.decode(line.removeprefix(codecs.BOM_UTF8)).keys()
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                continue  # the reader of rows says so
+            if not own <= names.keys():
+                names |= dict.fromkeys(own)
+            if len(names) > MOST_COLUMNS:
+                raise InputError(f"has more than {MOST_COLUMNS:,} columns")
+    return list(names)

@@ -1,0 +1,203 @@
+"""Opening a table: which of the readers reads a file is seen from its first bytes."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from covmis_build.children import in_child
+from covmis_build.errors import InputError, counted, doubted
+from covmis_build.files.contents import LARGEST, bytes_of, text_of
+from covmis_build.files.delimited import open_delimited
+from covmis_build.files.frames import ARROW, NUMPY, PARQUET, open_frame
+from covmis_build.files.json_rows import open_json, table_of
+from covmis_build.files.packed import Limits, bounded, kind, unpacked
+from covmis_build.files.table import Doubt, Table, one_of_each_name
+from covmis_build.files.workbook import LARGEST as LARGEST_WORKBOOK
+from covmis_build.files.workbook import OLD_EXCEL, open_workbook
+from covmis_build.files.workbook import SUFFIXES as WORKBOOKS
+from covmis_build.storage import restored
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Any
+
+    import pandas as pd
+
+    from covmis_build.files.contents import Open
+
+log = logging.getLogger("covmis")
+SUFFIXES = frozenset(
+    {
+        ".csv",
+        ".tsv",
+        ".txt",
+        ".json",
+        ".jsonl",
+        ".ndjson",
+        ".parquet",
+        ".feather",
+        ".arrow",
+        ".npy",
+        ".gz",
+        *WORKBOOKS,
+    }
+)
+"""How the names of tables end; what a file is follows from its first bytes."""
+ZIP = b"PK\x03\x04"
+
+
+def open_table(opened: Open, *, names: Sequence[str] = (), with_column: str = "") -> Table:
+    """The table in a file. What cannot be read is an InputError, of a row when it is reached.
+
+    `names` are the columns of a file without a header; `with_column` chooses the sheet of a workbook.
+    """
+    with doubted(""):
+        with opened() as file:
+            head = file.read(1 << 16)
+        if head.startswith((ZIP, OLD_EXCEL)):
+            with opened() as file:
+                content = io.BytesIO(file.read(LARGEST_WORKBOOK))
+            return one_of_each_name(open_workbook(content, with_column))
+        if head.startswith((PARQUET, ARROW, NUMPY)):
+            return one_of_each_name(open_frame(opened))
+        if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
+            return one_of_each_name(open_json(opened))
+        return one_of_each_name(open_delimited(opened, names))
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A whole table: its rows as texts by column, with the row's number in its file."""
+
+    header: list[str]
+    rows: list[dict[str, str]]
+    numbers: list[int]
+    begins: int = 2
+    """The number of the first row below the header."""
+    form: str = ""
+    notes: list[str] = field(default_factory=list)
+    rounded: frozenset[str] = frozenset()
+    """Columns with whole numbers of more digits than their program keeps."""
+    doubts: list[Doubt] = field(default_factory=list)
+    problems: dict[int, str] = field(default_factory=dict)
+    """Rows that are not taken, and why."""
+
+    def whole(self, path: Path) -> list[dict[str, str]]:
+        """The rows, if all of them are taken."""
+        for row, problem in self.problems.items():
+            raise InputError(problem, file=path, row=row, remedy="Mend the row, or remove it")
+        return self.rows
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as a data frame of texts."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=list(dict.fromkeys(self.header)), dtype=object)
+
+    @property
+    def gap(self) -> int:
+        """The row of the first empty line that others follow; 0 if there is none."""
+        known = {*self.numbers, *self.problems}
+        return next(
+            (number for number in range(self.begins, max(known, default=0)) if number not in known), 0
+        )
+
+    def doubt_of(self, column: str) -> Doubt | None:
+        """The first cell of a column that may not show what was meant."""
+        at = self.header.index(column) + 1
+        return next((doubt for doubt in self.doubts if doubt.column == at), None)
+
+
+def report(path: Path, sheet: Sheet) -> None:
+    """Say what had to be supposed of a file, where nothing else shows it."""
+    for note in sheet.notes:
+        log.warning("%s: %s", path, note)
+
+
+def read_table(path: Path, *, own: bool = False, names: Sequence[str] = (), with_column: str = "") -> Sheet:
+    """A whole table, read in a child process; a study's `own` file must be UTF-8 and have no row that is too long."""
+    if path.is_dir():
+        raise InputError("is a folder, not a file", file=path, remedy="Name the file inside it")
+    if not path.exists():
+        raise InputError("is missing", file=path)
+    with doubted(path):
+        if not own:
+            return in_child(_read, path, names, with_column)
+        if not _is_workbook(path):
+            text_of(path, own=True)
+        sheet = _read(path, names, with_column)
+    for row, problem in sheet.problems.items():
+        raise InputError(
+            problem, file=path, row=row, remedy="Put cells that contain a separator in quotation marks"
+        )
+    return sheet
+
+
+def _is_workbook(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(8).startswith((ZIP, OLD_EXCEL))
+
+
+def _read(path: Path, names: Sequence[str], with_column: str) -> Sheet:
+    with path.open("rb") as file:
+        head = file.read(8)
+    begins, what = BEGINNINGS.get(path.suffix.lower(), ((b"",), ""))
+    if head and not head.startswith(begins):
+        raise InputError(f"is not {what}, as its name says", remedy="Save it again, or rename it")
+    packed = kind(head)
+    data = _unpacked(path, packed) if packed else bytes_of(path)
+    return _whole(open_table(lambda: io.BytesIO(data), names=names, with_column=with_column))
+
+
+WORKBOOK = ((ZIP, OLD_EXCEL), "a workbook")  # one with a password is packed in the old way
+BEGINNINGS = {
+    **dict.fromkeys(WORKBOOKS - {".xls"}, WORKBOOK), ".parquet": ((PARQUET,), "a Parquet file"),
+    ".npy": ((NUMPY,), "a numpy array"), ".gz": ((b"\x1f\x8b",), "packed with gzip"),
+}  # fmt: skip
+"""How files of these names begin; other programs' tables are often called .xls."""
+
+
+def _unpacked(path: Path, packed: str) -> bytes:
+    with path.open("rb") as file:
+        content = bounded(unpacked(file, packed), path.stat().st_size, Limits())
+        data = io.BufferedReader(content).read(LARGEST + 1)  # type: ignore[type-var]
+    if len(data) > LARGEST:
+        raise InputError(f"unpacks to more than {LARGEST >> 20:,} MiB", remedy="Divide it")
+    return data
+
+
+def sheet_of(document: Any) -> Sheet:
+    """The table in a JSON document."""
+    return _whole(one_of_each_name(table_of(document)))
+
+
+def _whole(table: Table) -> Sheet:
+    rows, numbers, problems = list[dict[str, str]](), list[int](), dict[int, str]()
+    nameless = [at for at, name in enumerate(table.header) if not name]
+    for number, cells, problem in table.rows():
+        if problem:
+            problems[number] = problem
+            continue
+        taken = map(restored, cells) if table.of_spreadsheets else cells
+        texts = dict(zip(table.header, taken, strict=True))
+        if len(nameless) > 1:
+            texts[""] = " ".join(filter(None, (cells[at] for at in nameless)))
+        rows.append(texts)
+        numbers.append(number)
+    notes = list(table.notes)
+    if table.short:
+        few = counted(len(table.short), "rows")
+        notes.append(
+            f"{few} with fewer cells than the header, as row {min(table.short)}: the rest is read as empty"
+        )
+    if problems:
+        row = min(problems)
+        notes.append(f"{counted(len(problems), 'rows')} not taken, as row {row}: {problems[row]}")
+    return Sheet(
+        table.header, rows, numbers, table.begins, table.form, notes, frozenset(table.rounded), table.doubts, problems
+    )  # fmt: skip

@@ -1,0 +1,217 @@
+"""A table that somebody else has made, whatever its file: the one reader of CSV, JSON rows, workbooks, Parquet and Arrow.
+
+A cell is text: numbers as their digits, times in ISO, lists as JSON, nothing as "". What is odd has one outcome
+everywhere (docs/reference/odd-tables.md); what had to be supposed stands in the notes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from covmis_build.errors import InputError, counted
+from covmis_build.files.columns import is_known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+MOST_COLUMNS = 16_384
+"""As many as a spreadsheet can have."""
+EXACT = 2**53
+"""Whole numbers below it are exact as floats."""
+
+
+class Row(NamedTuple):
+    """A row: its number, as its own program counts rows; as many cells as the header has; and why it is not to be taken."""
+
+    number: int
+    cells: list[str]
+    problem: str = ""
+
+
+class Doubt(NamedTuple):
+    """A cell that may not show what was meant, by row and column (both from 1)."""
+
+    row: int
+    column: int
+    why: str
+
+    @property
+    def place(self) -> str:
+        """The cell as spreadsheets name it."""
+        return f"{letters(self.column)}{self.row}"
+
+
+@dataclass(slots=True)
+class Table:
+    """A table in a file: its header, and its rows as often as they are asked for."""
+
+    form: str
+    header: list[str]
+    rows: Callable[[], Iterator[Row]]
+    notes: list[str] = field(default_factory=list)
+    """What had to be supposed, and what is not read."""
+    rounded: set[str] = field(default_factory=set)
+    """Columns with whole numbers of more digits than their program keeps; known when all rows have been read."""
+    doubts: list[Doubt] = field(default_factory=list)
+    """Merged cells and formulas without a value: their cells are blank."""
+    short: set[int] = field(default_factory=set)
+    """Rows with fewer cells than the header, as far as they have been read; the others count as empty."""
+    begins: int = 2
+    """The number of the first row below the header."""
+    of_spreadsheets: bool = False
+    """Whether spreadsheets read it: an apostrophe then keeps cells from being taken for formulas."""
+
+
+def cell(value: Any) -> str:
+    """A value as the text of a cell.
+
+    >>> cell(12.0), cell(0.5), cell(None), cell(["a", 1]), cell(True)
+    ('12', '0.5', '', '["a", 1]', 'true')
+    """
+    if value is None or isinstance(value, str):
+        return value or ""
+    for kind, text_of in TEXT_OF.items():
+        if isinstance(value, kind):
+            return text_of(value)
+    return str(value)
+
+
+def _digits(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return str(int(Decimal(repr(value)))) if value.is_integer() else repr(value)
+
+
+def _of_clock(value: timedelta) -> str:
+    minutes, seconds = divmod(int(value.total_seconds()), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=cell)
+
+
+TEXT_OF: dict[type, Callable[[Any], str]] = {
+    bool: lambda value: "true" if value else "false",
+    float: _digits,
+    date: lambda value: value.isoformat(),
+    timedelta: _of_clock,
+    bytes: lambda value: value.decode("utf-8", "replace"),
+    list: _as_json,
+    tuple: _as_json,
+    dict: _as_json,
+}
+"""How values that are no texts are written; a time is a date, too, and true an integer."""
+
+
+def values_of(text: str) -> list[str]:
+    r"""The values of a cell that holds several: one a line, or a JSON list.
+
+    >>> values_of("a\n b"), values_of('["a", "b"]')
+    (['a', 'b'], ['a', 'b'])
+    """
+    listed = list_of(text)
+    if listed is not None:
+        return [value for part in listed if (value := cell(part).strip())]
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def list_of(text: str) -> list[Any] | None:
+    """The JSON list that a cell holds, if it holds one."""
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return listed if isinstance(listed, list) else None
+
+
+def letters(column: int) -> str:
+    """A column's name, as spreadsheets show it.
+
+    >>> letters(1), letters(26), letters(27), letters(16384)
+    ('A', 'Z', 'AA', 'XFD')
+    """
+    name = ""
+    while column:
+        column, last = divmod(column - 1, 26)
+        name = chr(ord("A") + last) + name
+    return name
+
+
+def of_width(number: int, cells: list[str], width: int) -> Row:
+    """A row of as many cells as the header has; what stands beyond its last column is a problem."""
+    beyond = " ".join(" ".join(cells[width:]).split())
+    problem = f"'{beyond[:60]}' stands beyond the last column" if beyond else ""
+    return Row(number, [*cells[:width], *[""] * (width - len(cells))], problem)
+
+
+TITLES = 3
+"""Lines that may stand above a header: a title, groups of columns, nothing."""
+
+
+def header_line(lines: Sequence[Sequence[str]]) -> int:
+    """Which of the first lines is the header: not a title, above which the others begin.
+
+    >>> header_line([["Posts of May", ""], ["id", "text"], ["1", "a"]])
+    1
+    """
+    filled = [[text.strip() for text in line if text.strip()] for line in lines[: TITLES + 1]]
+    for at in range(1, len(filled)):
+        names = filled[at]
+        full = len(names) > max(1, *map(len, filled[:at])) and len(names) == len(lines[at])
+        short = all(len(name) <= 40 and len(name.split()) <= 4 and not name.isnumeric() for name in names)
+        if not (full and short and len(set(names)) == len(names)) or _is_header(lines[0]):
+            continue
+        if any(map(is_known, names)) or not any(filled[:at]):
+            return at
+        raise InputError(
+            f"the first line has {counted(len(filled[0]), 'cells')}, line {at + 1} has {len(names)}: which is the header?",
+            remedy="Remove what stands above the header",
+        )
+    return 0
+
+
+def _is_header(line: Sequence[str]) -> bool:
+    """Whether a first line is a header though others are longer: it has names that are known, or an index without a name."""
+    filled = [text for text in line if text.strip()]
+    without_index = len(filled) > 1 and len(filled) == len(line) - 1 and not line[0].strip()
+    return without_index or (len(filled) > 1 and any(map(is_known, filled)))
+
+
+def above_header(lines: Sequence[Sequence[str]]) -> list[str]:
+    """A note on lines above a header, if there are any."""
+    text = next((text for line in lines for text in line if text.strip()), "")
+    return [f"{counted(len(lines), 'lines')} above the header left out, with '{text[:40]}'"] if lines else []
+
+
+def one_of_each_name(table: Table) -> Table:
+    """Refuse two columns of one name that differ; of equal ones the first is kept."""
+    again = [name for name in dict.fromkeys(table.header) if name and table.header.count(name) > 1]
+    if not again:
+        return table
+    places = [[at for at, own in enumerate(table.header) if own == name] for name in again]
+    for number, cells, _ in table.rows():
+        for first, *others in places:
+            if any(cells[at] != cells[first] for at in others):
+                columns = " and ".join(letters(at + 1) for at in (first, *others))
+                raise InputError(
+                    f"has two columns called '{table.header[first]}' ({columns}), which differ",
+                    row=number,
+                    remedy="Rename or remove one",
+                )
+    dropped = {at for _, *others in places for at in others}
+    kept = [at for at in range(len(table.header)) if at not in dropped]
+    rows = table.rows
+    table.notes.append(f"columns that stand twice, with the same cells, read once: {', '.join(again)[:100]}")
+    table.header = [table.header[at] for at in kept]
+    table.rows = lambda: (
+        Row(number, [cells[at] for at in kept], problem) for number, cells, problem in rows()
+    )
+    return table
