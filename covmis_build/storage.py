@@ -340,22 +340,24 @@ RESTORED = "Restore it from a copy: it cannot be made again"
 
 def read_table(path: Path, table: str, *, among: tuple[str, Collection[str]] | None = None) -> pd.DataFrame:
     """Read a table of ours from Parquet, or its rows that have one of these values in a column; a missing file is empty."""
-    from covmis_build import tables
+    from covmis_build import records, tables
 
     if not path.exists():
         return tables.empty(table)
-    remedy = RESTORED if table in {"labels", "gold"} else MADE_AGAIN
-    return tables.frame(read_parquet(path, tables.SCHEMAS[table].names, remedy, among=among))
+    remedy = RESTORED if table in {"frozen", "labels", "gold"} else MADE_AGAIN
+    rows = read_parquet(path, records.needed(table), remedy, among=among)
+    return tables.frame(tables.with_later(rows, table))
 
 
 def read_rows(path: Path, table: str) -> list[dict[str, Any]]:
     """Read a small table of ours as rows, without loading pandas; a missing file is empty."""
-    from covmis_build import tables
+    from covmis_build import records, tables
 
     if not path.exists():
         return []
-    schema = tables.SCHEMAS[table]
-    rows: list[dict[str, Any]] = read_parquet(path, schema.names, MADE_AGAIN, only=schema.names).to_pylist()
+    names = tables.SCHEMAS[table].names
+    kept = read_parquet(path, records.needed(table), MADE_AGAIN, only=names)
+    rows: list[dict[str, Any]] = tables.with_later(kept, table).select(names).to_pylist()
     return rows
 
 

@@ -1,4 +1,4 @@
-"""The tables that pass between stages: one Arrow schema each, and one way to make a DataFrame fit it.
+"""The tables that pass between stages: one Arrow schema each (of `records`), and one way to make rows fit it.
 
 Keys are strings and never null. Times are ISO 8601 in UTC to the second (`2020-04-22T12:34:56Z`), empty where
 unknown: they sort as text and mean the same to every engine. See docs/reference/tables.md.
@@ -6,10 +6,11 @@ unknown: they sort as text and mean the same to every engine. See docs/reference
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from covmis_build import records
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,195 +20,23 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-STRING, STRINGS, COUNT, REAL, FLAG = pa.string(), pa.list_(pa.string()), pa.int64(), pa.float64(), pa.bool_()
+STRING, STRINGS, COUNT, REAL, FLAG = (
+    records.STRING,
+    records.STRINGS,
+    records.COUNT,
+    records.REAL,
+    records.FLAG,
+)
+"""The types of most cells, for schemas within a room, too."""
 
-
-def _schema(key: str, **columns: pa.DataType) -> pa.Schema:
-    keys = key.split()
-    return pa.schema([pa.field(name, kind, nullable=name not in keys) for name, kind in columns.items()])
-
-
-CARD = pa.struct([("url", STRING), ("title", STRING), ("description", STRING)])
-MEDIUM = pa.struct([("type", STRING), ("alt_text", STRING)])
-METRICS = pa.struct([("replies", COUNT), ("reposts", COUNT), ("likes", COUNT), ("quotes", COUNT)])
-
-SCHEMAS: dict[str, pa.Schema] = {
-    "claims": _schema(
-        "claim_id",
-        claim_id=STRING,
-        text=STRING,
-        language=STRING,
-        keywords=STRINGS,
-        titles=STRINGS,
-        news_urls=STRINGS,
-        fact_check_urls=STRINGS,
-        first_seen=STRING,
-        selected=FLAG,
-        edits=STRINGS,
-    ),
-    "queries": _schema(
-        "query_id",
-        query_id=STRING,
-        claim_id=STRING,
-        kind=STRING,
-        text=STRING,
-        expression=STRING,
-        language=STRING,
-    ),
-    "posts": _schema(
-        "post_id",
-        post_id=STRING,
-        native_id=STRING,
-        platform=STRING,
-        text=STRING,
-        created_at=STRING,
-        language=STRING,
-        urls=STRINGS,
-        cards=pa.list_(CARD),
-        media=pa.list_(MEDIUM),
-        reply_to=STRING,
-        parent_text=STRING,
-        quote_of=STRING,
-        quoted_text=STRING,
-        repost_of=STRING,
-        repost_count=COUNT,
-        conversation=STRING,
-        metrics=METRICS,
-        retrieved_at=STRING,
-        availability=STRING,
-    ),
-    "hits": _schema(
-        "claim_id post_id query_id",
-        claim_id=STRING,
-        post_id=STRING,
-        query_id=STRING,
-        kind=STRING,
-        verified=STRING,
-        matched=STRINGS,
-    ),
-    "items": _schema(
-        "item_id",
-        item_id=STRING,
-        claim_id=STRING,
-        post_id=STRING,
-        kind=STRING,
-        kinds=STRINGS,
-        other_claims=STRINGS,
-        group=STRING,
-        group_size=COUNT,
-        p_claim=REAL,
-    ),
-    "dropped": _schema(
-        "unit claim_id post_id step",
-        unit=STRING,
-        claim_id=STRING,
-        post_id=STRING,
-        step=STRING,
-        reason=STRING,
-        kept_instead=STRING,
-        similarity=REAL,
-        group=STRING,
-    ),
-    "sample": _schema(
-        "item_id",
-        item_id=STRING,
-        claim_id=STRING,
-        post_id=STRING,
-        kind=STRING,
-        p_sample=REAL,
-        draw=STRING,
-        design=STRING,
-        automatic_label=STRING,
-        audited=FLAG,
-    ),
-    "frame": _schema(
-        "item_id",
-        item_id=STRING,
-        claim_id=STRING,
-        post_id=STRING,
-        found=FLAG,
-        kinds=STRINGS,
-        rank=REAL,
-        guess=REAL,
-        p_sample=REAL,
-    ),
-    "labels": _schema(
-        "label_id",
-        label_id=STRING,
-        item_id=STRING,
-        round=STRING,
-        phase=STRING,
-        annotator=STRING,
-        label=STRING,
-        sub_label=STRING,
-        status=STRING,
-        reason=STRING,
-        error_class=STRING,
-        comment=STRING,
-        seconds=REAL,
-        guideline=STRING,
-        shown=STRING,
-        given_at=STRING,
-        channel=STRING,
-        supersedes=STRING,
-    ),
-    "gold": _schema("item_id", item_id=STRING, label=STRING, how=STRING, round=STRING),
-    "corpus": _schema(
-        "item_id",
-        item_id=STRING,
-        claim_id=STRING,
-        claim=STRING,
-        post_id=STRING,
-        native_id=STRING,
-        text=STRING,
-        kind=STRING,
-        label=STRING,
-        how=STRING,
-        p_claim=REAL,
-        p_sample=REAL,
-        weight=REAL,
-        group_size=COUNT,
-        created_at=STRING,
-    ),
-    "parts": _schema("part", part=STRING, files=STRINGS, posts=COUNT, bytes=COUNT, sha256=STRING),
-    "older_copies": _schema("part row", part=STRING, row=COUNT),
-    "unreadable": _schema("file", file=STRING, offset=COUNT, problem=STRING),
-    "intake": _schema(
-        "file format outcome reason",
-        file=STRING,
-        format=STRING,
-        outcome=STRING,
-        reason=STRING,
-        count=COUNT,
-        offset=COUNT,
-        example=STRING,
-    ),
-    "chains": _schema("group", group=STRING, size=COUNT, weakest=REAL, weakest_a=STRING, weakest_b=STRING),
-    "candidates": _schema(
-        "claim_id post_id",
-        claim_id=STRING,
-        post_id=STRING,
-        rank=COUNT,
-        score=REAL,
-        ranked_by=STRING,
-        version=STRING,
-    ),
-    "provenance": _schema(
-        "post_id file",
-        post_id=STRING,
-        file=STRING,
-        offset=COUNT,
-        format=STRING,
-        retrieved_at=STRING,
-        query=STRING,
-    ),
-}
+SCHEMAS: dict[str, pa.Schema] = {name: table.schema for name, table in records.TABLES.items()}
 
 
 def conform(frame: pd.DataFrame, table: str) -> pa.Table:
     """The frame as this table: declared columns in declared order and type, nothing else.
 
-    Missing columns are an error, extra ones are dropped, and a null key is an error.
+    Missing columns are an error (but for those that earlier versions did not have), extra ones are dropped, and a null
+    key is an error.
     """
     return fit(frame, SCHEMAS[table], table)
 
@@ -216,8 +45,10 @@ def fit(rows: pd.DataFrame | pa.Table, schema: pa.Schema, table: str) -> pa.Tabl
     """Rows of either kind in this schema; `table` is the name for errors."""
     columns = rows.column_names if isinstance(rows, pa.Table) else list(rows.columns)
     missing = [name for name in schema.names if name not in columns]
+    if lacking := [name for name in missing if name not in later(table)]:
+        raise InputError(f"the table {table} lacks the columns {', '.join(lacking)}")
     if missing:
-        raise InputError(f"the table {table} lacks the columns {', '.join(missing)}")
+        rows = with_later(rows, table) if isinstance(rows, pa.Table) else rows.reindex(columns=schema.names)
     loose = pa.schema([field.with_nullable(True) for field in schema])
     if isinstance(rows, pa.Table):
         fitted = rows.select(schema.names).cast(loose)
@@ -227,6 +58,28 @@ def fit(rows: pd.DataFrame | pa.Table, schema: pa.Schema, table: str) -> pa.Tabl
         if not field.nullable and fitted.column(field.name).null_count:
             raise InputError(f"the table {table} has a row without {field.name}")
     return fitted.replace_schema_metadata(None).cast(schema)
+
+
+def of_records(rows: Sequence[NamedTuple], table: str) -> pa.Table:
+    """Records, each with the table's columns as fields, as rows of the table."""
+    schema = SCHEMAS[table]
+    cells = zip(*rows, strict=True) if rows else ([] for _ in schema)
+    columns = dict(zip(rows[0]._fields if rows else schema.names, cells, strict=True))
+    return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
+
+
+def later(table: str) -> set[str]:
+    """The columns of a table that files of earlier versions do not have."""
+    known = records.TABLES.get(table)
+    return {column.name for column in known.columns if column.since} if known else set()
+
+
+def with_later(rows: pa.Table, table: str) -> pa.Table:
+    """Rows of a file of any version, with a column of nulls for each that the version did not have."""
+    for name in SCHEMAS[table].names:
+        if name not in rows.column_names and name in later(table):
+            rows = rows.append_column(name, pa.nulls(len(rows), SCHEMAS[table].field(name).type))
+    return rows
 
 
 def empty(table: str) -> pd.DataFrame:

@@ -14,7 +14,6 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import (
     Answer,
     Channel,
-    Label,
     Phase,
     Problem,
     Pulled,
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.options import Labels
+    from covmis_build.records import Label
 
 ERROR_CLASSES = ("slip", "guideline", "context", "ambiguous", "other")
 """Why people disagreed: a slip, the guideline does not say, something was not visible, the post allows both."""

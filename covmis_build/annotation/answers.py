@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.frozen_items import for_people
 from covmis_build.errors import CheckFailed, counted
 from covmis_build.options import is_machine
+from covmis_build.records import Label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -87,38 +88,9 @@ class Answer:
     guideline: str = ""
 
 
-class Label(NamedTuple):
-    """A row of labels.parquet: an answer in the record, its columns in the table's order."""
-
-    label_id: str
-    item_id: str
-    round: str
-    phase: str
-    annotator: str
-    label: str
-    sub_label: str
-    status: str
-    reason: str
-    error_class: str
-    comment: str
-    seconds: float
-    guideline: str
-    shown: str
-    given_at: str
-    channel: str
-    supersedes: str
-
-    @property
-    def said(self) -> tuple[str, ...]:
-        """What makes two answers the same: not when they were given, nor how long they took."""
-        return (
-            self.label, self.sub_label, self.status, self.reason, self.error_class, self.comment, self.shown,
-        )  # fmt: skip
-
-
 def labels_of(labels: pd.DataFrame) -> list[Label]:
     """The rows of this table, or of a part of it."""
-    return [Label(*row) for row in labels[list(Label._fields)].itertuples(index=False, name=None)]
+    return [Label._make(row) for row in labels[list(Label._fields)].itertuples(index=False, name=None)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from covmis_build import keyed
-from covmis_build.annotation.answers import Label, Phase, Status, labels_of, usable
+from covmis_build.annotation.answers import Phase, Status, labels_of, usable
 from covmis_build.annotation.frozen_items import for_people, in_order
 from covmis_build.annotation.training import Accuracy, accuracies
 from covmis_build.errors import counted
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.options import Annotation
+    from covmis_build.records import Label
 
 
 APART = 3

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from covmis_build import keyed
+from covmis_build import keyed, storage, tables
 from covmis_build.errors import InputError
 from covmis_build.options import is_machine
-from covmis_build.tables import CARD, COUNT, FLAG, MEDIUM, REAL, STRING, STRINGS
 from covmis_build.text.shown import shown_hash, shown_parts
 
 if TYPE_CHECKING:
@@ -25,21 +24,9 @@ if TYPE_CHECKING:
 
     from covmis_build.options import Annotation, Labels
 
-KEYS = ("item_id", "round", "claim_id", "post_id")
-FROZEN = pa.schema(
-    [
-        pa.field(name, kind, nullable=name not in KEYS)
-        for name, kind in (
-            ("item_id", STRING), ("round", STRING), ("pilot", FLAG), ("claim_id", STRING), ("claim", STRING),
-            ("post_id", STRING), ("native_id", STRING), ("text", STRING), ("created_at", STRING), ("show", STRINGS),
-            ("cards", pa.list_(CARD)), ("quoted", STRING), ("parent", STRING), ("media", pa.list_(MEDIUM)),
-            ("kind", STRING), ("kinds", STRINGS), ("other_claims", STRINGS), ("group", STRING), ("group_size", COUNT),
-            ("p_claim", REAL), ("p_sample", REAL), ("draw", STRING), ("design", STRING),
-            ("automatic_label", STRING), ("audited", FLAG), ("salt", STRING), ("shown", STRING),
-        )
-    ]
-)  # fmt: skip
+FROZEN = tables.SCHEMAS["frozen"]
 """The columns of a round's items.parquet; keys are never empty."""
+LISTS = [field.name for field in FROZEN if pa.types.is_list(field.type)]
 
 
 def freeze(  # noqa: PLR0913 - a round freezes what all of these tables say
@@ -127,6 +114,7 @@ def _frozen(
     own = keyed.digest(seed, "salt", salt, number, item).hex()[:32]
     frozen = {
         **row,
+        **{name: _list(row[name]) for name in LISTS if name in row},
         "round": number,
         "pilot": pilot,
         "show": list(show),
@@ -136,8 +124,6 @@ def _frozen(
         "parent": _text(row["parent_text"]) if "parent" in show else "",
         "created_at": _text(row["created_at"]),
         "automatic_label": _text(row["automatic_label"]),
-        "kinds": _list(row["kinds"]),
-        "other_claims": _list(row["other_claims"]),
         "audited": bool(row["audited"]),
         "salt": own,
     }
@@ -229,7 +215,7 @@ def frozen_items(rounds: Path) -> pd.DataFrame:
 
     parts = [read_items(folder) for folder in round_folders(rounds)]
     parts = [part for part in parts if len(part)]
-    return pd.concat(parts, ignore_index=True) if parts else _empty()
+    return pd.concat(parts, ignore_index=True) if parts else tables.empty("frozen")
 
 
 PAIR = ["item_id", "claim_id", "post_id"]
@@ -237,8 +223,6 @@ PAIR = ["item_id", "claim_id", "post_id"]
 
 def frozen_pairs(rounds: Path) -> Any:
     """The ids of the same items, their claims and posts, as columns by name; read without loading pandas."""
-    from covmis_build import storage
-
     columns: dict[str, list[str]] = {name: [] for name in PAIR}
     for folder in round_folders(rounds):
         items = storage.read_parquet(folder / "items.parquet", PAIR, storage.RESTORED, only=PAIR)
@@ -254,26 +238,9 @@ def round_folders(rounds: Path) -> list[Path]:
 
 def read_items(folder: Path) -> pd.DataFrame:
     """The frozen items of the round in this folder."""
-    from covmis_build import storage, tables
-
-    path = folder / "items.parquet"
-    if not path.exists():
-        return _empty()
-    return tables.frame(storage.read_parquet(path, FROZEN.names, storage.RESTORED))
+    return storage.read_table(folder / "items.parquet", "frozen")
 
 
 def write_items(folder: Path, frozen: pd.DataFrame) -> None:
     """Freeze these items in the round's folder."""
-    import pyarrow.parquet as pq
-
-    from covmis_build import storage
-
-    with storage.replacing(folder / "items.parquet") as beside:
-        table = pa.Table.from_pandas(frozen[FROZEN.names], schema=FROZEN, preserve_index=False)
-        pq.write_table(table.replace_schema_metadata(None), beside, compression="zstd")
-
-
-def _empty() -> pd.DataFrame:
-    from covmis_build import tables
-
-    return tables.frame(FROZEN.empty_table())
+    storage.write_table(folder / "items.parquet", frozen, "frozen")

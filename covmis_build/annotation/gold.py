@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from covmis_build import storage, tables
-from covmis_build.annotation.answers import Label, Phase, Status, answered, deciding, usable
+from covmis_build.annotation.answers import Phase, Status, answered, deciding, usable
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.errors import BrokenSeal
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.records import Label
 
 
 class How(StrEnum):

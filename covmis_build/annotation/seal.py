@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from covmis_build import storage
-from covmis_build.annotation.answers import Label, labels_of
+from covmis_build import records, storage
+from covmis_build.annotation.answers import labels_of
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.round_folder import FRAME, Reopening, read_json, write_about
 from covmis_build.errors import CheckFailed, InputError, counted
@@ -27,17 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.records import Label
 
-ITEM = (
-    "item_id", "round", "pilot", "claim_id", "post_id", "kind", "kinds", "other_claims", "group", "group_size",
-    "p_claim", "p_sample", "draw", "design", "automatic_label", "audited", "shown",
-)  # fmt: skip
-LABEL = (
-    "label_id", "item_id", "round", "phase", "annotator", "label", "sub_label", "status", "error_class",
-    "guideline", "shown", "given_at", "channel", "supersedes",
-)  # fmt: skip
-DECISION = ("item_id", "label", "how", "round")
-PAIR = ("item_id", "found", "kinds", "rank", "guess", "p_sample")
 SEALED_FILES = ("decisions.parquet", "report.json", "guideline.md", "seal.json")
 """What is kept of a seal when its round is reopened; no post's text; the seal comes last."""
 SEALED = ("items", "labels", "decisions", "agreement", "guideline", "frame")
@@ -134,9 +125,9 @@ def seal(
     content = {
         "version": 1,
         "round": number,
-        "items": _rows_hash(frozen, ITEM),
-        "labels": _rows_hash(labels, LABEL),
-        "decisions": _rows_hash(decisions, DECISION),
+        "items": _rows_hash(frozen, "frozen"),
+        "labels": _rows_hash(labels, "labels"),
+        "decisions": _rows_hash(decisions, "gold"),
         "agreement": hashlib.sha256(report).hexdigest(),
         "guideline": hashlib.sha256(guideline).hexdigest(),
         "remarks": {
@@ -308,7 +299,7 @@ def _frame_hash(round_: RoundFolder) -> str:
     pairs = round_.frame()
     drawn = pairs["item_id"].isin(round_.items()["item_id"])
     named = pairs.assign(item_id=pairs["item_id"].where(drawn, pairs["claim_id"]))
-    return _digest([round_.about.frame or None, _rows_hash(named, PAIR)])
+    return _digest([round_.about.frame or None, _rows_hash(named, "frame", without=("claim_id", "post_id"))])
 
 
 def _bytes(path: Path) -> bytes:
@@ -339,11 +330,19 @@ def _remark_hash(row: Label, salt: str) -> str:
     return _digest([salt, row.comment, row.reason])
 
 
-def _rows_hash(frame: pd.DataFrame, columns: Sequence[str]) -> str:
-    """A hash of these columns, whatever the order of the rows."""
+def _rows_hash(frame: pd.DataFrame, table: str, *, without: Collection[str] = ()) -> str:
+    """A hash of the columns that a seal covers, whatever the order of the rows.
+
+    A column that a later version added counts only where it has values: a round that was sealed before stays valid.
+    """
+    columns = [
+        column.name
+        for column in records.sealed(table)
+        if column.name not in without and not (column.since and frame[column.name].isna().all())
+    ]
     rows = [
         json.dumps([_plain(cell) for cell in row], ensure_ascii=True, separators=(",", ":"))
-        for row in frame[list(columns)].itertuples(index=False, name=None)
+        for row in frame[columns].itertuples(index=False, name=None)
     ]
     return hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from covmis_build import storage, tables
+from covmis_build import registry, storage, tables
 from covmis_build.addresses import Address, place
-from covmis_build.archive import columns, streams, words_file
+from covmis_build.archive import columns, formats, streams, words_file
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.intake import Outcome
 from covmis_build.archive.parts import INTAKE, Facts, Parts, ReadUnder, noted, stands, write_seen
@@ -179,7 +179,7 @@ def part_of(jobs: Sequence[Job], contents: Mapping[str, str], how: How) -> str:
         [job.name, job.member, job.start, job.end, job.kind, contents[job.path], str(how.rule(job.name))]
         for job in jobs
     ]
-    return _hash([READER, list(how.limits), told])
+    return _hash([READER, list(how.limits), told, *registry.versions(formats.GROUP)])
 
 
 def _together(jobs: Iterable[Job], contents: Mapping[str, str]) -> Iterator[list[Job]]:

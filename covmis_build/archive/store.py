@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from covmis_build import tables
+from covmis_build import records, tables
 from covmis_build.archive.formats.post import Post, iso
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 FULLER = [
     "text", "created_at", "language", "urls", "cards", "media", "reply_to", "parent_text", "quote_of", "quoted_text",
-    "repost_of", "conversation", *(f"COALESCE(metrics.{name}, -1)" for name in tables.METRICS.names), "availability",
+    "repost_of", "conversation", *(f"COALESCE(metrics.{name}, -1)" for name in records.METRICS.names), "availability",
 ]  # fmt: skip
 IN_ORDER = f"""retrieved_at DESC, length(text) DESC, {", ".join(f"{column} DESC" for column in FULLER)}, file, place, part, row"""
 """Of several copies of a post the one that was retrieved last counts, then the one with the longest text. Where both are

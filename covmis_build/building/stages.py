@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from covmis_build import storage
+from covmis_build import registry, storage
 from covmis_build.archive.walk import archive_files
 from covmis_build.building.flow import ask
 from covmis_build.building.store import files_of, parts_of, store_of
 from covmis_build.errors import InputError
 from covmis_build.options import RANKED
+from covmis_build.records import Dropped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -71,6 +72,11 @@ def _claim_ids(places: Places) -> list[str]:
         return claim_ids(places.claims_csv)
     except (InputError, OSError):
         return []  # the stage `claims` says why
+
+
+def _read_values(places: Places) -> list[str]:
+    """Claim ids, and the forms that other packages add, with their versions."""
+    return [*_claim_ids(places), *registry.versions("covmis.forms")]
 
 
 def _claims_file(places: Places) -> list[Path]:
@@ -238,8 +244,12 @@ def _make_sample(work: Work) -> Made:
     return {"sample": drawn.sample, "dropped": dropped}
 
 
-NOT_DRAWN = """
-    SELECT 'pair', claim_id, post_id, 'sample', '{reason}', '', CAST(NULL AS DOUBLE), ''
+_CELLS = {
+    "unit": "'pair'", "claim_id": "claim_id", "post_id": "post_id", "step": "'sample'", "reason": "'{reason}'",
+    "similarity": "CAST(NULL AS DOUBLE)",
+}  # fmt: skip
+NOT_DRAWN = f"""
+    SELECT {", ".join(_CELLS.get(name, "''") for name in Dropped._fields)}
     FROM items WHERE item_id NOT IN (SELECT item_id FROM drawn)"""
 """In the columns of the table `dropped`."""
 
@@ -289,15 +299,12 @@ def _claims_without_hits(places: Places) -> pd.DataFrame:
     claims = storage.read_table(places.table("claims"), "claims")
     hit = {claim for (claim,) in ask("SELECT DISTINCT claim_id FROM hits", hits=places.table("hits"))}
     rows = [
-        {"unit": "claim", "claim_id": claim.claim_id, "post_id": "", "step": step, "reason": reason,
-         "kept_instead": "", "similarity": float("nan"), "group": ""}
+        Dropped("claim", str(claim.claim_id), "", step, reason=reason)
         for claim in claims.itertuples()
         for step, reason in [("claims", "not selected") if not claim.selected else ("retrieve", "no hits")]
         if not claim.selected or claim.claim_id not in hit
-    ]  # fmt: skip
-    from covmis_build import tables
-
-    return pd.DataFrame(rows, columns=tables.SCHEMAS["dropped"].names)
+    ]
+    return pd.DataFrame(rows, columns=Dropped._fields)
 
 
 def _frozen(places: Places) -> pd.DataFrame:
@@ -309,7 +316,7 @@ def _frozen(places: Places) -> pd.DataFrame:
 STAGES = (
     Stage(
         "read", 1, (), ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
-        ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=_claim_ids, further_files=files_of,
+        ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=_read_values, further_files=files_of,
     ),
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),

@@ -26,14 +26,17 @@ from covmis_build.cleaning.step import Pair, rows
 from covmis_build.engine import silent
 from covmis_build.errors import CheckFailed
 from covmis_build.options import RANKED
+from covmis_build.records import Dropped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from covmis_build.engine import Engine, Progress, Table
     from covmis_build.options import Cleaning
 
 ITEMS = tables.SCHEMAS["items"]
+PASSED = sorted({*ITEMS.names} - {"item_id", "kind", "other_claims", "group", "p_claim"})
+"""The columns of items that `counted` has under their names."""
 DROPPED = tables.SCHEMAS["dropped"]
 
 STEPS = (one_claim.STEP, language.STEP, words.STEP, near_duplicates.STEP)
@@ -186,18 +189,24 @@ def _items(
 
 
 def new_items(block: pa.Table, *, seed: int, drawn: bool) -> pa.Table:
-    """Items from the pairs that stay.
+    """Items from the pairs that stay; a column of items that is counted for pairs is taken from there.
 
     A post found by several kinds of query belongs to one stratum, drawn among its kinds by a keyed number.
     """
-    items = []
-    names = ("claim_id", "post_id", "kinds", "claims", "n_claims", "group_id", "group_size")
-    for claim, post, kinds, claims, n_claims, group, size in rows(block, *names):
-        item = f"{claim}|{post}"
-        others = [other for other in claims or () if other != claim]
-        p_claim = 1 / n_claims if drawn else 1.0
-        items.append((item, claim, post, _stratum(item, kinds, seed), kinds, others, group, size, p_claim))
-    return _table(items, ITEMS)
+    ids, kinds, others = [], [], []
+    for claim, post, found_by, claims in rows(block, "claim_id", "post_id", "kinds", "claims"):
+        ids.append(f"{claim}|{post}")
+        kinds.append(_stratum(ids[-1], found_by, seed))
+        others.append([other for other in claims or () if other != claim])
+    n_claims = block.column("n_claims").to_pylist()
+    columns = {
+        "item_id": ids,
+        "kind": kinds,
+        "other_claims": others,
+        "group": block.column("group_id"),
+        "p_claim": [1 / n if drawn else 1.0 for n in n_claims],
+    }
+    return _in_columns(columns | {name: block.column(name) for name in PASSED if name in block.column_names})
 
 
 def _stratum(item: str, kinds: Sequence[str], seed: int) -> str:
@@ -236,27 +245,36 @@ def dropped_pairs(block: pa.Table, *, options: Cleaning) -> pa.Table:
     for pair in map(Pair._make, rows(block, *Pair._fields)):
         step = BY_NAME[pair.step]
         similarity = pair.similarity if step is near_duplicates.STEP else None
-        words_for = (step.reason(pair, options), step.kept_instead(pair))
-        dropped.append(("pair", *pair[:3], *words_for, similarity, pair.group_id or ""))
-    return _table(dropped, DROPPED)
+        dropped.append(
+            Dropped(
+                "pair", pair.claim_id, pair.post_id, pair.step, reason=step.reason(pair, options),
+                kept_instead=step.kept_instead(pair), similarity=similarity, group=pair.group_id or "",
+            )
+        )  # fmt: skip
+    return tables.of_records(dropped, "dropped")
 
 
 def dropped_claims(block: pa.Table, *, options: Cleaning) -> pa.Table:
     """Rows of `dropped` for claims of which no item is left."""
     few, none = f"fewer than {options.minimum_posts} posts left", "no posts left"
-    return _table(
+    return tables.of_records(
         [
-            ("claim", claim, "", minimum.STEP.name, few if posts_left else none, "", None, "")
+            Dropped("claim", claim, "", minimum.STEP.name, reason=few if posts_left else none)
             for claim, posts_left in rows(block, "claim_id", "posts_left")
         ],
-        DROPPED,
+        "dropped",
     )
 
 
-def _table(records: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    columns = list(zip(*records, strict=True)) if records else [()] * len(schema)
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
-    return pa.table(arrays, schema=schema)
+def _in_columns(columns: Mapping[str, Any]) -> pa.Table:
+    """Items of columns by name, in the table's order and types; what only later versions have may be missing."""
+    typed = {
+        name: values.cast(ITEMS.field(name).type)
+        if isinstance(values, pa.ChunkedArray)
+        else pa.array(values, ITEMS.field(name).type)
+        for name, values in columns.items()
+    }
+    return tables.with_later(pa.table(typed), "items").select(ITEMS.names).cast(ITEMS)
 
 
 def _check(engine: Engine, pairs: Table, items: Table, dropped: Table) -> None:

@@ -14,6 +14,7 @@ from covmis_build.corpus.diagram import flow_diagram
 from covmis_build.corpus.licences import licence_of
 from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, listed, share_interval
 from covmis_build.corpus.statistics import ESTIMANDS
+from covmis_build.records import meanings
 from covmis_build.report import figures
 
 if TYPE_CHECKING:
@@ -23,24 +24,6 @@ if TYPE_CHECKING:
 
     from covmis_build.corpus.release_facts import ReleaseFacts
     from covmis_build.corpus.statistics import Statistics
-
-COLUMNS = {
-    "item_id": "claim and post, joined by |",
-    "claim_id": "the claim",
-    "claim": "the claim's sentence",
-    "post_id": "the post, with its platform's prefix",
-    "native_id": "the post's id as its platform writes it",
-    "text": "the post's text",
-    "kind": "the kind of query that found the post, its stratum in the sample",
-    "label": "the stance of the post towards the claim",
-    "how": "how the label came about",
-    "p_claim": "probability that the post stayed with this claim, where several found it",
-    "p_sample": "probability that the post was drawn",
-    "weight": "1/(p_claim·p_sample): the distinct messages that this row stands for",
-    "group_size": "posts with this message, near-identical copies included",
-    "created_at": "when the post was made, UTC",
-}
-
 
 COLLECTION = "Queries were made for each claim, and what they found was cleaned in steps. The unit is a pair of claim and post."
 
@@ -89,7 +72,7 @@ def sections(facts: ReleaseFacts, numbers: Statistics) -> list[Section]:
 def _contents(facts: ReleaseFacts, numbers: Statistics) -> Section:
     import pandas as pd
 
-    kept = {name: told for name, told in COLUMNS.items() if name != "text" or facts.release.text}
+    kept = {name: told for name, told in meanings("corpus").items() if name != "text" or facts.release.text}
     rows = pd.DataFrame(list(kept.items()), columns=["column", "meaning"])
     how = numbers.by_how.assign(meaning=[HOW.get(name, "") for name in numbers.by_how["how"]])
     text = (

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build import storage, tables
+from covmis_build import records, storage, tables
 from covmis_build.errors import InputError, doubted
 from covmis_build.files.contents import bytes_of
 from covmis_build.files.frames import read_parquet
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS = ("csv", "jsonl", "parquet")
-NUMBERS = ("p_claim", "p_sample", "weight", "group_size")
+NUMBERS = {
+    column.name: {tables.COUNT: int, tables.REAL: float}[column.type]
+    for column in records.TABLES["corpus"].columns
+    if column.type in {tables.COUNT, tables.REAL}
+}
+"""The columns of numbers, and what reads one."""
 
 
 def columns(*, text: bool) -> list[str]:
@@ -90,7 +95,7 @@ def checked(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     """The table `corpus`, if this frame is one: columns, types, keys that are there, ids that are whole."""
     import pandas as pd
 
-    lacking = [name for name in columns(text=False) if name not in frame]
+    lacking = [name for name in records.needed("corpus") if name not in frame and name != "text"]
     if lacking:
         if {"mid", "mis"} <= set(frame):
             raise InputError(
@@ -132,14 +137,18 @@ def _csv_frame(path: Path) -> pd.DataFrame:
     table = read_table(path, own=True)
     rows: list[dict[str, Any]] = []
     for number, cells in zip(table.numbers, table.rows, strict=True):
-        numbers = {name: _number(cells[name], name, path, number) for name in NUMBERS if name in cells}
+        numbers = {
+            name: _number(cells[name], kind, name, path, number)
+            for name, kind in NUMBERS.items()
+            if name in cells
+        }
         rows.append({**cells, **numbers})
     return pd.DataFrame(rows, columns=table.header)
 
 
-def _number(cell: str, name: str, path: Path, row: int) -> float | int | None:
+def _number(cell: str, kind: type[int | float], name: str, path: Path, row: int) -> float | int | None:
     try:
-        return None if cell == "" else int(cell) if name == "group_size" else float(cell)
+        return None if cell == "" else kind(cell)
     except ValueError:
         raise InputError(f"{name} is not a number: {cell!r}", file=path, row=row) from None
 

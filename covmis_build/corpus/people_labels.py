@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from covmis_build.keyed import uniform
 from covmis_build.options import by_people, is_machine
+from covmis_build.records import meanings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +27,7 @@ SCHEMA = pa.schema(
 )  # fmt: skip
 MEANINGS = {
     "annotation_id": "the annotation",
-    "item_id": "claim and post, joined by |",
-    "claim_id": "the claim",
-    "post_id": "the post, with its platform's prefix",
+    **{name: meanings("items")[name] for name in ("item_id", "claim_id", "post_id")},
     "round": "the round of annotation",
     "phase": "independent (each without the others), discussion, or adjudication (a third person)",
     "annotator": "a person, by a code drawn for this release; `together` is a discussion, `model:…` a machine",
@@ -43,7 +42,7 @@ MEANINGS = {
 TOGETHER = "together"
 BUCKETS = ((5, "below 5 s"), (15, "5 to 15 s"), (30, "15 to 30 s"), (60, "30 to 60 s"), (180, "1 to 3 min"))
 SOFT_MEANINGS = {
-    "item_id": "claim and post, joined by |",
+    "item_id": MEANINGS["item_id"],
     "how": "how the corpus' label came about",
     "people": "people who gave a label without seeing the others'",
 }

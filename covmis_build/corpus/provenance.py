@@ -10,10 +10,10 @@ import json
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.corpus.card_sections import COLUMNS
 from covmis_build.corpus.citation import address_of, authors_of, schema_org_person
 from covmis_build.corpus.licences import licence_of
 from covmis_build.errors import counted
+from covmis_build.records import meanings
 from covmis_build.settings import Settings, settings_toml
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def ro_crate(facts: ReleaseFacts, lead: str, data: Sequence[ReleasedFile], texts
         *(_round(round_, facts) for round_ in facts.rounds),
     ]
     chances = [
-        {"@id": f"#{name}", "@type": "PropertyValue", "name": name, "description": COLUMNS[name]}
+        {"@id": f"#{name}", "@type": "PropertyValue", "name": name, "description": meanings("corpus")[name]}
         for name in ("p_claim", "p_sample", "weight")
     ]
     root: dict[str, Any] = {

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from covmis_build import storage, tables
+from covmis_build import records, storage, tables
 from covmis_build.corpus import convert, covmis_shape, people_labels
-from covmis_build.corpus.card_sections import COLUMNS
 from covmis_build.options import KINDS, RANKED
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ DIVIDED = Resource(
     SPLITS, "The part of each item, for training, choosing and testing systems.", ("item_id",),
     pa.schema([(name, pa.string()) for name in ("item_id", "part", "group")]),
     {
-        "item_id": "claim and post, joined by |", "part": "what the item is for",
+        "item_id": people_labels.MEANINGS["item_id"], "part": "what the item is for",
         "group": "the first item of those that must stay in one part",
     },
     {"part": PARTS},
@@ -92,7 +91,7 @@ def corpus_resource(facts: ReleaseFacts, labels: Sequence[str]) -> Resource:
     kept = [schema.field(name) for name in convert.columns(text=facts.release.text)]
     return Resource(
         "corpus", "A row is a post and the claim that it was found for.", ("item_id",),
-        pa.schema([(field.name, field.type) for field in kept]), COLUMNS, {"label": labels, "kind": (*KINDS, RANKED)},
+        pa.schema([(field.name, field.type) for field in kept]), records.meanings("corpus"), {"label": labels, "kind": (*KINDS, RANKED)},
         parquet=True,
     )  # fmt: skip
 
@@ -108,7 +107,7 @@ def soft_resource(labels: Sequence[str]) -> Resource:
 def weights_resource(columns: Sequence[str]) -> Resource:
     """Replicate weights, as many as these columns say."""
     told = {
-        "item_id": "claim and post, joined by |", "claim_id": "the claim",
+        **{name: people_labels.MEANINGS[name] for name in ("item_id", "claim_id")},
         "design": "how the post was drawn: poisson (by its own probability) or two_phase (a fixed number a claim)",
         "rule": "the label that a rule set, whoever judged it later", "weight": "the corpus' weight",
     }  # fmt: skip

@@ -7,27 +7,24 @@ read it: columns of tables (reader "table"), or one of the readers in code.
 from __future__ import annotations
 
 import tomllib
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.datasets import labels, rumour, stance
-from covmis_build.datasets.shape import Dataset, File, Layout
+from covmis_build.datasets.shape import Dataset, File, Layout, Row
 from covmis_build.datasets.tabular import FIELDS, Columns, rows_of
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.files import toml_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-READERS = {
-    "table": None, "coaid": lambda _: stance.coaid, "semeval": lambda _: stance.semeval,
-    "perspectrum": lambda _: stance.perspectrum, "stanceosaurus": lambda _: stance.stanceosaurus,
-    "rumoureval posts": lambda _: rumour.rumoureval_posts,
-    "rumoureval keys": rumour.rumoureval_keys, "rumoureval threads": rumour.rumoureval_threads,
-    "pheme threads": lambda _: rumour.pheme_threads,
-}  # fmt: skip
+READERS: dict[str, Callable[..., Iterable[Row]]] = {**stance.READERS, **rumour.READERS}
+"""Readers in code, by the name that a description gives them, from the files of readers; with `keys`, if it gives some."""
+TABLE = "table"
+"""What reads columns of tables as the description says."""
 ABOUT = (
     "title",
     "scheme",
@@ -101,21 +98,16 @@ def described_in(name: str, told: dict[str, Any], file: Path | str) -> Dataset:
 
 def _layout(told: Mapping[str, Any], file: Path | str) -> Layout:
     _only(told, IN_LAYOUT, "layouts: ", file)
-    kind = str(told.get("reader", "table"))
-    if kind not in READERS:
-        raise UnknownName(f"no reader is called '{kind}'", remedy=nearest(kind, READERS))
+    kind = str(told.get("reader", TABLE))
+    if kind != TABLE and kind not in READERS:
+        raise UnknownName(f"no reader is called '{kind}'", remedy=nearest(kind, [TABLE, *READERS]))
     listed = []
     for entry in told["files"]:
         _only(entry, IN_FILE, "files: ", file)
         listed.append(File(_inside(entry["path"], file), entry.get("sha256", ""), entry.get("url", "")))
-    reader = READERS[kind]
-    if reader is not None:
-        return Layout(
-            str(told.get("name", kind)),
-            tuple(listed),
-            reader(told.get("keys", {})),
-            bool(told.get("has_text")),
-        )
+    if kind != TABLE:
+        reader = partial(READERS[kind], **({"keys": told["keys"]} if "keys" in told else {}))
+        return Layout(str(told.get("name", kind)), tuple(listed), reader, bool(told.get("has_text")))
     _only(told["columns"], FIELDS, "columns: ", file)
     columns = Columns(
         dict(told["columns"]), {str(old): str(new) for old, new in told.get("labels", {}).items()},

@@ -35,33 +35,25 @@ def rumoureval_posts(folder: Path) -> Iterator[Row]:
         )
 
 
-def rumoureval_keys(keys: Mapping[str, str]) -> Callable[[Path], Iterator[Row]]:
+def rumoureval_keys(folder: Path, keys: Mapping[str, str]) -> Iterator[Row]:
     """Labels by post id, one answer key a split; without the threads, no target and no text."""
-
-    def rows(folder: Path) -> Iterator[Row]:
-        for split, name in keys.items():
-            for post_id, label in _key(folder / name).items():
-                yield Row(post_id, label, time=post_time(post_id), split=split)
-
-    return rows
+    for split, name in keys.items():
+        for post_id, label in _key(folder / name).items():
+            yield Row(post_id, label, time=post_time(post_id), split=split)
 
 
-def rumoureval_threads(keys: Mapping[str, str]) -> Callable[[Path], Iterator[Row]]:
+def rumoureval_threads(folder: Path, keys: Mapping[str, str]) -> Iterator[Row]:
     """The distributed folders: answer keys, and threads with a source and its replies anywhere below."""
-
-    def rows(folder: Path) -> Iterator[Row]:
-        known = {
-            post_id: (label, split)
-            for split, name in keys.items()
-            for post_id, label in _key(folder / name).items()
-        }
-        for event, thread, posts in threads(folder):
-            for post_id, text, time in posts:
-                if post_id in known:
-                    label, split = known[post_id]
-                    yield Row(post_id, label, thread, posts[0][1], text, time, split, event)
-
-    return rows
+    known = {
+        post_id: (label, split)
+        for split, name in keys.items()
+        for post_id, label in _key(folder / name).items()
+    }
+    for event, thread, posts in threads(folder):
+        for post_id, text, time in posts:
+            if post_id in known:
+                label, split = known[post_id]
+                yield Row(post_id, label, thread, posts[0][1], text, time, split, event)
 
 
 def _key(path: Path) -> dict[str, str]:
@@ -115,3 +107,9 @@ def pheme_threads(folder: Path) -> Iterator[Row]:
         for place in sorted(folder.rglob(kind)):
             for _, thread, posts in threads(place):
                 yield Row(thread, label, text=posts[0][1], time=posts[0][2], group=place.parent.name)
+
+
+READERS: dict[str, Callable[..., Iterator[Row]]] = {
+    "rumoureval posts": rumoureval_posts, "rumoureval keys": rumoureval_keys, "rumoureval threads": rumoureval_threads,
+    "pheme threads": pheme_threads,
+}  # fmt: skip

@@ -136,3 +136,6 @@ def _posts_of(post: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield post
     for reply in post["children"] or ():
         yield from _posts_of(reply)
+
+
+READERS = {"coaid": coaid, "semeval": semeval, "perspectrum": perspectrum, "stanceosaurus": stanceosaurus}

@@ -55,13 +55,13 @@ PAPERS = {
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a measure is taken from: a paper of PAPERS, and what it is called there if not as here."""
+    """Where a measure is taken from: a paper of PAPERS or in words, and what it is called there if not as here."""
 
     paper: str
     about: str = ""
 
     def __str__(self) -> str:
-        return PAPERS[self.paper]
+        return PAPERS.get(self.paper, self.paper)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ design the claim was first drawn with:
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -24,8 +24,10 @@ import pandas as pd
 from covmis_build import tables
 from covmis_build.keyed import uniform
 from covmis_build.options import RANKED
+from covmis_build.records import Dropped
 from covmis_build.sampling import history
 from covmis_build.sampling.automatic import automatic_label
+from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.inclusion import Allocation, allocate
 from covmis_build.sampling.strata import counts_of, kind_of, stratum_of
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from covmis_build.options import Labels, Sampling
+    from covmis_build.records import Draw
 
 EXPECTED = ["claim_id", "stratum", "kind", "N", "probability", "expected", "variance", "drawn", "frozen"]
 
@@ -76,7 +79,7 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     claims = _by_claim(pool)
     earlier = _by_claim(past)
     every_count = counts_of(items, strata) if counts is None else counts
-    chosen: list[history.Chosen] = []
+    chosen: list[Draw] = []
     expected: list[dict[str, Any]] = []
     for claim in sorted(claims.keys() | every_count.keys()):
         every = claims.get(claim, {})
@@ -134,14 +137,11 @@ def expectation(allocation: Allocation, design: str) -> dict[str, dict[str, floa
     rows = {}
     for name, number in allocation.counts.items():
         p = allocation.chance(name)
-        variance = number * p * (1 - p)
-        if design == "two_phase" and number > 1:
-            variance += number * (number - 1) * (allocation.together(name, name) - p * p)
         rows[name] = {
             "N": number,
             "probability": float(p),
             "expected": float(number * p),
-            "variance": float(variance),
+            "variance": float(design_of(design).variance(allocation, name)),
         }
     return rows
 
@@ -160,7 +160,7 @@ def _by_claim(rows: history.Past) -> dict[str, history.Past]:
 
 
 def _table(
-    chosen: list[history.Chosen],
+    chosen: list[Draw],
     pool: history.Past,
     past: history.Past,
     labels: Labels,
@@ -178,14 +178,10 @@ def _table(
             row = dict(pool[item])
             row["automatic_label"] = automatic_label(row["kinds"], labels)
             row["audited"] = row["automatic_label"] != "" and uniform(seed, "audit", item) < audit
-        rows.append({**row, **asdict(choice), "audited": bool(row["audited"])})
+        rows.append({**row, **choice._asdict(), "audited": bool(row["audited"])})
     return pd.DataFrame(rows, columns=tables.SCHEMAS["sample"].names)
 
 
 def _dropped(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    constant = {"unit": "pair", "step": "sample", "reason": WHY, "kept_instead": "", "group": ""}
-    dropped = [
-        {**constant, "claim_id": row["claim_id"], "post_id": row["post_id"], "similarity": None}
-        for row in rows
-    ]
-    return pd.DataFrame(dropped, columns=tables.SCHEMAS["dropped"].names)
+    dropped = [Dropped("pair", row["claim_id"], row["post_id"], "sample", reason=WHY) for row in rows]
+    return pd.DataFrame(dropped, columns=Dropped._fields)

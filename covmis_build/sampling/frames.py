@@ -6,9 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from covmis_build.errors import InputError, nearest
-from covmis_build.sampling.designs import poisson, two_phase
+from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.inclusion import allocate
-from covmis_build.stats.horvitz_thompson import DESIGNS
 from covmis_build.tables import frame_of
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ def sample(
     >>> sample(rows, seed=7)[["p_sample", "drawn"]].values.tolist()
     [[1.0, True], [1.0, True]]
     """
-    if design not in DESIGNS:
-        raise InputError(f"no design is called '{design}'", remedy=nearest(design, DESIGNS))
+    rule = design_of(design)
     frame = frame_of(given)
     for name in (id, claim, kind):
         if name not in frame.columns:
@@ -56,10 +54,9 @@ def sample(
     kinds = dict(zip(items, frame[kind].astype(str), strict=True))
     chances: dict[str, float] = {}
     drawn: set[str] = set()
-    choose = poisson if design == "poisson" else two_phase
     for _, ids in items.groupby(frame[claim].astype(str).to_numpy()):
         kind_of = {item: kinds[item] for item in ids}
         allocation = allocate(Counter(kind_of.values()), per_kind, per_claim)
         chances |= {item: float(allocation.chance(name)) for item, name in kind_of.items()}
-        drawn |= choose(kind_of, allocation, seed=seed)
+        drawn |= rule.draw(kind_of, allocation, seed=seed)
     return frame.assign(p_sample=[chances[item] for item in items], drawn=[item in drawn for item in items])

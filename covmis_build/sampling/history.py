@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from covmis_build import records, tables
 from covmis_build.errors import InputError
 from covmis_build.keyed import uniform
 from covmis_build.options import RANKED
-from covmis_build.sampling.designs import poisson, two_phase
+from covmis_build.records import Draw
+from covmis_build.sampling.designs import design_of, poisson
 from covmis_build.sampling.strata import strata_by, stratum_of
 
 if TYPE_CHECKING:
@@ -17,29 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.sampling.inclusion import Allocation
-
-COLUMNS = [
-    "item_id",
-    "claim_id",
-    "post_id",
-    "kind",
-    "p_sample",
-    "draw",
-    "design",
-    "automatic_label",
-    "audited",
-]
-CLOSE = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """An item in the sample: the probability that all draws so far gave it, its own draw and design."""
-
-    item_id: str
-    p_sample: float
-    draw: str
-    design: str
 
 
 Past = dict[str, dict[str, Any]]
@@ -50,10 +28,10 @@ def frozen_items(frozen: pd.DataFrame) -> Past:
     """The frozen items, checked; one that is in two rounds counts with its greater probability."""
     if frozen.empty:
         return {}
-    if missing := [name for name in COLUMNS if name not in frozen.columns]:
+    if missing := [name for name in records.needed("sample") if name not in frozen.columns]:
         raise InputError(f"the frozen items lack the columns {', '.join(missing)}")
     past: Past = {}
-    for row in frozen[COLUMNS].to_dict("records"):
+    for row in frozen.reindex(columns=tables.SCHEMAS["sample"].names).to_dict("records"):
         item, p = str(row["item_id"]), float(row["p_sample"])
         if not 0 < p <= 1:
             raise InputError(
@@ -66,7 +44,7 @@ def frozen_items(frozen: pd.DataFrame) -> Past:
 
 def draw(
     claim: str, kind_of: Mapping[str, str], allocation: Allocation, past: Past, *, design: str, seed: int
-) -> list[Chosen]:
+) -> list[Draw]:
     """Everyone in this claim's sample: the frozen ones, and who else these posts and settings call for.
 
     A claim keeps the design it was first drawn with. Combined probabilities: see `covmis_build.sampling.draw`.
@@ -77,27 +55,24 @@ def draw(
             f"claim {claim} has frozen items of the designs {' and '.join(designs)}: nobody knows the probabilities of both together",
             remedy="Take back the query that finds what was drawn by its rank; with the design poisson from the start, all can be",
         )
-    if designs[0] == "poisson":
-        _same_seed(claim, past, seed)
-        drawn = poisson(kind_of, allocation, seed=seed)
-    else:
-        drawn = two_phase(kind_of, allocation, seed=seed)
-        if past and not _contains(claim, kind_of, allocation, past, drawn):
-            return [_kept(item, row) for item, row in past.items()]
+    rule = design_of(designs[0])
+    drawn = rule.draw(kind_of, allocation, seed=seed)
+    if not rule.joins(claim, kind_of, allocation, past, drawn, seed=seed):
+        return [_kept(item, row) for item, row in past.items()]
     now = {kind: float(allocation.chance(kind)) for kind in allocation.counts}
     kept = [_kept(item, row, now[kind_of[item]] if item in kind_of else 0.0) for item, row in past.items()]
     number = next_draw(past)
-    return kept + [Chosen(item, now[kind_of[item]], number, designs[0]) for item in drawn - past.keys()]
+    return kept + [Draw(item, now[kind_of[item]], number, designs[0]) for item in drawn - past.keys()]
 
 
 def draw_by_chance(
     claim: str, chances: Mapping[str, float], past: Past, *, seed: int, number: str
-) -> list[Chosen]:
+) -> list[Draw]:
     """The ranked stratum: each post by its own chance. Numbers are permanent: of several draws the greatest chance holds."""
-    _same_seed(claim, past, seed)
+    poisson.same_seed(claim, past, seed)
     kept = [_kept(item, row, chances.get(item, 0.0)) for item, row in past.items()]
     drawn = {item for item, chance in chances.items() if uniform(seed, "sampling", item) < chance}
-    return kept + [Chosen(item, chances[item], number, "poisson") for item in sorted(drawn - past.keys())]
+    return kept + [Draw(item, chances[item], number, poisson.NAME) for item in sorted(drawn - past.keys())]
 
 
 def combined_probabilities(
@@ -133,50 +108,13 @@ def _rounds_of(frozen: pd.DataFrame) -> list[str]:
     return [str(number) for number in frozen["round"]] if "round" in frozen.columns else [""] * len(frozen)
 
 
-def closed(past: Past) -> list[Chosen]:
+def closed(past: Past) -> list[Draw]:
     """The frozen items of a claim that has no posts any more."""
     return [_kept(item, row) for item, row in past.items()]
 
 
-def _kept(item: str, row: dict[str, Any], now: float = 0.0) -> Chosen:
-    return Chosen(item, max(row["p_sample"], now), str(row["draw"]), row["design"])
-
-
-def _same_seed(claim: str, past: Past, seed: int) -> None:
-    """A frozen Poisson item's number is below its probability, or it came from other numbers."""
-    for item, row in past.items():
-        if uniform(seed, "sampling", item) >= row["p_sample"]:
-            raise InputError(
-                f"claim {claim}: the frozen item {item} was not drawn with the seed {seed}: draws with different seeds have no known probability together",
-                remedy="Set `seed` back to what it was when the round was opened",
-            )
-
-
-def _contains(
-    claim: str, kind_of: Mapping[str, str], allocation: Allocation, past: Past, drawn: set[str]
-) -> bool:
-    """Whether this two-phase draw contains the earlier one by its construction; refuse if neither ends it."""
-    if past.keys() <= drawn and _same_posts(kind_of, allocation, past):
-        return True
-    if len(past) >= allocation.size:
-        return False
-    raise InputError(
-        f"claim {claim} has {len(past)} frozen items and should have {allocation.size}, but its posts, the seed, per_kind or strata_by changed since they were drawn: nobody knows the probabilities of both two-phase draws together",
-        remedy="Set per_claim back to what it was, or use the design poisson from the start",
-    )
-
-
-def _same_posts(kind_of: Mapping[str, str], allocation: Allocation, past: Past) -> bool:
-    """Whether the frozen probabilities are those of some target, no greater, over exactly these posts."""
-    fills = set()
-    for item, row in past.items():
-        kind, p = kind_of[item], row["p_sample"]
-        first = allocation.first[kind] / allocation.counts[kind]
-        if first < 1:
-            fills.add(round((p - first) / (1 - first) * allocation.remaining, 6))
-        elif p < 1 - CLOSE:
-            return False
-    return all(fill == round(fill) and 0 <= fill <= allocation.more for fill in fills) and len(fills) <= 1
+def _kept(item: str, row: dict[str, Any], now: float = 0.0) -> Draw:
+    return Draw(item, max(row["p_sample"], now), str(row["draw"]), row["design"])
 
 
 def next_draw(past: Past) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 from covmis_build.options import RANKED
 from covmis_build.sampling.audit import upper_bound
 from covmis_build.sampling.automatic import automatic_label
+from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.inclusion import allocate
 from covmis_build.sampling.strata import counts_of, strata_of
 from covmis_build.stats.intervals import reach_of
@@ -106,7 +107,7 @@ def _row(
     claims, inverse = np.unique(frame["claim_id"].to_numpy(dtype=str), return_inverse=True)
     each = np.sqrt(np.bincount(inverse, loose)) / np.bincount(inverse, 1 / first)
     whole = math.sqrt(loose.sum()) / (1 / first).sum()
-    varies = sampling.design == "poisson"
+    varies = not design_of(sampling.design).FIXED_SIZE
     return {
         "per_claim": sampling.per_claim,
         "per_kind": sampling.per_kind,

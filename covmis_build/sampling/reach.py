@@ -16,6 +16,7 @@ import pyarrow as pa
 from covmis_build import tables
 from covmis_build.keyed import order, uniforms
 from covmis_build.options import RANKED
+from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.inclusion import allocate
 from covmis_build.sampling.strata import strata_by, stratum_name
 
@@ -86,7 +87,7 @@ def within_reach(
     for row in counted:
         drawn, stratum = allocations[row["claim_id"]], row["stratum"]
         row |= {"chance": float(drawn.chance(stratum)), "quota": drawn.first[stratum], "size": drawn.size}
-    fixed = options.design == "two_phase" or bool((frozen["design"] == "two_phase").any())
+    fixed = any(design_of(name).FIXED_SIZE for name in {options.design, *frozen["design"]})
     near = engine.map(
         partial(_near, seed=seed, fixed=fixed),
         engine.sql(WITH_CHANCES, placed=placed, chances=engine.table(pa.Table.from_pylist(counted, CHANCES))), NEAR,

@@ -14,6 +14,7 @@ from covmis_build.annotation.round_folder import all_rounds
 from covmis_build.building.stages import ranked_chances, strata_of
 from covmis_build.errors import InputError, counted
 from covmis_build.options import RANKED
+from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.draw import sample
 from covmis_build.sampling.plan import TARGETS, Cost, costs, seconds_per_label
 from covmis_build.sampling.precision import Precision, precision
@@ -161,7 +162,7 @@ def plan_sample(
         targets=targets, share=share,
     )  # fmt: skip
     # A claim of fixed size does not vary, although its strata do.
-    fixed = drawn.sample.loc[drawn.sample["design"] == "two_phase", "claim_id"]
+    fixed = drawn.sample.loc[[design_of(name).FIXED_SIZE for name in drawn.sample["design"]], "claim_id"]
     free = ~drawn.expected["claim_id"].isin(fixed)
     target = settings.annotation.claims_per_round
     own = plans[plans["per_claim"] == settings.sampling.per_claim].iloc[0]

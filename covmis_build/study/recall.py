@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from covmis_build import keyed, storage
+from covmis_build import keyed, storage, tables
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Phase, Status, present
 from covmis_build.annotation.frozen_items import freeze
@@ -31,7 +31,6 @@ from covmis_build.queries.suggest import READ
 from covmis_build.ranking.guide import Guide, fit
 from covmis_build.ranking.rank import FIRST
 from covmis_build.sampling.guided import either, guided, spread
-from covmis_build.sampling.history import COLUMNS
 from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
 
@@ -333,7 +332,6 @@ class Recall:
 
     def _posts_of(self, pairs: pd.DataFrame, progress: Progress) -> pd.DataFrame:
         """The posts of these pairs as `covmis run` would take them, a row a pair; those that it would drop are missing."""
-        from covmis_build import tables
         from covmis_build.building.store import store_of
         from covmis_build.matching.stage import retrieve
 
@@ -359,19 +357,9 @@ class Recall:
             automatic_label="", audited=False, p_claim=1.0, group=chosen["post_id"], group_size=1,
             other_claims=pd.Series([()] * len(chosen), chosen.index, dtype=object),
         )  # fmt: skip
-        item = [
-            "item_id",
-            "claim_id",
-            "post_id",
-            "kind",
-            "kinds",
-            "other_claims",
-            "group",
-            "group_size",
-            "p_claim",
-        ]
+        sample, items = (pairs.reindex(columns=tables.SCHEMAS[name].names) for name in ("sample", "items"))
         return freeze(
-            pairs[COLUMNS], pairs[item], study.claims, every, [],
+            sample, items, study.claims, every, [],
             replace(options, claims_per_round=len(study.claims)), relevance_scheme(study.settings.labels),
             seed=study.settings.seed, salt=secrets.token_hex(16), number=number,
         )  # fmt: skip

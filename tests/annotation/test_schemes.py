@@ -9,7 +9,7 @@ import pytest
 
 from covmis_build import tables
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.answers import Answer, Label, append
+from covmis_build.annotation.answers import Answer, append
 from covmis_build.annotation.channels.label_studio.client import TITLE, project_title
 from covmis_build.annotation.channels.label_studio.label_config import (
     MARK,
@@ -135,10 +135,6 @@ def test_every_way_to_gold():
     ]
     other = items.assign(shown="another text")
     assert decide(other, recorded(items, said), per_item=2).empty, "labels of another text are never used"
-
-
-def test_a_label_has_the_columns_of_its_table():
-    assert list(Label._fields) == tables.SCHEMAS["labels"].names
 
 
 def test_assignment_is_even_blind_to_others_and_stable():

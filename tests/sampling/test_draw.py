@@ -9,7 +9,7 @@ from covmis_build import tables
 from covmis_build.errors import InputError
 from covmis_build.keyed import uniform
 from covmis_build.options import Labels, Sampling
-from covmis_build.sampling.designs import two_phase
+from covmis_build.sampling.designs.two_phase import draw as two_phase
 from covmis_build.sampling.draw import sample
 from covmis_build.sampling.history import combined_probabilities
 from covmis_build.sampling.inclusion import allocate

@@ -1,4 +1,4 @@
-"""Readers of every form in which posts are kept: one module a form, each with `recognises` and `read`.
+"""Readers of every form in which posts are kept: one file a form, found by the table `FILES`.
 
 `read(line)` gives the posts of one line (a post, or a page of many) as `Post`; what is not readable raises one of
 `UNREADABLE`. Deleted, withheld and tombstone rows are posts without text whose `availability` says what happened.
@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from covmis_build.archive.formats import (
@@ -30,6 +31,8 @@ from covmis_build.archive.formats import (
     zeeschuimer,
 )
 from covmis_build.archive.formats.decoding import UNREADABLE, whole_number
+from covmis_build.errors import InputError
+from covmis_build.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,66 +42,97 @@ if TYPE_CHECKING:
     from covmis_build.archive.formats.table_tools import Row
 
 
+class LineForm(Protocol):
+    """A form of lines: whether a decoded line is of it, and a line's posts."""
+
+    def recognises_line(self, row: dict[str, Any], /) -> bool: ...
+
+    def read(self, line: bytes, /) -> list[Post]: ...
+
+
 class TableTool(Protocol):
-    """A tool that writes tables: what its header is, and a row as a post."""
+    """A tool that writes tables: the column of ids, whether a header is its, and a row's post."""
 
     ID: str
 
-    def recognises(self, header: AbstractSet[str], /) -> bool: ...
+    def recognises_header(self, header: AbstractSet[str], /) -> bool: ...
 
     def post(self, row: Row, /) -> Post: ...
 
 
 __all__ = ["READERS", "TABLES", "UNREADABLE", "WHOLE", "detect", "form_of", "loads", "tool_of"]
 
-FORMS: dict[str, tuple[Callable[[dict[str, Any]], bool], Callable[[bytes], list[Post]]]] = {
-    "covmis": (neutral.recognises_line, neutral.read),
-    "x_archive": (x_archive.recognises_line, x_archive.read),
-    "zeeschuimer": (zeeschuimer.recognises_line, zeeschuimer.read),
-    "telegram": (telegram.recognises_line, telegram.read),
-    "youtube": (youtube.recognises_line, youtube.read),
-    "tiktok": (tiktok.recognises_line, tiktok.read),
-    "reddit": (reddit.recognises_line, reddit.read),
-    "crowdtangle": (crowdtangle.recognises_line, crowdtangle.read),
-    "x_v1": (x_v1.recognises, x_v1.read),
-    "x_v2": (x_v2.recognises, x_v2.read),
-    "snscrape": (snscrape.recognises, snscrape.read),
-    "bluesky": (bluesky.recognises, bluesky.read),
-    "mastodon": (mastodon.recognises, mastodon.read),
-}
-"""Forms of lines: what recognises one, and what reads it; in the order in which they are tried."""
-
-WHOLE = frozenset(
-    {"covmis", "x_archive", "zeeschuimer", "telegram", "youtube", "tiktok", "reddit", "crowdtangle"}
+FILES = (
+    neutral,
+    x_archive,
+    zeeschuimer,
+    telegram,
+    youtube,
+    tiktok,
+    reddit,
+    crowdtangle,
+    x_v1,
+    x_v2,
+    snscrape,
+    bluesky,
+    mastodon,
+    twarc_csv,
+    minet_x,
+    minet_bluesky,
+    fourcat,
+    weibo,
 )
-"""Forms out of which posts are only taken with their whole line."""
+"""A file a form, in the order in which they are tried. A form of lines has `recognises_line` and `read`, a tool that writes
+tables `recognises_header`, `ID` and `post`; some have both. Other packages add such modules under `covmis.forms`."""
 
-TABLES: dict[str, TableTool] = {
-    "twarc_csv": twarc_csv,
-    "minet_x": minet_x,
-    "minet_bluesky": minet_bluesky,
-    "fourcat": fourcat,
-    "weibo": weibo,
-    "crowdtangle": crowdtangle,
-    "youtube": youtube,
-    "tiktok": tiktok,
-    "reddit": reddit,
-}
-"""Tools that write tables, each told by its header."""
+GROUP = "covmis.forms"
+OF_LINES, OF_TABLES = ("recognises_line", "read"), ("recognises_header", "ID", "post")
+
+
+def _complete(_name: str, form: Any) -> Any:
+    """This form of another package, if it has what a form needs."""
+    if not any(all(hasattr(form, name) for name in names) for names in (OF_LINES, OF_TABLES)):
+        raise TypeError(f"it has neither {' and '.join(OF_LINES)} nor {', '.join(OF_TABLES)}")
+    return form
 
 
 def _unknown(line: bytes) -> list[Post]:
-    raise ValueError("not JSON" if loads(line) is None else "no known form of post")
+    raise ValueError(
+        "; ".join(["not JSON" if loads(line) is None else "no known form of post", *_others()[1]])
+    )
 
 
-READERS: dict[str, Callable[[bytes], list[Post]]] = {
-    "": _unknown,
-    **{name: read for name, (_, read) in FORMS.items()},
-}
+FORMS: Registry[Any] = Registry({form.NAME: form for form in FILES}, GROUP, "form", _complete)
+LINES: dict[str, LineForm] = {name: form for name, form in FORMS.items() if hasattr(form, OF_LINES[0])}
+"""Our forms of lines."""
+READERS: Registry[Callable[[bytes], list[Post]]] = Registry(
+    {"": _unknown, **{name: form.read for name, form in LINES.items()}}, GROUP, "form", lambda name, form: _complete(name, form).read
+)  # fmt: skip
+"""What reads the lines of a form."""
+TABLES: Registry[TableTool] = Registry(
+    {name: form for name, form in FORMS.items() if hasattr(form, OF_TABLES[0])}, GROUP, "form", _complete
+)
+"""Tools that write tables, each detected from its header."""
+WHOLE: Registry[Any] = Registry(
+    {name: form for name, form in LINES.items() if hasattr(form, "WHOLE")}, GROUP, "form", _complete
+)
+"""Forms out of which posts are only taken with their whole line, as out of those of other packages."""
+
+
+@cache
+def _others() -> tuple[dict[str, Any], list[str]]:
+    """The forms of other packages, and what is wrong with those that cannot be used: detection passes over them."""
+    forms, faults = {}, []
+    for name in FORMS.added:
+        try:
+            forms[name] = FORMS[name]
+        except InputError as error:
+            faults.append(str(error))
+    return forms, faults
 
 
 def detect(line: bytes) -> str:
-    """The form of a line; empty if it is none of ours."""
+    """The form of a line; empty if it is no known one."""
     return form_of(loads(line))
 
 
@@ -108,7 +142,10 @@ def form_of(row: Any) -> str:
         row = next((part for part in row if isinstance(part, dict)), None)
     if not isinstance(row, dict):
         return ""
-    return next((name for name, (recognises, _) in FORMS.items() if recognises(row)), "")
+    known = next((name for name, form in LINES.items() if form.recognises_line(row)), "")
+    return known or next(
+        (name for name, form in _others()[0].items() if hasattr(form, OF_LINES[0]) and form.recognises_line(row)), ""
+    )  # fmt: skip
 
 
 def loads(line: bytes) -> Any:
@@ -120,5 +157,8 @@ def loads(line: bytes) -> Any:
 
 
 def tool_of(header: AbstractSet[str]) -> str:
-    """The tool that writes tables with this header; empty if none of ours."""
-    return next((name for name, tool in TABLES.items() if tool.recognises(header)), "")
+    """The tool that writes tables with this header; empty if it is no known one."""
+    known = next((name for name, tool in TABLES.items() if tool.recognises_header(header)), "")
+    return known or next(
+        (name for name, form in _others()[0].items() if hasattr(form, OF_TABLES[0]) and form.recognises_header(header)), ""
+    )  # fmt: skip

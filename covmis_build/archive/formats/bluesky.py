@@ -9,6 +9,8 @@ import msgspec
 from covmis_build.archive.formats.decoding import reader
 from covmis_build.archive.formats.post import NONE, Post, Stamp
 
+NAME = "bluesky"
+
 POSTS, REPOSTS = "app.bsky.feed.post", "app.bsky.feed.repost"
 
 
@@ -138,7 +140,7 @@ class _Decoder:
 TAP = frozenset({"record", "identity"})
 
 
-def recognises(row: dict[str, Any]) -> bool:
+def recognises_line(row: dict[str, Any]) -> bool:
     """Addresses of the AT protocol, or events with an author's DID."""
     stamp = row.get("__covmis")
     if isinstance(stamp, dict) and stamp.get("source"):

@@ -16,6 +16,9 @@ from covmis_build.archive.formats.table_tools import ISO, Row
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
+NAME = "crowdtangle"
+WHOLE = True
+
 ID = "URL"
 SHOWN = ":=:"
 """Between an address as a message shows it and the whole one."""
@@ -23,7 +26,7 @@ OWN = re.compile(r"https?://(?:www\.)?(?:facebook|instagram)\.com/")
 _LETTERS = TimeForm(Form.LETTERS)
 
 
-def recognises(header: AbstractSet[str]) -> bool:
+def recognises_header(header: AbstractSet[str]) -> bool:
     """The exports' names of columns."""
     return {"URL", "Message", "Total Interactions"} <= header or {
         "URL",

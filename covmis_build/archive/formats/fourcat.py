@@ -12,6 +12,8 @@ from covmis_build.archive.formats.table_tools import ISO, Row, need, number
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
+NAME = "fourcat"
+
 ID = "id"
 COLUMNS = frozenset({"id", "thread_id", "timestamp", "body"})
 SITES = (
@@ -25,7 +27,7 @@ SITES = (
 """Whose post a row is, by its own address."""
 
 
-def recognises(header: AbstractSet[str]) -> bool:
+def recognises_header(header: AbstractSet[str]) -> bool:
     """The columns that every source of 4CAT has."""
     return header >= COLUMNS
 

@@ -13,6 +13,8 @@ import msgspec
 from covmis_build.archive.formats.decoding import reader
 from covmis_build.archive.formats.post import NONE, Post, Stamp
 
+NAME = "mastodon"
+
 
 class _Card(msgspec.Struct, gc=False):
     url: str | None = None
@@ -55,7 +57,7 @@ class _Line(Status, gc=False):
     stamp: Stamp | None = msgspec.field(default=None, name="__covmis")
 
 
-def recognises(row: dict[str, Any]) -> bool:
+def recognises_line(row: dict[str, Any]) -> bool:
     """Statuses have HTML content and an address of their own; pages of the search have `statuses`."""
     stamp = row.get("__covmis")
     if isinstance(stamp, dict) and stamp.get("source"):

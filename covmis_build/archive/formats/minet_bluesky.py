@@ -11,10 +11,12 @@ from covmis_build.archive.formats.table_tools import SECONDS, Row, need, number,
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
+NAME = "minet_bluesky"
+
 ID = "uri"
 
 
-def recognises(header: AbstractSet[str]) -> bool:
+def recognises_header(header: AbstractSet[str]) -> bool:
     """Addresses of the AT protocol and times in seconds."""
     return {"uri", "did", "timestamp_utc", "cid"} <= header
 

@@ -11,10 +11,12 @@ from covmis_build.archive.ids import x_id
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
+NAME = "minet_x"
+
 ID = "id"
 
 
-def recognises(header: AbstractSet[str]) -> bool:
+def recognises_header(header: AbstractSet[str]) -> bool:
     """Its times and its people."""
     return {"timestamp_utc", "user_screen_name", "id"} <= header
 

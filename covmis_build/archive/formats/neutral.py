@@ -11,6 +11,9 @@ from covmis_build.archive.formats.decoding import decoded
 from covmis_build.archive.formats.post import Claimed, Post, iso
 from covmis_build.archive.ids import NATIVE, PLATFORM, platform_of
 
+NAME = "covmis"
+WHOLE = True
+
 KEY = "covmis_post"
 _VALID = re.compile(rf"{PLATFORM.pattern}:{NATIVE}")
 

@@ -17,6 +17,9 @@ from covmis_build.archive.formats.table_tools import ISO, Row, in_text, need
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
+NAME = "reddit"
+WHOLE = True
+
 ID = "id"
 SECONDS = TimeForm(Form.SECONDS)
 GONE = {"[deleted]": "deleted", "[removed]": "removed"}
@@ -124,7 +127,7 @@ def _of_snscrape(row: _Scraped) -> Post:
     )  # fmt: skip
 
 
-def recognises(header: AbstractSet[str]) -> bool:
+def recognises_header(header: AbstractSet[str]) -> bool:
     """Tables of PRAW's and PMAW's users have Reddit's own names."""
     return {"id", "created_utc", "subreddit"} <= header and bool({"body", "title"} & header)
 

@@ -10,6 +10,8 @@ from covmis_build.archive.formats.decoding import reader
 from covmis_build.archive.formats.post import NONE, Post, Stamp, unescaped
 from covmis_build.archive.ids import x_id
 
+NAME = "snscrape"
+
 
 class _Link(msgspec.Struct, gc=False):
     url: str | None = None
@@ -51,7 +53,7 @@ class Row(msgspec.Struct, gc=False, rename="camel"):
     stamp: Stamp | None = msgspec.field(default=None, name="__covmis")
 
 
-def recognises(row: dict[str, Any]) -> bool:
+def recognises_line(row: dict[str, Any]) -> bool:
     """Rows name snscrape's classes; its oldest files have `content` and `date` without."""
     if str(row.get("_type", "")).startswith("snscrape.modules.twitter"):
         return True

@@ -15,6 +15,9 @@ from covmis_build.archive.formats.decoding import Posts, decoded
 from covmis_build.archive.formats.post import Post, iso
 from covmis_build.archive.formats.table_tools import ISO, SECONDS, in_text
 
+NAME = "telegram"
+WHOLE = True
+
 PUBLIC = frozenset(
     {"public_channel", "private_channel", "public_supergroup", "private_supergroup", "private_group"}
 )

@@ -13,6 +13,9 @@ from covmis_build.archive.formats.table_tools import SECONDS, Row, digits, in_te
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
+NAME = "tiktok"
+WHOLE = True
+
 ID = "id"
 
 
@@ -80,7 +83,7 @@ def made(
     )
 
 
-def recognises(header: AbstractSet[str]) -> bool:
+def recognises_header(header: AbstractSet[str]) -> bool:
     """Minet's names of columns."""
     return {"id", "description", "timestamp", "author_unique_id"} <= header
 

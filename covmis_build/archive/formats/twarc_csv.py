@@ -12,10 +12,12 @@ from covmis_build.archive.ids import x_id
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
+NAME = "twarc_csv"
+
 ID = "id"
 
 
-def recognises(header: AbstractSet[str]) -> bool:
+def recognises_header(header: AbstractSet[str]) -> bool:
     """No other tool writes out what a post refers to in this way."""
     return "referenced_tweets.retweeted.id" in header
 

@@ -11,11 +11,13 @@ from covmis_build.archive.formats.table_tools import Row, digits, in_text
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
+NAME = "weibo"
+
 ID = "id"
 BEIJING = TimeForm(Form.ISO, zone="Asia/Shanghai")
 
 
-def recognises(header: AbstractSet[str]) -> bool:
+def recognises_header(header: AbstractSet[str]) -> bool:
     """Both have a post's two ids, and a text under its Chinese name."""
     return {"id", "bid"} <= header and bool({"微博正文", "正文"} & header)
 

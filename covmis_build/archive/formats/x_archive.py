@@ -13,6 +13,9 @@ from covmis_build.archive.ids import post_id
 if TYPE_CHECKING:
     from covmis_build.archive.formats.post import Post
 
+NAME = "x_archive"
+WHOLE = True
+
 REPOST = re.compile(r"RT @\w+:")
 
 

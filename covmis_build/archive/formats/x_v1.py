@@ -10,6 +10,8 @@ from covmis_build.archive.formats.decoding import reader
 from covmis_build.archive.formats.post import NONE, Post, Stamp, unescaped
 from covmis_build.archive.ids import x_id
 
+NAME = "x_v1"
+
 
 class _Url(msgspec.Struct, gc=False):
     expanded_url: str | None = None
@@ -74,7 +76,7 @@ class _Line(Status, gc=False):
 _NOTICES = ("limit", "scrub_geo", "warning", "disconnect", "user_withheld")
 
 
-def recognises(row: dict[str, Any]) -> bool:
+def recognises_line(row: dict[str, Any]) -> bool:
     """Posts of 1.1 have both `id_str` and a text; streams also have notices."""
     if "id_str" in row and ("full_text" in row or "text" in row):
         return True

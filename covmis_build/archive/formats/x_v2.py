@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+NAME = "x_v2"
+
 
 class _Url(msgspec.Struct, gc=False):
     expanded_url: str | None = None
@@ -109,7 +111,7 @@ OF_A_POST = frozenset({
 """What the interface gives beside id and text; a row that has none of it may be anybody's."""
 
 
-def recognises(row: dict[str, Any]) -> bool:
+def recognises_line(row: dict[str, Any]) -> bool:
     """A page has `data`, or `errors` and `meta`; a flat post has an id of digits, a text, and more of X."""
     stamp = row.get("__covmis")
     if isinstance(stamp, dict) and stamp.get("source"):

@@ -15,6 +15,9 @@ from covmis_build.archive.formats.table_tools import ISO, Row, in_text, need
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
+NAME = "youtube"
+WHOLE = True
+
 ID = "comment_id"
 
 
@@ -113,7 +116,7 @@ def _made(native: str, text: str, moment: str, parent: str, video: str) -> Post:
     )
 
 
-def recognises(header: AbstractSet[str]) -> bool:
+def recognises_header(header: AbstractSet[str]) -> bool:
     """Minet's comments, or YouTube Data Tools'."""
     return {"video_id", "comment_id", "author_channel_id"} <= header or {
         "isReplyTo",

@@ -11,6 +11,9 @@ from covmis_build.archive.formats.post import Post, iso, unescaped
 from covmis_build.archive.formats.tiktok import made as tiktok_post
 from covmis_build.archive.ids import x_id
 
+NAME = "zeeschuimer"
+WHOLE = True
+
 TIKTOK, X = ("tiktok.com",), ("twitter.com", "x.com")
 
 

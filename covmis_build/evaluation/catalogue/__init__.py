@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from covmis_build.errors import UnknownName, nearest
@@ -19,18 +18,33 @@ from covmis_build.evaluation.catalogue import (
     mcc,
     weighted,
 )
+from covmis_build.evaluation.measure import Measure
+from covmis_build.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from covmis_build.evaluation.measure import Measure
+    from collections.abc import Iterable
 
 FILES = (accuracy, macro, gmr, weighted, kappa, alpha, mcc, mae, cem_ord, f_avg, fnc)
 
-measures: Mapping[str, Measure] = MappingProxyType(
-    {measure.name: measure for file in FILES for measure in file.MEASURES}
+
+def _measure(name: str, value: object) -> Measure:
+    """This measure of another package, if it is one and has this name: tables print the measure's own."""
+    if not isinstance(value, Measure):
+        raise TypeError(f"it is no Measure but a {type(value).__name__}")
+    if value.name != name:
+        raise ValueError(f"it calls itself '{value.name}'")
+    return value
+
+
+measures: Registry[Measure] = Registry(
+    {measure.name: measure for file in FILES for measure in file.MEASURES},
+    "covmis.measures",
+    "measure",
+    _measure,
 )
 """Every measure: `measures["gmr"](confusion, class_weights=None, undefined="zero")`.
+
+Other packages add theirs as entry points of the group `covmis.measures`: they are used where they are named.
 
 >>> measures["gmr"].symbol, measures["mae_macro"].higher_is_better, measures["gmr"].takes
 ('GMR', False, ('policy',))
@@ -43,7 +57,7 @@ def chosen(names: Iterable[str]) -> list[Measure]:
     for name in names:
         if name not in measures:
             macro = f"macro_{name}"  # f1, precision, recall: what is meant is the mean over classes
-            remedy = f"Did you mean '{macro}'?" if macro in measures else nearest(name, measures)
+            remedy = f"Did you mean '{macro}'?" if macro in measures else nearest(name, measures.names)
             raise UnknownName(f"unknown measure '{name}'", remedy=remedy)
         picked.append(measures[name])
     return picked

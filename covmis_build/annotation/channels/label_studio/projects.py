@@ -20,7 +20,6 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import (
     Answer,
     Channel,
-    Label,
     Phase,
     Problem,
     Pulled,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.channels.label_studio.client import LabelStudio
     from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.records import Label
 
 DISCUSSION = "discussion"
 THIRD = "third person"

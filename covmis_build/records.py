@@ -1,0 +1,378 @@
+"""What a row of each table is: its columns, their types and one sentence for each, and nowhere else.
+
+Schemas (`tables.SCHEMAS`), frozen items, recall frames, the corpus, what a seal covers, the columns on a dataset card and
+docs/reference/tables.md all follow from here. The tables that hold items are parts of one record, `Item`; `In` says
+which of them have a column.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, get_args
+
+import pyarrow as pa
+
+STRING, STRINGS, COUNT, REAL, FLAG = pa.string(), pa.list_(pa.string()), pa.int64(), pa.float64(), pa.bool_()
+KINDS_OF_CELLS: dict[Any, pa.DataType] = {
+    str: STRING,
+    list[str]: STRINGS,
+    int: COUNT,
+    float: REAL,
+    bool: FLAG,
+}
+CARD = pa.struct([("url", STRING), ("title", STRING), ("description", STRING)])
+MEDIUM = pa.struct([("type", STRING), ("alt_text", STRING)])
+METRICS = pa.struct([("replies", COUNT), ("reposts", COUNT), ("likes", COUNT), ("quotes", COUNT)])
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """The tables of items that have a column, besides those that follow (see `Table.columns`)."""
+
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """The version that added a column: files of earlier versions lack it, and it is null there."""
+
+    version: str
+
+
+class Unsealed:
+    """A column that a seal does not cover: a purge may empty it, or it follows from what is covered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    type: pa.DataType
+    about: str
+    tables: tuple[str, ...] = ()
+    since: str = ""
+    sealed: bool = True
+
+    @classmethod
+    def of(cls, name: str, annotation: Any) -> "Column":
+        """The column that an annotated field of a record declares."""
+        plain, *marks = get_args(annotation)
+        return cls(
+            name,
+            next((mark for mark in marks if isinstance(mark, pa.DataType)), None) or KINDS_OF_CELLS[plain],
+            next(mark for mark in marks if isinstance(mark, str)),
+            next((mark.tables for mark in marks if isinstance(mark, In)), ()),
+            next((mark.version for mark in marks if isinstance(mark, Since)), ""),
+            Unsealed not in marks,
+        )
+
+
+EVERY = In(("items", "sample", "frame", "corpus"))
+ItemId = Annotated[str, EVERY, "claim and post, joined by |"]
+ClaimId = Annotated[str, EVERY, "the claim"]
+PostId = Annotated[str, EVERY, "the post, with its platform's prefix"]
+NativeId = Annotated[str, In(("frozen", "corpus")), Unsealed, "the post's id as its platform writes it"]
+CreatedAt = Annotated[str, In(("frozen", "corpus")), Unsealed, "when the post was made, UTC"]
+Probability = Annotated[float, In(("sample", "frame", "corpus")), "probability that the post was drawn"]
+DrawNumber = Annotated[str, In(("sample",)), "the draw of its claim that the item came with, from 1 on; a recall round's number"]  # fmt: skip
+Design = Annotated[str, In(("sample",)), "how it was drawn: poisson or two_phase"]
+Stance = Annotated[str, In(("corpus",)), "the stance of the post towards the claim"]
+How = Annotated[str, In(("corpus",)), "how the label came about"]
+Cards = Annotated[list[Any], pa.list_(CARD), In(("frozen",)), Unsealed, "previews of links: url, title, description"]  # fmt: skip
+Media = Annotated[list[Any], pa.list_(MEDIUM), In(("frozen",)), Unsealed, "pictures and films: type, alt_text"]  # fmt: skip
+
+
+class Item:
+    """A claim × post pair, with everything that any table says of it."""
+
+    item_id: ItemId
+    round: Annotated[str, In(("frozen",)), "the round that the item was frozen in"]
+    pilot: Annotated[bool, In(("frozen",)), "whether its labels are for trying out only"]
+    claim_id: ClaimId
+    claim: Annotated[str, In(("frozen", "corpus")), Unsealed, "the claim's sentence"]
+    post_id: PostId
+    native_id: NativeId
+    text: Annotated[str, In(("frozen", "corpus")), Unsealed, "the post's text"]
+    created_at: CreatedAt
+    show: Annotated[list[str], In(("frozen",)), Unsealed, "what is shown with the text: card, quoted, parent, media, date"]  # fmt: skip
+    cards: Cards
+    quoted: Annotated[str, In(("frozen",)), Unsealed, "the text of the quoted post, if it is shown"]
+    parent: Annotated[str, In(("frozen",)), Unsealed, "the text of the answered post, if it is shown"]
+    media: Media
+    found: Annotated[bool, In(("frame",)), "whether a query finds the post"]
+    kind: Annotated[str, In(("items", "sample", "corpus")), "the kind of query that found the post, its stratum in the sample"]  # fmt: skip
+    label: Stance
+    how: How
+    kinds: Annotated[list[str], In(("items", "frame")), "all kinds of query that found the post for this claim"]  # fmt: skip
+    other_claims: Annotated[list[str], In(("items",)), "other claims whose queries found the post, too"]
+    group: Annotated[str, In(("items",)), "the post's group of near-duplicates, named by a post of it"]
+    group_size: Annotated[int, In(("items", "corpus")), "posts with this message, near-identical copies included"]  # fmt: skip
+    rank: Annotated[float, In(("frame",)), "the post's place among those that are nearest to the claim"]
+    guess: Annotated[float, In(("frame",)), "how likely the post is to be relevant to the claim, up to a factor"]  # fmt: skip
+    p_claim: Annotated[float, In(("items", "corpus")), "probability that the post stayed with this claim, where several found it"]  # fmt: skip
+    p_sample: Probability
+    weight: Annotated[float, In(("corpus",)), "1/(p_claim·p_sample): the distinct messages that this row stands for"]  # fmt: skip
+    draw: DrawNumber
+    design: Design
+    automatic_label: Annotated[str, In(("sample",)), "the label that a rule gave; empty for items that people label"]  # fmt: skip
+    audited: Annotated[bool, In(("sample",)), "whether people label the item unknowingly, to check the rule"]
+    salt: Annotated[str, In(("frozen",)), Unsealed, "the secret in the hash of what was shown; a purge takes it"]  # fmt: skip
+    shown: Annotated[str, In(("frozen",)), "the salted hash of what was on screen"]
+
+
+class Draw(NamedTuple):
+    """What the draws so far say of an item in the sample: the probability of them all together, its own draw and design."""
+
+    item_id: ItemId
+    p_sample: Probability
+    draw: DrawNumber
+    design: Design
+
+
+class Label(NamedTuple):
+    """A label that somebody gave: an answer in the record."""
+
+    label_id: Annotated[str, "a hash of the label's place in the record, without its comment"]
+    item_id: ItemId
+    round: Annotated[str, "the round"]
+    phase: Annotated[str, "independent, discussion or adjudication"]
+    annotator: Annotated[str, "the annotator's code; model:NAME of a model, `together` of a discussion"]
+    label: Annotated[str, "the label; empty if none was given"]
+    sub_label: Annotated[str, "a finer label, where the scheme has them"]
+    status: Annotated[str, "given, skipped, invalid or withdrawn"]
+    reason: Annotated[str, Unsealed, "why it was decided so, or why the answer cannot be used"]
+    error_class: Annotated[str, "why annotators disagreed: slip, guideline, context, ambiguous or other"]
+    comment: Annotated[str, Unsealed, "the annotator's comment"]
+    seconds: Annotated[float, Unsealed, "how long it took, where that is known"]
+    guideline: Annotated[str, "the version of the guideline that was in use"]
+    shown: Annotated[str, "the hash of what was on screen"]
+    given_at: Annotated[str, "when it was given, or pulled where nobody knows"]
+    channel: Annotated[str, "how it came: label-studio, csv, xlsx, ods, html or model"]
+    supersedes: Annotated[str, "the label_id of the same annotator's earlier label that it replaces"]
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What makes two answers the same: not when they were given, nor how long they took."""
+        return (
+            self.label, self.sub_label, self.status, self.reason, self.error_class, self.comment, self.shown,
+        )  # fmt: skip
+
+
+class Decision(NamedTuple):
+    """An item's gold label."""
+
+    item_id: ItemId
+    label: Stance
+    how: Annotated[str, "automatic, audited, agreed, discussed, majority, adjudicated or single"]
+    round: Annotated[str, "the round that decided it"]
+
+
+class Dropped(NamedTuple):
+    """A claim, a pair or a post that was not kept, and why."""
+
+    unit: Annotated[str, "claim, pair or post"]
+    claim_id: Annotated[str, "the claim; empty for a post"]
+    post_id: Annotated[str, "the post; empty for a claim"]
+    step: Annotated[str, "the step that dropped it"]
+    reason: Annotated[str, "why"]
+    kept_instead: Annotated[str, "the item or post that was kept instead"] = ""
+    similarity: Annotated[float | None, REAL, "how similar its text is to that of the post that was kept"] = None  # fmt: skip
+    group: Annotated[str, "its group of near-duplicates"] = ""
+
+
+class Claim:
+    """A claim of the list."""
+
+    claim_id: ClaimId
+    text: Annotated[str, "the claim's sentence"]
+    language: Annotated[str, "its language"]
+    keywords: Annotated[list[str], "its keyword queries"]
+    titles: Annotated[list[str], "titles of news that report it"]
+    news_urls: Annotated[list[str], "addresses of news that report it"]
+    fact_check_urls: Annotated[list[str], "addresses of fact-checks"]
+    first_seen: Annotated[str, "when it was first seen"]
+    selected: Annotated[bool, "whether queries are built for it"]
+    edits: Annotated[list[str], "what was changed in it, and why"]
+
+
+class Query:
+    """A query."""
+
+    query_id: Annotated[str, "claim, kind and number"]
+    claim_id: ClaimId
+    kind: Annotated[str, "title, news_url, fact_check_url or keywords"]
+    text: Annotated[str, "as the list of claims has it"]
+    expression: Annotated[str, "as it is tested, in canonical form"]
+    language: Annotated[str, "the language of its words"]
+
+
+class PostRow:
+    """A post."""
+
+    post_id: PostId
+    native_id: NativeId
+    platform: Annotated[str, "the platform; the prefix of post_id"]
+    text: Annotated[str, "the text, the long one where there are two"]
+    created_at: CreatedAt
+    language: Annotated[str, "the language that the platform states"]
+    urls: Annotated[list[str], "addresses of its links, expanded"]
+    cards: Cards
+    media: Media
+    reply_to: Annotated[str, "the post that it answers; ? where a file says that there is one, but not which"]  # fmt: skip
+    parent_text: Annotated[str, "the text of that post"]
+    quote_of: Annotated[str, "the post that it quotes, or ?"]
+    quoted_text: Annotated[str, "the text of that post"]
+    repost_of: Annotated[str, "the post that it repeats, or ?"]
+    repost_count: Annotated[int, "reposts of it in the archive"]
+    conversation: Annotated[str, "the thread that it belongs to"]
+    metrics: Annotated[dict[str, int], METRICS, "replies, reposts, likes, quotes, as the platform counted them"]  # fmt: skip
+    retrieved_at: Annotated[str, "when this copy was fetched"]
+    availability: Annotated[str, "available, or why the platform no longer shows it"]
+
+
+class Hit:
+    """A match of a query and a post."""
+
+    claim_id: ClaimId
+    post_id: PostId
+    query_id: Annotated[str, "the query"]
+    kind: Annotated[str, "the query's kind, or ranked"]
+    verified: Annotated[str, "whether the post matches here, too: yes, no or not_applicable"]
+    matched: Annotated[list[str], "the words or addresses that matched"]
+
+
+class Part:
+    """A part of the store."""
+
+    part: Annotated[str, "its file's name in data/build/archive/"]
+    files: Annotated[list[str], "the archive's files that are in it"]
+    posts: Annotated[int, "its rows"]
+    bytes: Annotated[int, "its size"]
+    sha256: Annotated[str, "its hash"]
+
+
+class OlderCopy:
+    """A row of the store that is not counted."""
+
+    part: Annotated[str, "the part"]
+    row: Annotated[int, "the row in it"]
+
+
+class Unreadable:
+    """A line that could not be read."""
+
+    file: Annotated[str, "the file"]
+    offset: Annotated[int, "where in it, in bytes"]
+    problem: Annotated[str, "what is wrong"]
+
+
+class Intake:
+    """How often something was seen in a file of the archive."""
+
+    file: Annotated[str, "the file"]
+    format: Annotated[str, "the format that its lines or rows have"]
+    outcome: Annotated[str, "lines, posts, reposts, skipped, noted, unreadable or refused"]
+    reason: Annotated[str, "why, where there is a reason"]
+    count: Annotated[int, "how often"]
+    offset: Annotated[int, "where it was seen first"]
+    example: Annotated[str, "what was there"]
+
+
+class Chain:
+    """A large group of near-duplicates."""
+
+    group: Annotated[str, "its name: a post of it"]
+    size: Annotated[int, "its posts"]
+    weakest: Annotated[float, "the least similarity of two posts that hold it together"]
+    weakest_a: Annotated[str, "the one"]
+    weakest_b: Annotated[str, "the other"]
+
+
+class Candidate:
+    """One of the posts that are nearest to a claim."""
+
+    claim_id: ClaimId
+    post_id: PostId
+    rank: Annotated[int, "its place, from 1 on"]
+    score: Annotated[float, "its score"]
+    ranked_by: Annotated[str, "bm25, or bm25+model"]
+    version: Annotated[str, "the model's version"]
+
+
+class Provenance:
+    """A place where a post was found."""
+
+    post_id: PostId
+    file: Annotated[str, "the file"]
+    offset: Annotated[int, "where in it, in bytes"]
+    format: Annotated[str, "the format"]
+    retrieved_at: Annotated[str, "when this copy was fetched"]
+    query: Annotated[str, "the search that it came from, where the file names it"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: its rows' record, its key, what makes it, and what a row is."""
+
+    name: str
+    record: type
+    key: tuple[str, ...]
+    made_by: str
+    row: str
+    last: tuple[str, ...] = ()
+    """Columns that come after the others."""
+
+    @property
+    def columns(self) -> list[Column]:
+        """Its columns, in order; what a table of items has is also frozen."""
+        declared = [Column.of(name, kind) for name, kind in self.record.__annotations__.items()]
+        if self.record is Item:
+            holders = {self.name, "items", "sample"} if self.name == "frozen" else {self.name}
+            declared = [column for column in declared if holders & set(column.tables)]
+        return sorted(declared, key=lambda column: column.name in self.last and 1 + self.last.index(column.name))  # fmt: skip
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns' names and types; keys are never null."""
+        return pa.schema([pa.field(column.name, column.type, column.name not in self.key) for column in self.columns])  # fmt: skip
+
+
+PAIR = ("claim_id", "post_id")
+TABLES = {
+    table.name: table
+    for table in (
+        Table("claims", Claim, ("claim_id",), "claims", "a claim"),
+        Table("queries", Query, ("query_id",), "queries", "a query"),
+        Table("posts", PostRow, ("post_id",), "retrieve", "a post that a query found"),
+        Table("hits", Hit, (*PAIR, "query_id"), "retrieve", "a query that found a post"),
+        Table("items", Item, ("item_id",), "clean", "a claim × post pair worth sampling"),
+        Table("dropped", Dropped, ("unit", *PAIR, "step"), "sample", "a pair, a claim, or a post that is gone, which was not kept; `frozen.dropped`, made by clean, has those of opened rounds that a step would drop and that stay"),
+        Table("sample", Item, ("item_id",), "sample", "an item that was drawn"),
+        Table("frozen", Item, ("item_id", "round", *PAIR), "rounds (items.parquet)", "an item as a round froze it, complete without data/build"),
+        Table("frame", Item, ("item_id",), "recall rounds", "a claim × post pair of the frame that a recall round was drawn from"),
+        Table("labels", Label, ("label_id",), "rounds", "a label that somebody gave"),
+        Table("gold", Decision, ("item_id",), "rounds (decisions.parquet)", "an item's final label"),
+        Table("corpus", Item, ("item_id",), "release", "an item of the released corpus; `text` only where texts are released", last=("group_size", "created_at")),
+        Table("parts", Part, ("part",), "read", "a part of the store"),
+        Table("older_copies", OlderCopy, ("part", "row"), "read", "a row of the store that is not counted, because another copy of the same post is"),
+        Table("unreadable", Unreadable, ("file",), "read", "a line that could not be read"),
+        Table("intake", Intake, ("file", "format", "outcome", "reason"), "read", "how often something was seen in a file of the archive"),
+        Table("chains", Chain, ("group",), "clean", "a large group of near-duplicates"),
+        Table("candidates", Candidate, PAIR, "retrieve", "one of the nearest posts of a claim, where `[retrieval] ranked` asks for them"),
+        Table("provenance", Provenance, ("post_id", "file"), "retrieve", "a place where a post was found"),
+    )
+}  # fmt: skip
+
+
+def meanings(table: str) -> dict[str, str]:
+    """What each column of a table holds, in words."""
+    return {column.name: column.about for column in TABLES[table].columns}
+
+
+def needed(table: str) -> list[str]:
+    """The columns that a file of any version has."""
+    return [column.name for column in TABLES[table].columns if not column.since]
+
+
+def sealed(table: str) -> list[Column]:
+    """The columns that a seal covers."""
+    return [column for column in TABLES[table].columns if column.sealed]

@@ -1,0 +1,3 @@
+"""What cannot be imported."""
+
+raise RuntimeError("no\nlibrary of theirs")
