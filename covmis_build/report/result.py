@@ -1,0 +1,62 @@
+"""What every verb gives: a record with one summary, from which a terminal, a notebook and a file show the same."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.report.summary import Listing, in_notebook
+from covmis_build.report.terminal import as_json, lines
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from covmis_build.report.summary import Summary
+
+
+class Result(ABC):
+    """The base of all results; a subclass says its `summary` and `to_dict`, and the rest follows.
+
+    Subclasses are dataclasses with `repr=False`: a result prints as one line.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def summary(self) -> Summary:
+        """Sentences and tables for people, in reading order."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The same as one JSON object: what the command prints with `--json`."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """The summary without its tables."""
+        return [part for part in self.summary if isinstance(part, str) and part]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The main table: the first of the summary, unless a subclass has a fuller one."""
+        import pandas as pd
+
+        for part in self.summary:
+            if isinstance(part, Listing):
+                return pd.DataFrame(list(part.rows), columns=list(part.header))
+            if not isinstance(part, str):
+                return part
+        return pd.DataFrame({"summary": self.sentences})
+
+    def to_json(self) -> str:
+        """`to_dict` as text."""
+        return as_json(self.to_dict())
+
+    def __str__(self) -> str:
+        return "\n".join(lines(self.summary))
+
+    def __repr__(self) -> str:
+        first = next(iter(self.sentences), "")
+        return f"<{type(self).__name__}{': ' if first else ''}{first[:100]}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self.summary)
