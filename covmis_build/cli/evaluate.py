@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from typer import Argument, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.console import JsonOption, tell, warn
+from covmis_build.cli.console import JsonOption, print_result, tell, warn
 from covmis_build.cli.options import (
     ClustersOption,
     GoldArgument,
@@ -192,7 +192,7 @@ def split(
         file, out, id_column=id_column, scheme=scheme, fractions=three(fractions), cuts=places or None,
         folds=folds, seed=seed, time=time, group=group, similarity=similarity, text=text,
     )  # fmt: skip
-    tell(divided.to_dict(), divided.summary, as_json=as_json)
+    print_result(divided, as_json=as_json)
 
 
 @app.command()
