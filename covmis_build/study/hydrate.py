@@ -129,7 +129,7 @@ def posts_of(
     """
     forget = read_list(purge_list) if purge_list else Forget()
     wanted = items[["claim_id", "post_id"]].drop_duplicates()
-    options = replace(options, since="", until="", reposts="keep", require_match=(), ranked={})
+    options = replace(options, since="", until="", reposts="keep", require_match=(), ranked=None)
     with (
         tempfile.TemporaryDirectory() as scratch,
         open_engine("duckdb", scratch=Path(scratch)) as engine,

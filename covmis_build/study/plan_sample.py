@@ -180,7 +180,7 @@ def plan_sample(
             claims=target, posts=settings.sampling.per_claim, share=share, design_effect=float(own["design_effect"]),
             r_squared=r_squared,
         ),
-        share, settings.retrieval.nearest.weights_up_to if settings.retrieval.nearest else math.inf,
+        share, settings.retrieval.ranked.weights_up_to if settings.retrieval.ranked else math.inf,
     )  # fmt: skip
 
 
