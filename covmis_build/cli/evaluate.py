@@ -1,4 +1,4 @@
-"""`covmis evaluate`: scores, comparisons, meta-evaluation, splits, leakage, and the papers' figures recomputed."""
+"""`covmis evaluate`: scores, comparisons, meta-evaluation, splits and leakage."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ from covmis_build.cli.options import (
     with_options,
 )
 
-app = Typer(
-    help="Score systems, compare them honestly, and recompute the papers' tables.", no_args_is_help=True
-)
+app = Typer(help="Score classifiers, compare them, and divide data into parts.", no_args_is_help=True)
 
 
 @app.command()
@@ -216,30 +214,6 @@ def leakage(
     )
     warn(*notes)
     _tell(shared, [shared.to_frame(), *(shared.findings or ["Nothing is shared."])], as_json=as_json)
-
-
-@app.command()
-def reproduce(
-    which: Annotated[
-        str, Argument(metavar="[PAPER|TABLE]", help='Such as mu2023, "Table 12", or "mu2023 Table 3".')
-    ] = "",
-    out: OutOption = None,
-    everything: Annotated[bool, Option("--all", help="List the matches too.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Set published figures beside what follows: from data (recomputed), or from the paper (consistent, possible, circular).
-
-    Each matches, does not (with what follows instead, and why), or cannot be computed. Figures that need released files are looked for in the folder that COVMIS_DATA_HOME names.
-
-    Example: covmis evaluate reproduce "scarton2020 Table 2" --all
-    """
-    figures = covmis.reproduce(which)
-    _tell(
-        figures,
-        [*figures.sentences(everything=everything), "", figures.classes(), "", figures.summary()],
-        out,
-        as_json=as_json,
-    )
 
 
 def _tell(
