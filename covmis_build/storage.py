@@ -88,6 +88,13 @@ def is_unfinished(path: Path) -> bool:
     return OURS in path.name or (unsigned is not None and path.with_name(unsigned["target"]).exists())
 
 
+def inside(folder: Path, path: Path) -> Path:
+    """This path, if what it leads to lies in the folder; what is elsewhere is not the folder's to give away or change."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError("leads out of the study's folder", file=path, remedy="Copy the file into the study")
+    return path
+
+
 def now() -> str:
     """This moment as tables have it: UTC, to the second."""
     return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -98,7 +105,8 @@ def outputs_of(study: Path) -> list[Path]:
     register = study / REGISTER
     if not register.exists():
         return []
-    return [study / line for line in register.read_text("utf-8").splitlines() if line]
+    lines = [study / line for line in register.read_text("utf-8").splitlines() if line]
+    return [path for path in lines if path.resolve().is_relative_to(study.resolve())]
 
 
 def _register(path: Path) -> None:

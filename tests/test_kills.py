@@ -297,6 +297,8 @@ def servers():
         ):
             patch.setenv(name, TOKEN)
         patch.setenv("BLUESKY_HANDLE", "nobody.test")
+        patch.setenv("LABEL_STUDIO_URL", label_studio.address)
+        patch.setenv("MASTODON_SERVER", on_mastodon.address)
         patch.setenv(x.ADDRESS, on_x.address)
         patch.setenv(bluesky.ADDRESS, on_bluesky.address)
         patch.setattr(client, "PATIENCE", 1.0)

@@ -45,6 +45,7 @@ def pushed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pushed")
     with LabelStudio() as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("LABEL_STUDIO_API_KEY", TOKEN)
+        patch.setenv("LABEL_STUDIO_URL", server.address)
         study(folder, f'label_studio_url = "{server.address}"\n')
         settings = folder / "study.toml"
         settings.write_text(settings.read_text().replace('channel = "csv"', 'channel = "label-studio"'))
@@ -60,6 +61,7 @@ def fake(pushed, monkeypatch):
     monkeypatch.setattr(label_studio, "PATIENCE", 0.1)
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", TOKEN)
     with LabelStudio() as server:
+        monkeypatch.setenv("LABEL_STUDIO_URL", server.address)
         server.projects, server.tasks = copy.deepcopy(pushed[2:])
         yield server
 

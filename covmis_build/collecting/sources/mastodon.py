@@ -7,6 +7,7 @@ go backwards by post id; ids grow with time, so the window of time is a window o
 from __future__ import annotations
 
 import datetime as dt
+import ipaddress
 import json
 import os
 import time
@@ -93,6 +94,22 @@ def address_of(server: str) -> str:
     if not parts.netloc or not secure or parts.username:
         raise InputError(f"{server} is not a Mastodon server", remedy="Like --server https://mastodon.social")
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def refuse_inner(server: str) -> None:
+    """Let no list of ids make this machine ask itself, or a machine of its network that has no public address."""
+    address = address_of(server)
+    host = urlsplit(address).hostname or ""
+    try:
+        outside = ipaddress.ip_address(host).is_global
+    except ValueError:
+        outside = "." in host and not host.endswith((".local", ".internal", ".localhost"))
+    declared = os.environ.get("MASTODON_SERVER", "")
+    if not outside and not (declared and address_of(declared) == address):
+        raise InputError(
+            f"ids name the server {server}, which is no public one",
+            remedy=f"If it is your own, set MASTODON_SERVER={address}",
+        )
 
 
 def platform(*, ids: bool = False) -> Platform:
