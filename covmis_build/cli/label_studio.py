@@ -56,12 +56,9 @@ def login(
 
     Example: covmis label-studio login https://labels.example.org
     """
-    from covmis_build.credentials import Secret, origin, store
-    from covmis_build.study.label_studio import TOKEN
+    from covmis_build.study.label_studio import login
 
-    here = origin(address)
-    token = prompt(f"Access token for {here}", hide_input=True).strip()
-    store(TOKEN, here, Secret(token))
+    here = login(address, lambda server: prompt(f"Access token for {server}", hide_input=True))
     say(f"Stored; it is sent to {here} alone.")
 
 

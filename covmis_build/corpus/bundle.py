@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from covmis_build import storage
-from covmis_build.annotation.seal import SEALED_FILES
 from covmis_build.errors import InputError, doubted
 from covmis_build.files import frames
 from covmis_build.settings import read_settings, settings_toml, shareable
@@ -41,6 +40,8 @@ TABLES = ("claims", "queries", "hits", "items", "dropped", "sample")
 """Of data/build: ids, numbers and the claims' own words, never a post's."""
 PLAIN = ("queries/claims.csv", "annotation/guideline.md", FORM, "annotation/rounds/summary.json")
 ROUND_FILES = ("round.json", "guideline.md", "decisions.parquet", "report.json", "seal.json", "frame.parquet")
+SEALED_FILES = tuple(name for name in ROUND_FILES if name not in {"round.json", "frame.parquet"})
+"""What a round that was reopened keeps of an earlier seal."""
 EMPTIED = ("items.parquet", "labels.parquet")
 """Of a round: they go along without texts and remarks."""
 LARGEST, MOST_FILES, RATIO, ROOM = 1 << 30, 100_000, 1000, 1 << 20

@@ -15,7 +15,7 @@ from covmis_build.annotation.relevance import GUIDELINE
 from covmis_build.errors import ServiceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from covmis_build.annotation.answers import Pulled
     from covmis_build.annotation.channels.label_studio.tasks import SentProject
@@ -46,6 +46,13 @@ def _connection(study: Study) -> LabelStudio:
     if not address:
         raise ServiceError("the local Label Studio is not running. Start it with `covmis label-studio up`")
     return LabelStudio(address, mine.users()[server.ADMIN]["token"])
+
+
+def login(address: str, asked: Callable[[str], str]) -> str:
+    """Store the token that this asks for, for this server alone; the server's address as it counts."""
+    here = credentials.origin(address)
+    credentials.store(TOKEN, here, credentials.Secret(asked(here).strip()))
+    return here
 
 
 def push_round(

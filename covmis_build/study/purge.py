@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from covmis_build import storage
+from covmis_build.addresses import Address
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.archive import rewriting
 from covmis_build.archive.forgetting import Forget
@@ -26,6 +27,8 @@ from covmis_build.archive.walk import archive_files, unfinished_writes
 from covmis_build.building import purge as purging
 from covmis_build.engine import silent
 from covmis_build.errors import CheckFailed, CovmisError, InputError, counted
+from covmis_build.models import folder as model_folder
+from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 from covmis_build.study import label_studio, recall
 
@@ -55,8 +58,8 @@ OUTSIDE = (
 )
 
 
-@dataclass(slots=True)
-class Purged:
+@dataclass(slots=True, repr=False)
+class Purged(Result):
     """What was done where, what could not be done, and what is not covmis' to change."""
 
     posts: int = 0
@@ -94,11 +97,21 @@ class Purged:
 
 
 def purge(
-    study: Study, *, posts: Iterable[str] = (), authors: Iterable[str] = (), progress: Progress = silent
-) -> Purged:
-    """Put these on the study's list, and take everything on that list, and all that was begun, out of every place."""
+    study: Study, *, posts: Iterable[str] = (), authors: Iterable[str] = (), outside: bool = False,
+    progress: Progress = silent,
+) -> Purged:  # fmt: skip
+    """Put these on the study's list, and take everything on that list, and all that was begun, out of every place.
+
+    Archives outside the study's folder are rewritten only if `outside` says so.
+    """
     places = study.places
     more = purging.read_keys([*posts, *authors])
+    foreign = [path for path in places.archives if path.exists() and not _is_ours(places, path)]
+    if foreign and not outside:
+        raise InputError(
+            f"an archive lies outside the study's folder: {', '.join(map(str, foreign))}",
+            remedy="A purge rewrites its files. If they are yours to change, say so: `covmis purge --outside`",
+        )
     begun = purging.unfinished(places)
     if begun is None and not more and not purging.read_list(places.purge_csv):
         raise InputError(
@@ -124,6 +137,11 @@ def purge(
             storage.remove(places.purge_journal)
     purged.posts = len(unfinished.forget.posts)
     return purged
+
+
+def _is_ours(places: Places, path: Path) -> bool:
+    """Whether a path leads into the study's folder, whatever its links say."""
+    return not isinstance(path, Address) and path.resolve().is_relative_to(places.folder.resolve())
 
 
 def _archive(places: Places) -> list[Path]:
@@ -237,6 +255,10 @@ def _forget(
         ("archive", lines, f"lines or pages changed, in {changed:,} of {len(files):,} files")
     )
     showing = {"quoted": unfinished.quoting, "parent": unfinished.answering}
+    # before the rounds forget: afterwards nothing tells that a model may have learned from such a post
+    learned = purged.attempt("models", partial(_models, places, set(posts)), list[str]())
+    purged.places.append(("models", len(learned), "trained models removed; train them again"))
+    purged.notes += [f"{name}: removed, since it may have been trained on such a post" for name in learned]
     context = partial(forget_context, places.rounds, posts, showing, forget.without_addresses)
     quoting = purged.attempt("annotation", context, 0)
     blank = purged.attempt("annotation", partial(record.forget, places.rounds, posts), 0)
@@ -333,6 +355,23 @@ def _outputs(places: Places, traces: Traces) -> int:
     for path in holds:
         storage.remove(path)
     return len(holds)
+
+
+def _models(places: Places, posts: set[str]) -> list[str]:
+    """Remove models that were trained in this study, if a frozen post is to be forgotten whose text is still there.
+
+    A model holds words of the posts that it learned from, as a vocabulary or in its weights, where no search finds them.
+    """
+    columns = ["post_id", "salt"]
+    frozen = (storage.read_columns(path, columns) for path in places.frozen)
+    if not any((items["post_id"].isin(posts) & (items["salt"] != "")).any() for items in frozen):
+        return []
+    files = [path for path in storage.outputs_of(places.folder) if path.name == model_folder.NAME]
+    folders = [path.parent for path in files if path.exists() or any(path.parent.glob("weights-*"))]
+    for folder in folders:
+        for path in [*folder.glob("weights-*"), folder / model_folder.NAME]:  # what names the model goes last
+            storage.remove(path)
+    return [places.relative(folder) for folder in folders]
 
 
 def _of_study(places: Places) -> list[Path]:
