@@ -475,7 +475,7 @@ def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
         for kept, content in without_items(path, items).items():
             storage.write_bytes(kept, content)
             if kept != path:
-                path.unlink()
+                storage.remove(path)
     for path in sorted(round_.sheets.glob("*.json")):
         data = read_json(path)
         data["answers"] = [row for row in data.get("answers", []) if row.get("id") not in items]
@@ -487,7 +487,7 @@ def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
         round_.folder / "report.csv",
     ]
     for path in [*pages, rounds / "summary.html", rounds / "summary.csv", rounds / "board.html"]:
-        path.unlink(missing_ok=True)
+        storage.remove(path)
 
 
 def _forget_remarks(round_: RoundFolder, items: set[str]) -> None:

@@ -144,10 +144,10 @@ def data_hashes(folder: Path, facts: ReleaseFacts) -> dict[str, str]:
 def _clear(folder: Path) -> None:
     """What tells that a release is finished goes, and what an earlier or a killed one left and this one may not have."""
     for name in (CHECKSUMS, SIGNATURE, *SOMETIMES):
-        (folder / name).unlink(missing_ok=True)
+        storage.remove(folder / name)
     for path in folder.rglob(".*.part") if folder.is_dir() else ():
         if storage.is_unfinished(path):  # it would be uploaded with the others
-            path.unlink()
+            storage.remove(path)
 
 
 def _write_beside(
