@@ -76,11 +76,14 @@ def rebuild(
     folder = Path(into)
     manifest, left_out = unpack(Path(bundle), folder)
     study = open_study(folder)
-    if manifest.purged and not study.places.purge_csv.exists():
-        rows = [[post] for post in manifest.purged]
-        storage.write_bytes(study.places.purge_csv, storage.csv_bytes(["id"], rows))
     there = [path for path in map(place, archives or study.places.archives) if path.exists()]
     frozen = {round_.folder: round_.items() for round_ in every_round(study.places.rounds)}
+    posts_of_rounds = {post for items in frozen.values() for post in items["post_id"]}
+    forget = [
+        [post] for post in manifest.purged if post in posts_of_rounds
+    ]  # a stranger's list reaches no further
+    if forget and not study.places.purge_csv.exists():
+        storage.write_bytes(study.places.purge_csv, storage.csv_bytes(["id"], forget))
     intake = Intake([], 1)
     if there and frozen:
         every = pd.concat([items[["claim_id", "post_id"]] for items in frozen.values()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from covmis_build.errors import InputError
 from covmis_build.settings import Settings, parse, settings_toml, shareable
 from covmis_build.study.study import open_study
 from tests.corpus.studies import covmis, ran
-from tests.corpus.tamperings import in_bundle, opened, packed
+from tests.corpus.tamperings import in_bundle, in_manifest, opened, packed
 
 PLANTED = {
     "git settings": (".git/config", b"[core]\n\tfsmonitor = touch planted; false\n\trepositoryformatversion = 0\n"),
@@ -132,6 +133,28 @@ def test_a_bundle_says_nothing_of_the_machine_that_made_it(annotated, tmp_path) 
     covmis("release", "--bundle", "--study", copy)
     after = opened(copy / "data/release/bundle.zip")
     assert before == after, "neither a clock nor a place on a machine is in it"
+
+
+@pytest.mark.parametrize("code", ["../../../../../pwned", "/tmp/pwned", "model:../../x", "a1/../b", ""])
+def test_an_annotators_code_is_no_path(release, tmp_path, code) -> None:
+    """Codes become names of files; they are those of a round.json that a stranger wrote."""
+
+    def change(files):
+        about = json.loads(files["annotation/rounds/002/round.json"])
+        files["annotation/rounds/002/round.json"] = json.dumps(about | {"annotators": ["a1", code]}).encode()
+
+    in_bundle(change)(release)
+    for words in (
+        ("verify", release / "bundle.zip"),
+        ("hydrate", release / "bundle.zip", "--into", tmp_path / "there"),
+    ):
+        assert "cannot be an annotator's code" in covmis(*words, code=2)["error"]
+
+
+def test_a_strangers_list_of_purged_posts_reaches_posts_of_the_rounds_alone(release, tmp_path) -> None:
+    in_manifest(lambda told: told["purged"].extend(["author:x:12", "x:1", "=1+1"]))(release)
+    covmis("hydrate", release / "bundle.zip", "--into", tmp_path / "there")
+    assert not (tmp_path / "there/queries/purge.csv").exists()
 
 
 def test_what_is_shareable_survives_and_nothing_else() -> None:
