@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import hashlib
 import shutil
 import sys
@@ -28,6 +29,10 @@ BROKEN = {
         "does not speak as Label Studio",
     ),
     "no JSON": (says(200, b"{half"), "does not speak as Label Studio"),
+    "a packed answer": (
+        says(200, gzip.compress(b"[]"), content_encoding="gzip"),
+        "does not answer (DecodingError)",
+    ),
     "nothing": (says(200, b""), "does not speak as Label Studio"),
     "another list": (says(200, [{"name": "not ours"}]), "does not speak as Label Studio"),
     "another object": (says(200, {"message": "hello"}), "does not speak as Label Studio"),
