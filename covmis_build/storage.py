@@ -56,7 +56,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
             yield (whole := Path(folder, path.name))
             path.put(whole)
         return
-    target = path.resolve() if path.is_symlink() else path
+    target = _target(path)
     with _whole(path), _beside(target, _new_file) as beside:
         _register(path)
         yield beside
@@ -65,6 +65,14 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
         beside.chmod(0o600 if private else mode)
         beside.replace(target)
     _flush_folder(target.parent)
+
+
+def _target(path: Path) -> Path:
+    """The file itself, or the one that it is a link to; in a study, none outside: its files may come from somebody else."""
+    if not path.is_symlink():
+        return path
+    study = _study_of(path)
+    return inside(study, path).resolve() if study else path.resolve()
 
 
 @contextmanager
@@ -165,7 +173,9 @@ def is_unfinished(path: Path) -> bool:
 def inside(folder: Path, path: Path) -> Path:
     """This path, if what it leads to lies in the folder; what is elsewhere is not the folder's to give away or change."""
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise InputError("leads out of the study's folder", file=path, remedy="Copy the file into the study")
+        raise InputError(
+            "leads out of the study's folder", file=path, remedy="Put the file itself into the study"
+        )
     return path
 
 
@@ -185,14 +195,16 @@ def outputs_of(study: Path) -> list[Path]:
 
 def _register(path: Path) -> None:
     """Remember a file that is written into a study, outside the places that covmis chooses itself."""
-    whole = path.absolute()
-    for folder in whole.parents:
-        if (folder / STUDY).is_file():
-            below = whole.relative_to(folder).as_posix()
-            known = below.startswith(COVMIS_PLACES) or below == STUDY
-            if not known and folder / below not in outputs_of(folder):
-                append_line(folder / REGISTER, below.encode())
-            return
+    if study := _study_of(path):
+        below = path.absolute().relative_to(study).as_posix()
+        known = below.startswith(COVMIS_PLACES) or below == STUDY
+        if not known and study / below not in outputs_of(study):
+            append_line(study / REGISTER, below.encode())
+
+
+def _study_of(path: Path) -> Path | None:
+    """The folder of the study that this file is in, if it is in one."""
+    return next((folder for folder in path.absolute().parents if (folder / STUDY).is_file()), None)
 
 
 def unwritten(error: OSError, path: Path) -> InputError:
@@ -270,7 +282,7 @@ def locked(path: Path, what: str, of: str = "the study") -> Iterator[None]:
     """
     try:
         make_folder(path.parent)
-        opened = path.open("a+")
+        opened = _target(path).open("a+")
     except OSError as error:
         raise unwritten(error, path) from error
     with opened as file:
@@ -376,7 +388,7 @@ def append_bytes(path: Path, data: bytes) -> None:
     with _whole(path):
         make_folder(path.parent)
         new = not path.exists()
-        with path.open("ab", buffering=0) as file:
+        with _target(path).open("ab", buffering=0) as file:
             written = file.write(data)
             os.fsync(file.fileno())
     if new:
@@ -390,7 +402,7 @@ def append_line(path: Path, line: bytes) -> None:
     with _whole(path):
         make_folder(path.parent)
         new = not path.exists()
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = os.open(_target(path), os.O_RDWR | os.O_CREAT, 0o666)
         try:
             end = _whole_lines(handle)
             os.ftruncate(handle, end)

@@ -205,7 +205,9 @@ def test_a_link_leads_to_what_is_purged(folder, tmp_path):
     elsewhere.parent.mkdir()
     (folder / "data/archive/mine.jsonl").rename(elsewhere)
     (folder / "data/archive/mine.jsonl").symlink_to(elsewhere)
-    covmis(folder, "purge", GONE)
+    with pytest.raises(InputError, match="outside the study's folder"):
+        open_study(folder).purge(posts=[GONE])
+    covmis(folder, "purge", "--outside", GONE)
     assert (folder / "data/archive/mine.jsonl").is_symlink()
     assert SECRET not in elsewhere.read_text()
     assert OTHER[2:] in elsewhere.read_text()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
-from covmis_build.bounds import Unbounded, bounded
+from covmis_build.bounds import Unbounded, bounded, is_public
 from covmis_build.datasets.catalogue import find
 from covmis_build.errors import InputError, ServiceError
 
@@ -34,7 +34,8 @@ def fetch(name: str, home: Path | str, *, client: httpx.Client | None = None) ->
         )
     missing = [file for file in wanted if not (folder / file.path).exists()]
     paths = []
-    with client or httpx.Client(follow_redirects=True, timeout=60) as session:
+    hooks = {"request": [_refuse_inner]}
+    with client or httpx.Client(follow_redirects=True, timeout=60, event_hooks=hooks) as session:
         for file in missing:
             data = _download(session, file.url)
             if hashlib.sha256(data).hexdigest() != file.sha256:
@@ -42,6 +43,12 @@ def fetch(name: str, home: Path | str, *, client: httpx.Client | None = None) ->
             storage.write_bytes(folder / file.path, data)
             paths.append(folder / file.path)
     return paths
+
+
+def _refuse_inner(request: httpx.Request) -> None:
+    """Let no description of a corpus, nor a redirect, make this machine ask itself or its own network."""
+    if not is_public(str(request.url)):
+        raise ServiceError(f"{request.url} is no public address")
 
 
 def _download(session: httpx.Client, url: str) -> bytes:

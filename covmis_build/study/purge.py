@@ -106,10 +106,14 @@ def purge(
     """
     places = study.places
     more = purging.read_keys([*posts, *authors])
-    foreign = [path for path in places.archives if path.exists() and not _is_ours(places, path)]
+    archives = [path for path in places.archives if path.exists()]
+    foreign = [path for path in archives if not _is_ours(places, path)]
+    foreign = foreign or [
+        file.path for file in archive_files(archives, hidden=True) if not _is_ours(places, file.path)
+    ]
     if foreign and not outside:
         raise InputError(
-            f"an archive lies outside the study's folder: {', '.join(map(str, foreign))}",
+            f"an archive lies outside the study's folder: {', '.join(map(str, foreign[:3]))}",
             remedy="A purge rewrites its files. If they are yours to change, say so: `covmis purge --outside`",
         )
     begun = purging.unfinished(places)
@@ -149,7 +153,8 @@ def _archive(places: Places) -> list[Path]:
     there = [place for place in places.archives if place.exists()]
     for path in unfinished_writes(there):
         storage.remove(path)
-    return [file.path for file in archive_files(there, hidden=True)]
+    files = [file.path for file in archive_files(there, hidden=True)]
+    return [path.resolve() if path.is_symlink() else path for path in files]
 
 
 def _find(purged: Purged, places: Places, forget: Forget, files: list[Path]) -> purging.Unfinished:
@@ -390,10 +395,11 @@ def _of_study(places: Places) -> list[Path]:
 def _search(purged: Purged, places: Places, unfinished: purging.Unfinished) -> None:
     """Look through the whole study, byte by byte, and say what is left where."""
     posts, people = Traces(unfinished.forget.posts, unfinished.words), Traces(unfinished.forget.authors)
-    for path in dict.fromkeys([*_of_study(places), *_archive(places)]):
+    archived = _archive(places)
+    for path in dict.fromkeys([*_of_study(places), *archived]):
         if path in {places.purge_csv, places.purge_journal} or path.name.endswith(".lock"):
             continue
-        where = _where(places, path)
+        where = Where.ARCHIVE if path in archived else _where(places, path)
         ids = not (where is Where.ROUNDS and path.name in MAY_NAME_POSTS)
         # other people may have written the same words: they are a trace only where no posts of theirs stand
         texts = where is Where.ELSEWHERE or (where is Where.ROUNDS and path.suffix == ".html")

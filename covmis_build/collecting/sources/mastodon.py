@@ -7,7 +7,6 @@ go backwards by post id; ids grow with time, so the window of time is a window o
 from __future__ import annotations
 
 import datetime as dt
-import ipaddress
 import json
 import os
 import time
@@ -16,7 +15,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from covmis_build.bounds import Unbounded, bounded
+from covmis_build.bounds import Unbounded, bounded, is_public
 from covmis_build.collecting.answers import MastodonAnswer, Unread, decoded, moment_of, parsed, seconds_of
 from covmis_build.collecting.crawl import Job, Page, Platform
 from covmis_build.collecting.retries import Fault
@@ -117,13 +116,8 @@ def address_of(server: str) -> str:
 def refuse_inner(server: str) -> None:
     """Let no list of ids make this machine ask itself, or a machine of its network that has no public address."""
     address = address_of(server)
-    host = urlsplit(address).hostname or ""
-    try:
-        outside = ipaddress.ip_address(host).is_global
-    except ValueError:
-        outside = "." in host and not host.endswith((".local", ".internal", ".localhost"))
     declared = os.environ.get("MASTODON_SERVER", "")
-    if not outside and not (declared and address_of(declared) == address):
+    if not is_public(address) and not (declared and address_of(declared) == address):
         raise InputError(
             f"ids name the server {server}, which is no public one",
             remedy=f"If it is your own, set MASTODON_SERVER={address}",
