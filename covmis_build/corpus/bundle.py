@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 
     from covmis_build.settings import Settings
 
-FORMAT = 2
+FORMAT, FIRST = 2, 1
+"""The first format had a ledger and no facts, and belongs to a release without a root hash."""
 MANIFEST = "manifest.json"
 STUDY_TOML, FORM = "study.toml", "annotation/label_config.xml"
 CORPUS, FACTS = "data/release/corpus.parquet", "data/release/facts.json"
 TABLES = ("claims", "queries", "hits", "items", "dropped", "sample")
 """Of data/build: ids, numbers and the claims' own words, never a post's."""
+LEDGER = "data/build/ledger.jsonl"
 PLAIN = ("queries/claims.csv", "annotation/guideline.md", FORM, "annotation/rounds/summary.json")
 ROUND_FILES = ("round.json", "guideline.md", "decisions.parquet", "report.json", "seal.json", "frame.parquet")
 SEALED_FILES = tuple(name for name in ROUND_FILES if name not in {"round.json", "frame.parquet"})
@@ -60,13 +62,13 @@ BUILT = r"data/build/(?P<table>" + _any(TABLES) + r")\.parquet"
 NAMES = re.compile(
     "|".join(
         [
-            _any((MANIFEST, STUDY_TOML, CORPUS, FACTS, *PLAIN)), BUILT,
+            _any((MANIFEST, STUDY_TOML, CORPUS, FACTS, LEDGER, *PLAIN)), BUILT,
             f"{ROUND}/{_any((*ROUND_FILES, *EMPTIED))}", f"{ROUND}/sealed/[1-9][0-9]*/{_any(SEALED_FILES)}",
             r"annotation/(?:rounds|recall)/guidelines/[0-9a-f]{12}\.md",
         ]
     )
 )  # fmt: skip
-"""What a file of a bundle may be called: what `bundle_files` takes, and nothing else."""
+"""What a file of a bundle may be called: what `bundle_files` takes, or took in the first format, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class Manifest:
     versions: dict[str, str]
     root: str
     """The root hash: the SHA-256 of this manifest."""
+    first: bool
+    """Whether it is of the first format."""
 
 
 def bundle_files(
@@ -222,14 +226,14 @@ def read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
         raise InputError(
             "has no manifest of a bundle", file=path, remedy="Make it with `covmis release --bundle`"
         ) from None
-    if written.format != FORMAT:
+    if written.format not in {FIRST, FORMAT}:
         raise InputError(
-            f"is a bundle of format {written.format}; this covmis reads format {FORMAT}", file=path,
-            remedy="Use a newer covmis" if written.format > FORMAT else "Ask for one that a newer covmis has made",
+            f"is a bundle of format {written.format}", file=path, remedy="Use a newer covmis"
         )  # fmt: skip
     manifest = Manifest(
-        written.files, written.release, written.rows, tuple(written.purged), written.versions, root_of(tree)
-    )
+        written.files, written.release, written.rows, tuple(written.purged), written.versions, root_of(tree),
+        first=written.format == FIRST,
+    )  # fmt: skip
     return manifest, files
 
 

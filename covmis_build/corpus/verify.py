@@ -20,7 +20,7 @@ from covmis_build.corpus.bundle import (
 )
 from covmis_build.corpus.bundle import FACTS as BUNDLED_FACTS
 from covmis_build.corpus.convert import FORMATS, checked, read_corpus
-from covmis_build.corpus.publish import BUNDLE, CHECKSUMS, FACTS, data_hashes
+from covmis_build.corpus.publish import BUNDLE, CHECKSUMS, CRATE, FACTS, data_hashes
 from covmis_build.corpus.recount import Check, check_by_recount
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.signature import SIGNATURE
@@ -110,6 +110,11 @@ def check_corpus(corpus: pd.DataFrame) -> list[Check]:
 
 def check_root(folder: Path) -> list[Check]:
     """The root hash that facts and card name, against that of the files."""
+    if not (folder / FACTS).is_file() and not any(
+        (folder / name).exists() for name in (CRATE, "datapackage.json")
+    ):
+        told = "a release of the first form; nothing shows that a seal was taken out"
+        return [Check("there is no root hash", passed=True, detail=told)]
     if not (folder / FACTS).is_file():
         return [Check(f"{FACTS} is there", passed=False, detail="without it nothing can be counted again")]
     try:
@@ -141,7 +146,8 @@ def check_bundle(manifest: Manifest, files: Mapping[str, bytes]) -> list[Check]:
     checks = [
         Check("files are as they were bundled", not wrong, _names(wrong) or counted(len(files), "files"))
     ]
-    lacking = [name for name in (STUDY_TOML, CORPUS, BUNDLED_FACTS) if name not in files]
+    needed = (STUDY_TOML, CORPUS) if manifest.first else (STUDY_TOML, CORPUS, BUNDLED_FACTS)
+    lacking = [name for name in needed if name not in files]
     if lacking:
         checks.append(Check("settings, facts and corpus are there", passed=False, detail=_names(lacking)))
     if wrong or lacking:

@@ -197,6 +197,20 @@ def test_a_register_of_outputs_reaches_no_file_outside(annotated, tmp_path) -> N
 
 def test_a_bundle_of_another_format_says_which(release) -> None:
     files = opened(release / "bundle.zip")
-    packed(release / "bundle.zip", files | {bundle.MANIFEST: b'{"format": 1, "files": {}}'})
-    with pytest.raises(InputError, match="format 1; this covmis reads format 2"):
+    packed(release / "bundle.zip", files | {bundle.MANIFEST: b'{"format": 3, "files": {}}'})
+    with pytest.raises(InputError, match=r"format 3\. Use a newer covmis"):
         read_bundle(release / "bundle.zip")
+
+
+def test_a_bundle_that_poses_as_the_first_format_is_noticed_in_its_release(release) -> None:
+    """That format has no facts, so a seal could be taken out; the release's root hash says that there is one."""
+
+    def change(files):
+        for name in ("data/release/facts.json", "annotation/rounds/002/seal.json"):
+            files.pop(name)
+        files[bundle.MANIFEST] = json.dumps(json.loads(files[bundle.MANIFEST]) | {"format": 1}).encode()
+
+    in_bundle(change)(release)
+    assert "there is no root hash: it is of the first format" in ran("verify", release / "bundle.zip").output
+    failed = [one["check"] for one in covmis("verify", release, code=1)["checks"] if not one["passed"]]
+    assert "the root hash that facts and card name is that of the files" in failed
