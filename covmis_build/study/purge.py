@@ -53,6 +53,9 @@ MAY_NAME_POSTS = {
 }  # fmt: skip
 """Files of rounds that keep the ids of emptied rows: seals, labels and their counts need them."""
 
+BY_WORDS = ("build:", "release:", "outputs:")
+"""Places where a file is recognised by the words that it holds: until they are done, the journal keeps the words."""
+
 OUTSIDE = (
     "Copies elsewhere (backups, releases given to others, Label Studio's own database files) are not reached."
 )
@@ -135,10 +138,10 @@ def purge(
         _search(purged, places, unfinished)
         if unfinished.forget.authors:
             _note_nameless(purged, places, files)
-        if purged.problems:
-            purging.keep_ids_only(places, unfinished)
-        else:
+        if not purged.problems:
             storage.remove(places.purge_journal)
+        elif not any(problem.startswith(BY_WORDS) for problem in purged.problems):
+            purging.keep_ids_only(places, unfinished)
     purged.posts = len(unfinished.forget.posts)
     return purged
 
