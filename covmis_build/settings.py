@@ -378,6 +378,28 @@ def _is_orcid(text: str) -> bool:
     return "0123456789X"[(12 - total % 11) % 11] == text[-1]
 
 
+def shareable(settings: Settings) -> tuple[Settings, list[str]]:
+    """The settings without those that name places, addresses or limits of one machine, and the names of the latter.
+
+    These are no part of how a corpus was made. A bundle leaves them out, and a bundle's are not taken over.
+    """
+    own = {
+        "retrieval": ["archive", "unreadable", "longest_line", "unpacked_ratio"],
+        "cleaning": ["against"], "annotation": ["label_studio_url"], "release": ["data_statement"],
+    }  # fmt: skip
+    if settings.retrieval.ranked and settings.retrieval.ranked.model:
+        own["retrieval"].append("ranked")
+    if "/" in settings.release.licence:
+        own["release"].append("licence")
+    usual, shared, left_out = Settings(settings.title), settings, list[str]()
+    for table, names in own.items():
+        options, defaults = getattr(settings, table), getattr(usual, table)
+        changed = {name: getattr(defaults, name) for name in names}
+        left_out += [f"[{table}] {name}" for name in names if getattr(options, name) != changed[name]]
+        shared = dataclasses.replace(shared, **{table: dataclasses.replace(options, **changed)})
+    return dataclasses.replace(shared, build=""), [*(["build"] if settings.build else []), *left_out]
+
+
 def toml(value: Any) -> str:
     """A plain value as TOML writes it."""
     if isinstance(value, bool):

@@ -222,12 +222,16 @@ class Study:
         return price_of_ids(self, file, Wanted(**options))
 
     def purge(
-        self, *, posts: Iterable[str] = (), authors: Iterable[str] = (), progress: Progress = silent
-    ) -> Purged:
-        """Forget these posts and authors, and those on queries/purge.csv, in every place of the study."""
+        self, *, posts: Iterable[str] = (), authors: Iterable[str] = (), outside: bool = False,
+        progress: Progress = silent,
+    ) -> Purged:  # fmt: skip
+        """Forget these posts and authors, and those on queries/purge.csv, in every place of the study.
+
+        `outside`: also rewrite archives that lie outside the study's folder; without it they are refused.
+        """
         from covmis_build.study.purge import purge
 
-        return purge(self, posts=posts, authors=authors, progress=progress)
+        return purge(self, posts=posts, authors=authors, outside=outside, progress=progress)
 
     # Files of posts
 
