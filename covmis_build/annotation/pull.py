@@ -62,7 +62,7 @@ def pull_files(
     unreadable: list[InputError] = []
     for path in named:
         try:
-            read, problems = _read(path, round_, annotators, frozen, now=now, named=bool(files))
+            read, problems = _read(path, round_, annotators, frozen, named=bool(files))
         except InputError as error:
             unreadable.append(error)
             continue
@@ -105,7 +105,7 @@ def _sheets(round_: RoundFolder) -> list[Path]:
 
 
 def _read(
-    path: Path, round_: RoundFolder, annotators: Sequence[str], frozen: pd.DataFrame, *, now: str, named: bool
+    path: Path, round_: RoundFolder, annotators: Sequence[str], frozen: pd.DataFrame, *, named: bool
 ) -> tuple[list[Answer], list[Problem]]:
     """The answers in this file, each with the time at which it was given, and what is wrong with them."""
     if path.is_dir():
@@ -127,7 +127,7 @@ def _read(
     labelled = set(current.loc[(current["annotator"] == annotator) & (current["label"] != ""), "item_id"])
     sheet = read_sheet(path, annotator, frozen, round_.scheme, labelled)
     # a sheet does not know when a cell was filled in: its answers are as old as the file
-    saved = min(record.moment(path.stat().st_mtime), now)
+    saved = record.moment(path.stat().st_mtime)
     taken_back = withdrawals(round_.answers(), sheet.blank, annotator, channel_of(path))
     if sheet.sorted_apart and not named:
         of_study = f"{record.sheets_of(round_.number)}{path.name}"

@@ -9,10 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.annotation.answers import Answer, Channel, Problem, Status, checked
+from covmis_build.annotation.answers import Answer, Channel, Problem, Status, as_moment, checked, plausible
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.guideline import as_html
 from covmis_build.characters import whole_in_json
@@ -101,6 +100,10 @@ def read_export(
         elif answer.item_id not in known:
             problems.append(Problem(where, f"the item {answer.item_id} is not in round {number}"))
         else:
+            if row["at"] and not answer.given_at:
+                problems.append(
+                    Problem(where, f"'{row['at'][:40]}' is no time: given now, as far as the record knows")
+                )
             answer_checked = checked(answer, scheme)
             if answer_checked.status == Status.INVALID:
                 problems.append(Problem(where, answer_checked.reason))
@@ -134,8 +137,6 @@ def _answer(row: Any, annotator: str) -> Answer | None:
     texts = ("id", "label", "sub", "comment", "at", "shown")
     if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in texts):
         return None
-    seconds = row.get("seconds")
-    timed = isinstance(seconds, int | float) and not isinstance(seconds, bool) and math.isfinite(seconds)
     return Answer(
         item_id=row["id"],
         annotator=annotator,
@@ -143,7 +144,7 @@ def _answer(row: Any, annotator: str) -> Answer | None:
         sub_label=row["sub"],
         comment=row["comment"].strip(),
         channel=Channel.HTML,
-        seconds=float(seconds) if timed and seconds is not None and seconds >= 0 else None,
-        given_at=row["at"][:19] + "Z" if row["at"] else "",
+        seconds=plausible(row.get("seconds")),
+        given_at=as_moment(row["at"]),
         shown=row["shown"],
     )
