@@ -336,8 +336,8 @@ def bounded(answer: Answer, *, sent_at: str, now: str) -> Answer:
 
 def own_time(said: Answer | Label) -> str:
     """When this was given, by the clock of the machine on which it was given."""
-    found = CLOCK.search(said.reason)
-    return found[1] if found else said.given_at
+    note = CLOCK.search(said.reason)
+    return note[1] if note else said.given_at
 
 
 def without_clock(row: Label) -> Label:

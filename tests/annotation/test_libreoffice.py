@@ -15,6 +15,7 @@ import pytest
 from covmis_build import keyed
 from covmis_build.annotation.answers import Channel
 from covmis_build.annotation.channels.sheets import read_rows, read_sheet, sheet
+from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.pull import READ
 from covmis_build.errors import InputError
 from tests.annotation.libreoffice import CSV, Job, save
@@ -54,10 +55,10 @@ class Outcome:
         """Read this sheet, and see that this is what comes of it."""
         if self.refused:
             with pytest.raises(InputError, match=self.refused) as error:
-                read_sheet(path, "a1", frozen(), SCHEME)
+                read_sheet(path, "a1", by_item(frozen()), SCHEME)
             assert error.value.remedy, "and what to do is said"
             return
-        back = read_sheet(path, "a1", frozen(), SCHEME)
+        back = read_sheet(path, "a1", by_item(frozen()), SCHEME)
         given = {
             answer.item_id: (answer.label, "" if self.comments_differ else answer.comment)
             for answer in back.answers
@@ -219,7 +220,7 @@ def test_what_people_do_to_a_sheet_is_harmless_or_told(saved, deed, kind):
 
 def test_a_sheet_opened_in_the_wrong_encoding_is_refused_with_what_to_do(saved):
     with pytest.raises(InputError, match=r"was opened as Windows-1252 .*UTF-8"):
-        read_sheet(saved / "wrong.csv", "a1", frozen(), SCHEME)
+        read_sheet(saved / "wrong.csv", "a1", by_item(frozen()), SCHEME)
 
 
 @pytest.mark.parametrize("kind", [Channel.XLSX, Channel.ODS])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from covmis_build import tables
 from covmis_build.annotation.answers import Answer, append, checked, present
 from covmis_build.annotation.channels.sheets import read_sheet, sheet
-from covmis_build.annotation.frozen_items import freeze
+from covmis_build.annotation.frozen_items import by_item, freeze
 from covmis_build.errors import InputError
 from covmis_build.options import Annotation, Labels
 from tests.annotation.small import covmis, label_both, rows_of, sampled, study, write_rows
@@ -39,7 +39,7 @@ def path(tmp_path):
 
 
 def read(path, scheme=SCHEME):
-    sheet = read_sheet(path, "a1", frozen(), scheme)
+    sheet = read_sheet(path, "a1", by_item(frozen()), scheme)
     return sheet.answers, sheet.problems
 
 

@@ -239,7 +239,11 @@ def without_items(path: Path, items: Collection[str]) -> dict[Path, bytes]:
 
 
 def read_sheet(
-    path: Path, annotator: str, frozen: pd.DataFrame, scheme: Labels, labelled: Collection[str] = ()
+    path: Path,
+    annotator: str,
+    items: Mapping[str, Mapping[str, Any]],
+    scheme: Labels,
+    labelled: Collection[str] = (),
 ) -> Sheet:
     """What this annotator has filled in so far, and what is wrong with it, row by row.
 
@@ -247,7 +251,6 @@ def read_sheet(
     """
     table = read_rows(path, ("item_id", "claim", "post", "label", "comment"))
     rows, problems = table.rows, table.problems(path)
-    items = by_item(frozen)
     answers: dict[str, Answer] = {}
     blank: list[str] = []
     _of_one_person(rows, path)
