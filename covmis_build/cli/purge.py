@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, warn
 
 
 def purge(
@@ -28,5 +28,5 @@ def purge(
     with progress() as report:
         purged = open_study(study, half_purged=True).purge(posts=keys or (), progress=report)
     warn(*purged.problems, *purged.notes)
-    tell(purged.to_dict(), purged.summary, as_json=as_json)
+    print_result(purged, as_json=as_json)
     purged.check()

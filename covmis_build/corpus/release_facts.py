@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence  # noqa: TC003 - read at run time, for facts.json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from covmis_build import options
 from covmis_build.corpus.release import LeftOut  # noqa: TC001 - as above
@@ -200,4 +200,10 @@ def from_json(data: bytes) -> ReleaseFacts:
     """The facts of a facts.json; raises ValueError if it is none."""
     import msgspec
 
-    return msgspec.json.decode(data, type=ReleaseFacts)
+    facts = msgspec.json.decode(data, type=dict[str, Any])
+    tables = {
+        name: options.kept(facts[name])
+        for name in ("retrieval", "release")
+        if isinstance(facts.get(name), dict)
+    }
+    return msgspec.convert(facts | tables, ReleaseFacts)

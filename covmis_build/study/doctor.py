@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.addresses import Address
 from covmis_build.credentials import NAMES, find
 from covmis_build.errors import CheckFailed, ServiceError
+from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ class Component:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Doctor:
+@dataclass(frozen=True, slots=True, repr=False)
+class Doctor(Result):
     """What is there, and what is not."""
 
     parts: tuple[Component, ...]

@@ -26,6 +26,7 @@ from covmis_build.archive.walk import archive_files, unfinished_writes
 from covmis_build.building import purge as purging
 from covmis_build.engine import silent
 from covmis_build.errors import CheckFailed, CovmisError, InputError, counted
+from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 from covmis_build.study import label_studio, recall
 
@@ -55,8 +56,8 @@ OUTSIDE = (
 )
 
 
-@dataclass(slots=True)
-class Purged:
+@dataclass(slots=True, repr=False)
+class Purged(Result):
     """What was done where, what could not be done, and what is not covmis' to change."""
 
     posts: int = 0

@@ -15,6 +15,7 @@ from covmis_build.annotation.round_folder import every_round
 from covmis_build.archive.intake import Intake
 from covmis_build.corpus.bundle import restore_texts, unpack
 from covmis_build.engine import silent
+from covmis_build.report.result import Result
 from covmis_build.study.hydrate import posts_of
 from covmis_build.study.study import open_study
 
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from covmis_build.engine import Progress
+    from covmis_build.report.summary import Summary
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
+@dataclass(frozen=True, slots=True, repr=False)
+class Rebuilt(Result):
     """The study that a bundle became."""
 
     study: Path
@@ -45,7 +47,7 @@ class Rebuilt:
         }
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> Summary:
         """What there is now, and what to do next."""
         frozen = f"{self.frozen:,} frozen posts, {self.without_text:,} of them without text"
         more = ["Put the posts into its archive, then run this again."] if self.without_text else []

@@ -26,6 +26,7 @@ from covmis_build.corpus.release_facts import Coefficient, FlowStep, ReleaseFact
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
+from covmis_build.report.result import Result
 from covmis_build.sampling.history import combined_probabilities
 from covmis_build.study.beside import beside_corpus
 from covmis_build.study.recall import recall_sentences
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
     from covmis_build.options import Release
     from covmis_build.places import Places
+    from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
 
 TEXT_WARNING = (
@@ -52,8 +54,8 @@ MADE_WITH = ("duckdb", "numpy", "pandas", "pyarrow", "scikit-learn")
 """The libraries whose versions a bundle tells, besides Python's and ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+@dataclass(frozen=True, slots=True, repr=False)
+class Released(Result):
     """What a release holds, and what whoever publishes it should know."""
 
     places: Places
@@ -77,7 +79,7 @@ class Released:
         }  # fmt: skip
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> Summary:
         """What was written, and what to read."""
         named = self.places.relative
         gone = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items() if count)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import counted
-from covmis_build.report.summary import Listing, in_notebook
+from covmis_build.report.result import Result
+from covmis_build.report.summary import Listing
 from covmis_build.study.status import missing_items, missing_note
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+@dataclass(frozen=True, slots=True, repr=False)
+class Ran(Result):
     """What a run did for each stage, what it understood of each file, and what has to be said."""
 
     stages: list[StageRun]
@@ -54,9 +55,6 @@ class Ran:
     def check(self) -> None:
         """Refuse files of the archive that cannot be left as they are."""
         self.intake.check()
-
-    def _repr_html_(self) -> str:
-        return in_notebook([*self.warnings, *self.summary])
 
 
 def run(

@@ -11,6 +11,7 @@ from covmis_build.building.flow import Step, flow, flow_page, missing_from_build
 from covmis_build.building.purge import unfinished
 from covmis_build.building.run import current
 from covmis_build.errors import counted
+from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ class Chain:
     weakest_b: str
 
 
-@dataclass(frozen=True)
-class Status:
+@dataclass(frozen=True, repr=False)
+class Status(Result):
     """What `covmis status` shows."""
 
     title: str

@@ -184,11 +184,10 @@ def check_beside(
     divided = read_beside(release / f"{SPLITS}.csv")
     asked = today.release.splits
     if divided is not None and len(divided) == len(corpus) and asked:
-        fractions = {"fractions": asked["fractions"]} if "fractions" in asked else {}
-        scheme = "chronological" if asked["scheme"] == "chronological" else "grouped"
+        scheme = "chronological" if asked.scheme == "chronological" else "grouped"
         beside[SPLITS] = release_splits(
             corpus, scheme=scheme, owners=divided["group"].tolist(), texts=None, similarity=0.0, seed=today.seed,
-            **fractions,
+            fractions=asked.fractions,
         )  # fmt: skip
     return [
         Check(f"{name}.csv is what the bundle gives", _same_table(read_beside(release / f"{name}.csv"), rows))

@@ -250,20 +250,6 @@ def test_splitting_and_leakage(run, files) -> None:
     assert "test items" in run("leakage", corpus, "--parts", f"{parts}:fold_1").stdout
 
 
-def test_reproducing(run, files, monkeypatch) -> None:
-    monkeypatch.delenv("COVMIS_DATA_HOME", raising=False)
-    made = json.loads(run("reproduce", "--json").stdout)["figures"]
-    assert len(made) >= 300
-    assert set(made[0]) == {
-        "paper", "where", "published", "derived", "computed", "class", "status", "reason",
-    }  # fmt: skip
-    words = run("reproduce", "amemiya2021", "--out", files / "r.html").stdout
-    assert (
-        "mismatch: amemiya2021, Table 4, tau over all systems: published 0.8242, computed 0.868132" in words
-    )
-    assert "recomputed" in (files / "r.html").read_text()
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -277,7 +263,6 @@ def test_reproducing(run, files, monkeypatch) -> None:
         (("split", "{}/corpus.csv", "--out", "{}/p.csv", "--cuts", "3,9"), "random has no cuts"),
         (("compare", "{}/corpus.csv", "{}/a.csv", "--labels", LABELS), "at least two to compare"),
         (("split", "{}/corpus.csv", "--out", "{}/p.csv", "--fractions", "0.5"), "three numbers"),
-        (("reproduce", "Table 77"), "nothing is known"),
     ],
 )  # fmt: skip
 def test_errors_are_one_line(run, files, arguments, words) -> None:
