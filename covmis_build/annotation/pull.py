@@ -68,11 +68,12 @@ def pull_files(
     for path in named:
         try:
             who = _whose(path, annotators, named=bool(files))
-            read, problems = _read(path, who, round_, annotators, items, recorded, named=bool(files))
+            read, problems, notes = _read(path, who, round_, annotators, items, recorded, named=bool(files))
         except InputError as error:
             unreadable.append(error)
             continue
         pulled.problems += problems
+        pulled.notes += notes
         nobodys = [answer for answer in read if answer.item_id not in people]
         pulled.problems += [
             Problem(answer.annotator, f"labels {answer.item_id}, which is nobody's work")
@@ -115,8 +116,8 @@ def _sheets(round_: RoundFolder) -> list[Path]:
 def _read(
     path: Path, who: str, round_: RoundFolder, annotators: Sequence[str], items: Mapping[str, Mapping[str, Any]],
     recorded: Mapping[str, pd.DataFrame], *, named: bool,
-) -> tuple[list[Answer], list[Problem]]:  # fmt: skip
-    """The answers in this file, each with the time at which it was given, and what is wrong with them.
+) -> tuple[list[Answer], list[Problem], list[Problem]]:  # fmt: skip
+    """The answers in this file, each with the time at which it was given, what is wrong with them, and what else is to know.
 
     What is taken back counts only where this person's label is in the record.
     """
@@ -128,7 +129,7 @@ def _read(
             given += withdrawals(
                 recorded[answer.annotator], [answer.item_id], answer.annotator, Channel.HTML, given_at=answer.given_at
             )  # fmt: skip
-        return given, problems
+        return given, problems, []
     current = present(recorded[who])
     labelled = set(current.loc[current["label"] != "", "item_id"])
     sheet = read_sheet(path, who, items, round_.scheme, labelled)
@@ -138,11 +139,13 @@ def _read(
     if sheet.sorted_apart and not named:
         of_study = f"{record.sheets_of(round_.number)}{path.name}"
         raise InputError(
-            "equal labels stand together, as if that column had been sorted by itself: none is taken",
+            f"equal labels stand together in {sheet.sorted_apart}, as if these labels had been sorted by themselves: "
+            "none is taken",
             file=path,
             remedy=f"Undo the sorting; if the order is right, name the file: `covmis round pull {of_study}`",
         )
-    return [replace(answer, given_at=saved) for answer in [*sheet.answers, *taken_back]], sheet.problems
+    answers = [replace(answer, given_at=saved) for answer in [*sheet.answers, *taken_back]]
+    return answers, sheet.problems, sheet.notes
 
 
 def _without_empty_withdrawals(answers: Sequence[Answer]) -> list[Answer]:
