@@ -91,12 +91,13 @@ class Columns:
 
     files: Annotated[str, says("a pattern of files below the archive's folders; the first table that matches counts")] = "*"  # fmt: skip
     format: Annotated[str, says('"csv", or the name of a tool; empty: detected')] = ""
+    header: Annotated[bool, says('false: the file has no header, and columns are named by number, like id = "3"')] = True  # fmt: skip
     platform: Annotated[str, says("the prefix of ids that have none")] = ""
     id: Annotated[str | list[str] | None, says('the column of ids, several (joined by "/"), or "": made of text, time, author and address')] = None  # fmt: skip
     text: Annotated[str | list[str], says("the column of texts, or several (joined by a blank line)")] = ""
     created_at: Annotated[str, says("the column of times")] = ""
     date_format: Annotated[str, says('like "%d.%m.%Y %H:%M"; or "iso", "epoch_s", "epoch_ms"; empty: detected, or asked')] = ""  # fmt: skip
-    timezone: Annotated[str, says('the zone of times without one, like "Europe/Berlin"')] = ""
+    timezone: Annotated[str, says('the zone of times without one, like "Europe/Berlin" or "+09:00"')] = ""
     time_from_id: Annotated[bool, says("compute times from ids, on platforms whose ids contain them")] = False
     language: Annotated[str, says("the column of languages")] = ""
     author: Annotated[str, says("the column of authors")] = ""

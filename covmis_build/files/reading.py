@@ -51,10 +51,13 @@ SUFFIXES = frozenset(
 ZIP = b"PK\x03\x04"
 
 
-def open_table(opened: Open, *, names: Sequence[str] = (), with_column: str = "") -> Table:
+def open_table(
+    opened: Open, *, names: Sequence[str] = (), with_column: str = "", header: bool = True
+) -> Table:
     """The table in a file. What cannot be read is an InputError, of a row when it is reached.
 
-    `names` are the columns of a file without a header; `with_column` chooses the sheet of a workbook.
+    `names` are the columns of a file without a header; without `header` they are its numbers. `with_column` chooses the
+    sheet of a workbook.
     """
     with doubted(""):
         with opened() as file:
@@ -67,7 +70,7 @@ def open_table(opened: Open, *, names: Sequence[str] = (), with_column: str = ""
             return one_of_each_name(open_frame(opened))
         if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
             return one_of_each_name(open_json(opened))
-        return one_of_each_name(open_delimited(opened, names))
+        return one_of_each_name(open_delimited(opened, names, header=header))
 
 
 @dataclass(frozen=True)

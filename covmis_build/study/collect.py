@@ -354,17 +354,12 @@ def _list(study: Study, file: Path | str | None, *, again: bool, wanted: Wanted)
         listed, begun = id_lists.read_ids(Path(file)), storage.now()
     else:
         listed, day, begun = id_lists.last_list(study.places.notes / "ids.json")
-    if listed.suspicious:
-        shown = ", ".join(listed.suspicious[:5])
-        wanted.warn(
-            f"{len(listed.suspicious)} ids end in zeros, as if a spreadsheet had rounded them: {shown}"
-        )
     forget = read_list(study.places.purge_csv)
     kept = tuple(post_id for post_id in listed.post_ids if post_id not in forget.posts)
     if len(kept) < len(listed.post_ids):
         left_out = len(listed.post_ids) - len(kept)
         wanted.warn(f"{left_out:,} ids stand in queries/purge.csv and are left out")
-    return id_lists.IdList(kept, listed.suspicious), day, begun
+    return id_lists.IdList(kept), day, begun
 
 
 def _parts(

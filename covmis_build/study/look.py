@@ -164,10 +164,6 @@ def _look(job: streams.Job, how: How) -> SeenFile:
         seen.form, seen.by = understood.form, understood.by
         seen.columns, seen.left_over = understood.taken, understood.left_over
         seen.notes, seen.questions = list(understood.notes), list(understood.questions)
-        if understood.suspicious:
-            seen.notes.append(
-                f"ids that a spreadsheet may have rounded: {', '.join(understood.suspicious[:5])}"
-            )
         if understood.form != "table":
             seen.columns, seen.left_over = {"all": ["as this tool names them"]}, []
         else:
