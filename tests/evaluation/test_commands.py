@@ -103,10 +103,12 @@ def test_files_without_ids_are_joined_by_position_only_if_told(run, files) -> No
     assert json.loads(made.stdout)["scores"][0]["value"] == 1
     with pytest.raises(InputError, match=r"plain\.txt: has no ids that a\.csv has"):
         run("score", said, files / "a.csv", "--replicates", 0)
-    lines = run("score", said, said, "--measures", "accuracy", "--replicates", 0, "--json")
+    with pytest.raises(InputError, match=r"no column in common with plain\.txt but labels"):
+        run("score", said, said, "--replicates", 0)
+    lines = run("score", said, said, "--by-position", "--measures", "accuracy", "--replicates", 0, "--json")
     assert json.loads(lines.stdout)["scores"][0]["value"] == 1
     said.write_text("favor\n")
-    with pytest.raises(InputError, match="1 predictions for 120 items"):
+    with pytest.raises(InputError, match="1 prediction for 120 items"):
         run("score", gold, said, "--by-position", "--replicates", 0)
 
 

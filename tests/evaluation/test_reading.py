@@ -263,7 +263,7 @@ def test_between_two_columns_of_labels_nobody_chooses(tmp_path, header, predicte
 
 def paired(tmp_path, gold, system, **options):
     """The labels of gold and of a system, as they are paired."""
-    pairs = gold_and_systems(tmp_path / gold, {"m": tmp_path / system}, **options)
+    pairs = gold_and_systems(tmp_path / gold, {"m": tmp_path / system}, by_position=True, **options)
     return list(zip(pairs.gold, pairs.systems["m"], strict=True))
 
 
