@@ -7,6 +7,7 @@ import datetime as dt
 import re
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -340,6 +341,21 @@ def _lines(options: Any, *, explained: bool) -> Iterator[str]:
         if explained and option.name == "columns" and not value:
             line = "# [[retrieval.columns]]"
         yield f"{line:<32}{'' if len(line) < 32 else '  '}# {about}" if explained else line
+
+
+def changed(text: str, changes: Mapping[str, Any]) -> str:
+    """A study.toml with other values for these keys, a dict for each table; comments and everything else stay."""
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    for name, value in changes.items():
+        if isinstance(value, Mapping):
+            table = document.setdefault(name, tomlkit.table())
+            for key, entry in value.items():
+                table[key] = list(entry) if isinstance(entry, tuple) else entry
+        else:
+            document[name] = value
+    return tomlkit.dumps(document)
 
 
 def meaning(kind: Any) -> str:
