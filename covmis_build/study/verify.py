@@ -15,7 +15,7 @@ from covmis_build.annotation.gold import gold_of
 from covmis_build.annotation.round_folder import RoundKind, all_rounds, guideline_version, rounds_of_kind
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.claims.lists import read_claims
-from covmis_build.corpus.bundle import FACTS, TABLES, bundled_settings, read_bundle
+from covmis_build.corpus.bundle import FACTS, FIRST, MANIFEST, TABLES, bundled_settings, read_bundle, root_of
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.covmis_shape import misinformation
 from covmis_build.corpus.publish import BUNDLE, CHECKSUMS
@@ -125,11 +125,11 @@ def check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path |
             if FACTS in files:
                 checks += check_beside(release, corpora["the corpus"], frozen, built, today, settings)
         else:
-            why = f"{manifest.root}; compare it with the card of the release or with the paper"
+            why = f"{root_of(files[MANIFEST])}; compare it with the card of the release or with the paper"
             first = "it is of the first format; nothing shows that a seal was taken out"
             checks.append(
                 Check("there is no root hash", passed=True, detail=first)
-                if manifest.first
+                if manifest.format == FIRST
                 else Check("the root hash", passed=True, detail=why)
             )
     for name, corpus in corpora.items():
