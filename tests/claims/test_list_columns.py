@@ -63,7 +63,9 @@ def test_covidlies_both_ways(data_home):
         == "A person can tell if they have coronavirus or not simply by holding their breath."
     )
     assert len(read_list(data_home / "covidlies/covid_lies_v0.2.csv").posts) > 6000
-    with pytest.raises(BrokenIds, match="all 6591 long ids"):  # as released: of v0.2's ids 55% are exact as floats
+    with pytest.raises(
+        BrokenIds, match="all 6591 long ids"
+    ):  # as released: of v0.2's ids 55% are exact as floats
         read_list(data_home / "covidlies/covid_lies_v1.0.csv")
 
 
