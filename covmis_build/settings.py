@@ -7,6 +7,7 @@ import datetime as dt
 import re
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -342,6 +343,21 @@ def _lines(options: Any, *, explained: bool) -> Iterator[str]:
         yield f"{line:<32}{'' if len(line) < 32 else '  '}# {about}" if explained else line
 
 
+def changed(text: str, changes: Mapping[str, Any]) -> str:
+    """A study.toml with other values for these keys, a dict for each table; comments and everything else stay."""
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    for name, value in changes.items():
+        if isinstance(value, Mapping):
+            table = document.setdefault(name, tomlkit.table())
+            for key, entry in value.items():
+                table[key] = list(entry) if isinstance(entry, tuple) else entry
+        else:
+            document[name] = value
+    return tomlkit.dumps(document)
+
+
 def meaning(kind: Any) -> str:
     """What a setting means, as its declaration says."""
     marks = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
@@ -360,6 +376,28 @@ def _is_orcid(text: str) -> bool:
     for digit in text.replace("-", "")[:-1]:
         total = (total + int(digit)) * 2
     return "0123456789X"[(12 - total % 11) % 11] == text[-1]
+
+
+def shareable(settings: Settings) -> tuple[Settings, list[str]]:
+    """The settings without those that name places, addresses or limits of one machine, and the names of the latter.
+
+    These are no part of how a corpus was made. A bundle leaves them out, and a bundle's are not taken over.
+    """
+    own = {
+        "retrieval": ["archive", "unreadable", "longest_line", "unpacked_ratio"],
+        "cleaning": ["against"], "annotation": ["label_studio_url"], "release": ["data_statement"],
+    }  # fmt: skip
+    if settings.retrieval.ranked and settings.retrieval.ranked.model:
+        own["retrieval"].append("ranked")
+    if "/" in settings.release.licence:
+        own["release"].append("licence")
+    usual, shared, left_out = Settings(settings.title), settings, list[str]()
+    for table, names in own.items():
+        options, defaults = getattr(settings, table), getattr(usual, table)
+        changed = {name: getattr(defaults, name) for name in names}
+        left_out += [f"[{table}] {name}" for name in names if getattr(options, name) != changed[name]]
+        shared = dataclasses.replace(shared, **{table: dataclasses.replace(options, **changed)})
+    return dataclasses.replace(shared, build=""), [*(["build"] if settings.build else []), *left_out]
 
 
 def toml(value: Any) -> str:

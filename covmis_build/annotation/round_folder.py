@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,8 @@ from covmis_build.annotation.answers import (
 from covmis_build.annotation.frozen_items import read_items, write_items
 from covmis_build.annotation.relevance import YES
 from covmis_build.errors import InputError, counted
-from covmis_build.options import Labels  # noqa: TC001 - read at run time, for round.json
+from covmis_build.options import MACHINE, Labels
+from covmis_build.settings import CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -312,6 +314,9 @@ def raise_per_item(round_: RoundFolder, per_item: int) -> RoundFolder:
     return raised
 
 
+VERSION = re.compile("[0-9a-f]{12}")
+
+
 def guideline_version(text: str) -> str:
     """The version of a guideline: the beginning of its hash."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
@@ -320,6 +325,12 @@ def guideline_version(text: str) -> str:
 def guideline_path(rounds: Path, version: str) -> Path:
     """Where the text of an earlier version stands."""
     return rounds / "guidelines" / f"{version}.md"
+
+
+def earlier_guideline(rounds: Path, version: str) -> str | None:
+    """The text of an earlier version, if it was kept; labels that name no version may be somebody else's."""
+    path = guideline_path(rounds, version)
+    return path.read_text("utf-8") if VERSION.fullmatch(version) and path.exists() else None
 
 
 def all_rounds(rounds: Path) -> list[RoundFolder]:
@@ -360,6 +371,9 @@ def _read_about(path: Path) -> About:
         raise InputError(f"is not as covmis writes it: {error}", file=path, remedy=remedy) from None
     if not about.labels.values:  # noqa: PD011 - not pandas'
         raise InputError("lacks labels.values", file=path, remedy=remedy)
+    for code in about.annotators:  # they become names of files, and the round may be somebody else's
+        if not CODE.fullmatch(code.removeprefix(MACHINE)):
+            raise InputError(f"'{code}' cannot be an annotator's code", file=path, remedy=remedy)
     return about
 
 
@@ -519,7 +533,7 @@ def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
         for kept, content in without_items(path, items).items():
             storage.write_bytes(kept, content)
             if kept != path:
-                path.unlink()
+                storage.remove(path)
     for path in sorted(round_.sheets.glob("*.json")):
         data = read_json(path)
         data["answers"] = [row for row in data.get("answers", []) if row.get("id") not in items]
@@ -531,7 +545,7 @@ def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
         round_.folder / "report.csv",
     ]
     for path in [*pages, rounds / "summary.html", rounds / "summary.csv", rounds / "board.html"]:
-        path.unlink(missing_ok=True)
+        storage.remove(path)
 
 
 def _forget_remarks(round_: RoundFolder, items: set[str]) -> None:

@@ -321,7 +321,7 @@ STAGES = (
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
-        "retrieve", 11, ("read", "claims", "queries"), ("retrieval",),
+        "retrieve", 12, ("read", "claims", "queries"), ("retrieval",),
         ("posts", "hits", "candidates", "provenance", "retrieve.dropped"), lambda _: [], _make_retrieve, large=True,
     ),
     Stage(

@@ -81,12 +81,15 @@ def collect_bluesky(options: Searching, as_json: JsonOption = False) -> None:
 @with_options(Searching)
 def collect_mastodon(
     options: Searching,
-    server: Annotated[str, Option(help="The server to ask, like https://mastodon.social.")],
+    server: Annotated[
+        str, Option(envvar="MASTODON_SERVER", help="The server to ask, like https://mastodon.social.")
+    ],
     as_json: JsonOption = False,
 ) -> None:
     """Search one Mastodon server for every query of the study. It costs nothing but time.
 
-    The token of an app on that server stands in MASTODON_ACCESS_TOKEN, in the environment or in the keyring.
+    The token of an app on that server stands in MASTODON_ACCESS_TOKEN, and the server in MASTODON_SERVER: the token is
+    sent to no other one. In the keyring it stands as MASTODON_ACCESS_TOKEN@https://SERVER.
 
     Example: covmis collect mastodon --server https://mastodon.social
     """

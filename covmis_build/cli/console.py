@@ -8,6 +8,8 @@ Conventions for every command:
 
 from __future__ import annotations
 
+import io
+import json
 import sys
 import time
 from contextlib import contextmanager
@@ -36,6 +38,13 @@ loudness = 0
 """-1 quiet, 0 normal, 1 verbose; set once by the program's own options."""
 
 
+def escape_unknown_characters() -> None:
+    """Let no character that the terminal's encoding lacks end a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def say(*lines: str) -> None:
     """Print for a person, unless asked to be quiet."""
     if loudness >= 0:
@@ -58,7 +67,12 @@ def warn(*lines: str) -> None:
 def tell(result: Mapping[str, Any], summary: Summary, *, as_json: bool) -> None:
     """Print a result: as one JSON object, or in words and tables."""
     if as_json:
-        print(terminal.as_json(result))
+        text = terminal.as_json(result)
+        try:
+            text.encode(sys.stdout.encoding or "utf-8")
+        except UnicodeEncodeError:
+            text = json.dumps(json.loads(text))  # escaped as JSON knows it
+        print(text)
     else:
         say(*terminal.lines(summary))
 

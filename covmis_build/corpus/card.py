@@ -26,6 +26,7 @@ def markdown_card(facts: ReleaseFacts, numbers: Statistics) -> str:
         for caption, frame, names in section.tables:
             lines += [f"**{markdown(caption)}**", "", markdown_table(frame, page.shown, names), ""]
         lines += [f"```\n{section.code}\n```", ""] if section.code else []
+    lines += [f"Root hash: `{facts.root}` ({facts.sealed_rounds}).", ""] if facts.root else []
     lines += [f"Made with covmis {facts.version} on {facts.date}.", ""]
     return "\n".join(lines)
 
@@ -51,6 +52,13 @@ def html_card(facts: ReleaseFacts, numbers: Statistics) -> str:
         page_sections.append(
             page.Section(section.title, section.prose, body, (section.figure,) if section.figure else ())
         )
+    if facts.root:
+        words = (
+            "The SHA-256 over every data file of this release, its bundle with all seals, and what this card says. "
+            "Whoever has this number can verify that none of them was changed, exchanged or taken away."
+        )
+        told = Markup("<p><code>{}</code> ({})</p>").format(facts.root, facts.sealed_rounds)
+        page_sections.append(page.Section("Root hash", words, told))
     if facts.release.simulated:
         warning = Markup('<p class="warning">{}</p>').format(SIMULATED)
         page_sections.insert(0, page.Section("Simulated data", body=warning))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from covmis_build import storage
+from covmis_build.bounds import Unbounded, bounded
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, ServiceError, counted
 from covmis_build.models.prompt import content_of, json_line
@@ -267,11 +268,10 @@ def _send(
 
 def _text(response: httpx.Response, server: Server) -> str | None:
     """What a response says, without the key if the server repeats it; none where it is too long, or drips."""
-    until, data = time.monotonic() + TIMEOUT, bytearray()
-    for block in response.iter_bytes():
-        data += block
-        if len(data) > LONGEST_ANSWER or time.monotonic() > until:
-            return None
+    try:
+        data = b"".join(bounded(response.iter_bytes(), LONGEST_ANSWER, TIMEOUT))
+    except Unbounded:
+        return None
     text = data.decode("utf-8", "replace")
     return text.replace(server.key, "…") if server.key else text
 

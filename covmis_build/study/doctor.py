@@ -47,7 +47,6 @@ EXTRAS = {
 OLDEST_JAVA = 17
 OF_SERVICES = {
     "GOOGLE_FACT_CHECK_KEY": "the key of `covmis claims import --search`",
-    "LABEL_STUDIO_API_KEY": "the token of a Label Studio server of your own; the local one needs none",
 }
 """Credentials that only the environment holds."""
 PROGRAMS = {

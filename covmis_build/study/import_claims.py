@@ -128,7 +128,13 @@ def look_at_claims(path: Path, *, columns: Mapping[str, str], form: str) -> Look
 
 
 def import_claims(
-    study: Study, path: Path | None, *, columns: Mapping[str, str], form: str, search: str, language: str
+    study: Study,
+    path: Path | pd.DataFrame | None,
+    *,
+    columns: Mapping[str, str],
+    form: str,
+    search: str,
+    language: str,
 ) -> ImportedClaims:
     """Add the claims of a file, or of Google's fact-checks for a search, to queries/claims.csv."""
     if search:

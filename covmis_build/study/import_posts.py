@@ -80,7 +80,6 @@ def _imported(study: Study, path: Path, target: Path, seen: Look, progress: Prog
     count = unreadable = 0
     problems: dict[str, int] = {}
     how, forget = how_of(study), read_list(study.places.purge_csv)
-    target.parent.mkdir(parents=True, exist_ok=True)
     with storage.replacing(target) as beside:
         with beside.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as packed:
             listed = streams.jobs([(path, name_in(path, study))])

@@ -38,9 +38,13 @@ class Rebuilt(Result):
     """Frozen items whose posts are not in the archive."""
     intake: Intake
     """What was understood of each file of the archives."""
+    root: str
+    """The root hash of the release that the bundle belongs to."""
+    not_taken_over: list[str]
+    """What the bundle proposed, and whoever rebuilds it decides."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As `covmis hydrate --json` tells it of a bundle."""
+        """As `covmis hydrate --json` prints it of a bundle."""
         return asdict(self) | {
             "study": str(self.study),
             "intake": [file.to_dict() for file in self.intake.files],
@@ -52,7 +56,13 @@ class Rebuilt(Result):
         frozen = f"{self.frozen:,} frozen posts, {self.without_text:,} of them without text"
         more = ["Put the posts into its archive, then run this again."] if self.without_text else []
         then = f"Next: `covmis run --study {self.study}`, then `covmis release --study {self.study}`."
-        return [f"{self.study} is a study now: {frozen}.", *self.intake.told(), *more, then]
+        left_out = ", ".join(self.not_taken_over)
+        return [
+            f"{self.study} is a study now: {frozen}.",
+            f"Root hash {self.root}: compare it with the card of the release or with the paper.",
+            *([f"Not taken over from the bundle: {left_out}. Set in study.toml what you want."] if left_out else []),
+            *self.intake.told(), *more, then,
+        ]  # fmt: skip
 
     def check(self) -> None:
         """Refuse files of the archives that cannot be left as they are."""
@@ -64,13 +74,16 @@ def rebuild(
 ) -> Rebuilt:
     """Make a study of a release's bundle.zip, with the posts of these archives; do it again when more posts are there."""
     folder = Path(into)
-    manifest = unpack(Path(bundle), folder)
+    manifest, left_out = unpack(Path(bundle), folder)
     study = open_study(folder)
-    if manifest.purged and not study.places.purge_csv.exists():
-        rows = [[post] for post in manifest.purged]
-        storage.write_bytes(study.places.purge_csv, storage.csv_bytes(["id"], rows))
     there = [path for path in map(place, archives or study.places.archives) if path.exists()]
     frozen = {round_.folder: round_.items() for round_ in every_round(study.places.rounds)}
+    posts_of_rounds = {post for items in frozen.values() for post in items["post_id"]}
+    forget = [
+        [post] for post in manifest.purged if post in posts_of_rounds
+    ]  # a stranger's list reaches no further
+    if forget and not study.places.purge_csv.exists():
+        storage.write_bytes(study.places.purge_csv, storage.csv_bytes(["id"], forget))
     intake = Intake([], 1)
     if there and frozen:
         every = pd.concat([items[["claim_id", "post_id"]] for items in frozen.values()])
@@ -79,4 +92,4 @@ def rebuild(
             frozen[round_folder] = restore_texts(items, posts, purged=set(manifest.purged))
             write_items(round_folder, frozen[round_folder])
     texts = [text for items in frozen.values() for text in items["text"]]
-    return Rebuilt(folder, manifest.rows, len(texts), texts.count(""), intake)
+    return Rebuilt(folder, manifest.rows, len(texts), texts.count(""), intake, manifest.root, left_out)

@@ -346,7 +346,9 @@ class Recall:
 
     def _frozen(self, chosen: pd.DataFrame, posts: pd.DataFrame, number: str) -> pd.DataFrame:
         study, options = self.study, self.study.settings.annotation
-        every = pd.concat([study.posts, posts.drop(columns="item_id")]).drop_duplicates("post_id")
+        every = pd.concat(
+            [storage.read_table(study.places.table("posts"), "posts"), posts.drop(columns="item_id")]
+        ).drop_duplicates("post_id")
         pairs = chosen.assign(
             kind=[kinds[0] if kinds else RANKED for kinds in chosen["kinds"]], draw=number, design="poisson",
             automatic_label="", audited=False, p_claim=1.0, group=chosen["post_id"], group_size=1,

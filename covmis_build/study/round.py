@@ -34,6 +34,9 @@ class Round:
     study: Study
     folder: RoundFolder
 
+    def __repr__(self) -> str:
+        return f"<{self.sentence.rstrip('.')}>"
+
     @property
     def number(self) -> str:
         """The round's number, three digits."""

@@ -210,7 +210,8 @@ def _on_mastodon(listed: IdList) -> Iterator[Lookup]:
         server, _, number = native.partition("/")
         by_server.setdefault(server, []).append(number)
     for server, numbers in by_server.items():
-        # A token belongs to one server; public posts can be looked up without one.
+        # A token belongs to one server; public posts can be looked up without one. Ids come from anybody.
+        mastodon.refuse_inner(server)
         with closing(mastodon.connect(server, None)) as session:
 
             def look(part: Sequence[str], session: Any = session) -> Fetch:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
+from covmis_build.bounds import Unbounded, bounded
 from covmis_build.characters import whole_in_json
 from covmis_build.errors import CheckFailed, MissingExtra, ServiceError
 
@@ -116,6 +117,8 @@ BATCH = 200
 PAGE = 500
 ONCE = {"max_retries": 0, "timeout_in_seconds": 600}
 """How the client sends whatever it sends: whether anything is sent again is decided here."""
+LARGEST, LONGEST = 256 << 20, 600.0
+"""Bytes of an answer, and seconds that it may take."""
 PATIENCE = 120.0
 """How long a server may be away (a restart takes a few seconds) before we give up."""
 
@@ -364,7 +367,10 @@ class LabelStudio:
 
         if self._http is None:
             local = self.url.startswith(("http://127.0.0.1", "http://localhost"))
-            self._http = httpx.Client(timeout=600, trust_env=not local)
+            self._http = httpx.Client(
+                timeout=600, trust_env=not local, headers={"accept-encoding": "identity"},
+                event_hooks={"response": [_bound]},
+            )  # fmt: skip
         if self._sdk is None:
             self._sdk = makers_client().client.LabelStudio(
                 base_url=f"{self.url}/", api_key=self.token, httpx_client=self._http
@@ -376,6 +382,29 @@ class LabelStudio:
         if self._http is not None:
             self._http.close()
             self._http = self._sdk = None
+
+
+def _bound(response: httpx.Response) -> None:
+    """Let no answer be longer, slower or more tightly packed than those of Label Studio."""
+    import httpx
+
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise httpx.DecodingError("is packed, which nobody asked for")
+    blocks = response.stream
+
+    class Bounded(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            assert isinstance(blocks, httpx.SyncByteStream)
+            try:
+                yield from bounded(blocks, LARGEST, LONGEST)
+            except Unbounded as error:
+                raise httpx.ReadError(f"the answer is {error}") from None
+
+        def close(self) -> None:
+            if isinstance(blocks, httpx.SyncByteStream):
+                blocks.close()
+
+    response.stream = Bounded()
 
 
 def in_utc(moment: dt.datetime) -> str:
