@@ -372,7 +372,11 @@ def present(labels: pd.DataFrame) -> pd.DataFrame:
 
 def usable(labels: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
     """The present labels that were given to the text as it is frozen; see `stale` for the others."""
-    current = present(labels)
+    return usable_among(present(labels), frozen)
+
+
+def usable_among(current: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
+    """Of these present labels those that were given to the text as it is frozen."""
     shown = current["item_id"].map(dict(zip(frozen["item_id"], frozen["shown"], strict=True)))
     return current[current["shown"] == shown]
 

@@ -28,7 +28,6 @@ from covmis_build.corpus.resources import (
 from covmis_build.corpus.statistics import statistics
 from covmis_build.errors import CovmisError, counted
 from covmis_build.options import by_people
-from covmis_build.report import figures
 from covmis_build.storage import restored
 
 if TYPE_CHECKING:
@@ -204,8 +203,7 @@ def _statistics(
     what = "card, methods, statistics and metadata are those of the facts and the rows"
     if facts.version != __version__:
         return [*checks, Check(what, passed=True, detail=f"not compared: made by covmis {facts.version}")]
-    with figures.without_drawing():
-        pages = rendered(folder, facts, numbers, divided)
+    pages = rendered(folder, facts, numbers, divided)
     wrong = [
         name
         for name, text in pages.items()

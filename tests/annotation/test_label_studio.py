@@ -246,6 +246,18 @@ def test_a_label_in_the_record_stays_good_when_its_task_is_altered_later(folder,
     assert usable_labels(folder) == 1
 
 
+def test_push_makes_a_deleted_user_again(folder, ls, pushed):
+    admin = Person(ls, "admin")
+    email = ls.users()["a1"]["email"]
+    number = next(user["id"] for user in admin.client.get("/api/users/").json() if user["email"] == email)
+    admin.client.delete(f"/api/users/{number}/").raise_for_status()
+    assert "a1: is no user of this Label Studio" in warned(folder)
+    covmis(folder, "round", "push")
+    a1 = Person(ls, "a1")
+    a1.answer(next(iter(a1.tasks(project_of(pushed, "a1")).values()))["id"], "favor")
+    assert covmis(folder, "round", "pull")["added"] == 1
+
+
 def test_two_copies_of_a_task_that_were_answered_differently_count_as_no_answer(folder, ls, pushed):
     a1, number = Person(ls, "a1"), project_of(pushed, "a1")
     first, second = list(a1.tasks(number).values())[:2]

@@ -167,9 +167,7 @@ def test_odd_posts_are_text_on_label_studios_page(odd, browser, ls):
         assert browser.run("return document.title") != "hacked"
         assert browser.run(wide) <= 1
         browser.size(390, 844)
-        ends = (
-            "return Math.max(...[...document.querySelectorAll('.covmis-claim, .covmis-post, .covmis-beside')]"
-        )
+        ends = "return Math.max(...[...document.querySelectorAll('.covmis *, .lsf-controls button')]"
         assert browser.run(ends + ".map(e => e.getBoundingClientRect().right))") <= 390
         if LOOK:
             for theme in ("Light", "Dark"):

@@ -34,7 +34,7 @@ from covmis_build.annotation.pull import two_channels
 from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import pandas as pd
 
@@ -88,7 +88,7 @@ def _answered(round_: RoundFolder) -> dict[str, set[str]]:
 
 def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
     """Bring back everybody's answers, and what the discussion and the third person have decided."""
-    pulled, every, drafts = Pulled(), list[Answer](), dict[str, int]()
+    pulled, every, drafts, missing = Pulled(), list[Answer](), dict[str, int](), set[str]()
     try:
         for name, brought in _read(server, round_):
             if isinstance(brought, Problem):
@@ -97,6 +97,8 @@ def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
             pulled.problems += brought.problems
             every += brought.answers
             drafts[name] = len(brought.drafts)
+            if brought.missing:
+                missing.add(name)
             if brought.drafts:
                 what = (
                     f"{counted(drafts[name], 'drafts')} saved and never submitted, as of {brought.drafts[0]}"
@@ -107,7 +109,7 @@ def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
     finally:  # what has come back is recorded, also where the server goes away in between
         pulled.answers = sum(answer.status != Status.WITHDRAWN for answer in every)
         record.count(pulled, round_, every, now=now)
-    _note_drafts(round_, drafts)
+    _note_people(round_, drafts, missing)
     labels = round_.answers()
     pulled.problems += _older(round_, every, labels)
     pulled.problems += two_channels(labels)
@@ -262,6 +264,8 @@ class KnownProject(Struct, frozen=True):
     """Items whose task showed another text, and when the last push put it back, by the server's clock."""
     drafts: int = 0
     """Drafts that the last pull found, and no answer to their items."""
+    missing: bool = False
+    """Whether the last pull found no user of this name."""
 
 
 class _Known(Struct, frozen=True):
@@ -288,6 +292,13 @@ def known_projects(round_: RoundFolder) -> dict[str, KnownProject]:
     return _known(round_).projects
 
 
+def project_address(round_: RoundFolder, name: str) -> str:
+    """Where a project's tasks are listed; empty if the round has none of this name."""
+    known = _known(round_)
+    project = known.projects.get(name)
+    return f"{known.url}/projects/{project.project}/data" if project else ""
+
+
 def _remembered(round_: RoundFolder, url: str, name: str) -> int | None:
     """The number of the project that this round has on this server."""
     known = _known(round_)
@@ -306,11 +317,11 @@ def _remember(
     _write_known(round_, _Known(url, known_projects(round_) | {name: project}))
 
 
-def _note_drafts(round_: RoundFolder, drafts: Mapping[str, int]) -> None:
-    """Keep how many drafts each project holds, for those who ask how far people are."""
+def _note_people(round_: RoundFolder, drafts: Mapping[str, int], missing: Collection[str]) -> None:
+    """Keep how many drafts each project holds and whose user is missing, for those who ask how far people are."""
     known = _known(round_)
     projects = {
-        name: msgspec.structs.replace(project, drafts=drafts.get(name, 0))
+        name: msgspec.structs.replace(project, drafts=drafts.get(name, 0), missing=name in missing)
         for name, project in known.projects.items()
     }
     if projects != known.projects:

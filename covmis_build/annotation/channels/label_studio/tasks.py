@@ -132,6 +132,8 @@ class Brought:
     problems: Sequence[Problem]
     drafts: Sequence[str] = ()
     """Items without an answer of which somebody has saved a draft."""
+    missing: bool = False
+    """Whether the server has no such user."""
 
 
 def bring_back(  # noqa: PLR0913 - a project is all of these
@@ -160,7 +162,7 @@ def bring_back(  # noqa: PLR0913 - a project is all of these
             "`covmis round push` makes them again on the local server; elsewhere name them in "
             "COVMIS_LABEL_STUDIO_USERS, like a1=mail@example.org"
         )
-        return Brought([], [Problem(who, "is no user of this Label Studio", remedy)])
+        return Brought([], [Problem(who, "is no user of this Label Studio", remedy)], missing=True)
     recorded = {
         row.item_id: row
         for row in labels_of(labels[(labels["phase"] == phase) & (labels["channel"] == Channel.LABEL_STUDIO)])
