@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.errors import InputError, UnknownName, counted, nearest
-from covmis_build.files.columns import GIVEN_LABELS, IDS, PREDICTIONS, SETTLED_LABELS, column_of, folded
+from covmis_build.files.columns import (
+    GIVEN_LABELS,
+    IDS,
+    PREDICTIONS,
+    SETTLED_LABELS,
+    column_of,
+    folded,
+    is_known,
+)
 from covmis_build.files.ids import NO_LABELS, check_ids, check_rounded
 from covmis_build.files.reading import Sheet, read_table, report
 from covmis_build.files.table import list_of
@@ -169,11 +177,15 @@ def _stripped(cell: Any) -> Any:
 
 def read_rows(path: Path) -> Sheet:
     """The table in a file of labels, gold or predictions; a row that cannot be read is an error, since it is somebody's label."""
-    plain = path.name.lower().removesuffix(".gz").endswith(".txt")
-    sheet = read_table(path, names=("label",) if plain else ())
+    sheet = read_table(
+        path, names=("label",) if path.name.lower().removesuffix(".gz").endswith(".txt") else ()
+    )
+    if len(sheet.header) > 1 and sheet.header[0] == "label" and not any(sheet.header[1:]):
+        header = read_table(path)  # as SemEval's files: tabs, and a header
+        if not any(map(is_known, header.header)):
+            raise InputError("has several columns and no header", file=path, remedy="Give it one, as CSV")
+        sheet = header
     rows = sheet.whole(path)
-    if plain and len(sheet.header) > 1:
-        raise InputError("has several columns and no header", file=path, remedy="Give it one, as CSV")
     if sheet.header == FNC_HEADER:  # a row is a pair of a headline and a body, both of which repeat
         names = ["headline", "body_id", "stance"]
         rows = [dict(zip(names, (row[name] for name in FNC_HEADER), strict=True)) for row in rows]

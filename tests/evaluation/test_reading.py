@@ -66,6 +66,17 @@ def test_fnc_files_are_joined_by_position(tmp_path) -> None:
     assert list(read.labels()) == ["agree", "unrelated"]
 
 
+def test_semeval_s_own_files_are_text_with_tabs_and_a_header(tmp_path) -> None:
+    content = "ID\tTarget\tTweet\tStance\r\n1\tAtheism\tsaid #SemST\tAGAINST\r\n2\tAtheism\tmore\tNONE\r\n"
+    gold = read_labels(written(tmp_path / "gold.txt", content))
+    assert gold.labels(gold.id_column).to_dict() == {"1": "AGAINST", "2": "NONE"}
+    guess = written(tmp_path / "guess.txt", content.replace("NONE", "FAVOR"))
+    pairs = gold_and_systems(tmp_path / "gold.txt", {"m": guess})
+    assert pairs.joined_by == ("id",)
+    with pytest.raises(InputError, match="has several columns and no header"):
+        read_labels(written(tmp_path / "bare.txt", "1\tAGAINST\n2\tNONE\n"))
+
+
 def test_long_ids_stay_whole(tmp_path) -> None:
     answers = {"1250814876492185601": "favor"}
     for name, content in (
