@@ -31,7 +31,10 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 TABLES = ("claims", "queries", "hits", "items", "dropped", "sample")
 """Of data/build: ids, numbers and the claims' own words, never a post's."""
-PLAIN = ("study.toml", "queries/claims.csv", "annotation/guideline.md", "annotation/label_config.xml")
+PLAIN = (
+    "study.toml", "queries/claims.csv", "annotation/guideline.md", "annotation/label_config.xml",
+    "annotation/rounds/summary.json", "annotation/rounds/draws.parquet", "data/build/ledger.jsonl",
+)  # fmt: skip
 ROUND_FILES = ("round.json", "guideline.md", "decisions.parquet", "report.json", "seal.json", "frame.parquet")
 LARGEST, MOST_FILES, RATIO, ROOM = 1 << 30, 100_000, 1000, 1 << 20
 """Of a bundle: bytes that it unpacks to, its files, and how many times its packed size one of them may unpack to, if it is larger than ROOM."""
@@ -66,7 +69,6 @@ def make_bundle(
         _take(files, folder, name)
     if "study.toml" in files:
         files["study.toml"] = _without_address(files["study.toml"])
-    _take(files, folder, "data/build/ledger.jsonl")
     for table, path in built.items():
         if path.exists():
             files[f"data/build/{table}.parquet"] = _without(path, purged)
@@ -83,7 +85,6 @@ def make_bundle(
         files[f"{place}/items.parquet"] = _like(folder / place / "items.parquet", without_texts(items))
         for path in sorted((folder / place).parent.glob("guidelines/*.md")):
             _take(files, folder, path.relative_to(folder).as_posix())
-    _take(files, folder, "annotation/rounds/summary.json")
     files["data/release/corpus.parquet"] = _parquet(corpus.assign(text=None), "corpus")
     manifest = {
         "format": FORMAT,
