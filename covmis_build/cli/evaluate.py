@@ -53,9 +53,6 @@ def score(
     soft: Annotated[
         bool, Option("--soft", help="GOLD has a row a person and item; systems give shares.")
     ] = False,
-    replicates: Annotated[
-        int, Option(min=0, max=1_000_000, help="Bootstrap replicates; 0 for no intervals.")
-    ] = 2000,
     level: LevelOption = 0.95,
     out: OutOption = None,
     as_json: JsonOption = False,
@@ -79,9 +76,7 @@ def score(
         scores: Any = score_soft_files(gold, systems, extra=options.extra, **options.scheme, **how)
     else:
         files, judging = options.read(gold, systems)
-        scores = score_files(
-            files, over, by=listed(by), people=people, replicates=replicates, **how, **judging
-        )
+        scores = score_files(files, over, by=listed(by), people=people, **how, **judging)
         columns = files.columns
     _tell(scores, _titled(scores.tables()), out, columns=columns, as_json=as_json)
 
@@ -94,19 +89,19 @@ def compare(
     options: Judging,
     measure: Annotated[str, Option(help="The measure to compare in.")] = "macro_f1",
     test: Annotated[
-        str, Option(help="bootstrap, randomisation (exact: McNemar), tukey, or welch (over runs).")
-    ] = "bootstrap",
+        str,
+        Option(help="interval (p inverts it), randomisation (exact: McNemar), tukey, or welch (over runs)."),
+    ] = "interval",
     clusters: ClustersOption = "",
-    replicates: Annotated[int, Option(min=1, max=1_000_000, help="Replicates.")] = 2000,
+    replicates: Annotated[
+        int, Option(min=1, max=1_000_000, help="Replicates of randomisation and tukey.")
+    ] = 2000,
     exact: Annotated[
         bool,
         Option(
             "--exact", help="Every arrangement, none drawn; of accuracy by randomisation: McNemar's test."
         ),
     ] = False,
-    interval: Annotated[
-        str, Option(help="percentile (default over items), jackknife (default over claims), or bca.")
-    ] = "",
     level: LevelOption = 0.95,
     out: OutOption = None,
     as_json: JsonOption = False,
@@ -118,7 +113,7 @@ def compare(
     files, how = options.read(gold, systems)
     comparison = covmis.compare(
         files.gold, files.systems, measure=measure, test=test, clusters=files.clusters(clusters),
-        replicates=replicates, exact=exact, interval=interval, level=level, title=files.title, **how,
+        replicates=replicates, exact=exact, level=level, title=files.title, **how,
     )  # fmt: skip
     square = comparison.matrix().rename_axis("").reset_index()
     matrix = [f"p-values, {comparison.adjustment}:", square] if len(files.systems) > 2 else []
