@@ -21,11 +21,23 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from covmis_build import storage, tables
-from covmis_build.annotation.answers import RETURNED_AS, Problem, Pulled, Status, append, present
+from covmis_build.annotation.answers import (
+    RETURNED_AS,
+    Problem,
+    Pulled,
+    Status,
+    append,
+    bounded,
+    labels_of,
+    latest,
+    own_time,
+    present,
+)
 from covmis_build.annotation.frozen_items import read_items, write_items
 from covmis_build.annotation.relevance import YES
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 from covmis_build.options import MACHINE, Labels
+from covmis_build.places import DRAWS
 from covmis_build.settings import CODE
 
 if TYPE_CHECKING:
@@ -88,6 +100,8 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     round: str = ""
     pilot: bool
     opened_at: str = ""
+    pushed_at: str | UnsetType = UNSET
+    """When it was sent out first: no answer is older."""
     labels: Labels
     annotators: list[str]
     """Who was to label it when it was opened."""
@@ -100,7 +114,7 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     guidelines: list[Sent] = []
     reopened: list[Reopening] | UnsetType = UNSET
     raised: dict[str, float] | UnsetType = UNSET
-    """Ranked items of earlier rounds to which its draw has given a greater chance than they had."""
+    """In rounds without a ledger of draws: ranked items of earlier rounds that its draw gave a greater chance."""
     repeats: dict[str, list[str]] | UnsetType = UNSET
     """Of hidden posts: whose own they are."""
     frame: dict[str, Any] | UnsetType = UNSET
@@ -225,6 +239,11 @@ class RoundFolder:
         """Of a recall round: every pair that it could have drawn, with its chance, so that later labels add up."""
         return storage.read_table(self.folder / FRAME, "frame")
 
+    def draws(self) -> pd.DataFrame:
+        """What the draws gave that it was opened with, and those since the round before that added nothing."""
+        ledger = storage.read_table(self.folder.with_name(DRAWS), "draws")
+        return ledger[ledger["round"] == self.number]
+
     def seal(self) -> dict[str, Any] | None:
         """The seal, if there is one."""
         return read_json(self.folder / "seal.json") if self.sealed else None
@@ -232,7 +251,7 @@ class RoundFolder:
 
 def create(  # noqa: PLR0913 - each is something that round.json says
     rounds: Path, frozen: pd.DataFrame, options: Annotation, scheme: Labels, guideline: str, *, now: str,
-    settings: Mapping[str, Any] | None = None, raised: dict[str, float] | None = None,
+    settings: Mapping[str, Any] | None = None,
     repeats: dict[str, list[str]] | None = None, frame: dict[str, Any] | None = None,
 ) -> RoundFolder:  # fmt: skip
     """Write a new round's folder; items.parquet comes last, and makes it a round. See `About` for the rest."""
@@ -253,7 +272,6 @@ def create(  # noqa: PLR0913 - each is something that round.json says
         show=list(options.show),
         settings=dict(settings or {}),
         guideline="",
-        raised=raised or UNSET,
         repeats=repeats or UNSET,
         frame=frame or UNSET,
     )
@@ -281,6 +299,15 @@ def keep_guideline(round_: RoundFolder, guideline: str, *, now: str) -> RoundFol
     round_now = RoundFolder(round_.folder, about)
     write_about(round_now)
     return round_now
+
+
+def note_pushed(round_: RoundFolder, *, now: str) -> RoundFolder:
+    """Note when the round was sent out, the first time."""
+    if round_.about.pushed_at:
+        return round_
+    pushed = replace(round_, about=msgspec.structs.replace(round_.about, pushed_at=now))
+    write_about(pushed)
+    return pushed
 
 
 def raise_per_item(round_: RoundFolder, per_item: int) -> RoundFolder:
@@ -376,6 +403,8 @@ def add_labels(round_: RoundFolder, answers: Iterable[Answer], *, now: str) -> i
     """Append these answers to the round's labels; how many rows that added."""
     refuse_sealed(round_)
     before = round_.labels()
+    sent_at = round_.about.pushed_at or round_.about.opened_at
+    answers = [bounded(answer, sent_at=sent_at, now=now) for answer in latest(answers)]
     answers = [
         replace(answer, guideline=round_.guideline_at(answer.given_at)) if answer.given_at else answer
         for answer in answers
@@ -401,6 +430,7 @@ def count(pulled: Pulled, round_: RoundFolder, answers: Sequence[Answer], *, now
     labels = round_.labels()
     fresh = labels[~labels["label_id"].isin(before)]
     pulled.withdrawn += int((fresh["status"] == Status.WITHDRAWN).sum())
+    pulled.notes += _clocks(fresh)
     current = present(labels).set_index(["item_id", "phase", "annotator"])["label"].to_dict()
     changed = [
         answer
@@ -416,6 +446,25 @@ def count(pulled: Pulled, round_: RoundFolder, answers: Sequence[Answer], *, now
                 "`covmis round reopen` opens them, with a reason",
             )
         )
+
+
+def _clocks(fresh: pd.DataFrame) -> list[Problem]:
+    """Answers of clocks that were wrong; a sheet has only its file's time, which copying changes."""
+    rows = [row for row in labels_of(fresh) if row.channel not in RETURNED_AS.values()]
+    problems = []
+    for who in dict.fromkeys(row.annotator for row in rows):
+        mine = [row for row in rows if row.annotator == who]
+        for when, wrong in (
+            ("later than now", [row for row in mine if own_time(row) > row.given_at]),
+            ("before the round was sent out", [row for row in mine if own_time(row) < row.given_at]),
+        ):
+            if wrong:
+                what = (
+                    f"{counted(len(wrong), 'answers')} ({wrong[0].item_id}{', …' if wrong[1:] else ''}) given at "
+                    f"{own_time(wrong[0])} by the clock there, {when}; in the record they have {wrong[0].given_at}"
+                )
+                problems.append(Problem(who, what, "Put that clock right"))
+    return problems
 
 
 def note_told(round_: RoundFolder, pulled: Pulled) -> None:

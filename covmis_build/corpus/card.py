@@ -9,7 +9,7 @@ from markupsafe import Markup
 from covmis_build.corpus.card_sections import sections
 from covmis_build.corpus.markdown import markdown, markdown_table
 from covmis_build.corpus.phrases import count, share
-from covmis_build.report import figures, page
+from covmis_build.report import page
 
 if TYPE_CHECKING:
     from covmis_build.corpus.release_facts import ReleaseFacts
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 def markdown_card(facts: ReleaseFacts, numbers: Statistics) -> str:
     """The card as Markdown: all outside text escaped, the flow as a table."""
     lines = [f"# {markdown(facts.title)}", "", markdown(lead(facts, numbers)), ""]
-    with figures.without_drawing():
-        told = sections(facts, numbers)
-    for section in told:
+    for section in sections(facts, numbers):
         lines += [f"## {section.title}", ""]
         lines += [line for text in section.prose.split("\n\n") if text for line in (markdown(text), "")]
         lines += [*(f"- {markdown(point)}" for point in section.points), *([""] if section.points else [])]
