@@ -495,7 +495,8 @@ def calls_of(prepared: Prepared, key: str, folder: Path) -> list[int]:
     _set(prepared.command.server, *prepared.there)
     made = killing.changes(folder, lambda: prepared.command.act(folder), syncs=True)
     shutil.rmtree(folder)
-    return killing.of_each_kind(made, range(1, len(made) + 1), OF_EACH, key)
+    of_files = [number for number, change in enumerate(made, 1) if change.what != "send"]
+    return killing.of_each_kind(made, of_files, OF_EACH, key)
 
 
 @pytest.mark.slow
