@@ -17,20 +17,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from covmis_build.stats.agreement import coefficient
-from covmis_build.stats.bootstrap import generator
+from covmis_build.evaluation.significance import generator
+from covmis_build.stats.agreement import coefficient, coincidences_of, pairs_of, shares_of
 from covmis_build.stats.coefficients import (
-    agreement_sums,
     alpha_chance,
     cohen_chance,
-    coincidences,
     conger_chance,
     conger_sums,
     corrected,
     fleiss_chance,
     gwet_chance,
-    label_counts,
-    pair_tables,
 )
 
 if TYPE_CHECKING:
@@ -59,19 +55,23 @@ def study(
     return np.where(chance.random(codes.shape) < missing, -1, codes), claim
 
 
-def coefficients(codes: np.ndarray) -> dict[str, tuple[np.ndarray, Callable[[np.ndarray], Chance]]]:
-    """What each coefficient adds up, and what it makes of the sum."""
-    counts = label_counts(codes, LABELS)
-    sums = agreement_sums(counts)
+def coefficients(
+    people: int,
+) -> dict[str, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], Chance]]]:
+    """What each coefficient adds up of the codes, and what it makes of the sum."""
+    shares = partial(shares_of, classes=LABELS)
     first = (
-        {"Cohen": (pair_tables(codes[:, 0], codes[:, 1], LABELS), cohen_chance)}
-        if codes.shape[1] == 2
+        {"Cohen": (partial(pairs_of, classes=LABELS), cohen_chance)}
+        if people == 2
         else {
-            "Fleiss": (sums, fleiss_chance),
-            "Conger": (conger_sums(codes, LABELS), partial(conger_chance, classes=LABELS)),
+            "Fleiss": (shares, fleiss_chance),
+            "Conger": (partial(conger_sums, classes=LABELS), partial(conger_chance, classes=LABELS)),
         }
     )
-    return first | {"alpha": (coincidences(counts), alpha_chance), "AC1": (sums, gwet_chance)}
+    return first | {
+        "alpha": (partial(coincidences_of, classes=LABELS), alpha_chance),
+        "AC1": (shares, gwet_chance),
+    }
 
 
 def coverage(
@@ -80,7 +80,8 @@ def coverage(
     """For each coefficient: coverage and mean width over claims, and coverage over items."""
     codes, _ = study(30_000, generator(1, "truth"), people=people, error=error, missing=missing)
     truth = {
-        name: float(corrected(chance(sums.sum(0)))) for name, (sums, chance) in coefficients(codes).items()
+        name: float(corrected(chance(sums_of(codes).sum(0))))
+        for name, (sums_of, chance) in coefficients(people).items()
     }
     held: dict[str, list[tuple[bool, float, bool]]] = {name: [] for name in truth}
     for number in range(studies):
@@ -88,8 +89,9 @@ def coverage(
             claims, generator(2, str(claims), str(number)), people=people, error=error, missing=missing
         )
         claim_ids = [f"{c:04d}" for c in claim]
-        for name, (sums, chance) in coefficients(codes).items():
-            figure = coefficient(name, sums, chance, codes, claim_ids)
+        for name, (sums_of, chance) in coefficients(people).items():
+            like = (partial(shares_of, classes=LABELS), fleiss_chance) if name == "Conger" else None
+            figure = coefficient(name, sums_of, chance, codes, LABELS, claim_ids, like=like)
             low, high, own = figure.low_by_claims, figure.high_by_claims, (figure.low, figure.high)
             if low is not None and high is not None and own[0] is not None and own[1] is not None:
                 held[name].append((low <= truth[name] <= high, high - low, own[0] <= truth[name] <= own[1]))

@@ -31,9 +31,9 @@ from covmis_build.estimation.from_values import times
 from covmis_build.options import KINDS
 from covmis_build.sampling.inclusion import Allocation, allocate
 from covmis_build.stats.coefficients import cohen_kappa
-from covmis_build.stats.horvitz_thompson import Design, Estimate, linear_estimate, made_design, mean
-from covmis_build.stats.intervals import claims_interval, kappa_interval
+from covmis_build.stats.intervals import Estimate, claims_interval, kappa_interval
 from covmis_build.stats.linearised import weighted_measures
+from covmis_build.stats.over_posts import Design, linear_estimate, made_design, mean
 
 LABELS = ("favor", "against", "neither")
 CLAIMS = 111

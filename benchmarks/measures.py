@@ -16,10 +16,10 @@ import time
 import warnings
 
 import numpy as np
+from covmis_build.stats.bootstrap import replicate_cells
 
 from covmis_build.evaluation.score import score
 from covmis_build.evaluation.setting import setting
-from covmis_build.stats.bootstrap import replicate_cells
 
 LABELS = ["favor", "neither", "against"]
 NAMES = ["accuracy", "macro_precision", "macro_recall", "macro_f1", "f1_of_means", "macro_f2", "gmr", "kappa",

@@ -21,7 +21,7 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from covmis_build.stats.horvitz_thompson import made_design, mean, total  # noqa: E402
+from covmis_build.stats.over_posts import made_design, mean, total  # noqa: E402
 from tests.estimation import as_glide, with_r  # noqa: E402
 from tests.services import peers  # noqa: E402
 

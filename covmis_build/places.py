@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STUDY_TOML = "study.toml"
+DRAWS = "draws.parquet"
+"""The ledger of opened draws, in the folder of the rounds."""
 
 
 @dataclass(frozen=True)

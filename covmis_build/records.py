@@ -115,6 +115,7 @@ class Item:
     design: Design
     automatic_label: Annotated[str, In(("sample",)), "the label that a rule gave; empty for items that people label"]  # fmt: skip
     audited: Annotated[bool, In(("sample",)), "whether people label the item unknowingly, to check the rule"]
+    p_audit: Annotated[float, In(("sample",)), Since("0.2.0"), "probability that people check the rule's label of the item, once it is drawn"]  # fmt: skip
     salt: Annotated[str, In(("frozen",)), Unsealed, "the secret in the hash of what was shown; a purge takes it"]  # fmt: skip
     shown: Annotated[str, In(("frozen",)), "the salted hash of what was on screen"]
 
@@ -126,6 +127,19 @@ class Draw(NamedTuple):
     p_sample: Probability
     draw: DrawNumber
     design: Design
+
+
+class Chance(NamedTuple):
+    """The chance that a draw gave the posts of a stratum, or one item that had a chance of its own."""
+
+    draw: Annotated[str, "the draw of its claim, from 1 on"]
+    claim_id: ClaimId
+    stratum: Annotated[str, "the kind of query, with the part that `[sampling] strata_by` makes of it"]
+    item_id: Annotated[str, "the item whose own chance this is: one drawn by its rank, or frozen before; empty for a stratum"]  # fmt: skip
+    rule: Annotated[str, "quota, fill, ranked or certain; `kept` of an item that was frozen before"]
+    posts: Annotated[int, "how many posts this chance was for"]
+    probability: Annotated[float, "the chance; 0 for an item that this draw could not give"]
+    round: Annotated[str, "the round that was opened with this draw, or the next one, if it added nothing; empty in data/build"] = ""  # fmt: skip
 
 
 class Label(NamedTuple):
@@ -347,6 +361,7 @@ TABLES = {
         Table("items", Item, ("item_id",), "clean", "a claim × post pair worth sampling"),
         Table("dropped", Dropped, ("unit", *PAIR, "step"), "sample", "a pair, a claim, or a post that is gone, which was not kept; `frozen.dropped`, made by clean, has those of opened rounds that a step would drop and that stay"),
         Table("sample", Item, ("item_id",), "sample", "an item that was drawn"),
+        Table("draws", Chance, ("draw", "claim_id", "stratum", "item_id", "round"), "sample; rounds (draws.parquet)", "a chance that a draw gave posts, also where it added none; with the rounds, of every draw that was opened"),
         Table("frozen", Item, ("item_id", "round", *PAIR), "rounds (items.parquet)", "an item as a round froze it, complete without data/build"),
         Table("frame", Item, ("item_id",), "recall rounds", "a claim × post pair of the frame that a recall round was drawn from"),
         Table("labels", Label, ("label_id",), "rounds", "a label that somebody gave"),

@@ -85,12 +85,12 @@ def _whole(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _beside(target: Path, made: Callable[[Path], Path]) -> Iterator[Path]:
+def _beside(target: Path, create: Callable[[Path], Path]) -> Iterator[Path]:
     """A new file or folder beside the target, locked as long as its maker lives, and removed at the end if it is left."""
     make_folder(target.parent)
     _sweep(target.parent)
     for last in (False, False, True):  # another command's sweep may take it before it is locked
-        beside = made(target)
+        beside = create(target)
         try:
             handle = os.open(beside, os.O_RDONLY)
         except OSError as error:

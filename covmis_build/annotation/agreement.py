@@ -29,9 +29,18 @@ from covmis_build.annotation.label_matrix import in_scheme, label_matrix, long_r
 from covmis_build.annotation.second_opinion import SecondOpinion, second_opinion
 from covmis_build.errors import counted
 from covmis_build.stats import coefficients as c
-from covmis_build.stats.agreement import Figure, coefficient, fleiss, headline, number
+from covmis_build.stats.agreement import (
+    Figure,
+    coefficient,
+    coincidences_of,
+    fleiss,
+    headline,
+    number,
+    pairs_of,
+    shares_of,
+)
 from covmis_build.stats.chi_square import ChiSquare, bowker, stuart_maxwell
-from covmis_build.stats.intervals import between
+from covmis_build.stats.intervals import UNIT, between
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -222,8 +231,9 @@ def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
     why = _why_undefined(matrix, counts, double)
     two = len(matrix.people) == 2
     tables = c.pair_tables(matrix.codes[:, 0], matrix.codes[:, 1], classes) if two else None
-    sums, pairs = c.agreement_sums(counts), c.coincidences(counts)
-    figure = partial(coefficient, codes=matrix.codes, claims=matrix.claims, why=why)
+    sums = c.agreement_sums(counts)
+    figure = partial(coefficient, codes=matrix.codes, classes=classes, claims=matrix.claims, why=why)
+    shares, tables_of = partial(shares_of, classes=classes), partial(pairs_of, classes=classes)
     ac1_error = c.standard_error(sums, c.gwet_chance(sums.sum(0)), c.gwet_pulls(sums))
     weightings: tuple[c.Weights, ...] = ("linear", "quadratic") if ordered else ()
     scales: tuple[c.Distance, ...] = ("nominal", "ordinal", "interval") if ordered else ("nominal",)
@@ -235,32 +245,34 @@ def coefficients(matrix: LabelMatrix, *, ordered: bool) -> Agreement:
         answers=int(counts.sum()),
         claims=len(set(matrix.claims)) if matrix.claims else None,
         kappa=headline(matrix.codes, classes, matrix.claims, why=why),
-        raw=replace(figure("Raw agreement", sums, _without_chance), words=""),
+        raw=replace(figure("Raw agreement", shares, _without_chance, bounds=UNIT), words=""),
         kappa_max=number(c.kappa_max(tables.sum(0))) if tables is not None else None,
         weighted_kappa={
-            name: figure(f"Weighted kappa, {name}", tables, partial(c.cohen_chance, weights=name))
+            name: figure(f"Weighted kappa, {name}", tables_of, partial(c.cohen_chance, weights=name))
             if tables is not None
             else figure(
-                f"Conger's kappa, {name}", c.conger_sums(matrix.codes, classes, name),
+                f"Conger's kappa, {name}", partial(c.conger_sums, classes=classes, weights=name),
                 partial(c.conger_chance, classes=classes, weights=name),
+                like=(partial(shares_of, classes=classes, weights=name), partial(c.fleiss_chance, weights=name)),
             )
             for name in weightings
         } or None,
-        scott_pi=figure("Scott's pi", tables, c.scott_chance) if tables is not None else None,
+        scott_pi=figure("Scott's pi", tables_of, c.scott_chance) if tables is not None else None,
         fleiss_kappa=fleiss(matrix.codes, classes, matrix.claims, why=why),
         conger_kappa=None if two else figure(
-            "Conger's kappa", c.conger_sums(matrix.codes, classes), partial(c.conger_chance, classes=classes)
+            "Conger's kappa", partial(c.conger_sums, classes=classes), partial(c.conger_chance, classes=classes),
+            like=(shares, c.fleiss_chance),
         ),
         alpha={
-            name: figure(f"Krippendorff's alpha, {name}", pairs, partial(c.alpha_chance, distance=name))
+            name: figure(f"Krippendorff's alpha, {name}", partial(coincidences_of, classes=classes), partial(c.alpha_chance, distance=name))
             for name in scales
         },
-        ac1=figure("Gwet's AC1", sums, c.gwet_chance, se=ac1_error),
+        ac1=figure("Gwet's AC1", shares, c.gwet_chance, se=ac1_error),
         ac2={
-            name: figure(f"Gwet's AC2, {name}", c.agreement_sums(counts, name), partial(c.gwet_chance, weights=name))
+            name: figure(f"Gwet's AC2, {name}", partial(shares, weights=name), partial(c.gwet_chance, weights=name))
             for name in weightings
         } or None,
-        pabak=figure("PABAK", sums, c.brennan_prediger_chance),
+        pabak=figure("PABAK", shares, c.brennan_prediger_chance),
         classes=by_class(matrix.classes, counts, tables),
         notes=[why] if why else [],
     )  # fmt: skip

@@ -20,7 +20,7 @@ from covmis_build.annotation.answers import Phase, Status, labels_of, usable
 from covmis_build.annotation.frozen_items import for_people, in_order
 from covmis_build.annotation.training import Accuracy, accuracies
 from covmis_build.errors import counted
-from covmis_build.stats.intervals import wilson
+from covmis_build.stats.intervals import in_percent, of_items
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -44,15 +44,15 @@ class Repeat:
     posts: int
     same: int
     share: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     days: float
 
     def __str__(self) -> str:
         when = f"half of them within {self.days:.0f} days" if self.days >= 1 else "within a day"
         return (
             f"{self.annotator}: {self.same} of {counted(self.posts, 'posts')} the same again "
-            f"({self.share:.0%}, 95% interval {self.low:.0%} to {self.high:.0%}; {when})"
+            f"({self.share:.0%}, {in_percent(self.low, self.high)}; {when})"
         )
 
 
@@ -161,7 +161,7 @@ def _repeats(checks: RoundFolder, earlier: Sequence[RoundFolder]) -> list[Repeat
         same = sum(equal for equal, _ in again)
         days = median(passed for _, passed in again)
         share = same / len(again)
-        rows.append(Repeat(who, len(again), same, share, *wilson(share, len(again)), days))
+        rows.append(Repeat(who, len(again), same, share, *of_items(share, len(again)), days))
     return rows
 
 

@@ -17,7 +17,7 @@ from covmis_build.options import is_machine
 from covmis_build.text.shown import shown_hash, shown_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -43,9 +43,8 @@ def freeze(  # noqa: PLR0913 - a round freezes what all of these tables say
     salt: str = "",
     number: str = "",
 ) -> pd.DataFrame:
-    """Freeze the sampled items of the next `claims_per_round` claims, in the order of claims.csv.
+    """Freeze the sampled items of the next `claims_per_round` claims, in the order of claims.csv (see `next_claims`).
 
-    Claims that no round has come first; after them, claims with items that were drawn after their round opened.
     Automatic items are frozen too; only audited ones are shown to people. `salt` is the round's secret; without one
     the salts follow from the seed. Raises InputError if nothing is left to open.
     """
@@ -55,7 +54,12 @@ def freeze(  # noqa: PLR0913 - a round freezes what all of these tables say
     taken = {item for frozen in earlier for item in frozen["item_id"]}
     begun = {claim for frozen in earlier for claim in frozen["claim_id"]}
     left = sample[~sample["item_id"].isin(taken)]
-    chosen = _next_claims(left, claims, begun, options.claims_per_round)
+    chosen = next_claims(list(claims["claim_id"]), set(left["claim_id"]), begun, options.claims_per_round)
+    if not chosen:
+        raise InputError(
+            "no sampled claim is left to open",
+            remedy="All are in rounds already; more posts or claims, then `covmis run`, make more",
+        )
     unknown = set(left["automatic_label"].dropna()) - {"", *labels.values}  # noqa: PD011 - not pandas'
     if unknown:
         raise InputError(
@@ -79,16 +83,11 @@ def freeze(  # noqa: PLR0913 - a round freezes what all of these tables say
     return pd.DataFrame(rows, columns=FROZEN.names)
 
 
-def _next_claims(left: pd.DataFrame, claims: pd.DataFrame, begun: set[str], count: int) -> list[str]:
-    waiting = set(left["claim_id"])
-    order = [claim for claim in claims["claim_id"] if claim in waiting]
-    chosen = sorted(order, key=lambda claim: claim in begun)[:count]
-    if not chosen:
-        raise InputError(
-            "no sampled claim is left to open",
-            remedy="All are in rounds already; more posts or claims, then `covmis run`, make more",
-        )
-    return chosen
+def next_claims(
+    order: Sequence[str], waiting: Collection[str], begun: Collection[str], count: int
+) -> list[str]:
+    """The claims that a round takes: `count` of those with sampled posts that no round has, new ones first."""
+    return sorted((claim for claim in order if claim in waiting), key=lambda claim: claim in begun)[:count]
 
 
 def _posts(posts: pd.DataFrame, wanted: set[str]) -> pd.DataFrame:

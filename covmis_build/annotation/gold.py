@@ -50,15 +50,16 @@ def gold_of(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else tables.empty("gold")
 
 
-def said_by_people(rounds: Sequence[RoundFolder]) -> dict[str, list[str]]:
-    """What people said of each item on their own, in rounds that count."""
-    said: dict[str, list[str]] = {}
-    for round_ in rounds:
-        answers = {} if round_.pilot else answered(round_.items(), round_.labels())
-        for item, rows in answers.items():
-            given = (row for row in rows if row.status == Status.GIVEN)
-            said.setdefault(item, []).extend(row.label for row in given if not is_machine(row.annotator))
-    return said
+def said_by_people(rounds: Sequence[RoundFolder]) -> list[tuple[str, str, str]]:
+    """What people said of each item on their own, in rounds that count: item, annotator, label."""
+    return [
+        (item, row.annotator, row.label)
+        for round_ in rounds
+        if not round_.pilot
+        for item, rows in answered(round_.items(), round_.labels()).items()
+        for row in rows
+        if row.status == Status.GIVEN and not is_machine(row.annotator)
+    ]
 
 
 def check_seals(rounds: Sequence[RoundFolder]) -> None:

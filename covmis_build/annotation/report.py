@@ -21,7 +21,7 @@ from covmis_build.annotation.machines import BesidePerson, beside_people
 from covmis_build.errors import counted
 from covmis_build.options import by_people
 from covmis_build.report.result import Result
-from covmis_build.stats.intervals import wilson
+from covmis_build.stats.intervals import of_items
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> Audit | None:
     if not len(by_post):
         return Audit(*counts)
     errors = float(by_post.mean())
-    return Audit(*counts, errors, *wilson(errors, len(by_post)))
+    return Audit(*counts, errors, *of_items(errors, len(by_post)))
 
 
 def cases(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> Iterable[Case]:

@@ -10,7 +10,7 @@ from covmis_build.annotation.case import cases_html
 from covmis_build.errors import counted
 from covmis_build.report import figures
 from covmis_build.report.page import UNDEFINED, Section, page, render, rows_html
-from covmis_build.stats.intervals import between
+from covmis_build.stats.intervals import between, in_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -252,13 +252,13 @@ def _audit(audit: Audit | None) -> list[Section]:
     if not audit:
         return []
     told = f"Posts with an automatic label that were shown to people, who could not tell: {audit.items}. "
-    if audit.error_rate is None or audit.low is None or audit.high is None:
+    if audit.error_rate is None:
         told += "Nobody has labelled them yet."
     else:
         told += (
             f"{audit.contradict} of their {audit.labels} labels contradict the rule: an error rate of "
-            f"{100 * audit.error_rate:.1f}% (95% interval over {audit.posts} posts "
-            f"{100 * audit.low:.1f}% to {100 * audit.high:.1f}%)."
+            f"{100 * audit.error_rate:.1f}% ({in_percent(audit.low, audit.high, 1)} over "
+            f"{counted(audit.posts, 'posts')})."
         )
     return [Section("Audit of the automatic labels", prose=told)]
 

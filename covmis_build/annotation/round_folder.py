@@ -37,6 +37,7 @@ from covmis_build.annotation.frozen_items import read_items, write_items
 from covmis_build.annotation.relevance import YES
 from covmis_build.errors import InputError, counted
 from covmis_build.options import MACHINE, Labels
+from covmis_build.places import DRAWS
 from covmis_build.settings import CODE
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     guidelines: list[Sent] = []
     reopened: list[Reopening] | UnsetType = UNSET
     raised: dict[str, float] | UnsetType = UNSET
-    """Ranked items of earlier rounds to which its draw has given a greater chance than they had."""
+    """In rounds without a ledger of draws: ranked items of earlier rounds that its draw gave a greater chance."""
     repeats: dict[str, list[str]] | UnsetType = UNSET
     """Of hidden posts: whose own they are."""
     frame: dict[str, Any] | UnsetType = UNSET
@@ -238,6 +239,11 @@ class RoundFolder:
         """Of a recall round: every pair that it could have drawn, with its chance, so that later labels add up."""
         return storage.read_table(self.folder / FRAME, "frame")
 
+    def draws(self) -> pd.DataFrame:
+        """What the draws gave that it was opened with, and those since the round before that added nothing."""
+        ledger = storage.read_table(self.folder.with_name(DRAWS), "draws")
+        return ledger[ledger["round"] == self.number]
+
     def seal(self) -> dict[str, Any] | None:
         """The seal, if there is one."""
         return read_json(self.folder / "seal.json") if self.sealed else None
@@ -245,7 +251,7 @@ class RoundFolder:
 
 def create(  # noqa: PLR0913 - each is something that round.json says
     rounds: Path, frozen: pd.DataFrame, options: Annotation, scheme: Labels, guideline: str, *, now: str,
-    settings: Mapping[str, Any] | None = None, raised: dict[str, float] | None = None,
+    settings: Mapping[str, Any] | None = None,
     repeats: dict[str, list[str]] | None = None, frame: dict[str, Any] | None = None,
 ) -> RoundFolder:  # fmt: skip
     """Write a new round's folder; items.parquet comes last, and makes it a round. See `About` for the rest."""
@@ -266,7 +272,6 @@ def create(  # noqa: PLR0913 - each is something that round.json says
         show=list(options.show),
         settings=dict(settings or {}),
         guideline="",
-        raised=raised or UNSET,
         repeats=repeats or UNSET,
         frame=frame or UNSET,
     )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SEALED_FILES = ("decisions.parquet", "report.json", "guideline.md", "seal.json")
 """What is kept of a seal when its round is reopened; no post's text; the seal comes last."""
-SEALED = ("items", "labels", "decisions", "agreement", "guideline", "frame")
+SEALED = ("items", "labels", "decisions", "agreement", "guideline", "frame", "draws")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,8 @@ class Contents(NamedTuple):
     guideline: bytes
     frame: str = ""
     """A hash of what a recall round was drawn from; other rounds have none."""
+    draws: str = ""
+    """A hash of the draws that it was opened with; rounds of before there was a ledger have none."""
 
 
 def seal(
@@ -120,7 +122,7 @@ def seal(
 
     `replaces` is the seal that it had before it was reopened.
     """
-    frozen, labels, decisions, report, guideline, frame = contents
+    frozen, labels, decisions, report, guideline, frame, draws = contents
     salts = dict(zip(frozen["item_id"], frozen["salt"], strict=True))
     content = {
         "version": 1,
@@ -140,6 +142,8 @@ def seal(
     }
     if frame:
         content["frame"] = frame
+    if draws:
+        content["draws"] = draws
     if replaces:
         content["replaces"] = replaces
     return content | {"seal": own_hash(content)}
@@ -273,7 +277,7 @@ def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]
         decisions = storage.read_table(place / "decisions.parquet", "gold")
         report, guideline = (_bytes(place / name) for name in ("report.json", "guideline.md"))
         check = verify(
-            sealed, Contents(round_.items(), labels, decisions, report, guideline, _frame_hash(round_)),
+            sealed, Contents(round_.items(), labels, decisions, report, guideline, _frame_hash(round_), _draws_hash(round_)),
             previous=previous, replaces=replaces, number=round_.number,
         )  # fmt: skip
         changed += [f"{what} (under the seal {sealed['seal'][:12]})" for what in check.changed]
@@ -284,8 +288,15 @@ def _changed_before(round_: RoundFolder, previous: Collection[str]) -> list[str]
 def _contents(round_: RoundFolder) -> Contents:
     report, guideline = (_bytes(round_.folder / name) for name in ("report.json", "guideline.md"))
     return Contents(
-        round_.items(), round_.labels(), round_.decisions(), report, guideline, _frame_hash(round_)
-    )
+        round_.items(), round_.labels(), round_.decisions(), report, guideline, _frame_hash(round_),
+        _draws_hash(round_),
+    )  # fmt: skip
+
+
+def _draws_hash(round_: RoundFolder) -> str:
+    """Of the draws that the round was opened with."""
+    draws = round_.draws()
+    return _rows_hash(draws, "draws") if len(draws) else ""
 
 
 def _frame_hash(round_: RoundFolder) -> str:

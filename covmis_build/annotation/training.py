@@ -18,7 +18,7 @@ from covmis_build.annotation.gold import How
 from covmis_build.annotation.round_folder import read_json
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
-from covmis_build.stats.intervals import wilson
+from covmis_build.stats.intervals import in_percent, of_items
 from covmis_build.text.shown import shown_hash, shown_parts
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Accuracy:
             return f"{self.annotator}, {self.label or 'all'}: no answers yet"
         return (
             f"{self.annotator}, {self.label or 'all'}: {self.right} of {self.posts} right "
-            f"({self.share:.0%}, 95% interval {self.low:.0%} to {self.high:.0%})"
+            f"({self.share:.0%}, {in_percent(self.low, self.high)})"
         )
 
 
@@ -182,7 +182,7 @@ def _accuracy(who: str, label: str, given: pd.Series[str], known: pd.Series[str]
     if not len(given):
         return Accuracy(who, label, 0, 0, None, None, None)
     accuracy = right / len(given)
-    return Accuracy(who, label, len(given), right, accuracy, *wilson(accuracy, len(given)))
+    return Accuracy(who, label, len(given), right, accuracy, *of_items(accuracy, len(given)))
 
 
 def feedback(round_: RoundFolder, annotator: str, *, study: str) -> str:

@@ -18,6 +18,7 @@ from covmis_build.building.flow import ask
 from covmis_build.building.store import files_of, parts_of, store_of
 from covmis_build.errors import InputError
 from covmis_build.options import RANKED
+from covmis_build.places import DRAWS
 from covmis_build.records import Dropped
 
 if TYPE_CHECKING:
@@ -100,8 +101,8 @@ def _clean_files(places: Places) -> list[Path]:
 
 
 def frozen_files(places: Places) -> list[Path]:
-    """The items of every round opened so far: they keep their place whatever later runs say."""
-    return sorted(places.rounds.glob("*/items.parquet"))
+    """The items of every round opened so far, which keep their place whatever later runs say; and the ledger of draws."""
+    return [*sorted(places.rounds.glob("*/items.parquet")), *places.rounds.glob(DRAWS)]
 
 
 def _make_read(work: Work) -> Made:
@@ -220,6 +221,7 @@ def _others(places: Places) -> pd.DataFrame:
 
 def _make_sample(work: Work) -> Made:
     from covmis_build.sampling.draw import WHY, sample
+    from covmis_build.sampling.ledger import last_draws, read_ledger
     from covmis_build.sampling.reach import within_reach
 
     places, settings, engine = work.places, work.settings, work.engine
@@ -230,6 +232,7 @@ def _make_sample(work: Work) -> Made:
         reach.items, frozen, settings.sampling, settings.labels,
         seed=settings.seed, audit=settings.annotation.audit, strata=reach.strata,
         chances=ranked_chances(places, settings, reach.items), counts=reach.counts,
+        opened=last_draws(read_ledger(places.rounds)),
     )  # fmt: skip
     parts = {
         "retrieved": engine.table(places.table("retrieve.dropped")),
@@ -241,7 +244,7 @@ def _make_sample(work: Work) -> Made:
         f"SELECT * FROM ({union}) AS everything ORDER BY claim_id, post_id, step, unit",
         **parts, items=items, drawn=engine.table(_rows(drawn.sample, "sample")),
     )  # fmt: skip
-    return {"sample": drawn.sample, "dropped": dropped}
+    return {"sample": drawn.sample, "dropped": dropped, "draws": drawn.draws}
 
 
 _CELLS = {
@@ -329,7 +332,7 @@ STAGES = (
         _clean_files, _make_clean, large=True,
     ),
     Stage(
-        "sample", 2, ("claims", "clean"), ("sampling", "labels.automatic", "annotation.audit"), ("sample", "dropped"),
+        "sample", 3, ("claims", "clean"), ("sampling", "labels.automatic", "annotation.audit"), ("sample", "dropped", "draws"),
         frozen_files, _make_sample,
     ),
 )  # fmt: skip

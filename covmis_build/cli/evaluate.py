@@ -25,7 +25,7 @@ from covmis_build.cli.options import (
     with_options,
 )
 
-app = Typer(help="Score classifiers, compare them, and divide data into parts.", no_args_is_help=True)
+app = Typer(help="Score and compare classifiers; make and check splits.", no_args_is_help=True)
 
 
 @app.command()
@@ -53,14 +53,11 @@ def score(
     soft: Annotated[
         bool, Option("--soft", help="GOLD has a row a person and item; systems give shares.")
     ] = False,
-    replicates: Annotated[
-        int, Option(min=0, max=1_000_000, help="Bootstrap replicates; 0 for no intervals.")
-    ] = 2000,
     level: LevelOption = 0.95,
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score systems against gold: systems by measures, with intervals, per class and per group.
+    """Score classifiers, with confidence intervals.
 
     The released corpus serves as gold as it is: its claims are left out one by one, and its probabilities give the
     design-weighted values beside the unweighted ones. With --over posts, those alone, for distinct messages and for
@@ -79,9 +76,7 @@ def score(
         scores: Any = score_soft_files(gold, systems, extra=options.extra, **options.scheme, **how)
     else:
         files, judging = options.read(gold, systems)
-        scores = score_files(
-            files, over, by=listed(by), people=people, replicates=replicates, **how, **judging
-        )
+        scores = score_files(files, over, by=listed(by), people=people, **how, **judging)
         columns = files.columns
     _tell(scores, _titled(scores.tables()), out, columns=columns, as_json=as_json)
 
@@ -94,31 +89,31 @@ def compare(
     options: Judging,
     measure: Annotated[str, Option(help="The measure to compare in.")] = "macro_f1",
     test: Annotated[
-        str, Option(help="bootstrap, randomisation (exact: McNemar), tukey, or welch (over runs).")
-    ] = "bootstrap",
+        str,
+        Option(help="interval (p inverts it), randomisation (exact: McNemar), tukey, or welch (over runs)."),
+    ] = "interval",
     clusters: ClustersOption = "",
-    replicates: Annotated[int, Option(min=1, max=1_000_000, help="Replicates.")] = 2000,
+    replicates: Annotated[
+        int, Option(min=1, max=1_000_000, help="Replicates of randomisation and tukey.")
+    ] = 2000,
     exact: Annotated[
         bool,
         Option(
             "--exact", help="Every arrangement, none drawn; of accuracy by randomisation: McNemar's test."
         ),
     ] = False,
-    interval: Annotated[
-        str, Option(help="percentile (default over items), jackknife (default over claims), or bca.")
-    ] = "",
     level: LevelOption = 0.95,
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare every pair of systems: difference, interval, p-value, effect size, and a careful sentence.
+    """Test differences between classifiers.
 
     Example: covmis evaluate compare gold.csv a=a.csv b=b.csv --measure macro_f1 --test tukey
     """
     files, how = options.read(gold, systems)
     comparison = covmis.compare(
         files.gold, files.systems, measure=measure, test=test, clusters=files.clusters(clusters),
-        replicates=replicates, exact=exact, interval=interval, level=level, title=files.title, **how,
+        replicates=replicates, exact=exact, level=level, title=files.title, **how,
     )  # fmt: skip
     square = comparison.matrix().rename_axis("").reset_index()
     matrix = [f"p-values, {comparison.adjustment}:", square] if len(files.systems) > 2 else []
@@ -136,7 +131,7 @@ def meta(
     replicates: Annotated[int, Option(min=1, max=1_000_000, help="Replicates of the test.")] = 2000,
     as_json: JsonOption = False,
 ) -> None:
-    """Evaluate the measures themselves: similarity, consistency, and whether they tell the classes apart.
+    """Compare evaluation measures with each other.
 
     Example: covmis evaluate meta gold.csv a.csv b.csv c.csv --order favor,neither,against
     """
@@ -175,7 +170,7 @@ def split(
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Divide items into train, dev and test: at random, in time, or by claim, and say what the parts share.
+    """Split data into train, dev and test.
 
     What the column group holds together (a claim, a thread, an event) is never torn; with --similarity, near-copies
     are not, either. The parts are compared, as `leakage` does, before they are written.
@@ -203,7 +198,7 @@ def leakage(
     id_column: IdOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Say what the test part shares with train and dev: texts, near-copies, claims, time, missing classes.
+    """Find overlap between train and test.
 
     Example: covmis evaluate leakage corpus.csv --parts parts.csv
     """

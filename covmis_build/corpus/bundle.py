@@ -14,9 +14,8 @@ import io
 import json
 import re
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -40,7 +39,13 @@ CORPUS, FACTS = "data/release/corpus.parquet", "data/release/facts.json"
 TABLES = ("claims", "queries", "hits", "items", "dropped", "sample")
 """Of data/build: ids, numbers and the claims' own words, never a post's."""
 LEDGER = "data/build/ledger.jsonl"
-PLAIN = ("queries/claims.csv", "annotation/guideline.md", FORM, "annotation/rounds/summary.json")
+PLAIN = (
+    "queries/claims.csv",
+    "annotation/guideline.md",
+    FORM,
+    "annotation/rounds/summary.json",
+    "annotation/rounds/draws.parquet",
+)
 ROUND_FILES = ("round.json", "guideline.md", "decisions.parquet", "report.json", "seal.json", "frame.parquet")
 SEALED_FILES = tuple(name for name in ROUND_FILES if name not in {"round.json", "frame.parquet"})
 """What a round that was reopened keeps of an earlier seal."""
@@ -71,22 +76,18 @@ NAMES = re.compile(
 """What a file of a bundle may be called: what `bundle_files` takes, or took in the first format, and nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a bundle says of itself."""
+class Manifest(msgspec.Struct, frozen=True):
+    """What a bundle says of itself, in manifest.json."""
 
-    files: dict[str, str]
+    format: int
+    files: dict[str, str] = {}
     """The SHA-256 of each file."""
-    release: dict[str, str]
+    release: dict[str, str] = {}
     """The SHA-256 of each data file of its release."""
-    rows: int
-    purged: tuple[str, ...]
+    rows: int = 0
+    purged: list[str] = []
     """Posts that are to be forgotten wherever the bundle goes."""
-    versions: dict[str, str]
-    root: str
-    """The root hash: the SHA-256 of this manifest."""
-    first: bool
-    """Whether it is of the first format."""
+    versions: dict[str, str] = {}
 
 
 def bundle_files(
@@ -220,32 +221,14 @@ def read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
     if len(files) < len(entries):
         raise InputError("holds two files of one name", file=path, remedy="Do not unpack it")
     try:
-        tree = files.pop(MANIFEST)
-        written = msgspec.json.decode(tree, type=_Written)
+        manifest = msgspec.json.decode(files[MANIFEST], type=Manifest)
     except (KeyError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise InputError(
             "has no manifest of a bundle", file=path, remedy="Make it with `covmis release --bundle`"
         ) from None
-    if written.format not in {FIRST, FORMAT}:
-        raise InputError(
-            f"is a bundle of format {written.format}", file=path, remedy="Use a newer covmis"
-        )  # fmt: skip
-    manifest = Manifest(
-        written.files, written.release, written.rows, tuple(written.purged), written.versions, root_of(tree),
-        first=written.format == FIRST,
-    )  # fmt: skip
+    if manifest.format not in {FIRST, FORMAT}:
+        raise InputError(f"is a bundle of format {manifest.format}", file=path, remedy="Use a newer covmis")
     return manifest, files
-
-
-class _Written(msgspec.Struct):
-    """manifest.json as it is written."""
-
-    format: int
-    files: dict[str, str] = {}
-    release: dict[str, str] = {}
-    rows: int = 0
-    purged: list[str] = []
-    versions: dict[str, str] = {}
 
 
 def _refuse_bomb(entries: list[zipfile.ZipInfo], path: Path) -> None:
@@ -270,21 +253,31 @@ def _refuse_stranger(entry: zipfile.ZipInfo, path: Path) -> None:
 
 def differing(manifest: Manifest, files: Mapping[str, bytes]) -> list[str]:
     """Files that are not as the manifest says, are missing, or are not in it."""
-    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != MANIFEST}
     names = {*hashes, *manifest.files}
     return sorted(name for name in names if hashes.get(name) != manifest.files.get(name))
 
 
-def unpack(path: Path, folder: Path) -> tuple[Manifest, list[str]]:
+class Unpacked(NamedTuple):
+    """A bundle that became a study."""
+
+    manifest: Manifest
+    root: str
+    """The root hash of its release; empty in the first format."""
+    not_taken_over: list[str]
+    """Settings that lead out of the study's folder or to a network, and the annotation form, as far as it has them."""
+
+
+def unpack(path: Path, folder: Path) -> Unpacked:
     """Make a study of a bundle in this folder, which may hold an archive of posts and nothing else of a study's.
 
-    Also what was not taken over: settings that lead out of the study's folder or to a network, and the annotation form.
     Tables of the build are not unpacked: `covmis run` makes them. Purged posts go on the list of what to forget.
     """
     manifest, files = read_bundle(path)
     if differing(manifest, files) or STUDY_TOML not in files:
         raise InputError("is damaged", file=path, remedy="`covmis verify` says what differs")
     settings, left_out = shareable(bundled_settings(files, path))
+    unpacked = Unpacked(manifest, "" if manifest.format == FIRST else root_of(files[MANIFEST]), left_out)
     if files.pop(FORM, None) is not None:
         left_out.append(FORM)
     if (folder / STUDY_TOML).exists():
@@ -292,13 +285,13 @@ def unpack(path: Path, folder: Path) -> tuple[Manifest, list[str]]:
             raise InputError(
                 "is another study already", file=folder, remedy="Name an empty folder with --into"
             )
-        return manifest, left_out
+        return unpacked
     files.pop(STUDY_TOML)
     for name, data in sorted(files.items()):
-        if not name.startswith("data/"):
+        if name != MANIFEST and not name.startswith("data/"):
             storage.write_bytes(folder / name, data)
     storage.write_text(folder / STUDY_TOML, settings_toml(settings))
-    return manifest, left_out
+    return unpacked
 
 
 def bundled_settings(files: Mapping[str, bytes], path: Path) -> Settings:

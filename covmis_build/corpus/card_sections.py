@@ -196,7 +196,7 @@ def _sampling(facts: ReleaseFacts, numbers: Statistics) -> Section:
             else "\n\nEverything that was drawn is in the release."
         ),
         tables=[
-            ("Estimated shares with 95% intervals, labels taken as they are", shares, names),
+            ("Estimated shares with 95% intervals", shares, names),
             ("Weights", numbers.weights, {"design_effect": "design effect"}),
         ]
         if numbers.rows

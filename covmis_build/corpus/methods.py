@@ -14,6 +14,7 @@ from covmis_build.corpus.phrases import (
     share,
     share_interval,
 )
+from covmis_build.stats.intervals import between
 
 if TYPE_CHECKING:
     from covmis_build.corpus.release_facts import FlowStep, ReleaseFacts
@@ -139,7 +140,7 @@ def _estimated(numbers: Statistics, how: str) -> str:
     """The weighted shares of distinct messages, with their intervals."""
     rows = numbers.shares[numbers.shares["estimand"] == "messages"].to_dict("records")
     told = listed(
-        f"{row['label']} {share(row['share'], 1)} ({share(row['low'], 1)} to {share(row['high'], 1)})"
+        f"{row['label']} {share(row['share'], 1)} ({between(row['low'], row['high'], '.1%') or row['why']})"
         for row in rows
     )
     return (

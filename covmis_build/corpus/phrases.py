@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from covmis_build.stats.intervals import wilson
+from covmis_build.stats.intervals import in_percent, of_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,13 +49,12 @@ def share(part: float, whole: float) -> str:
 
 
 def share_interval(part: int, whole: int) -> str:
-    """A share in percent with Wilson's 95% interval.
+    """A share in percent with its 95% interval, over independent items.
 
     >>> share_interval(1, 20)
     '5.0%, 95% interval 0.9% to 23.6%'
     """
-    low, high = wilson(part / whole, whole)
-    return f"{share(part, whole)}, 95% interval {share(low, 1)} to {share(high, 1)}"
+    return f"{share(part, whole)}, {in_percent(*of_items(part / whole, whole), 1)}"
 
 
 def count(number: int, singular: str, many: str = "") -> str:

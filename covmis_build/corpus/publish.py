@@ -98,16 +98,18 @@ def write_release(
     facts: ReleaseFacts,
     texts: pd.Series[Any] | None = None,
     beside: Beside | None = None,
+    *,
     bundle: Callable[[bytes, dict[str, str]], tuple[bytes, str]] | None = None,
+    shares: pd.DataFrame | None = None,
 ) -> Statistics:
     """Write a whole release and return its statistics.
 
-    `texts` (by item_id) are counted for the lengths, and written only if `facts.release.text` says so and the corpus
+    `shares` are the study's estimates. `texts` (by item_id) are counted for the lengths, and written only if `facts.release.text` says so and the corpus
     holds them. Checksums go first and come back last: a folder without them is not a finished release. What an earlier
     release had besides goes, too.
     """
     text, beside = facts.release.text, beside or Beside()
-    numbers = statistics(corpus, facts.labels.values, texts, design=facts.sampling.design)
+    numbers = statistics(corpus, facts.labels.values, texts, shares)
     _clear(folder)
     for name in convert.FORMATS:
         convert.write_corpus(folder / f"corpus.{name}", corpus, text=text)

@@ -1,6 +1,7 @@
 """What a release says, counted anew from the files beside it: statistics, card, metadata, agreement, soft labels.
 
-Texts and settings cannot be counted: lengths stand as they are, settings are compared where there is a bundle.
+Texts and settings cannot be counted, nor the pool that intervals need: lengths and intervals stand as they are; settings
+are compared where there is a bundle, and so are the intervals.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from covmis_build.corpus.resources import (
     STANCE,
     WEIGHTS,
 )
-from covmis_build.corpus.statistics import statistics
+from covmis_build.corpus.statistics import SHARES, statistics
 from covmis_build.errors import CovmisError, counted
 from covmis_build.options import by_people
 from covmis_build.storage import restored
@@ -190,15 +191,17 @@ def _statistics(
     """Statistics counted anew, and every page and every file of metadata made anew from them."""
     import pandas as pd
 
-    numbers = statistics(corpus, facts.labels.values, design=facts.sampling.design)
     try:
         told = json.loads((folder / STATISTICS).read_bytes())
+        shares = pd.DataFrame(told["shares"], columns=SHARES).fillna({"why": ""})
+        numbers = statistics(corpus, facts.labels.values, shares=shares)
         lengths = pd.DataFrame(told["lengths"], columns=None if told["lengths"] else numbers.lengths.columns)
     except (OSError, ValueError, KeyError, TypeError) as error:
         return [Check(f"{STATISTICS} can be read", passed=False, detail=str(error))]
     numbers = replace(numbers, lengths=lengths)
     again = json.loads(json.dumps({"title": facts.title, **numbers.to_dict()}))
     differ = [name for name in again if not _same(again[name], told.get(name))]
+    differ += [f"the share of {label}" for label in _other_shares(shares, corpus)]
     checks = [Check("statistics are those of the rows", not differ, ", ".join(differ))]
     what = "card, methods, statistics and metadata are those of the facts and the rows"
     if facts.version != __version__:
@@ -211,6 +214,25 @@ def _statistics(
         or DRAWING.sub("", (folder / name).read_text("utf-8")) != DRAWING.sub("", text)
     ]
     return [*checks, Check(what, not wrong, ", ".join(wrong) or counted(len(pages), "files"))]
+
+
+def _other_shares(shares: pd.DataFrame, corpus: pd.DataFrame) -> list[str]:
+    """Labels whose estimated share is not that of the rows' weights; with checked automatic labels, nor unweighted."""
+    import numpy as np
+
+    wrong = []
+    corrected = bool((corpus["how"] == "audited").any())
+    for row in shares.to_dict("records"):
+        here = (corpus["label"] == row["label"]).to_numpy(float)
+        sizes = corpus["group_size"].to_numpy(float) if row["estimand"] == "posts" else 1.0
+        weighted = float(np.average(here, weights=corpus["weight"].to_numpy(float) * sizes))
+        same = math.isclose(here.mean(), row["unweighted"], abs_tol=CLOSE)
+        wrong += (
+            []
+            if same and (corrected or math.isclose(weighted, row["share"], abs_tol=CLOSE))
+            else [str(row["label"])]
+        )
+    return list(dict.fromkeys(wrong))
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from covmis_build.options import KINDS
 
@@ -41,7 +41,7 @@ class Statistics:
     """Words and characters a text, by label; empty where no text is at hand."""
     weights: pd.DataFrame
     shares: pd.DataFrame
-    """Estimated share of each label with a 95% interval, for both estimands."""
+    """Estimated share of each label with a 95% interval, for both estimands: the estimates of `covmis estimate`."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, null for what is undefined."""
@@ -52,12 +52,11 @@ def statistics(
     corpus: pd.DataFrame,
     labels: Sequence[str],
     texts: pd.Series[Any] | None = None,
-    *,
-    design: Literal["poisson", "two_phase"] = "poisson",
+    shares: pd.DataFrame | None = None,
 ) -> Statistics:
     """Count the corpus. `labels` gives their order; `texts` (by item_id) stands in for texts not released.
 
-    `design` is how posts were drawn: the intervals of the estimated shares follow it.
+    `shares` are the study's estimates (what `covmis estimate` prints), of which those of the whole pool stand here.
     """
     import pandas as pd
 
@@ -89,7 +88,7 @@ def statistics(
         per_month=_crossed(frame, "month", sorted(set(frame["month"])), names, total=False),
         lengths=_lengths(frame, texts, names),
         weights=_weights(frame),
-        shares=_shares(frame, names, design) if len(frame) else pd.DataFrame(columns=SHARES),
+        shares=pd.DataFrame(columns=SHARES) if shares is None else _of_the_pool(shares),
     )
 
 
@@ -167,32 +166,19 @@ def _weights(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([values], columns=["sum", "smallest", "mean", "largest", "design_effect"])
 
 
-SHARES = ["estimand", "label", "unweighted", "share", "low", "high", "design_effect"]
+SHARES = [
+    "estimand", "label", "unweighted", "share", "low", "high", "over", "n", "effective_n", "design_effect", "flagged", "why",
+]  # fmt: skip
 
 
-def _shares(
-    frame: pd.DataFrame, names: Sequence[str], design: Literal["poisson", "two_phase"]
-) -> pd.DataFrame:
-    """Hájek shares with intervals over posts; the labels' own errors are `covmis estimate`'s matter."""
-    import numpy as np
-    import pandas as pd
-
-    from covmis_build.stats import horvitz_thompson
-
-    drawn = horvitz_thompson.made_design(
-        frame["p_sample"].to_numpy(float),
-        design=design,
-        strata=frame["claim_id"].to_numpy(object) if design == "two_phase" else None,
-        first=frame["p_claim"].to_numpy(float),
-    )
-    rows = []
-    for estimand, sizes in (("messages", None), ("posts", frame["group_size"].to_numpy(float))):
-        for name in names:
-            here = np.asarray(frame["label"] == name, dtype=float)
-            estimate = horvitz_thompson.mean(here, drawn, sizes=sizes)
-            effect = estimate.design_effect
-            rows.append((estimand, name, here.mean(), estimate.value, estimate.low, estimate.high, effect))
-    return pd.DataFrame(rows, columns=SHARES)
+def _of_the_pool(shares: pd.DataFrame) -> pd.DataFrame:
+    """The shares of the whole pool, in the same types whether they were just made or read from statistics.json."""
+    whole = shares[shares["scope"] == "pool"] if "scope" in shares else shares
+    whole = whole.reindex(columns=SHARES).reset_index(drop=True)
+    words = {name: whole[name].fillna("").astype(str) for name in ("estimand", "label", "over", "why")}
+    reals = ("unweighted", "share", "low", "high", "effective_n", "design_effect")
+    numbers = {name: whole[name].astype(float) for name in reals}
+    return whole.assign(**words, **numbers, n=whole["n"].astype(int), flagged=whole["flagged"].astype(bool))
 
 
 def _plain(value: Any) -> Any:

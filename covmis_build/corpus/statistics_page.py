@@ -9,6 +9,7 @@ from markupsafe import Markup
 from covmis_build.corpus.phrases import count
 from covmis_build.corpus.statistics import ESTIMANDS
 from covmis_build.report import figures, page
+from covmis_build.stats.intervals import between
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,11 +36,11 @@ def statistics_html(facts: ReleaseFacts, numbers: Statistics) -> str:
         ),
         page.Section(
             "Estimated shares",
-            "Hájek estimates with Wilson intervals over posts, from the inclusion probabilities. Labels are taken as they are: "
-            "the command covmis estimate corrects for the errors of labels set by rule.",
+            "What covmis estimate says of the whole pool: Hájek shares with Wilson intervals over posts, corrected for the errors "
+            "of labels set by rule that people found.",
             page.table_html(_shares(numbers), names=NAMES)
             + page.table_html(numbers.weights, names=NAMES, digits=2, caption="Weights"),
-            (_shares_figure(numbers),) if numbers.rows else (),
+            (_shares_figure(numbers),) if len(numbers.shares) else (),
         ),
         page.Section(
             "Months",
@@ -89,10 +90,17 @@ def _shares(numbers: Statistics) -> pd.DataFrame:
 
 def _shares_figure(numbers: Statistics) -> Markup:
     rows = [
-        (f"{row['label']} · {row['estimand']}", row["share"], row["low"], row["high"])
+        (
+            f"{row['label']} · {row['estimand']}",
+            row["share"],
+            *((None, None) if row["why"] else (row["low"], row["high"])),
+        )
         for row in numbers.shares.to_dict("records")
     ]
-    told = "; ".join(f"{label} {value:.2f} ({low:.2f} to {high:.2f})" for label, value, low, high in rows)
+    told = "; ".join(
+        f"{label} {value:.2f} ({between(low, high, '.2f') or 'no interval'})"
+        for label, value, low, high in rows
+    )
     return figures.forest(
         rows, alt=f"Estimated shares with 95% intervals: {told}", unit="share", limits=(0, 1)
     )

@@ -11,7 +11,9 @@ from covmis_build.corpus import signature
 from covmis_build.corpus.bundle import (
     CORPUS,
     EMPTY_TEXTS,
+    FIRST,
     LARGEST,
+    MANIFEST,
     STUDY_TOML,
     differing,
     hash_tree,
@@ -123,8 +125,8 @@ def check_root(folder: Path) -> list[Check]:
         return [Check(f"{FACTS} can be read", passed=False, detail=str(error))]
     hashes, differ = data_hashes(folder, facts), list[str]()
     if (folder / BUNDLE).is_file():
-        manifest, _ = read_bundle(folder / BUNDLE)
-        root = manifest.root
+        manifest, files = read_bundle(folder / BUNDLE)
+        root = root_of(files[MANIFEST])
         names = sorted({*hashes, *manifest.release})
         differ = [name for name in names if hashes.get(name) != manifest.release.get(name)]
     else:
@@ -144,9 +146,13 @@ def check_bundle(manifest: Manifest, files: Mapping[str, bytes]) -> list[Check]:
     """The files against the manifest, no post's text anywhere, and the corpus against the frozen rounds."""
     wrong = differing(manifest, files)
     checks = [
-        Check("files are as they were bundled", not wrong, _names(wrong) or counted(len(files), "files"))
+        Check(
+            "files are as they were bundled",
+            not wrong,
+            _names(wrong) or counted(len(manifest.files), "files"),
+        )
     ]
-    needed = (STUDY_TOML, CORPUS) if manifest.first else (STUDY_TOML, CORPUS, BUNDLED_FACTS)
+    needed = (STUDY_TOML, CORPUS) if manifest.format == FIRST else (STUDY_TOML, CORPUS, BUNDLED_FACTS)
     lacking = [name for name in needed if name not in files]
     if lacking:
         checks.append(Check("settings, facts and corpus are there", passed=False, detail=_names(lacking)))

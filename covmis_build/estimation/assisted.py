@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from covmis_build.stats.horvitz_thompson import Design, Estimate, linear_estimate
-from covmis_build.stats.intervals import Over, share_interval
+from covmis_build.stats.over_posts import Design, linear_estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from covmis_build.stats.intervals import Estimate
 
     Floats = NDArray[np.float64]
 
@@ -59,13 +60,14 @@ def assisted_estimate(  # noqa: PLR0913 - the sample, its predictions, the desig
     pool_mean: float,
     moved: float,
     extra: float = 0.0,
+    expected: float = 0.0,
     level: float = 0.95,
 ) -> Estimate:
     """The share moved by `moved` (λ) times what the pool's predictions differ from the sample's.
 
     `centres` are what y and f deviate from; `scale`/π adds up to 1; `extra` is variance from a later phase.
     """
-    plain = linear_estimate(y, centres[0], scale, design, n=n, extra=extra, level=level)
+    plain = linear_estimate(y, centres[0], scale, design, n=n, extra=extra, expected=expected, level=level)
     if n <= 2 or math.isnan(plain.value):
         return plain
     shares = design.weights * scale
@@ -76,11 +78,8 @@ def assisted_estimate(  # noqa: PLR0913 - the sample, its predictions, the desig
     explained = 1 - variance / plain.variance if plain.variance > 0 else 0.0
     explained = min(MOST_EXPLAINED, max(0.0, explained))
     edge = 1e-6 if variance > 0 else 0.0  # where nothing varies, 0 and 1 are values like others
-    inside = min(max(value, edge), 1 - edge)
-    low, high, effective = share_interval(
-        inside, variance, design.worth(shares) / (1 - explained), level=level
-    )
+    low, high = plain.bounds
     return replace(
-        plain, value=min(max(value, 0.0), 1.0), variance=variance, low=low, high=high, effective_n=effective,
-        interval=Over.POSTS, strength=moved, r_squared=explained,
+        plain, value=min(max(value, low + edge), high - edge), variance=variance, worth=plain.worth / (1 - explained),
+        strength=moved, r_squared=explained,
     )  # fmt: skip

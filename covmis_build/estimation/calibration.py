@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from covmis_build.errors import InputError
-from covmis_build.stats.horvitz_thompson import Design, Estimate, linear_estimate
+from covmis_build.stats.intervals import Estimate
+from covmis_build.stats.over_posts import Design, linear_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,6 +98,7 @@ def calibrated_mean(
     *,
     n: int,
     extra: float = 0.0,
+    expected: float = 0.0,
     level: float = 0.95,
 ) -> Estimate:
     """The mean with calibrated weights; a unit stands for `sizes`, 0 outside of the domain, and `n` are within it.
@@ -106,9 +108,17 @@ def calibrated_mean(
     weights = design.weights * fit.factors * sizes
     everyone = float(weights.sum())
     if everyone == 0:
-        return Estimate(math.nan, math.nan, math.nan, math.nan, n)
+        return Estimate(math.nan, math.nan, n, why="no item")
     centre = np.full(len(y), float(np.sum(weights * y)) / everyone)
     linear = fit.residual((y - centre) * sizes / everyone) * fit.factors
     return linear_estimate(
-        y, centre, fit.factors * sizes / everyone, design, n=n, extra=extra, level=level, linear=linear
+        y,
+        centre,
+        fit.factors * sizes / everyone,
+        design,
+        n=n,
+        extra=extra,
+        expected=expected,
+        level=level,
+        linear=linear,
     )

@@ -11,15 +11,17 @@ import numpy as np
 from covmis_build.errors import InputError
 from covmis_build.estimation.assisted import assisted_estimate, deviations, strength
 from covmis_build.estimation.calibration import calibrate_to_groups, calibrated_mean
-from covmis_build.stats.horvitz_thompson import Design, Estimate, made_design, mean
-from covmis_build.stats.intervals import Over, claims_interval
+from covmis_build.stats.intervals import reach_of
+from covmis_build.stats.over_claims import mean_over_claims
+from covmis_build.stats.over_posts import Design, made_design, mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
-    from covmis_build.stats.horvitz_thompson import Joint
+    from covmis_build.stats.intervals import Estimate
+    from covmis_build.stats.over_posts import Joint
 
     Floats = NDArray[np.float64]
 
@@ -49,8 +51,9 @@ def estimate(  # noqa: PLR0913 - what is known about a sample, by name
 
     >>> found = estimate([1, 1, 1, 0, 1, 0], [1, .5, .5, .5, .25, .25])
     >>> round(found.value, 6), round(found.variance, 6), round(found.low, 3), round(found.high, 3)
-    (0.6, 0.033778, 0.273, 0.857)
+    (0.6, 0.033778, 0.167, 0.918)
     """
+    reach_of(level)  # refuses one that is none
     y = _numbers(values, "value")
     drawn = made_design(_numbers(probabilities, "probability"), design=design, strata=strata, joint=joint)
     _same_length(y, len(drawn.probabilities), "values", "probabilities")
@@ -83,10 +86,13 @@ def estimate(  # noqa: PLR0913 - what is known about a sample, by name
 
 def times(share: Estimate, count: float) -> Estimate:
     """The total: the share and its interval times the number of units, which is known."""
+    low, high = share.bounds
     return replace(
-        share, value=share.value * count, variance=share.variance * count**2, low=share.low * count,
-        high=share.high * count,
-    )  # fmt: skip
+        share,
+        value=share.value * count,
+        variance=share.variance * count**2,
+        bounds=(low * count, high * count),
+    )
 
 
 def _numbers(values: Any, what: str) -> Floats:
@@ -152,14 +158,14 @@ def _assisted_over_claims(
     of_sample, of_pool = (np.asarray(claims).astype(str) for claims in clusters)
     _same_length(of_sample, len(y), "clusters", "values")
     _same_length(of_pool, len(pool), "clusters of the pool", "predictions of the pool")
-    names, sizes = np.unique(of_sample[here], return_counts=True)
+    names, inverse = np.unique(of_sample[here], return_inverse=True)
     left_out = []
     for claim in names:
         rest, beyond = of_sample != claim, of_pool != claim
         usable = bool((here & rest).any()) and bool(beyond.any())
         parts = (y[rest], drawn.part(rest), (f[rest], pool[beyond]), here[rest], level)
         left_out.append(_assisted(*parts).value if usable else math.nan)
-    return _with_claims(figure, np.array(left_out), sizes, y[here], level)
+    return _with_claims(figure, y[here], drawn.weights[here], inverse, level, np.array(left_out))
 
 
 def _calibrated(
@@ -187,18 +193,32 @@ def _over_claims(
 ) -> Estimate:
     """The same value with an interval over claims: one claim left out at a time."""
     _same_length(claims, len(y), "clusters", "values")
-    names, inverse = np.unique(claims[here].astype(str), return_inverse=True)
-    weights = drawn.weights[here]
-    mass = np.bincount(inverse, weights)
-    sums = np.bincount(inverse, weights * y[here])
-    rest = mass.sum() - mass
-    left_out = (sums.sum() - sums) / np.where(rest > 0, rest, np.nan)
-    return _with_claims(figure, left_out, np.bincount(inverse, minlength=len(names)), y[here], level)
+    _, inverse = np.unique(claims[here].astype(str), return_inverse=True)
+    return _with_claims(figure, y[here], drawn.weights[here], inverse, level)
 
 
 def _with_claims(
-    figure: Estimate, left_out: Floats, sizes: NDArray[np.intp], y: Floats, level: float
+    figure: Estimate,
+    y: Floats,
+    weights: Floats,
+    claims: NDArray[np.intp],
+    level: float,
+    left_out: Floats | None = None,
 ) -> Estimate:
-    inside = np.all((y >= 0) & (y <= 1))
-    ends = claims_interval(figure.value, left_out, sizes, bounds=(0.0, 1.0) if inside else None, level=level)
-    return replace(figure, low=ends.low, high=ends.high, effective_n=ends.effective_n, interval=Over.CLAIMS)
+    over = mean_over_claims(
+        y,
+        weights / weights.sum(),
+        claims,
+        left_out=left_out,
+        value=figure.value,
+        bounds=figure.bounds,
+        level=level,
+    )
+    return replace(
+        figure,
+        variance=over.variance,
+        worth=over.worth,
+        degrees=over.degrees,
+        interval=over.interval,
+        why=over.why,
+    )

@@ -1,63 +1,83 @@
 """Labels that are uncertain themselves: what the shares are when each item counts as its people's own answers do.
 
 Gold has one label for each item. Where several people answered on their own, before any discussion, they are a sample, too:
-of the people who might have been asked. An item's share of answers stands for it, and how much its answers differ adds to
-the variance. Shown beside gold's share, never instead: adjudication may well be right, and these people wrong.
+of the people who might have been asked. An item's share of answers stands for it, and the share without each person says
+how much it depends on who was asked. Shown with gold's share, never instead: adjudication may well be right, and these
+people wrong.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from covmis_build.stats.intervals import Estimate, Over
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
 
 
-class Answered(NamedTuple):
-    """One label's share of each item's answers, and the variance of that share by who answered; nan without answers."""
+def answers_table(rows: Iterable[tuple[str, str, str]]) -> pd.DataFrame:
+    """Who said what: a row for each item, a column for each person, from item, person and label of each answer."""
+    said = pd.DataFrame(rows, columns=["item", "person", "label"])
+    return said.pivot_table(index="item", columns="person", values="label", aggfunc="last")
 
-    share: Floats
-    variance: Floats
 
+def answered(answers: pd.DataFrame, items: pd.Series, label: str) -> Floats | None:
+    """Whether each person gave these items this label: 1, 0, or nan; none where no item has two answers.
 
-def answers_table(items: Sequence[str], labels: Sequence[str]) -> pd.DataFrame:
-    """How often each label was given to each item, from one row an answer.
-
-    >>> answers_table(["a", "a", "b"], ["favor", "against", "favor"]).loc["a"].to_dict()
-    {'against': 1, 'favor': 1}
+    >>> table = answers_table([("a", "x", "favor"), ("a", "y", "against"), ("b", "x", "favor")])
+    >>> answered(table, pd.Series(["a", "b"]), "favor").tolist()
+    [[1.0, 0.0], [1.0, nan]]
     """
-    return pd.crosstab(pd.Series(items, dtype=object, name="item"), pd.Series(labels, dtype=object))
-
-
-def answered(answers: pd.DataFrame, items: pd.Series, label: str) -> Answered | None:
-    """The answers to these items, from `answers_table`; none where no item has two.
-
-    Of an item with one answer nobody knows how much a second would differ: as much as others' on average.
-    """
-    counts = answers.reindex(items)
-    number = counts.sum(axis=1).to_numpy(float)
-    own = counts[label].fillna(0.0).to_numpy(float) if label in counts else np.zeros(len(items))
-    several = number > 1
-    if not several.any():
+    said = answers.reindex(items)
+    given = said.notna().to_numpy()
+    if not (given.sum(1) > 1).any():
         return None
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(number > 0, own / number, np.nan)
-        of_one = np.where(several, share * (1 - share) * number / (number - 1), np.nan)
-        of_one = np.where(number == 1, np.nanmean(of_one[several]), of_one)
-        return Answered(share, of_one / number)
+    return np.where(given, (said == label).to_numpy(dtype=float), np.nan)
 
 
-def doubt(answers: Answered, shares: Floats, probabilities: Floats, here: Mask) -> float:
-    """What who answered adds to the variance of a sum of these shares (Raj's rule for two stages).
+def own_shares(said: Floats, otherwise: Floats) -> Floats:
+    """Each item's share of its answers; of items without answers what they have otherwise."""
+    given = ~np.isnan(said)
+    number = given.sum(1)
+    return np.where(number > 0, np.where(given, said, 0.0).sum(1) / np.maximum(number, 1), otherwise)
 
-    The design's variance, taken of the items' estimated shares, already holds all but π of it.
+
+def between_people(said: Floats, shares: Floats, otherwise: Floats) -> tuple[float, int]:
+    """The jackknife variance over people of a weighted share, and how many people there are.
+
+    `shares` are the items' parts of the whole. An item that only the person left out has labelled is left out, too.
     """
-    return float(np.sum((probabilities * shares**2 * answers.variance)[here]))
+    people = np.flatnonzero((~np.isnan(said[shares > 0])).any(0))
+    asked = (~np.isnan(said)).any(1)
+    left = []
+    for person in people:
+        rest = np.delete(said, person, axis=1)
+        kept = ~asked | (~np.isnan(rest)).any(1)
+        whole = float(shares[kept].sum())
+        left.append(float(np.sum((shares * own_shares(rest, otherwise))[kept])) / whole if whole else np.nan)
+    values = np.array(left)
+    if len(values) < 2 or np.isnan(values).any():
+        return 0.0, len(values)
+    count = len(values)
+    return (count - 1) / count * float(np.sum((values - values.mean()) ** 2)), count
+
+
+def over_people(figure: Estimate, between: float, people: int) -> Estimate:
+    """The figure, whose variance holds that between people, with Satterthwaite's degrees, and about whom it speaks."""
+    of_items = figure.variance - between
+    below = between**2 / max(people - 1, 1) + of_items**2 / max(figure.degrees, 1.0)
+    degrees = figure.variance**2 / below if below > 0 else figure.degrees
+    return replace(
+        figure,
+        degrees=max(degrees, 1.0),
+        interval=Over.PEOPLE if people > 2 else Over.THESE_TWO if people == 2 else figure.interval,
+    )

@@ -9,6 +9,7 @@ from covmis_build.estimation.calibration import FEWEST_IN_A_CELL
 from covmis_build.estimation.scopes import Estimand, Scope
 from covmis_build.options import RANKED
 from covmis_build.sampling import audit as audits
+from covmis_build.stats.intervals import between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.options import Sampling
-    from covmis_build.stats.horvitz_thompson import Design
+    from covmis_build.stats.over_posts import Design
 
 MENTIONED = 8
 """How many thin parts a sentence names."""
@@ -49,7 +50,7 @@ def methods_sentences(
         )
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} Wilson intervals over posts "
-        "for as many units as the design's variance and the weights allow; totals are shares of the known number of "
+        "for as many units as the design's variance and the weights of the sample and of the pool allow; totals are shares of the known number of "
         "posts."
     )
     if calibrated:
@@ -66,19 +67,13 @@ def methods_sentences(
     }
     for estimand, words in meant.items():
         pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == estimand)]
-        parts = (
-            f"{row.label} {row.share:.1%} ({row.low:.1%} to {row.high:.1%})" for row in pool.itertuples()
-        )
-        yield f"Of all {words}, estimated shares are: {', '.join(parts)}."
+        yield f"Of all {words}, estimated shares are: {_told(pool, 'share', 'low', 'high')}."
     if shares["by_people"].notna().any():
         pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.MESSAGES)]
-        parts = (
-            f"{row.label} {row.by_people:.1%} ({row.by_people_low:.1%} to {row.by_people_high:.1%})"
-            for row in pool.itertuples()
-        )
         yield (
             "With each item counting as its annotators' own answers do, before any discussion or adjudication, and with "
-            f"the doubt of who answered, the shares of distinct messages are: {', '.join(parts)}."
+            f"the spread between annotators, the shares of distinct messages, {pool['by_people_over'].iloc[0]}, are: "
+            f"{_told(pool, 'by_people', 'by_people_low', 'by_people_high')}."
         )
     thin = shares.loc[shares["flagged"].astype(bool), ["scope", "name"]].drop_duplicates()
     if len(thin):
@@ -93,6 +88,14 @@ def methods_sentences(
         "claims of this study; they are not shares of public opinion."
     )
     yield from audits.sentences(checked, level=level)
+
+
+def _told(shares: pd.DataFrame, value: str, low: str, high: str) -> str:
+    """Each label's share with its interval, or why there is none."""
+    return ", ".join(
+        f"{row['label']} {row[value]:.1%} ({between(row[low], row[high], '.1%') or row['why']})"
+        for row in shares.to_dict("records")
+    )
 
 
 def _assisted_sentences(shares: pd.DataFrame) -> Iterator[str]:

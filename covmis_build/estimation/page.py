@@ -14,7 +14,7 @@ from covmis_build.report.page import Section, page, table_html
 from covmis_build.stats.intervals import between
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 FORMATS = (".html", ".csv", ".json")
 
 
-def check_formats(paths: Iterable[Path]) -> None:
+def check_formats(paths: Iterable[Path], known: Sequence[str] = FORMATS) -> None:
     """Refuse a name before anything is computed, printed or written."""
     for path in paths:
-        if path.suffix not in FORMATS:
-            raise InputError("is not a format of estimates", file=path, remedy="Use .html, .csv or .json")
+        if path.suffix not in known:
+            raise InputError("is not a format of estimates", file=path, remedy=f"Use {', '.join(known)}")
 
 
 def write_estimates(path: Path, figures: Estimates, title: str = "") -> None:

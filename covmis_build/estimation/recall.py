@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from covmis_build.stats.intervals import share_interval
+from covmis_build.stats.intervals import effective, interval
 from covmis_build.stats.weighted_counts import gamma_from_moments, gamma_interval, ratio_interval
 
 if TYPE_CHECKING:
@@ -217,7 +217,11 @@ def _share(drawn: Drawn, level: float) -> Figure:
     worth = float(1 / loose.sum()) if loose.sum() else math.inf
     if math.isinf(worth):
         return Figure(share, share, share)
-    return Figure(share, *share_interval(share, variance, worth, level=level)[:2])
+    units = effective(np.sqrt(1 - drawn.probability) * part)
+    low, high = interval(share, variance, worth, units - 1, level=level)
+    return (
+        Figure(share, 0.0, 1.0) if math.isnan(low) else Figure(share, low, high)
+    )  # too few: any share is possible
 
 
 def of_a_kind(whole: RecallFigures, found: Drawn, here: Mask, *, level: float = 0.95) -> Figure:

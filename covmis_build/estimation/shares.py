@@ -16,17 +16,20 @@ import numpy as np
 import pandas as pd
 
 from covmis_build.errors import InputError, nearest
+from covmis_build.estimation import differences
 from covmis_build.estimation.assisted import FEWEST_LABELS, assisted_estimate, deviations, strength
 from covmis_build.estimation.calibration import calibrate_to_groups, calibrated_mean
+from covmis_build.estimation.differences import Part
 from covmis_build.estimation.from_values import times
-from covmis_build.estimation.label_error import Answered, answered, doubt
+from covmis_build.estimation.label_error import answered, between_people, over_people, own_shares
 from covmis_build.estimation.methods import methods_sentences
-from covmis_build.estimation.scopes import TIMES, Estimand, Scope
+from covmis_build.estimation.scopes import SCOPES, TIMES, Estimand, Scope
 from covmis_build.options import RANKED, STRATA
+from covmis_build.report.result import Result
 from covmis_build.sampling import audit as audits
 from covmis_build.sampling.inclusion import allocate
-from covmis_build.sampling.strata import counts_of, strata_by, stratum_of
-from covmis_build.stats.horvitz_thompson import Design, Estimate, linear_estimate, made_design
+from covmis_build.sampling.strata import counts_of, strata_by, strata_of, stratum_of
+from covmis_build.stats.over_posts import Design, difference, expected_looseness, linear_estimate, made_design
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from covmis_build.estimation.calibration import Calibrated
     from covmis_build.estimation.recall_report import RecallReport
     from covmis_build.options import Sampling
+    from covmis_build.stats.intervals import Estimate
 
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
@@ -44,25 +48,28 @@ if TYPE_CHECKING:
 NEEDED = ("item_id", "claim_id", "kind", "label", "how", "p_claim", "p_sample", "group_size")
 COLUMNS = [
     "estimand", "scope", "name", "label", "share", "standard_error", "low", "high", "over", "effective_n", "flagged",
-    "design_effect", "n", "unweighted", "population", "total", "total_low", "total_high", "band_low", "band_high",
-    "strength", "r_squared", "by_people", "by_people_low", "by_people_high",
+    "why", "design_effect", "n", "unweighted", "population", "total", "total_low", "total_high", "band_low", "band_high",
+    "strength", "r_squared", "by_people", "by_people_low", "by_people_high", "by_people_over",
 ]  # fmt: skip
 SHOWN = (
     "estimand", "scope", "name", "label", "share", "low", "high", "unweighted", "effective_n", "n", "total",
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Estimates:
+@dataclass(frozen=True, slots=True, repr=False)
+class Estimates(Result):
     """Shares (COLUMNS), the audit of automatic labels, and sentences for a methods section."""
 
     shares: pd.DataFrame
     audit: pd.DataFrame
-    sentences: tuple[str, ...]
+    methods: tuple[str, ...]
+    """Sentences for a methods section."""
     level: float = 0.95
     warnings: tuple[str, ...] = ()
     claims: Mapping[str, str] = field(default_factory=dict)
     """The claims' texts, for a page."""
+    differences: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """Shares compared, where that was asked for (differences.COLUMNS)."""
 
     def with_frame(self, report: RecallReport) -> Estimates:
         """With the third estimand: the labels of all that takes up the claims, found by a query or not."""
@@ -74,7 +81,7 @@ class Estimates:
             population=stances["total"].sum(), unweighted=stances["drawn"] / stances["drawn"].sum(),
         )  # fmt: skip
         shares = pd.concat([self.shares, rows.reindex(columns=COLUMNS)], ignore_index=True)
-        return replace(self, shares=shares, sentences=(*self.sentences, *report.sentences))
+        return replace(self, shares=shares, methods=(*self.methods, *report.sentences))
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each estimand, scope and label."""
@@ -83,17 +90,18 @@ class Estimates:
     def to_dict(self) -> dict[str, Any]:
         """What `covmis estimate --json` prints."""
         return {
-            "estimates": self.shares, "audit": self.audit, "sentences": list(self.sentences), "level": self.level,
+            "estimates": self.shares, "differences": self.differences, "audit": self.audit, "sentences": list(self.methods), "level": self.level,
         }  # fmt: skip
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
         """The figures that people look at first, and the sentences."""
         shown = self.shares[list(SHOWN)]
-        return [shown.rename(columns=lambda name: name.replace("_", " ")), "", *self.sentences]
-
-    def _repr_html_(self) -> str:
-        return f"{self.shares.to_html(index=False)}<p>{' '.join(self.sentences)}</p>"
+        if len(self.differences):
+            table = self.differences.drop(columns=["over", "why"])
+            said = differences.sentences(self.differences, self.level)
+            return [table.rename(columns=lambda name: name.replace("_", " ")), "", *said, "", *self.methods]
+        return [shown.rename(columns=lambda name: name.replace("_", " ")), "", *self.methods]
 
 
 def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, by name
@@ -107,6 +115,8 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     answers: pd.DataFrame | None = None,
     by: Sequence[str] = (Scope.CLAIM, Scope.KIND),
     calibrated: bool = False,
+    draws: pd.DataFrame | None = None,
+    between: tuple[Part, Part] | None = None,
     level: float = 0.95,
 ) -> Estimates:
     """The share and total of each label in the pool, for the average claim, and for each part of `by`.
@@ -119,7 +129,9 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
     item of the pool (index item_id) and a column for each label, its predicted probability: shares are then assisted.
     `answers` (label_error.answers_table) are what people said on their own: the columns `by_people` then have each
     share with the items' own answers in gold's place, and an interval that holds who answered, too. `calibrated` weights
-    meet the known number of each kind, in parts other than claims, whose kinds have too few items.
+    meet the known number of each kind, in parts other than claims, whose kinds have too few items. `draws` is the ledger
+    of the draws: with it the flags see what all of them could have drawn. `between` are two parts, or two labels, whose
+    shares are compared (`differences.compared_parts`).
     """
     check_corpus(corpus, labels)
     known = None if pool is None else _of_the_claims(pool, corpus)
@@ -131,28 +143,83 @@ def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, 
         )
     counts = {} if known is None else counts_of(known, _divided(known, options))
     design = design_of(corpus, options, counts)
+    if known is not None:
+        known = known.assign(p_sample=_pool_chances(known, corpus, options, counts, draws))
     audit = audits.audit_of(corpus, automatic or {}, design.weights)
     parts = [(scope, _names(corpus, scope)) for scope in by]
     rows: list[dict[str, Any]] = []
+    compared: list[dict[str, Any]] = []
     for estimand in (Estimand.MESSAGES, Estimand.POSTS):
         source = _Source(corpus, known, predicted, design, estimand, answers, calibrated=calibrated)
+        of_labels = {}
         for label in labels:
             y, groups = audit.corrected(label, source.sizes)
             figures = _LabelFigures(
                 source, label, y, audit, groups, level, source.predictions(label), source.answered(label)
             )
+            of_labels[label] = figures
             rows += [{"estimand": str(estimand), "label": label, **row} for row in figures.rows(parts)]
+        if between is not None:
+            compared += [{"estimand": str(estimand), **row} for row in _compared(of_labels, *between)]
     shares = pd.DataFrame(rows).reindex(columns=COLUMNS)
     checked = audit.table(level=level)
     said = methods_sentences(corpus, design, options, checked, shares, level, calibrated=calibrated)
     texts = {str(row.claim_id): str(row.claim) for row in corpus.itertuples()} if "claim" in corpus else {}
-    return Estimates(shares, checked, tuple(said), level, claims=texts)
+    different = pd.DataFrame(compared, columns=differences.COLUMNS)
+    return Estimates(shares, checked, tuple(said), level, claims=texts, differences=different)
+
+
+def _compared(figures: Mapping[str, _LabelFigures], first: Part, second: Part) -> Iterator[dict[str, Any]]:
+    """Each label's share in left part less that in another; or left label's share of all less another's."""
+    if first.scope == differences.LABEL:
+        whole = Part(Scope.POOL, "")
+        pairs = [("", (figures[first.name], whole), (figures[second.name], whole))]
+    else:
+        pairs = [(label, (of, first), (of, second)) for label, of in figures.items()]
+    for label, *two in pairs:
+        (left, z_one), (right, z_other) = (of.figure_of(part) for of, part in two)
+        design = two[0][0].source.design
+        covariance = (design.variance(z_one + z_other) - design.variance(z_one - z_other)) / 4
+        less = difference(left, right, covariance, level=left.level)
+        yield {
+            "label": label, "first": str(first), "second": str(second), "share_first": left.value,
+            "share_second": right.value, "difference": less.value, "low": less.low, "high": less.high, "p": less.p,
+            "over": str(left.interval), "n_first": left.n, "n_second": right.n, "why": left.why or right.why,
+        }  # fmt: skip
 
 
 def _of_the_claims(pool: pd.DataFrame, corpus: pd.DataFrame) -> pd.DataFrame | None:
     """The items of the claims that were labelled; nothing if they are not those that the corpus was drawn from."""
     inside = pool[pool["claim_id"].isin(set(corpus["claim_id"]))].reset_index(drop=True)
     return inside if set(corpus["item_id"]) <= set(inside["item_id"]) else None
+
+
+def _pool_chances(
+    pool: pd.DataFrame,
+    corpus: pd.DataFrame,
+    options: Sampling,
+    counts: Mapping[str, Mapping[str, int]],
+    draws: pd.DataFrame | None,
+) -> list[float]:
+    """The chance that each item of the pool had: in the opened draws, else in the one that these counts lead to."""
+    opened: dict[tuple[str, str], float] = {}
+    if draws is not None:
+        strata = draws[draws["item_id"] == ""]
+        for row in strata.sort_values("probability").to_dict("records"):  # the greatest comes last
+            opened[str(row["claim_id"]), str(row["stratum"])] = float(row["probability"])
+    planned = {
+        (claim, name): float(allocation.chance(name))
+        for claim, of in counts.items()
+        for allocation in [allocate(of, options.per_kind, options.per_claim)]
+        for name in allocation.counts
+    }
+    own = dict(zip(corpus["item_id"], corpus["p_sample"].astype(float), strict=True))
+    divided = _divided(pool, options)
+    places = zip(pool["claim_id"].astype(str), strata_of(pool, divided), strict=True)
+    return [
+        own.get(item) or opened.get(place) or planned.get(place, 1.0)
+        for item, place in zip(pool["item_id"], places, strict=True)
+    ]
 
 
 def design_of(corpus: pd.DataFrame, options: Sampling, counts: Mapping[str, Mapping[str, int]]) -> Design:
@@ -219,13 +286,35 @@ def _divided(items: pd.DataFrame, options: Sampling) -> Mapping[str, str] | None
     return strata_by(items, items, options.strata_by) if told else None
 
 
+def _here(items: pd.DataFrame, part: Part) -> Mask:
+    """Which items are in this part: of a claim, kind, platform or window of time, or before a day, or from it on."""
+    if part.scope in {differences.BEFORE, differences.FROM}:
+        _need_times(items)
+        days = items["created_at"].fillna("").astype(str).str[:10].to_numpy(dtype=str)
+        inside = [
+            bool(day) and (day < part.name) == (part.scope == differences.BEFORE) for day in days.tolist()
+        ]
+        return np.array(inside, dtype=bool)
+    return np.equal(_names(items, part.scope), part.name).astype(bool)
+
+
 def _names(items: pd.DataFrame, scope: str) -> NDArray[np.object_]:
     """Which part each item belongs to: its claim, kind, platform or window of time."""
     if scope not in STRATA:
         return items["claim_id" if scope == Scope.CLAIM else "kind"].astype(str).to_numpy(dtype=object)
+    _need_times(items)
+    return np.array(list(strata_by(items, items, [scope]).values()), dtype=object)
+
+
+def with_parts(items: pd.DataFrame) -> pd.DataFrame:
+    """The items with a column for each part that they can be in: claim, kind, and platform and windows of time."""
+    scopes = SCOPES if "created_at" in items.columns else (Scope.CLAIM, Scope.KIND)
+    return items.assign(**{str(scope): _names(items, scope) for scope in scopes})
+
+
+def _need_times(items: pd.DataFrame) -> None:
     if missing := {"post_id", "created_at"} - set(items.columns):
         raise InputError(f"the corpus lacks the columns {', '.join(sorted(missing))}")
-    return np.array(list(strata_by(items, items, [scope]).values()), dtype=object)
 
 
 class _Source:
@@ -265,6 +354,20 @@ class _Source:
         """How many messages or posts this part of the pool has; nan where the pool is not known."""
         return math.nan if self.pool is None else float(self.pool_weights[self._part(scope, name)].sum())
 
+    def expected(self, scope: str, name: str) -> float:
+        """What this part of the pool lets expect of the weights, cascades that were not drawn included."""
+        if self.pool is None:
+            return 0.0
+        here, first = self._part(scope, name), self.pool["p_claim"].to_numpy(float)
+        weights = self.pool_weights * here
+        if scope == Scope.AVERAGE_CLAIM:
+            claims, at = np.unique(self.pool["claim_id"].astype(str), return_inverse=True)
+            whole = np.bincount(at, weights)[at] * len(claims)
+        else:
+            whole = np.full(len(weights), weights.sum())
+        chances = self.pool["p_sample"].to_numpy(float) * first
+        return expected_looseness(chances[here], (weights * first / whole)[here], first[here])
+
     def predicted_mean(self, label: str, scope: str, name: str) -> float:
         """The mean prediction over this part of the pool; every claim counts the same for the average claim."""
         assert self.pool is not None
@@ -283,7 +386,7 @@ class _Source:
             return None
         return self.predicted[label].reindex(self.corpus["item_id"]).to_numpy(float)
 
-    def answered(self, label: str) -> Answered | None:
+    def answered(self, label: str) -> Floats | None:
         """What people said on their own of the sample's items, in its order."""
         return None if self.answers is None else answered(self.answers, self.corpus["item_id"], label)
 
@@ -291,7 +394,7 @@ class _Source:
         assert self.pool is not None
         if scope in {Scope.POOL, Scope.AVERAGE_CLAIM}:
             return np.ones(len(self.pool), dtype=bool)
-        return np.equal(_names(self.pool, scope), name).astype(bool)
+        return _here(self.pool, Part(scope, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +409,23 @@ class _LabelFigures:
     """Of each automatic label that was audited: the share of this label, and its variance."""
     level: float
     predictions: Floats | None
-    people: Answered | None
+    people: Floats | None
+
+    def figure_of(self, part: Part) -> tuple[Estimate, Floats]:
+        """The share in this part, and what each item adds to its deviation."""
+        here = np.ones(len(self.y), dtype=bool)
+        if part.scope != Scope.POOL:
+            here = _here(self.source.corpus, part)
+        if not here.any():
+            raise InputError(
+                f"no labelled item is in {part}", remedy="`covmis estimate --by` shows the parts there are"
+            )
+        figure, scale = self._share(part.scope, part.name, here, self.level, self.y), self._scale(here, None)
+        z = deviations(self.y, self._centre(self.y, scale, None), scale)
+        if figure.strength and self.predictions is not None:
+            f = self.predictions
+            z = z - figure.strength * deviations(f, self._centre(f, scale, None), scale)
+        return figure, z
 
     def rows(self, parts: Sequence[tuple[str, NDArray[np.object_]]]) -> Iterator[dict[str, Any]]:
         """A row for the pool, for the average claim, and for each part of each scope asked for."""
@@ -324,7 +443,7 @@ class _LabelFigures:
         share = self._share(scope, name, here, self.level, self.y)
         row: dict[str, Any] = {
             "scope": str(scope), "name": name, "share": share.value, "standard_error": share.standard_error,
-            "low": share.low, "high": share.high, "over": str(share.interval), "effective_n": share.effective_n,
+            "low": share.low, "high": share.high, "over": str(share.interval), "why": share.why, "effective_n": share.effective_n,
             "flagged": share.flagged, "design_effect": share.design_effect, "n": share.n,
             "unweighted": float((self.source.corpus["label"] == self.label).to_numpy()[here].mean()),
             "strength": share.strength, "r_squared": share.r_squared,
@@ -334,7 +453,10 @@ class _LabelFigures:
             row |= {"band_low": wide.low, "band_high": wide.high}
         if self.people is not None:
             told = self._share(scope, name, here, self.level, self.y, self.people)
-            row |= {"by_people": told.value, "by_people_low": told.low, "by_people_high": told.high}
+            row |= {
+                "by_people": told.value, "by_people_low": told.low, "by_people_high": told.high,
+                "by_people_over": str(told.interval),
+            }  # fmt: skip
         if scope == Scope.AVERAGE_CLAIM:
             return row
         population = self.source.population(scope, name)
@@ -349,29 +471,40 @@ class _LabelFigures:
         }  # fmt: skip
 
     def _share(
-        self, scope: str, name: str, here: Mask, level: float, y: Floats, people: Answered | None = None
+        self, scope: str, name: str, here: Mask, level: float, y: Floats, said: Floats | None = None
     ) -> Estimate:
         claims = self.source.claims if scope == Scope.AVERAGE_CLAIM else None
-        scale, inside = self._scale(here, claims), int(here.sum())
-        shares = self.source.design.weights * scale
-        extra = self._later(shares)
-        if people is not None:
+        shares = self.source.design.weights * self._scale(here, claims)
+        extra, expected = self._later(shares), self.source.expected(scope, name)
+        if said is not None:
             # Automatic labels are corrected by the audit, and have no answers of their own.
-            own = ~np.isnan(people.share) & (self.audit.groups == "")
-            y = np.where(own, people.share, y)
-            extra += doubt(people, shares, 1 / self.source.design.weights, own)
-        fit = self.source.fit
+            said = np.where((self.audit.groups == "")[:, None], said, np.nan)
+            between, people = between_people(said, shares, y)
+            figure = self._figure(scope, name, here, level, own_shares(said, y), extra + between, expected)
+            return over_people(figure, between, people)
+        return self._figure(scope, name, here, level, y, extra, expected)
+
+    def _figure(
+        self, scope: str, name: str, here: Mask, level: float, y: Floats, extra: float, expected: float
+    ) -> Estimate:
+        """The share of what `y` says of each item, with `extra` variance from later phases."""
+        claims = self.source.claims if scope == Scope.AVERAGE_CLAIM else None
+        scale, inside, fit = self._scale(here, claims), int(here.sum()), self.source.fit
         if fit is not None and scope not in {Scope.CLAIM, Scope.AVERAGE_CLAIM}:
             sizes = self.source.sizes * here
-            return calibrated_mean(y, sizes, self.source.design, fit, n=inside, extra=extra, level=level)
+            return calibrated_mean(
+                y, sizes, self.source.design, fit, n=inside, extra=extra, expected=expected, level=level
+            )
         centre = self._centre(y, scale, claims)
         f = self.predictions
         if f is None or inside < FEWEST_LABELS:
-            return linear_estimate(y, centre, scale, self.source.design, n=inside, extra=extra, level=level)
+            return linear_estimate(
+                y, centre, scale, self.source.design, n=inside, extra=extra, expected=expected, level=level
+            )
         return assisted_estimate(
             y, f, (centre, self._centre(f, scale, claims)), scale, self.source.design, n=inside,
             pool_mean=self.source.predicted_mean(self.label, scope, name), moved=self._strength(y, f), extra=extra,
-            level=level,
+            expected=expected, level=level,
         )  # fmt: skip
 
     def _strength(self, y: Floats, f: Floats) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +17,12 @@ from covmis_build.evaluation.joining import (
     JoinedLabels,
     Missing,
     claims_of_items,
-    in_any_order,
     join,
     over_runs,
 )
 from covmis_build.evaluation.rendering import booktabs, escape, known, notebook, titled, write
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.evaluation.significance import (
-    berg_kirkpatrick_p,
-    bootstrap_p,
-    every_draw,
     holm,
     mcnemar_p,
     randomisation_p,
@@ -35,8 +30,8 @@ from covmis_build.evaluation.significance import (
     tukey_p_of_cells,
     welch,
 )
-from covmis_build.stats.bootstrap import bca_interval, percentile_interval, replicate_cells
-from covmis_build.stats.intervals import claims_interval
+from covmis_build.stats.intervals import Estimate, Over
+from covmis_build.stats.over_claims import claim_tables, difference, over_claims
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,16 +47,15 @@ if TYPE_CHECKING:
 class Test(StrEnum):
     """How two systems are told apart."""
 
-    BOOTSTRAP = "bootstrap"
+    INTERVAL = "interval"
     RANDOMISATION = "randomisation"
     TUKEY = "tukey"
     WELCH = "welch"
 
 
 MCNEMAR = "McNemar's test is exact randomisation of accuracy: test = randomisation, exact (--test randomisation --exact)"
-INTERVALS = ("percentile", "jackknife", "bca")
 NAMES = {
-    Test.BOOTSTRAP: "paired bootstrap",
+    Test.INTERVAL: "interval and its inversion",
     Test.RANDOMISATION: "paired randomisation",
     Test.TUKEY: "randomised Tukey HSD",
     Test.WELCH: "Welch's t-test over runs",
@@ -69,15 +63,15 @@ NAMES = {
 
 
 COLUMNS = [
-    "system_a", "system_b", "measure", "value_a", "value_b", "difference", "low", "high", "interval", "p",
-    "p_one_sided", "p_adjusted", "effect", "test", "units", "unit", "replicates",
+    "system_a", "system_b", "measure", "value_a", "value_b", "difference", "low", "high", "p",
+    "p_adjusted", "effect", "test", "units", "unit", "replicates", "why",
 ]  # fmt: skip
 """Of the table, beside the sentence that says it."""
-NOT_SHOWN = ["sentence", "measure", "test", "interval", "units", "unit", "replicates"]
+NOT_SHOWN = ["sentence", "measure", "test", "units", "unit", "replicates", "why"]
 """Columns whose content stands in words above the page's table."""
-P_VALUES = ("p", "p_one_sided", "p_adjusted")
+P_VALUES = ("p", "p_adjusted")
 SHOWN = {
-    "system_a": "A", "system_b": "B", "value_a": "of A", "value_b": "of B", "difference": "A - B", "p_one_sided": "p, one-sided",
+    "system_a": "A", "system_b": "B", "value_a": "of A", "value_b": "of B", "difference": "A - B",
     "p_adjusted": "p, adjusted", "effect": "effect size",
 }  # fmt: skip
 
@@ -124,8 +118,8 @@ class Comparison:
         """Which test, over what."""
         row = self.table.iloc[0]
         return (
-            f"{measures[row['measure']].title}; {NAMES[row['test']]} over {row['units']:,} {row['unit']}, "
-            f"{row['replicates']:,} replicates."
+            f"{measures[row['measure']].title}; {NAMES[row['test']]} over {row['units']:,} {row['unit']}"
+            + (f", {row['replicates']:,} replicates." if row["replicates"] else ".")
         )
 
     def html(self) -> str:
@@ -193,7 +187,7 @@ class Comparison:
                 escape(row["system_a"]),
                 escape(row["system_b"]),
                 *(f"{row[name]:.3f}" for name in ("value_a", "value_b", "difference")),
-                f"[{row['low']:.3f}, {row['high']:.3f}]",
+                f"[{row['low']:.3f}, {row['high']:.3f}]" if np.isfinite(row["low"]) else "--",
                 *(shown_p(row[name]).replace("<", "$<$") for name in ("p", "p_adjusted")),
                 f"{row['effect']:.3f}",
             ]
@@ -210,7 +204,7 @@ def compare(  # noqa: PLR0913 - every option is named
     id: str | None = None,  # noqa: A002 - the column's name in every table
     label: str | None = None,
     labels: Sequence[Any] | None = None,
-    test: str = Test.BOOTSTRAP,
+    test: str = Test.INTERVAL,
     clusters: Any = None,
     replicates: int = 2000,
     seed: int = 0,
@@ -222,18 +216,18 @@ def compare(  # noqa: PLR0913 - every option is named
     extra: Extra = "refuse",
     by_position: bool = False,
     level: float = 0.95,
-    interval: str = "",
     exact: bool = False,
     title: str = "",
 ) -> Comparison:
     """Compare all pairs of systems in one measure: one row a pair. Gold and systems are given as to `score`.
 
-    Columns: system_a, system_b, value_a, value_b, difference (a - b), low, high (a paired bootstrap's percentiles; over
-    claims the jackknife's, with Student's t), interval (which of them; `interval` chooses), p (two-sided),
-    p_one_sided (Berg-Kirkpatrick's, of the bootstrap), p_adjusted (Holm's, over the pairs; `tukey` controls the error over all pairs itself), effect (the difference
-    over the standard deviation of one unit's contribution to it), test, units, replicates, sentence. With
-    `clusters`, whole claims are resampled, swapped or permuted. `exact` enumerates every arrangement instead of
-    drawing, for very small data; exact randomisation of accuracy over items is McNemar's test, for data of any size.
+    Columns: system_a, system_b, value_a, value_b, difference (a - b), low, high, p (two-sided), p_adjusted (Holm's, over
+    the pairs; `tukey` controls the error over all pairs itself), effect (the difference over the standard deviation of
+    one unit's contribution to it), test, units, replicates, why, sentence. By default p inverts the interval over claims
+    (`clusters`), or over items where no claims are named, so the two never disagree; where too little is known there is
+    neither, and `why` says so. Other tests are made on request (`test`), and have no interval beside their p: whole
+    claims are swapped or permuted in `replicates`, or in every arrangement (`exact`), for very small data; exact
+    randomisation of accuracy over items is McNemar's test, for data of any size.
     `welch` compares runs (seeds) and says nothing about other items.
 
     >>> gold = ["a", "b"] * 20
@@ -243,7 +237,7 @@ def compare(  # noqa: PLR0913 - every option is named
     """
     import pandas as pd
 
-    _refuse_unknown(test, interval, replicates)
+    _refuse_unknown(test, replicates)
     given = gold_and_systems(gold, systems, id=id, label=label, by_position=by_position)
     joined = join(given.gold, given.systems, given.labels(labels, order), missing, extra)
     if len(joined.runs) < 2:
@@ -258,19 +252,23 @@ def compare(  # noqa: PLR0913 - every option is named
     )
     clusters = given.column(clusters, "clusters")
     data = _Data(joined, chosen, claims_of_items(clusters, joined))
-    spread = data.replicates(replicates, seed, exact=exact and test == Test.BOOTSTRAP)
-    p_values, adjusted = _p_values(data, test, spread, replicates, seed, exact=exact)
-    kind = interval or ("percentile" if data.owners is None else "jackknife")
+    pairs = list(combinations(range(len(data.systems)), 2))
+    figures = [data.difference(*pair, level) for pair in pairs]
+    if test == Test.INTERVAL:
+        p_values = np.array([figure.p() for figure in figures])
+        adjusted = holm(p_values)
+    else:
+        p_values, adjusted = _p_values(data, test, replicates, seed, exact=exact)
     rows = [
-        data.pair(*pair, spread, kind=kind, level=level)
+        data.pair(*pair, figure, interval=test == Test.INTERVAL)
         | {
             "p": float(p_values[at]),
-            "p_one_sided": data.one_sided(*pair, spread, exact=exact) if test == Test.BOOTSTRAP else np.nan,
             "p_adjusted": float(adjusted[at]),
             "test": test,
             "unit": _unit(clusters),
+            "replicates": replicates if test in {Test.RANDOMISATION, Test.TUKEY} else 0,
         }
-        for at, pair in enumerate(combinations(range(len(joined.runs)), 2))
+        for at, (pair, figure) in enumerate(zip(pairs, figures, strict=True))
     ]
     frame = pd.DataFrame(rows)[COLUMNS]
     title_of, higher = chosen.measures[0].title, chosen.measures[0].higher_is_better
@@ -278,14 +276,12 @@ def compare(  # noqa: PLR0913 - every option is named
     return Comparison(frame, level, title)
 
 
-def _refuse_unknown(test: str, interval: str, replicates: int) -> None:
+def _refuse_unknown(test: str, replicates: int) -> None:
     if test not in set(Test):
         raise UnknownName(
             f"unknown test '{test}'",
             remedy=MCNEMAR if "mcnemar" in str(test).lower() else nearest(str(test), Test),
         )
-    if interval and interval not in INTERVALS:
-        raise UnknownName(f"interval = {interval!r}", remedy=nearest(str(interval), INTERVALS))
     if replicates < 1:
         raise InputError(f"replicates = {replicates}", remedy="Ask for at least one")
 
@@ -297,7 +293,8 @@ class _Data:
         self.shape, self.width = joined.shape, joined.shape[0] * joined.shape[1]
         self.chosen, self.owners = chosen, owners
         self.names, self.systems = list(joined.runs), list(joined.runs.values())
-        self.cells = in_any_order(joined.cells, owners)
+        # in an order of their own, so that chance does not depend on the order of the rows
+        self.cells = joined.cells if owners is not None else joined.cells[np.lexsort(joined.cells.T)]
         self.units = len(joined.gold) if owners is None else int(owners.max()) + 1
         if self.units < 2:
             raise InputError("there is one item or cluster", remedy="A comparison needs at least two")
@@ -317,24 +314,30 @@ class _Data:
         """The measure's name."""
         return self.chosen.measures[0].name
 
-    def pair(self, first: int, second: int, spread: Array, *, kind: str, level: float) -> dict[str, Any]:
+    def difference(self, first: int, second: int, level: float) -> Estimate:
+        """The measure of the first system less that of the second, over claims or items; of every two of their runs."""
+        starts = np.cumsum([0, *(len(runs) for runs in self.systems)])
+        runs = [range(starts[at], starts[at + 1]) for at in (first, second)]
+        columns = self.shape[1]
+        cells = np.stack(
+            [self.cells[:, a] * columns + self.cells[:, b] % columns for a in runs[0] for b in runs[1]],
+            axis=1,
+        )
+        tables, alike = claim_tables(cells, (*self.shape, columns), self.owners)
+        measure, ranges = difference(self.chosen.values, self.chosen.ranges)
+        over = Over.ITEMS if self.owners is None else Over.CLAIMS
+        return over_claims(measure, ranges, tables, multiplicity=alike, over=over, level=level)[self.measure]
+
+    def pair(self, first: int, second: int, figure: Estimate, *, interval: bool) -> dict[str, Any]:
         """Two systems' values, their difference with its interval, and the effect."""
-        difference = float(self.observed[first] - self.observed[second])
-        differences = spread[:, first] - spread[:, second]
-        low, high = self.bounds(first, second, differences, kind=kind, level=level)
-        deviation = float(np.nanstd(differences)) * np.sqrt(self.units)
+        deviation = figure.standard_error * np.sqrt(self.units)
         return {
             "system_a": self.names[first], "system_b": self.names[second], "measure": self.measure,
             "value_a": float(self.observed[first]), "value_b": float(self.observed[second]),
-            "difference": difference, "low": low, "high": high, "interval": kind,
-            "effect": float(difference / deviation) if deviation > 0 else np.nan, "units": self.units,
-            "replicates": len(spread),
+            "difference": figure.value, "low": figure.low if interval else np.nan,
+            "high": figure.high if interval else np.nan, "why": figure.why if interval else "",
+            "effect": figure.value / deviation if deviation > 0 else np.nan, "units": self.units,
         }  # fmt: skip
-
-    def one_sided(self, first: int, second: int, spread: Array, *, exact: bool) -> float:
-        """Berg-Kirkpatrick's p."""
-        difference = float(self.observed[first] - self.observed[second])
-        return berg_kirkpatrick_p(spread[:, first] - spread[:, second], difference, exact=exact)
 
     def right(self) -> NDArray[np.bool_]:
         """Which items each run has right: (items, runs)."""
@@ -348,48 +351,9 @@ class _Data:
         np.add.at(parts, (owners[:, None], np.arange(self.cells.shape[1])[None], self.cells), 1.0)
         return parts
 
-    def replicates(self, number: int, seed: int, *, exact: bool) -> Array:
-        if exact:
-            counts = np.tensordot(every_draw(self.units), self.parts(), axes=1)
-        else:
-            counts = replicate_cells(self.cells, self.width, number, seed, self.owners)
-        return self._over_runs(self.value(counts))
 
-    @cached_property
-    def left_out(self) -> Array:
-        """The value of each system without each unit: (units, systems)."""
-        parts = self.parts()
-        return self._over_runs(self.value(parts.sum(axis=0) - parts))
-
-    def bounds(
-        self, first: int, second: int, differences: Array, *, kind: str, level: float
-    ) -> tuple[float, float]:
-        """The interval of the difference of two systems; `differences` are those of the replicates."""
-        if kind == "percentile":
-            low, high = percentile_interval(differences, level)
-            return float(low), float(high)
-        difference = float(self.observed[first] - self.observed[second])
-        left_out = self.left_out[:, first] - self.left_out[:, second]
-        if kind == "bca":
-            return bca_interval(differences, difference, left_out, level)
-        sizes = np.ones(self.units) if self.owners is None else np.bincount(self.owners)
-        return claims_interval(difference, left_out, sizes, level=level)[:2]
-
-
-def _p_values(
-    data: _Data, test: str, spread: Array, replicates: int, seed: int, *, exact: bool
-) -> tuple[Array, Array]:
+def _p_values(data: _Data, test: str, replicates: int, seed: int, *, exact: bool) -> tuple[Array, Array]:
     pairs = list(combinations(range(len(data.systems)), 2))
-    if test == Test.BOOTSTRAP:
-        values = np.array(
-            [
-                bootstrap_p(
-                    spread[:, a] - spread[:, b], float(data.observed[a] - data.observed[b]), exact=exact
-                )
-                for a, b in pairs
-            ]
-        )
-        return values, holm(values)
     if test == Test.WELCH:
         starts = np.cumsum([0, *(len(runs) for runs in data.systems)])
         each = [data.each_run[a:b] for a, b in pairwise(starts)]
@@ -398,7 +362,7 @@ def _p_values(
     if any(len(runs) > 1 for runs in data.systems):
         raise InputError(
             f"the test {test} exchanges predictions and needs one run of each system",
-            remedy="Use bootstrap, which averages runs, or welch, which compares them",
+            remedy="Use interval, which averages runs, or welch, which compares them",
         )
     if test == Test.TUKEY:
         if data.owners is None and not exact:
@@ -442,25 +406,25 @@ def sentence(row: Mapping[str, Any], title: str, higher: bool, *, level: float =
     better_side, worse_side = ("b", "a") if turned else ("a", "b")
     sign = -1 if turned else 1
     low, high = sorted((sign * row["low"], sign * row["high"]))
-    by = " (jackknife)" if row.get("interval") == "jackknife" else ""
     bounds = (
-        f"{level:.0%} interval {low:+.3f} to {high:+.3f}{by}"
+        f", {level:.0%} interval {low:+.3f} to {high:+.3f}"
         if np.isfinite(low)
-        else "no interval: too few claims"
+        else f"; no interval: {row['why']}" if row["why"] else ""
+    )  # fmt: skip
+    drawn = f", {row['replicates']:,} replicates" if row["replicates"] else ""
+    tested = (
+        f"{NAMES[row['test']]} over {row['units']:,} {row['unit']}{drawn}: {_p(row['p'])}{_adjusted(row)}; "
+        if np.isfinite(row["p"])
+        else ""
     )
-    drawn = "" if row["test"] == Test.WELCH else f", {row['replicates']:,} replicates"
     values = (
         f"({row[f'value_{better_side}']:.3f} against {row[f'value_{worse_side}']:.3f}; "
-        f"difference {sign * row['difference']:+.3f}, {bounds}; "
-        f"{NAMES[row['test']]} over {row['units']:,} {row['unit']}{drawn}: {_p(row['p'])}{_adjusted(row)}; "
-        f"effect size {sign * row['effect']:+.2f})"
+        f"difference {sign * row['difference']:+.3f}{bounds}; {tested}effect size {sign * row['effect']:+.2f})"
     )
-    if row["difference"] == row["low"] == row["high"] == 0:
+    if row["difference"] == 0 and not row["effect"] > 0:
         return f"{row['system_a']} and {row['system_b']} do not differ in {title} ({row['value_a']:.3f})."
     better, worse = row[f"system_{better_side}"], row[f"system_{worse_side}"]
-    # Over few claims a test may be surer than the interval, or there is none: then nothing is decided.
-    undecided = row.get("interval") == "jackknife" and not (low > 0 or high < 0)
-    if row["p_adjusted"] >= 1 - level or undecided:
+    if not row["p_adjusted"] < 1 - level:
         return f"These data do not decide between {better} and {worse} in {title} {values}."
     if row["test"] == Test.WELCH:
         return (

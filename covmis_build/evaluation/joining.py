@@ -278,11 +278,3 @@ def over_runs(values: NDArray[np.float64], runs: Sequence[int]) -> NDArray[np.fl
         return values
     parts = np.split(values, np.cumsum(runs)[:-1], axis=-1)
     return np.stack([part.mean(axis=-1) for part in parts], axis=-1)
-
-
-def in_any_order(cells: Codes, owners: Codes | None) -> Codes:
-    """The items in an order of their own: chance then does not depend on the order of the rows.
-
-    Where items have owners (claims), the draws are of owners, which are numbered by name already.
-    """
-    return cells if owners is not None else cells[np.lexsort(cells.T)]

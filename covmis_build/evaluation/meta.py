@@ -16,8 +16,7 @@ from covmis_build.evaluation.gold_and_systems import gold_and_systems
 from covmis_build.evaluation.joining import Extra, Missing, join
 from covmis_build.evaluation.rendering import notebook
 from covmis_build.evaluation.setting import Setting, setting
-from covmis_build.evaluation.significance import tukey_p_of_values
-from covmis_build.stats.bootstrap import TIE, generator
+from covmis_build.evaluation.significance import TIE, generator, tukey_p_of_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

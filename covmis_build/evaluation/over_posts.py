@@ -16,9 +16,9 @@ from covmis_build.evaluation.measure import Need
 from covmis_build.evaluation.measure_figures import forests, legend
 from covmis_build.evaluation.rendering import booktabs, bounded, escape, notebook, titled, write
 from covmis_build.evaluation.setting import setting
-from covmis_build.stats.horvitz_thompson import made_design
 from covmis_build.stats.intervals import between
 from covmis_build.stats.linearised import weighted_measures
+from covmis_build.stats.over_posts import made_design
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from covmis_build.evaluation.setting import Setting
-    from covmis_build.stats.horvitz_thompson import Design
+    from covmis_build.stats.over_posts import Design
 
     Array = NDArray[np.float64]
 
@@ -195,7 +195,7 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
     if copies is not None:
         sizes[POSTS] = numbers_of_items(given.column(copies, "copies"), joined, "copies")
     shape, start = joined.shape, 0
-    ranges = {measure.name: measure.range for measure in chosen.measures}
+    ranges = chosen.ranges
     rows = []
     for name, runs in joined.runs.items():
         cells = list(joined.cells[:, start : start + len(runs)].T)
@@ -213,7 +213,7 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
                     "system": name, "measure": measure, "estimand": estimand, "value": figure.value,
                     "standard_error": math.sqrt(figure.variance), "low": figure.low, "high": figure.high,
                     "design_effect": figure.design_effect, "effective_n": figure.effective_n, "n": figure.n,
-                    "unweighted": float(plain[measure].mean()),
+                    "unweighted": float(plain[measure].mean()), "why": figure.why,
                 }
                 for measure, figure in figures.items()
             ]  # fmt: skip

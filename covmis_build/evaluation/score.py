@@ -15,17 +15,15 @@ from covmis_build.evaluation.joining import (
     Missing,
     claims_of_items,
     grouping,
-    in_any_order,
     join,
     numbers_of_items,
-    over_runs,
 )
 from covmis_build.evaluation.scores import Scores, class_table, confusion_matrices
 from covmis_build.evaluation.setting import Setting, setting
-from covmis_build.stats.bootstrap import cluster_cells, percentile_interval, replicate_cells
-from covmis_build.stats.horvitz_thompson import made_design
-from covmis_build.stats.intervals import claims_interval
+from covmis_build.stats.intervals import Estimate, Over
 from covmis_build.stats.linearised import weighted_measures
+from covmis_build.stats.over_claims import claim_tables, over_claims
+from covmis_build.stats.over_posts import made_design
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +54,6 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     by: Mapping[str, Any] | Sequence[str] | None = None,
     people: Any = None,
     by_position: bool = False,
-    replicates: int = 2000,
     level: float = 0.95,
     seed: int = 0,
     title: str = "",
@@ -72,8 +69,8 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     design-weighted values (`weighted`: the pool that was sampled; `balanced`: every cluster counts the same) beside
     the unweighted ones. `by` adds groups of items, such as `{"kind": kinds}`. Where gold is a table, all three may
     be names of its columns, as in `clusters="claim_id", probabilities=["p_claim", "p_sample"], by=["kind"]`. `low`
-    and `high` are a paired bootstrap's percentile interval over items; over claims, the jackknife's with Student's t
-    and as many degrees of freedom as the claims' sizes are worth, less one. Without `measures`, all whose needs are met are
+    and `high` are the interval of docs/explanation/intervals.md over claims, or over items where no claims are named;
+    where too little is known there is none, and `why` says so. `seed` is that of what a person scores. Without `measures`, all whose needs are met are
     computed; an ordinal measure asked for by name without `order` takes the order of the labels.
 
     `people` says who labelled what (a table with a row a person and item, a file, or a dict of lists by gold's ids):
@@ -101,7 +98,7 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
         if probabilities is None
         else numbers_of_items(given.probabilities(probabilities), joined, "probabilities", most=1.0)
     )
-    units = _Units(claims, chances, replicates, level, seed)
+    units = _Units(claims, chances, level)
     human = None if people is None else ceiling_of(people, joined, seed)
     rows = []
     for name, group, inside in _groups(given, joined, by):
@@ -113,7 +110,6 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
         pd.DataFrame(rows),
         joined,
         level=level,
-        replicates=replicates,
         claims=claims,
         undefined=undefined,
         study=title,
@@ -138,9 +134,7 @@ class _Units:
 
     claims: Codes | None
     probabilities: Array | None
-    replicates: int
     level: float
-    seed: int
 
     def within(self, inside: NDArray[np.bool_]) -> _Units:
         """The same for some of the items; their claims are numbered anew."""
@@ -157,33 +151,32 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """One row per system and measure, for these items."""
     shape, cells = joined.shape, joined.cells[inside]
-    observed = np.stack([np.bincount(run, minlength=shape[0] * shape[1]) for run in cells.T])
-    values = chosen.values(observed.reshape(-1, *shape).astype(np.float64))
-    runs_of = [len(runs) for runs in joined.runs.values()]
-    bounds = _bounds(cells, shape, chosen, values, runs_of, units)
     rows: list[dict[str, Any]] = []
     start = 0
-    for number, system in enumerate(joined.runs):
-        here = slice(start, start + runs_of[number])
-        start += runs_of[number]
+    for system, runs in joined.runs.items():
+        own = cells[:, start : start + len(runs)]
+        start += len(runs)
+        counts = np.stack([np.bincount(run, minlength=shape[0] * shape[1]) for run in own.T])
+        values = chosen.values(counts.reshape(-1, *shape).astype(np.float64))
+        figures = _figures(own, shape, chosen, units) if len(own) > 1 else {}
         weighted = (
             {}
             if units.probabilities is None
             else _weighted_values(
-                list(cells[:, here].T), shape, units.probabilities, units.claims, chosen, level=units.level
+                list(own.T), shape, units.probabilities, units.claims, chosen, level=units.level
             )
         )
         for measure in chosen.measures:
-            each = values[measure.name][here]
-            low, high = (float(end[number]) for end in bounds[measure.name])
+            each, figure = values[measure.name], figures.get(measure.name)
             row = {
                 "system": system,
                 "measure": measure.name,
                 **place,
                 "items": int(inside.sum()),
                 "value": _mean(each),
-                "low": low,
-                "high": high,
+                "low": figure.low if figure else np.nan,
+                "high": figure.high if figure else np.nan,
+                "why": figure.why if figure else "one item",
                 "runs": len(each),
                 "sd": float(np.std(each, ddof=1)) if len(each) > 1 else np.nan,
             }
@@ -191,40 +184,11 @@ def _rows(
     return rows
 
 
-def _bounds(
-    cells: Codes,
-    shape: tuple[int, int],
-    chosen: Setting,
-    values: dict[str, Array],
-    runs: list[int],
-    units: _Units,
-) -> dict[str, tuple[Array, Array]]:
-    """Of every measure, the ends of each system's interval: over claims where there are some, else over items."""
-    nothing = np.full(len(runs), np.nan)
-    width = shape[0] * shape[1]
-    if units.replicates < 1 or len(cells) < 2:
-        return dict.fromkeys(values, (nothing, nothing))
-    if units.claims is None:
-        drawn = replicate_cells(in_any_order(cells, None), width, units.replicates, units.seed, None)
-        spread = chosen.values(drawn.reshape(*drawn.shape[:2], *shape))
-        return {
-            name: percentile_interval(over_runs(values_of, runs), units.level)
-            for name, values_of in spread.items()
-        }
-    tables = cluster_cells(cells, width, units.claims).reshape(-1, len(cells.T), *shape)
-    without = chosen.values(tables.sum(axis=0) - tables)
-    sizes = np.bincount(units.claims)
-    ends: dict[str, tuple[Array, Array]] = {}
-    for measure in chosen.measures:
-        value, left_out = (over_runs(of[measure.name], runs) for of in (values, without))
-        intervals = [
-            claims_interval(float(value[at]), left_out[:, at], sizes, bounds=measure.range, level=units.level)
-            for at in range(len(runs))
-        ]
-        ends[measure.name] = (
-            np.array([interval.low for interval in intervals]), np.array([interval.high for interval in intervals])
-        )  # fmt: skip
-    return ends
+def _figures(cells: Codes, shape: tuple[int, int], chosen: Setting, units: _Units) -> dict[str, Estimate]:
+    """The measures of a system's runs with their intervals: over claims where there are some, else over items."""
+    tables, alike = claim_tables(cells, shape, units.claims)
+    over = Over.ITEMS if units.claims is None else Over.CLAIMS
+    return over_claims(chosen.values, chosen.ranges, tables, multiplicity=alike, over=over, level=units.level)
 
 
 def _mean(values: Array) -> float:
@@ -278,7 +242,7 @@ def _weighted_values(
     whatever the number of its posts. Both hold for designs that draw every item on its own (Poisson, the paper's); a
     fixed-size design has smaller variances, so the intervals are then cautious. `runs` has each item's cell of the confusion matrix of this shape, for each run of the system.
     """
-    ranges = {measure.name: measure.range for measure in chosen.measures}
+    ranges = chosen.ranges
     design = made_design(probabilities)
     columns: dict[str, dict[str, float]] = {name: {} for name in ranges}
     estimands = {"weighted": None} if claims is None else {"weighted": None, "balanced": claims}

@@ -23,7 +23,7 @@ from covmis_build.evaluation.rendering import (
     write,
 )
 from covmis_build.stats.confusion import Counts, confusion_matrix
-from covmis_build.stats.intervals import claims_suffice, effective_claims
+from covmis_build.stats.intervals import effective
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from covmis_build.evaluation.joining import JoinedLabels
 
-FEW_CLAIMS = 12
-"""Below this many claims the interval of a mean over classes is a little short: a rare class may be missing."""
 WEIGHTED = (
     "Weighted: the pool that was sampled, each of its messages counting once (weights 1/probability; in a corpus of covmis p_claim·p_sample). "
     "Balanced: every claim counts the same. Neither is public opinion."
@@ -49,7 +47,6 @@ class Scores:
     table: pd.DataFrame
     joined: JoinedLabels = field(repr=False)
     level: float = 0.95
-    replicates: int = 2000
     claims: NDArray[np.int64] | None = field(default=None, repr=False)
     """The number of each item's claim, where intervals are over claims."""
     undefined: str = "zero"
@@ -68,16 +65,16 @@ class Scores:
     @property
     def notes(self) -> list[str]:
         """What whoever reads the intervals should know: what the claims are worth, and which classes few of them hold."""
-        if self.claims is None or self.replicates < 1:
-            return []
-        worth = effective_claims(np.bincount(self.claims))
-        notes = [f"The claims' sizes are worth {worth:.1f} claims of equal size."]
-        if not claims_suffice(np.bincount(self.claims)):
-            notes.append("Too few claims for an interval: it takes three, and the worth of two.")
-        elif self.clusters < FEW_CLAIMS:
-            notes.append(
-                f"With {self.clusters} claims, intervals are wide and still a little short for rare classes."
-            )
+        notes = []
+        if self.claims is not None:
+            worth = effective(np.bincount(self.claims))
+            notes.append(f"The claims' sizes are worth {worth:.1f} claims of equal size.")
+        overall = self.table[self.table["group_by"] == ""]
+        for why, rows in overall[overall["why"] != ""].groupby("why", sort=False):
+            named = ", ".join(dict.fromkeys(_symbol(name) for name in rows["measure"]))
+            notes.append(f"No interval for {named}: {why}.")
+        if self.claims is None:
+            return notes
         for code, label in enumerate(self.labels):
             holding = len(np.unique(self.claims[self.joined.gold == code]))
             if 0 < holding < self.clusters / 2:
@@ -124,7 +121,6 @@ class Scores:
             "labels": list(self.labels),
             "undefined": self.undefined,
             "level": self.level,
-            "replicates": self.replicates,
             "clusters": self.clusters,
             "notes": [*self.notes, self._human_note] if self.human else self.notes,
             "scores": self.table.to_dict("records"),
@@ -139,8 +135,8 @@ class Scores:
     def how(self) -> str:
         """How the intervals were made."""
         over = (
-            f"jackknife over {self.clusters:,} claims, Student's t" if self.clusters
-            else f"paired bootstrap over items, {self.replicates:,} replicates"
+            f"over {self.clusters:,} claims: what other claims like these would give" if self.clusters
+            else f"over {len(self.joined.gold):,} items, as if each were independent"
         )  # fmt: skip
         spread = " ± is the standard deviation over runs." if self._runs else ""
         told = [

@@ -36,6 +36,14 @@ class Setting:
     poles: tuple[str, ...] = ()
     class_weights: tuple[float, ...] = ()
 
+    @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """Between which values each measure lies; an error counted in steps has at most all steps of the order."""
+        return {
+            measure.name: (measure.range[0], min(measure.range[1], len(self.labels) - 1.0))
+            for measure in self.measures
+        }
+
     def values(self, confusion: Array) -> dict[str, Array]:
         """Every measure on a stack of confusion matrices in the order of the labels."""
         counted: dict[tuple[int, ...], Counts] = {}

@@ -1,4 +1,4 @@
-"""Three tests of the difference between systems, on confusion counts: nothing here knows about labels or files.
+"""Tests of the difference between systems by permutation, on confusion counts: nothing here knows about labels or files.
 
 All of them give p-values that count the observed data as one replicate, unless every arrangement is enumerated.
 """
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from covmis_build import keyed
 from covmis_build.errors import InputError
-from covmis_build.stats.bootstrap import TIE, TOGETHER, at_least, generator, p_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     Value = Callable[[Array], Array]
     """From counts (..., width) to values (...)."""
 
+TOGETHER = 64
+"""Replicates drawn by one generator; part of the promise that more replicates keep the first ones."""
+TIE = 1e-12
+"""Differences closer than this are equal: ties are exact in integers, not in floats."""
 LIMIT = 1 << 20
 """Arrangements that are enumerated at most."""
 
 
-def every_draw(units: int) -> Array:
-    """All ways to draw as many units as there are: (units ** units, units) weights."""
-    _affordable(units**units)
-    return np.array([np.bincount(drawn, minlength=units) for drawn in product(range(units), repeat=units)])
+def generator(seed: int, *key: str) -> np.random.Generator:
+    """The generator of this key: replicate 17 is the same today and tomorrow, whatever their number."""
+    return np.random.Generator(np.random.PCG64(int.from_bytes(keyed.digest(seed, *key)[:16], "big")))
 
 
-def bootstrap_p(differences: Array, observed: float, *, exact: bool = False) -> float:
-    """Shifted two-sided: how often the resampled difference is as far from the observed one as that is from 0."""
-    extreme = at_least(np.abs(differences - observed), abs(observed)).sum()
-    return p_value(int(extreme), len(differences), exact=exact)
+def _p_value(extreme: float, replicates: int, *, exact: bool) -> float:
+    """The share of replicates at least as extreme; the observed data count as one unless all were enumerated."""
+    return float(extreme / replicates) if exact else float((1 + extreme) / (replicates + 1))
 
 
-def berg_kirkpatrick_p(differences: Array, observed: float, *, exact: bool = False) -> float:
-    """One-sided: how often the resampled difference is more than twice the observed one (Berg-Kirkpatrick 2012)."""
-    direction = 1.0 if observed >= 0 else -1.0
-    extreme = ~(direction * differences <= 2 * abs(observed) + TIE)
-    return p_value(int(extreme.sum()), len(differences), exact=exact)
+def _at_least(values: Array, bound: float | Array) -> NDArray[np.bool_]:
+    """Values as large as the bound, ties included within 1e-12; an undefined value counts as large."""
+    return ~np.asarray(values < np.asarray(bound) - TIE)
 
 
 def randomisation_p(
@@ -67,9 +67,9 @@ def randomisation_p(
         for at, (a, b) in enumerate(pairs):
             moved = swapped @ swaps[at]
             differences = np.abs(value(totals[a] + moved) - value(totals[b] - moved))
-            extreme[at] += at_least(differences, abs(float(values[a] - values[b]))).sum()
+            extreme[at] += _at_least(differences, abs(float(values[a] - values[b]))).sum()
         done += len(swapped)
-    return np.array([p_value(float(value), done, exact=exact) for value in extreme])
+    return np.array([_p_value(float(value), done, exact=exact) for value in extreme])
 
 
 def mcnemar_p(only_first: int, only_second: int) -> float:
@@ -123,7 +123,7 @@ def _tukey(whole: Array, permuted: Iterable[Array], value: Value, *, exact: bool
     for totals in permuted:
         values = value(totals)
         widest = values.max(axis=1) - values.min(axis=1)
-        extreme += at_least(widest[:, None, None], distances[None]).sum(axis=0)
+        extreme += _at_least(widest[:, None, None], distances[None]).sum(axis=0)
         done += len(totals)
     p_values = extreme / done if exact else (1 + extreme) / (done + 1)
     np.fill_diagonal(p_values, 1.0)

@@ -33,8 +33,9 @@ from covmis_build.evaluation.rendering import booktabs, bounded, escape, known, 
 from covmis_build.files.columns import IDS, column_of
 from covmis_build.files.reading import Sheet
 from covmis_build.options import by_people
-from covmis_build.stats.horvitz_thompson import made_design
-from covmis_build.stats.intervals import claims_interval, measure_interval
+from covmis_build.stats.intervals import interval
+from covmis_build.stats.over_claims import mean_over_claims
+from covmis_build.stats.over_posts import made_design
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -557,18 +558,16 @@ class _Units:
         value = float(shares @ d)
         if self.claims is not None:
             claims = np.unique(self.claims[defined], return_inverse=True)[1]
-            sums, weights = np.bincount(claims, shares * d), np.bincount(claims, shares)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                left_out = (value - sums) / (1 - weights)
-            low, high, _ = claims_interval(
-                value, left_out, np.bincount(claims), bounds=bounds, level=self.level
-            )
-            return {"value": value, "low": low, "high": high, "items": n}
-        spread = float(shares @ (d - value) ** 2)
+            figure = mean_over_claims(d, shares, claims, bounds=bounds, level=self.level)
+            return {"value": value, "low": figure.low, "high": figure.high, "items": n}
+        spread, worth, degrees = (
+            float(shares @ (d - value) ** 2),
+            design.worth(shares),
+            design.units(shares) - 1,
+        )
         if self.probabilities is None:
-            variance, worth = spread / max(n - 1, 1), float(n)
+            variance, worth, degrees = spread / max(n - 1, 1), float(n), n - 1.0
         else:
-            worth = design.worth(shares)
             variance = max(design.variance((d - value) * shares / design.weights), spread / worth)
-        low, high, _ = measure_interval(value, variance, bounds, worth=worth, level=self.level)
+        low, high = interval(value, variance, worth, degrees, bounds=bounds, level=self.level)
         return {"value": value, "low": low, "high": high, "items": n}

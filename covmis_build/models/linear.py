@@ -175,7 +175,7 @@ def choose_linear(
     for candidate in candidates:
         predicted = train_linear(frame, candidate, labels=names).predict(dev)
         scores = score(
-            dev["label"].tolist(), {"": predicted}, labels=names, measures=[measure], poles=poles or None, replicates=0
+            dev["label"].tolist(), {"": predicted}, labels=names, measures=[measure], poles=poles or None
         )  # fmt: skip
         values.append(scores.value("", measure))
     return candidates[int(np.argmax(values))], values

@@ -36,9 +36,7 @@ def scored(gold: Iterable[object], said: Sequence[str], labels: Sequence[str]) -
     from covmis_build.evaluation.score import score
 
     measures = ["accuracy", "macro_f1"]
-    scores = score(
-        [str(label) for label in gold], {"": list(said)}, labels=labels, measures=measures, replicates=0
-    )
+    scores = score([str(label) for label in gold], {"": list(said)}, labels=labels, measures=measures)
     return {str(row["measure"]): float(row["value"]) for row in scores.to_frame().to_dict("records")}
 
 

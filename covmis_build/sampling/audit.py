@@ -7,12 +7,12 @@ therefore estimated from these audited ones alone, and its uncertainty joins tha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from covmis_build.stats.intervals import share_interval, wilson
+from covmis_build.stats.intervals import between, effective, interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +35,8 @@ class Audit:
     labels: NDArray[np.object_]
     weights: Floats
     probabilities: Floats
+    fractions: Floats
+    """The chance that people check an automatic label, once its item is drawn."""
 
     def corrected(self, label: str, sizes: Floats) -> tuple[Floats, dict[str, tuple[float, float]]]:
         """For each item the expected part of this label, and for each corrected group its share and variance.
@@ -45,28 +47,37 @@ class Audit:
         shares: dict[str, tuple[float, float]] = {}
         for group in self.corrigible():
             here = self.groups == group
-            share, variance, _ = self._share(y, here, sizes)
+            share, variance, worth = self._share(y, here, sizes)
+            if (
+                not 0 < share < 1
+            ):  # all checked ones agree; that is no proof that all do: half an item more is assumed
+                guess = 0.5 / (worth + 1)
+                variance = guess * (1 - guess) / worth
             shares[group] = share, variance
             y = np.where(here, share, y)
         return y, shares
+
+    def checked_values(self, label: str) -> Floats:
+        """What each item counts for a label so that sums are right on average: rule + checked/fraction · (people - rule)."""
+        y, rule = (self.labels == label).astype(float), (self.groups == label).astype(float)
+        return np.asarray(np.where(self.checked, rule + (y - rule) / self.fractions, y), dtype=np.float64)
 
     def corrigible(self) -> list[str]:
         """The automatic labels of which some were checked."""
         return sorted(set(self.groups[self.checked]) - {""})
 
     def _share(self, y: Floats, here: NDArray[np.bool_], sizes: Floats) -> tuple[float, float, float]:
-        """A weighted share among the checked items of a group, its variance given the sample, and what they are worth."""
+        """A weighted share among the checked items of a group, its variance, and what they are worth.
+
+        Checking is a phase of the draw: a checked item counts 1/(π·its own fraction), so that rounds with different
+        fractions add up.
+        """
         rows = here & self.checked
-        w = (self.weights * sizes)[rows]
-        part = w.sum() / (self.weights * sizes)[here].sum()
+        w = (self.weights * sizes / self.fractions)[rows]
         share = float(np.sum(w * y[rows]) / w.sum())
-        loose = (w / w.sum()) ** 2 * (1 - self.probabilities[rows] * part)
+        loose = (w / w.sum()) ** 2 * (1 - self.probabilities[rows] * self.fractions[rows])
         worth = float(1 / loose.sum()) if loose.sum() else np.inf
-        if 0 < share < 1:
-            return share, float(np.sum(loose * (y[rows] - share) ** 2)), worth
-        # All checked ones agree. That is no proof that all do: half a deviating item more is assumed.
-        guess = 0.5 / (worth + 1)
-        return share, float(guess * (1 - guess) / worth), worth
+        return share, float(np.sum(loose * (y[rows] - share) ** 2)), worth
 
     def table(self, *, level: float = 0.95) -> pd.DataFrame:
         """How many automatic labels there are, how many were checked, and the rate of errors with its interval."""
@@ -78,7 +89,8 @@ class Audit:
             rate = low = high = np.nan
             if rows_checked.any():
                 rate, variance, worth = self._share(wrong, here, np.ones(len(wrong)))
-                low, high, _ = share_interval(rate, variance, worth, level=level)
+                pull = np.sqrt(1 - self.probabilities * self.fractions) * self.weights / self.fractions
+                low, high = interval(rate, variance, worth, effective(pull[rows_checked]) - 1, level=level)
             rows.append(
                 {
                     "automatic_label": group,
@@ -109,7 +121,12 @@ def audit_of(corpus: pd.DataFrame, automatic: Mapping[str, str], weights: Floats
     labels = corpus["label"].to_numpy(dtype=object)
     groups = np.where(own, labels, np.where(by_rule, groups, ""))
     checked = (corpus["how"] == AUDITED).to_numpy()
-    return Audit(groups, checked, labels, weights, corpus["p_sample"].to_numpy(dtype=float))
+    fractions = np.array(corpus.get("p_audit", pd.Series(np.nan, corpus.index)), dtype=float)
+    fractions[groups == ""] = 1.0  # of what people labelled nothing is checked
+    for group in set(groups) - {""}:  # where nobody kept the share that people check: as many as they did
+        here = groups == group
+        fractions[here & ~(fractions > 0)] = max(float(checked[here].mean()), 1 / here.sum())
+    return Audit(groups, checked, labels, weights, corpus["p_sample"].to_numpy(dtype=float), fractions)
 
 
 def upper_bound(checked: float, *, level: float = 0.95) -> float:
@@ -118,7 +135,7 @@ def upper_bound(checked: float, *, level: float = 0.95) -> float:
     >>> round(upper_bound(30), 3)
     0.114
     """
-    return wilson(0.0, checked, level=level)[1]
+    return interval(0.0, 0.0, max(checked, 2.0), level=level)[1]
 
 
 def sentences(table: pd.DataFrame, *, level: float = 0.95) -> Sequence[str]:
@@ -131,7 +148,11 @@ def sentences(table: pd.DataFrame, *, level: float = 0.95) -> Sequence[str]:
             continue
         said.append(
             f"{head}; people who could not tell them from others labelled {row['audited']:,} of them and disagreed "
-            f"with {row['errors']:,}: an error rate of {row['rate']:.1%} ({level:.0%} interval {row['low']:.1%} to "
-            f"{row['high']:.1%}), which the estimates correct for."
+            f"with {row['errors']:,}: an error rate of {row['rate']:.1%} ({_interval(row, level)}), which the estimates correct for."
         )
     return said
+
+
+def _interval(row: Mapping[Any, Any], level: float) -> str:
+    told = between(row["low"], row["high"], ".1%")
+    return f"{level:.0%} interval {told}" if told else "too few were checked for an interval"

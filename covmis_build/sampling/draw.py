@@ -25,7 +25,7 @@ from covmis_build import tables
 from covmis_build.keyed import uniform
 from covmis_build.options import RANKED
 from covmis_build.records import Dropped
-from covmis_build.sampling import history
+from covmis_build.sampling import history, ledger
 from covmis_build.sampling.automatic import automatic_label
 from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.inclusion import Allocation, allocate
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from covmis_build.options import Labels, Sampling
-    from covmis_build.records import Draw
+    from covmis_build.records import Chance, Draw
 
 EXPECTED = ["claim_id", "stratum", "kind", "N", "probability", "expected", "variance", "drawn", "frozen"]
 
@@ -46,10 +46,11 @@ WHY = "not drawn"
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What the stage makes: tables `sample` and `dropped`, and the draw's expectation beside what came."""
+    """What the stage makes: tables `sample`, `dropped` and `draws`, and the draw's expectation beside what came."""
 
     sample: pd.DataFrame
     dropped: pd.DataFrame
+    draws: pd.DataFrame
     expected: pd.DataFrame
     """A row per claim and stratum: EXPECTED; `drawn` counts everyone in the sample, `frozen` those of earlier draws."""
 
@@ -65,6 +66,7 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     strata: Mapping[str, str] | None = None,
     chances: Mapping[str, float] | None = None,
     counts: Mapping[str, Mapping[str, int]] | None = None,
+    opened: Mapping[str, int] | None = None,
 ) -> Sampled:
     """Draw from `items` (table `items`), keeping `frozen`, the items of opened rounds, as they are.
 
@@ -72,7 +74,8 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     of the automatic labels that people check unknowingly. `strata` (item_id to a name, e.g. a month or a platform)
     splits each kind further; quotas are then per kind and name. `chances` has each ranked item's own probability: these
     are no part of the claim's target, and come on top. Where `items` are only those within reach of a draw (`reach.py`),
-    `counts` has how many posts each claim has in each stratum; `dropped` then has what was in reach.
+    `counts` has how many posts each claim has in each stratum; `dropped` then has what was in reach. `opened` is the
+    number of each claim's last draw that a round was opened with.
     """
     pool = _rows(items)
     past = history.frozen_items(frozen)
@@ -81,23 +84,28 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     every_count = counts_of(items, strata) if counts is None else counts
     chosen: list[Draw] = []
     expected: list[dict[str, Any]] = []
+    draws: list[Chance] = []
     for claim in sorted(claims.keys() | every_count.keys()):
         every = claims.get(claim, {})
         before, before_ranked = _apart(earlier.get(claim, {}), every)
         rows, ranked = _apart(every, every)
+        number = history.next_draw(earlier.get(claim, {}), (opened or {}).get(claim, 0))
         if ranked or before_ranked:
             own = {item: (chances or {})[item] for item in ranked}
-            number = history.next_draw(earlier.get(claim, {}))
-            drawn = history.draw_by_chance(claim, own, before_ranked, seed=seed, number=number)
+            drawn, chances_now = history.draw_by_chance(claim, own, before_ranked, seed=seed, number=number)
             chosen += drawn
+            draws += chances_now
             expected.append(_expected_ranked(claim, own, len(drawn), len(before_ranked)))
         posts = every_count.get(claim, {})
         if not posts and not before:
             continue
         stratum = {item: stratum_of(item, row["kind"], strata) for item, row in rows.items()}
         allocation = allocate(posts, options.per_kind, options.per_claim)
-        drawn = history.draw(claim, stratum, allocation, before, design=options.design, seed=seed)
+        drawn, chances_now = history.draw(
+            claim, stratum, allocation, before, design=options.design, seed=seed, number=number
+        )
         chosen += drawn
+        draws += chances_now
         counted = Counter(stratum.get(item.item_id, "") for item in drawn)
         frozen_ones = Counter(stratum.get(item, "") for item in before)
         for name, row in expectation(allocation, drawn[0].design if drawn else options.design).items():
@@ -110,6 +118,7 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     return Sampled(
         sampled,
         _dropped(row for item, row in pool.items() if item not in taken),
+        ledger.frame_of(draws),
         pd.DataFrame(expected, columns=EXPECTED).sort_values(["claim_id", "stratum"], ignore_index=True),
     )
 
@@ -177,6 +186,7 @@ def _table(
         else:
             row = dict(pool[item])
             row["automatic_label"] = automatic_label(row["kinds"], labels)
+            row["p_audit"] = audit if row["automatic_label"] else 0.0
             row["audited"] = row["automatic_label"] != "" and uniform(seed, "audit", item) < audit
         rows.append({**row, **choice._asdict(), "audited": bool(row["audited"])})
     return pd.DataFrame(rows, columns=tables.SCHEMAS["sample"].names)

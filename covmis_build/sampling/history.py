@@ -9,14 +9,15 @@ from covmis_build.errors import InputError
 from covmis_build.keyed import uniform
 from covmis_build.options import RANKED
 from covmis_build.records import Draw
+from covmis_build.sampling import ledger
 from covmis_build.sampling.designs import design_of, poisson
-from covmis_build.sampling.strata import strata_by, stratum_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import pandas as pd
 
+    from covmis_build.records import Chance
     from covmis_build.sampling.inclusion import Allocation
 
 
@@ -43,9 +44,16 @@ def frozen_items(frozen: pd.DataFrame) -> Past:
 
 
 def draw(
-    claim: str, kind_of: Mapping[str, str], allocation: Allocation, past: Past, *, design: str, seed: int
-) -> list[Draw]:
-    """Everyone in this claim's sample: the frozen ones, and who else these posts and settings call for.
+    claim: str,
+    kind_of: Mapping[str, str],
+    allocation: Allocation,
+    past: Past,
+    *,
+    design: str,
+    seed: int,
+    number: str,
+) -> tuple[list[Draw], list[Chance]]:
+    """Everyone in this claim's sample: the frozen ones, and who else these posts and settings call for; and the chances.
 
     A claim keeps the design it was first drawn with. Combined probabilities: see `covmis_build.sampling.draw`.
     """
@@ -58,54 +66,28 @@ def draw(
     rule = design_of(designs[0])
     drawn = rule.draw(kind_of, allocation, seed=seed)
     if not rule.joins(claim, kind_of, allocation, past, drawn, seed=seed):
-        return [_kept(item, row) for item, row in past.items()]
+        return closed(past), []
     now = {kind: float(allocation.chance(kind)) for kind in allocation.counts}
-    kept = [_kept(item, row, now[kind_of[item]] if item in kind_of else 0.0) for item, row in past.items()]
-    number = next_draw(past)
-    return kept + [Draw(item, now[kind_of[item]], number, designs[0]) for item in drawn - past.keys()]
+    again = {item: now[kind_of[item]] if item in kind_of else 0.0 for item in past}
+    strata = {item: kind_of.get(item, row["kind"]) for item, row in past.items()}
+    chances = [
+        *ledger.of_strata(claim, number, allocation), *ledger.of_items(claim, number, "kept", again, strata)
+    ]  # fmt: skip
+    new = [Draw(item, now[kind_of[item]], number, designs[0]) for item in drawn - past.keys()]
+    return [_kept(item, row, again[item]) for item, row in past.items()] + new, chances
 
 
 def draw_by_chance(
     claim: str, chances: Mapping[str, float], past: Past, *, seed: int, number: str
-) -> list[Draw]:
+) -> tuple[list[Draw], list[Chance]]:
     """The ranked stratum: each post by its own chance. Numbers are permanent: of several draws the greatest chance holds."""
     poisson.same_seed(claim, past, seed)
     kept = [_kept(item, row, chances.get(item, 0.0)) for item, row in past.items()]
     drawn = {item for item, chance in chances.items() if uniform(seed, "sampling", item) < chance}
-    return kept + [Draw(item, chances[item], number, poisson.NAME) for item in sorted(drawn - past.keys())]
-
-
-def combined_probabilities(
-    frozen: pd.DataFrame,
-    divided: Mapping[str, Sequence[str]] | None = None,
-    raised: Mapping[str, float] | None = None,
-) -> dict[str, float]:
-    """The probability that each frozen item had over all draws of its claim and stratum that rounds have opened.
-
-    An item of an earlier draw could also have come in by a later one, with that draw's probability for its stratum:
-    it has the greater of both. A release that contains top-up rounds weights by these. `divided` tells each round's
-    `strata_by`, where there was one; for these rounds `frozen` needs `round` and `created_at`. Ranked posts have chances
-    of their own: `raised` tells those that a later draw has raised.
-    """
-    past = frozen_items(frozen)
-    ranked = {item for item, row in past.items() if row["kind"] == RANKED}
-    combined = {item: float(row["p_sample"]) for item, row in past.items()}
-    for by in {tuple((divided or {}).get(name, ())) for name in _rounds_of(frozen)}:
-        strata = strata_by(frozen, frozen, by) if by else None
-        place = {item: (row["claim_id"], stratum_of(item, row["kind"], strata)) for item, row in past.items()}
-        draws: dict[tuple[str, str], dict[int, float]] = {}
-        for item, name in zip(frozen["item_id"], _rounds_of(frozen), strict=True):
-            if tuple((divided or {}).get(name, ())) == by and item not in ranked:
-                p_of_draw, number = draws.setdefault(place[item], {}), _number(past[item])
-                p_of_draw[number] = max(p_of_draw.get(number, 0.0), past[item]["p_sample"])
-        for item, row in past.items():
-            later = (p for at, p in draws.get(place[item], {}).items() if at >= _number(row))
-            combined[item] = max(combined[item], *later, (raised or {}).get(item, 0.0), 0.0)
-    return combined
-
-
-def _rounds_of(frozen: pd.DataFrame) -> list[str]:
-    return [str(number) for number in frozen["round"]] if "round" in frozen.columns else [""] * len(frozen)
+    new = [Draw(item, chances[item], number, poisson.NAME) for item in sorted(drawn - past.keys())]
+    own = {item: chances.get(item, 0.0) for item in [*past, *sorted(drawn - past.keys())]}
+    rows = ledger.of_items(claim, number, RANKED, own, dict.fromkeys(own, RANKED))
+    return kept + new, [*ledger.of_ranked(claim, number, chances), *rows]
 
 
 def closed(past: Past) -> list[Draw]:
@@ -117,11 +99,6 @@ def _kept(item: str, row: dict[str, Any], now: float = 0.0) -> Draw:
     return Draw(item, max(row["p_sample"], now), str(row["draw"]), row["design"])
 
 
-def next_draw(past: Past) -> str:
-    """The number that a further draw of this claim gets."""
-    return str(1 + max((_number(row) for row in past.values()), default=0))
-
-
-def _number(row: dict[str, Any]) -> int:
-    """Which draw of its claim an item came with; draws that are not numbered come before the first."""
-    return int(row["draw"]) if str(row["draw"]).isdigit() else 0
+def next_draw(past: Past, opened: int) -> str:
+    """The number that a further draw of this claim gets; `opened`: that of the last one in the ledger."""
+    return str(1 + max([opened, *(ledger.draw_number(row["draw"]) for row in past.values())]))

@@ -1,12 +1,12 @@
 """A coefficient of agreement as it is reported: value, error, intervals over items and over claims, and words for them.
 
-Rounds, releases, recounts and `agreement` ask here; both intervals are Wilson's interval of observed agreement, mapped
-through the coefficient's own formula.
+Rounds, releases, recounts and `agreement` ask here; both intervals are those of `over_claims`.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from covmis_build.stats.coefficients import (
     agreement_sums,
     cohen_chance,
     cohen_error,
+    coincidences,
     corrected,
     fleiss_chance,
     fleiss_pulls,
@@ -23,14 +24,16 @@ from covmis_build.stats.coefficients import (
     pair_tables,
     standard_error,
 )
-from covmis_build.stats.intervals import Interval, kappa_interval
+from covmis_build.stats.intervals import SIGNED, Estimate, Interval, Over
+from covmis_build.stats.over_claims import Probes, Pulls, decided_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from covmis_build.stats.coefficients import Array, Chance, Codes
+    from covmis_build.stats.coefficients import Array, Chance, Codes, Weights
 
     ByChance = Callable[[Array], Chance]
+    SumsOf = Callable[[Codes], Array]
 
 LEVEL = 0.95
 LANDIS_KOCH = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
@@ -78,47 +81,112 @@ class Figure(Struct, frozen=True):
         return f"{self.name} {self.value:.2f}" + (f" ({told})" if self.interval else "")
 
 
-def coefficient(
+def coefficient(  # noqa: PLR0913 - a coefficient, its labels, and what is known of them, by name
     name: str,
-    sums: Array,
+    sums_of: SumsOf,
     chance: ByChance,
     codes: Codes,
+    classes: int,
     claims: Sequence[str] | None = None,
     *,
+    like: tuple[SumsOf, ByChance] | None = None,
+    bounds: tuple[float, float] = SIGNED,
     se: float | None = None,
     why: str = "",
 ) -> Figure:
-    """A coefficient with its intervals. `sums` has a row for each row of `codes`; `chance` takes their sum.
+    """A coefficient with its intervals. `sums_of` gives a row of sums for each row of codes; `chance` takes their sum.
 
-    `claims` are the items' claims; `why` says in words why there is no value, where there is none.
+    `claims` are the items' claims; `why` says in words why there is no value, where there is none. What two labels of one
+    more item would do, which the intervals need, is asked of the coefficient itself, or of one `like` it.
     """
-    double = (codes >= 0).sum(1) > 1
-    whole = chance(sums.sum(0))
-    value = number(corrected(whole)) if double.any() else None
+    double = codes[(codes >= 0).sum(1) > 1]
+    sums = sums_of(codes)
+    value = number(corrected(chance(sums.sum(0)))) if len(double) else None
     error = UNSET if se is None else number(se)
     if value is None:
         return Figure(name, None, se=error, why=why)
-    low, high, _ = kappa_interval(
-        float(whole.observed), float(whole.expected), float(double.sum()), level=LEVEL
-    )
-    low_by_claims, high_by_claims = _over_claims(sums, chance, double, claims or ())
+    pulls, labels = _pulls(codes, classes, *(like or (sums_of, chance)), bounds)
+    own = [_of_units(sums, labels, np.arange(len(codes)), value, chance, pulls, Over.ITEMS, bounds)]
+    names, at = np.unique(np.asarray(claims or (), dtype=str), return_inverse=True)
+    if len(names):
+        own.append(_of_units(sums, labels, at, value, chance, pulls, Over.CLAIMS, bounds))
+    low, high, *by_claims = (number(end) for figure in own for end in (figure.low, figure.high))
+    low_by_claims, high_by_claims = by_claims or (None, None)
     return Figure(
-        name, value, number(low), number(high), error, low_by_claims, high_by_claims,
-        words=words(low_by_claims, high_by_claims) or words(number(low), number(high)),
+        name, value, low, high, error, low_by_claims, high_by_claims,
+        words=words(low_by_claims, high_by_claims) or words(low, high),
     )  # fmt: skip
+
+
+def _of_units(
+    sums: Array, labels: Array, units: Codes, value: float, chance: ByChance, pulls: Pulls, over: Over,
+    bounds: tuple[float, float],
+) -> Estimate:  # fmt: skip
+    """The figure over items, or over claims: `units` has the number of each row's; items with one label are none."""
+    compared = np.unique(units[labels.any(1)])
+    place = np.full(int(units.max()) + 1, -1)
+    place[compared] = np.arange(len(compared))
+    totals = np.zeros((len(compared), *sums.shape[1:]))
+    held = np.zeros((len(compared), labels.shape[1]))
+    inside = place[units] >= 0
+    np.add.at(totals, place[units[inside]], sums[inside])
+    np.add.at(held, place[units[inside]], labels[inside])
+    left_out = corrected(chance(sums.sum(0) - totals))
+    return decided_by(held, value, left_out, pulls, bounds=bounds, over=over, level=LEVEL)
+
+
+def _pulls(
+    codes: Codes, classes: int, sums_of: SumsOf, chance: ByChance, bounds: tuple[float, float]
+) -> tuple[Pulls, Array]:
+    """How much the items decide, from the table of all pairs of labels; and each item's share of each label."""
+    counts = label_counts(codes, classes)
+    if codes.shape[1] == 2:
+        pairs = pair_tables(codes[:, 0], codes[:, 1], classes)
+    else:
+        pairs = coincidences(counts) / np.maximum(counts.sum(1), 1)[:, None, None]
+    table, probes = pairs.sum(0), Probes.near(pairs.sum(0))
+    both = np.stack(np.meshgrid(np.arange(classes), np.arange(classes), indexing="ij"), -1).reshape(-1, 2)
+    rows = sums_of(both)
+    flat = probes.tables.reshape(len(probes.tables), -1) * table.sum()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values = corrected(chance(np.tensordot(flat, rows, axes=1)))
+    return probes.read(values, table, bounds), pairs.sum(2)
 
 
 def headline(codes: Codes, classes: int, claims: Sequence[str] | None = None, *, why: str = "") -> Figure:
     """Cohen's kappa of two people, Fleiss' of more, from codes (items, people).
 
-    >>> print(headline(np.array([[0, 0], [1, 1], [1, 0], [1, 1]]), 2))
-    Cohen's kappa 0.50 (-0.40 to 0.91, 95% interval over items: poor to almost perfect)
+    >>> print(headline(np.array([[0, 0], [1, 1], [1, 0], [1, 1], [0, 0]]), 2))
+    Cohen's kappa 0.62 (-0.56 to 0.97, 95% interval over items: poor to almost perfect)
     """
     if codes.shape[1] != 2:
         return fleiss(codes, classes, claims, why=why)
-    tables = pair_tables(codes[:, 0], codes[:, 1], classes)
-    se = cohen_error(tables.sum(0))
-    return coefficient("Cohen's kappa", tables, cohen_chance, codes, claims, se=se, why=why)
+    se = cohen_error(pairs_of(codes, classes).sum(0))
+    return coefficient(
+        "Cohen's kappa",
+        partial(pairs_of, classes=classes),
+        cohen_chance,
+        codes,
+        classes,
+        claims,
+        se=se,
+        why=why,
+    )
+
+
+def pairs_of(codes: Codes, classes: int) -> Array:
+    """One table an item of the labels of two people."""
+    return pair_tables(codes[:, 0], codes[:, 1], classes)
+
+
+def shares_of(codes: Codes, classes: int, weights: Weights = "none") -> Array:
+    """What Fleiss' kappa and its kin add up, a row an item."""
+    return agreement_sums(label_counts(codes, classes), weights)
+
+
+def coincidences_of(codes: Codes, classes: int) -> Array:
+    """Krippendorff's coincidences, a table an item."""
+    return coincidences(label_counts(codes, classes))
 
 
 def fleiss(codes: Codes, classes: int, claims: Sequence[str] | None = None, *, why: str = "") -> Figure:
@@ -128,25 +196,9 @@ def fleiss(codes: Codes, classes: int, claims: Sequence[str] | None = None, *, w
     # where all items have as many labels, Gwet's generalisation is Fleiss' own
     name = "Fleiss' kappa, generalised (Gwet)" if len(set(counts.sum(1))) > 1 else "Fleiss' kappa"
     se = standard_error(sums, fleiss_chance(sums.sum(0)), fleiss_pulls(sums))
-    return coefficient(name, sums, fleiss_chance, codes, claims, se=se, why=why)
-
-
-def _over_claims(
-    sums: Array, chance: ByChance, double: Array, claims: Sequence[str]
-) -> tuple[float | None, float | None]:
-    """The interval over claims; None if there are fewer than three, or two's worth."""
-    names, at = np.unique(np.asarray(claims, dtype=str), return_inverse=True)
-    if len(names) < 3:
-        return None, None
-    totals = np.zeros((len(names), *sums.shape[1:]))
-    np.add.at(totals, at, sums)
-    sizes = np.bincount(at, double.astype(float), minlength=len(names))
-    left_out = corrected(chance(totals.sum(0) - totals))
-    observed, expected = (float(part) for part in chance(totals.sum(0)))
-    low, high, _ = kappa_interval(
-        observed, expected, float(sizes.sum()), left_out=left_out, sizes=sizes, level=LEVEL
+    return coefficient(
+        name, partial(shares_of, classes=classes), fleiss_chance, codes, classes, claims, se=se, why=why
     )
-    return number(low), number(high)
 
 
 def number(value: Any) -> float | None:

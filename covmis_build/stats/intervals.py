@@ -1,8 +1,7 @@
-"""Which interval is read: one function for each branch of docs/explanation/intervals.md (the tree).
+"""One interval for every figure, and the p-value that inverts it (docs/explanation/intervals.md).
 
-Shares and measures over the posts found: Wilson's, for as many units as the design's variance and the weights allow.
-Over claims: Student's t with as many degrees of freedom as the claims' sizes are worth, less one. Kappa: Wilson's
-interval of agreement, mapped through kappa's own formula. None of them has a width of zero unless everything is known.
+On the unit scale of the figure's range it is Wilson's interval, for n = min(u(1-u)/v, worth) units and with Student's t
+in place of the normal quantile. What feeds it: `over_claims` for claims like these, `over_posts` for this pool.
 """
 
 from __future__ import annotations
@@ -10,28 +9,31 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
 ROUNDING = 1e-18
-"""The variance of what cannot be anything else, in units of its range: less is left by the derivative's rounding."""
-CLIP = 1e-6
-"""How near to its bounds a value may be on the logit scale."""
+"""Less variance, in units of the range, is rounding."""
+FEWEST = 2.0
+"""Where the units are worth fewer, there is no interval."""
 SMALL_WORTH = 10.0
 """Figures whose weights are worth fewer units than this are flagged: a label may be missing there."""
 UNEVEN = 10.0
 """So are figures whose weights are worth less than the number of items over this: a few of them decide."""
+MANY = 1e12
+"""So many degrees of freedom are as good as any number."""
+UNIT, SIGNED = (0.0, 1.0), (-1.0, 1.0)
+"""The range of a share; and of kappa and its kin, of MCC, and of differences."""
+FEW_DECIDE = "a few posts or cascades decide: no interval is known"
 
 
 class Over(StrEnum):
@@ -40,14 +42,8 @@ class Over(StrEnum):
     POSTS = "over posts"
     CLAIMS = "over claims"
     ITEMS = "over items"
-
-
-class Bounds(NamedTuple):
-    """Two ends, and how many independent units they stand for."""
-
-    low: float
-    high: float
-    effective_n: float
+    PEOPLE = "over posts and people like these"
+    THESE_TWO = "over posts and these two people"
 
 
 def reach_of(level: float, degrees: float = math.inf) -> float:
@@ -58,75 +54,188 @@ def reach_of(level: float, degrees: float = math.inf) -> float:
     """
     if not 0 < level < 1:
         raise InputError(f"the level {level} is not between 0 and 1", remedy="0.95 is usual")
-    if math.isinf(degrees):
-        return NormalDist().inv_cdf((1 + level) / 2)
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, (1 + level) / 2))
+    return float(stdtrit(min(max(degrees, 1.0), MANY), (1 + level) / 2))
 
 
-def wilson(share: float, n: float, *, level: float = 0.95, degrees: float = math.inf) -> tuple[float, float]:
-    """Wilson's interval of a share of n independent units; n may be a fraction, or infinite.
-
-    >>> low, high = wilson(0.0, 30)
-    >>> round(low, 3), round(high, 3)
-    (0.0, 0.114)
-    """
-    z = reach_of(level, degrees)
-    if math.isinf(n):
-        return share, share
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    # At 0 and 1 the end is exactly there; rounding may not move it.
-    return 0.0 if share <= 0 else max(0.0, middle - reach), 1.0 if share >= 1 else min(1.0, middle + reach)
+def units(value: float, variance: float, worth: float, bounds: tuple[float, float] = UNIT) -> float:
+    """For how many independent units the interval of this figure is: no more than they are worth."""
+    low, high = bounds
+    u, s = (value - low) / (high - low), variance / (high - low) ** 2
+    own = u * (1 - u) / s if 0 < u < 1 and s > ROUNDING else math.inf
+    return max(min(own, worth), 1.0)
 
 
-def share_interval(share: float, variance: float, worth: float, *, level: float = 0.95) -> Bounds:
-    """The interval of a share over posts: Wilson's with n = min(p(1-p)/v, worth).
-
-    `worth` is how many units the weights allow. The variance is estimated from few heavy weights; where these happen
-    to agree it is far too small, and the minimum never claims more than the weights do.
-    """
-    inside = 0 < share < 1 and variance > 0
-    n = max(min(share * (1 - share) / variance, worth) if inside else worth, 1.0)
-    return Bounds(*wilson(min(max(share, 0.0), 1.0), n, level=level), n)
-
-
-def measure_interval(
+def interval(
     value: float,
     variance: float,
-    bounds: tuple[float, float],
+    worth: float,
+    degrees: float = math.inf,
     *,
-    worth: float = math.inf,
+    bounds: tuple[float, float] = UNIT,
     level: float = 0.95,
-) -> Bounds:
-    """The interval of a measure over posts, within its range: Wilson's where that has two ends.
+) -> tuple[float, float]:
+    """Both ends; nan where too little is known: `worth` or the units behind the degrees are below two.
 
-    The variance is the greater of the design's and its floor, what errors unrelated to the weights would give. At
-    one of two bounds the weights' worth counts. Above a single bound the interval is on the log scale; without
-    bounds it is plain.
+    A variance of 0 is that of `worth` independent units. A figure whose range has an open end has Student's interval.
 
-    >>> low, high, n = measure_interval(0.9, 0.05**2, (0.0, 1.0))
-    >>> round(low, 3), round(high, 3), round(n)
-    (0.761, 0.962, 36)
+    >>> [round(end, 3) for end in interval(0.0, 0.0, 30)], [round(end, 3) for end in interval(1.0, 0.0, 6, 2)]
+    ([0.0, 0.114], [0.245, 1.0])
     """
+    t = reach_of(level, degrees)
+    if math.isnan(value) or math.isnan(variance) or worth < FEWEST or degrees < FEWEST - 1 - 1e-9:
+        return math.nan, math.nan
     low, high = bounds
-    if not (math.isfinite(value) and math.isfinite(variance)):
-        return Bounds(math.nan, math.nan, math.nan)
-    reach = reach_of(level) * math.sqrt(variance)
-    if math.isinf(low):
-        return Bounds(value - reach, value + reach, worth)
-    if math.isinf(high):
-        factor = math.exp(min(reach / (value - low), 100.0)) if value > low else 1.0
-        return Bounds(low + (value - low) / factor, low + (value - low) * factor, worth)
-    unit = (value - low) / (high - low)
-    if 0 < unit < 1:
-        share = variance / (high - low) ** 2
-        n = max(unit * (1 - unit) / share, 1.0) if share > ROUNDING else math.inf
+    if math.isinf(low) or math.isinf(high):
+        reach = t * math.sqrt(variance)
+        return max(low, value - reach), min(high, value + reach)
+    u = min(max((value - low) / (high - low), 0.0), 1.0)
+    a = t * t / units(value, variance, worth, bounds)
+    middle, half = (u + a / 2) / (1 + a), math.sqrt(u * (1 - u) * a + a * a / 4) / (1 + a)
+    # at 0 and 1 the end is exactly there; rounding may not move it
+    ends = 0.0 if u <= 0 else middle - half, 1.0 if u >= 1 else middle + half
+    return low + (high - low) * ends[0], low + (high - low) * ends[1]
+
+
+def p_value(
+    value: float,
+    variance: float,
+    worth: float,
+    degrees: float = math.inf,
+    *,
+    bounds: tuple[float, float] = SIGNED,
+    null: float = 0.0,
+) -> float:
+    """Two-sided p of `null`: below 1 - level exactly where the interval of that level leaves `null` out.
+
+    >>> round(p_value(0.2, 0.01, 50, 11), 3)
+    0.185
+    """
+    if math.isnan(value) or math.isnan(variance) or worth < FEWEST or degrees < FEWEST - 1 - 1e-9:
+        return math.nan
+    low, high = bounds
+    if math.isinf(low) or math.isinf(high):
+        distance, error = abs(value - null), math.sqrt(variance)
+        z = distance / error if error > 0 else math.inf if distance else 0.0
     else:
-        n = max(worth, 1.0)
-    ends = wilson(unit, n, level=level)
-    return Bounds(low + (high - low) * ends[0], low + (high - low) * ends[1], n)
+        u, u0 = (min(max((x - low) / (high - low), 0.0), 1.0) for x in (value, null))
+        z = abs(u - u0) / math.sqrt(u0 * (1 - u0) / units(value, variance, worth, bounds))
+    return float(2 * stdtr(min(max(degrees, 1.0), MANY), -z))
+
+
+def of_items(share: float, n: float, level: float = 0.95) -> tuple[float | None, float | None]:
+    """The interval of a share of n independent items; none where there are fewer than two.
+
+    >>> of_items(1.0, 1), [round(end, 3) for end in of_items(0.0, 30)]
+    ((None, None), [0.0, 0.114])
+    """
+    low, high = interval(share, 0.0, n, level=level)
+    return (None, None) if math.isnan(low) else (low, high)
+
+
+def in_percent(low: float | None, high: float | None, digits: int = 0) -> str:
+    """A 95% interval of a share in words.
+
+    >>> in_percent(0.25, 0.5), in_percent(None, None)
+    ('95% interval 25% to 50%', 'too few for an interval')
+    """
+    told = between(low, high, f".{digits}%")
+    return f"95% interval {told}" if told else "too few for an interval"
+
+
+def effective(sizes: ArrayLike, multiplicity: ArrayLike = 1.0) -> float:
+    """How many equal ones these are worth: few large ones are worth few.
+
+    >>> effective([10, 10, 10]), round(effective([100, 1, 1]), 2), effective([0])
+    (3.0, 1.04, 0.0)
+    """
+    x, m = np.asarray(sizes, dtype=float), np.asarray(multiplicity, dtype=float)
+    return float(np.sum(m * x) ** 2 / np.sum(m * x**2)) if x.any() else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its uncertainty: a mean (Hájek), a total, a measure, or a difference of two."""
+
+    value: float
+    variance: float
+    n: int
+    """The items that it is computed from."""
+    worth: float = math.inf
+    """How many independent units the weights, or the items that decide it, are worth, whatever was observed."""
+    degrees: float = math.inf
+    """The degrees of freedom: the units that chance decided, or the claims, less one."""
+    bounds: tuple[float, float] = UNIT
+    interval: str = Over.POSTS
+    """What the interval is a statement about."""
+    level: float = 0.95
+    why: str = ""
+    """Why there is no interval, where there is none."""
+    floor: float = 0.0
+    """The least variance that the interval of a figure without bounds rests on."""
+    design_effect: float = math.nan
+    """The variance over that of a simple random sample of n drawn with replacement; nan if nothing varies."""
+    strength: float = 0.0
+    """λ: how far predictions moved the estimate, per unit of their difference; 0 without predictions."""
+    r_squared: float = 0.0
+    """The part of the variance that predictions took away."""
+
+    def ends(self, level: float) -> tuple[float, float]:
+        """Both ends of the interval of this level; nan where there is none."""
+        if self.why:
+            return math.nan, math.nan
+        variance = max(self.variance, self.floor)
+        return interval(self.value, variance, self.worth, self.degrees, bounds=self.bounds, level=level)
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.ends(self.level)[0]
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+        return self.ends(self.level)[1]
+
+    @property
+    def effective_n(self) -> float:
+        """How many independent items the interval stands for: never more than there are."""
+        if math.isnan(self.value) or math.isinf(self.bounds[0]) or math.isinf(self.bounds[1]):
+            return min(self.worth, self.n)
+        return min(units(self.value, self.variance, self.worth, self.bounds), self.n)
+
+    @property
+    def standard_error(self) -> float:
+        """The square root of the variance."""
+        return math.sqrt(self.variance)
+
+    @property
+    def flagged(self) -> bool:
+        """Whether so few units carry the weight that the interval deserves a warning."""
+        return self.worth < max(SMALL_WORTH, self.n / UNEVEN)
+
+    def p(self, null: float = 0.0) -> float:
+        """Two-sided p of this value: below 1 - level exactly where the interval leaves it out."""
+        if self.why:
+            return math.nan
+        variance = max(self.variance, self.floor)
+        return p_value(self.value, variance, self.worth, self.degrees, bounds=self.bounds, null=null)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures by name."""
+        names = (
+            "value", "variance", "low", "high", "level", "n", "effective_n", "interval", "worth", "design_effect", "strength",
+            "r_squared", "why",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names} | {"interval": str(self.interval)}
+
+    def to_frame(self) -> Any:
+        """One row."""
+        import pandas as pd
+
+        return pd.DataFrame([self.to_dict()])
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False))
 
 
 def between(low: float | None, high: float | None, form: str = "z.3f") -> str:
@@ -138,96 +247,6 @@ def between(low: float | None, high: float | None, form: str = "z.3f") -> str:
     if low is None or high is None or not math.isfinite(high - low):
         return ""
     return f"{low:{form}} to {high:{form}}"
-
-
-def effective_claims(sizes: ArrayLike) -> float:
-    """How many claims of equal size these are worth: few large ones are worth few.
-
-    >>> effective_claims([10, 10, 10]), round(effective_claims([100, 1, 1]), 2)
-    (3.0, 1.04)
-    """
-    counts = np.asarray(sizes, dtype=float)
-    return float(counts.sum() ** 2 / np.sum(counts**2)) if counts.any() else 0.0
-
-
-def claims_suffice(sizes: ArrayLike) -> bool:
-    """Whether an interval over claims may be printed at all: three claims, and two's worth."""
-    counts = np.asarray(sizes, dtype=float)
-    return int((counts > 0).sum()) >= 3 and effective_claims(counts) >= 2
-
-
-def jackknife_error(left_out: ArrayLike) -> float:
-    """The standard error from the values with one claim left out each; undefined ones are left aside."""
-    values = np.asarray(left_out, dtype=float)
-    values = values[~np.isnan(values)]
-    if len(values) < 2:
-        return 0.0
-    return float(np.sqrt((len(values) - 1) / len(values) * np.sum((values - values.mean()) ** 2)))
-
-
-def claims_interval(
-    value: float,
-    left_out: ArrayLike,
-    sizes: ArrayLike,
-    *,
-    bounds: tuple[float, float] | None = None,
-    level: float = 0.95,
-) -> Bounds:
-    """The interval of a score, or of a difference (no bounds), over claims: jackknife, t with G_eff - 1 degrees.
-
-    `left_out` has the value without each claim, `sizes` the claims' items. Undefined below three claims, or two's
-    worth.
-    """
-    if not claims_suffice(sizes) or math.isnan(value):
-        return Bounds(math.nan, math.nan, effective_claims(sizes))
-    quantile = reach_of(level, max(effective_claims(sizes) - 1, 1.0))
-    if bounds is None or not all(math.isfinite(end) for end in bounds):
-        reach = quantile * jackknife_error(left_out)
-        return Bounds(value - reach, value + reach, effective_claims(sizes))
-    low, high = bounds
-    wide = high - low
-
-    def logit(x: ArrayLike) -> Floats:
-        unit = np.clip((np.asarray(x, dtype=float) - low) / wide, CLIP, 1 - CLIP)
-        return np.asarray(np.log(unit / (1 - unit)), dtype=np.float64)
-
-    middle, reach = float(logit(value)), quantile * jackknife_error(logit(left_out))
-    lower, upper = (
-        low + wide / (1 + math.exp(-min(max(x, -700.0), 700.0))) for x in (middle - reach, middle + reach)
-    )
-    return Bounds(lower, upper, effective_claims(sizes))
-
-
-def kappa_interval(
-    observed: float,
-    expected: float,
-    items: float,
-    *,
-    left_out: Sequence[float] | Floats | None = None,
-    sizes: ArrayLike | None = None,
-    level: float = 0.95,
-) -> Bounds:
-    """The one interval of kappa and its kin: Wilson's of observed agreement, mapped through 1 - (1-Po)/(1-Pe).
-
-    Over `items` both labelled; or over claims, with the coefficient without each claim and the claims' items. It is
-    never of width zero: full agreement of a few items is no proof. Undefined where chance agreement is complete.
-
-    >>> low, high, n = kappa_interval(1.0, 0.5, 24)
-    >>> round(low, 3), high
-    (0.724, 1.0)
-    """
-    if math.isnan(observed) or math.isnan(expected) or expected >= 1 - 1e-12 or items < 1:
-        return Bounds(math.nan, math.nan, math.nan)
-    n, degrees = float(items), math.inf
-    if left_out is not None and sizes is not None:
-        if not claims_suffice(sizes):
-            return Bounds(math.nan, math.nan, effective_claims(sizes))
-        degrees = max(effective_claims(sizes) - 1, 1.0)
-        error = jackknife_error(left_out)
-        if error > 1e-12 and observed < 1:
-            n = max(min(n, observed * (1 - observed) / (error**2 * (1 - expected) ** 2)), 1.0)
-    low, high = wilson(observed, n, level=level, degrees=degrees)
-    return Bounds(1 - (1 - low) / (1 - expected), 1 - (1 - high) / (1 - expected), n)
 
 
 @dataclass(frozen=True, slots=True)

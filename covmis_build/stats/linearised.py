@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from covmis_build.errors import InputError
-from covmis_build.stats.horvitz_thompson import Design, Estimate
-from covmis_build.stats.intervals import ROUNDING, Over, measure_interval
+from covmis_build.stats.intervals import ROUNDING, Estimate
+from covmis_build.stats.over_claims import Probes
+from covmis_build.stats.over_posts import Design, over_posts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,39 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-    Measure = Callable[[Floats], float]
     Measures = Callable[[Floats], Mapping[str, Floats]]
 
 STEP = 3e-3
 """The relative step of the seven-point derivative: its error is of order STEP⁶, about that of rounding."""
-
-
-def cells(labels: Sequence[str], gold: Sequence[str], predicted: Sequence[str]) -> NDArray[np.intp]:
-    """Each item's cell in the flattened confusion matrix, gold in rows."""
-    at = {label: number for number, label in enumerate(labels)}
-    for label in (*gold, *predicted):
-        if label not in at:
-            raise InputError(f"the label '{label}' is not one of {', '.join(labels)}")
-    pairs = zip(gold, predicted, strict=True)
-    return np.array([at[right] * len(labels) + at[said] for right, said in pairs], dtype=np.intp)
-
-
-def weighted_confusion(
-    gold: Sequence[str], predicted: Sequence[str], probabilities: Floats, labels: Sequence[str]
-) -> tuple[Floats, Floats]:
-    """The two matrices A and S, gold in rows.
-
-    >>> weighted_confusion(["a", "b"], ["a", "a"], np.array([0.5, 1.0]), ["a", "b"])[0].tolist()
-    [[2.0, 0.0], [1.0, 0.0]]
-    """
-    where, size = cells(labels, gold, predicted), len(labels)
-    pi = np.asarray(probabilities, dtype=float)
-    return _sums(where, 1 / pi, size), _sums(where, (1 - pi) / pi**2, size)
-
-
-def _sums(where: NDArray[np.intp], weights: Floats, size: int) -> Floats:
-    counted = np.bincount(where, weights, minlength=size * size)
-    return np.asarray(counted, dtype=np.float64).reshape(size, size)
 
 
 def gradients(measures: Measures, matrix: Floats, n: float) -> dict[str, tuple[float, Floats]]:
@@ -82,48 +53,7 @@ def gradients(measures: Measures, matrix: Floats, n: float) -> dict[str, tuple[f
     return slopes_of
 
 
-def gradient(measure: Measure, matrix: Floats, n: float) -> tuple[float, Floats]:
-    """`gradients` of one measure that takes one matrix."""
-    return gradients(lambda stack: {"": np.array([float(measure(table)) for table in stack])}, matrix, n)[""]
-
-
-def variance_of_measure(
-    measure: Measure, weights: Floats, spread: Floats, *, n: float
-) -> tuple[float, float]:
-    """The measure and its linearised variance under Poisson sampling, from A and S; n is the sample's size.
-
-    >>> weights, spread = np.array([[3.0, 2.0], [4.0, 6.0]]), np.array([[2.0, 2.0], [12.0, 14.0]])
-    >>> value, variance = variance_of_measure(lambda m: float(np.trace(m) / m.sum()), weights, spread, n=6)
-    >>> round(value, 3), round(variance, 6)
-    (0.6, 0.033778)
-    """
-    value, slopes = gradient(measure, np.asarray(weights, dtype=float), n)
-    return value, float(np.sum(slopes**2 * np.asarray(spread, dtype=float)))
-
-
-def measure_estimate(
-    measure: Measure,
-    gold: Sequence[str],
-    predicted: Sequence[str],
-    design: Design,
-    labels: Sequence[str],
-    *,
-    bounds: tuple[float, float] = (0.0, 1.0),
-    level: float = 0.95,
-) -> Estimate:
-    """`weighted_measures` of one measure that takes one matrix, and of labels by their names."""
-    estimates = weighted_measures(
-        lambda stack: {"": np.array([float(measure(table)) for table in stack])},
-        {"": bounds},
-        [cells(labels, gold, predicted)],
-        (len(labels), len(labels)),
-        design,
-        level=level,
-    )
-    return estimates[""]
-
-
-def weighted_measures(
+def weighted_measures(  # noqa: PLR0913 - a system, its items and how they were drawn, by name
     measures: Measures,
     ranges: Mapping[str, tuple[float, float]],
     runs: Sequence[NDArray[np.intp]],
@@ -132,19 +62,21 @@ def weighted_measures(
     *,
     claims: NDArray[np.int64] | None = None,
     copies: Floats | None = None,
+    expected: float = 0.0,
     level: float = 0.95,
 ) -> dict[str, Estimate]:
     """Measures of a system over the population that the items were drawn from: the one way of scores and estimates.
 
     `runs` has each item's cell of the flattened confusion matrix of this `shape`, for each run of the system; a value
     is the mean over runs. With `claims` (each item's number), every claim counts the same, whatever its posts;
-    with `copies`, every item as often as it was posted. Intervals stay within a measure's range. The design effect
-    compares with as many items drawn with equal chances.
+    with `copies`, every item as often as it was posted. The design effect compares with as many items drawn with equal chances.
+    `expected` is what the pool lets expect of the weights (`over_posts.expected_looseness`).
     """
     scale = _scale(design.weights, claims, copies)
     n, shares = len(scale), design.weights * scale
-    worth = design.worth(shares)
+    worth, degrees = design.worth(shares, expected), design.units(shares) - 1
     per_run = [_linearised(measures, where, shape, design, scale, claims) for where in runs]
+    items = [_items_worth(measures, ranges, where, shares, shape, worth) for where in runs]
     estimates = {}
     for name, bounds in ranges.items():
         parts = [run[name] for run in per_run]
@@ -152,13 +84,26 @@ def weighted_measures(
         # Runs share their items: their errors go together, so the standard errors are averaged, not divided.
         variance = float(np.mean([math.sqrt(part.variance) for part in parts])) ** 2
         even = float(np.mean([np.sum(shares * part.linear**2) for part in parts]))
-        # The floor is the variance of errors that have nothing to do with the weights; for accuracy p(1-p)/worth.
-        low, high, effective = measure_interval(
-            value, max(variance, even / worth), bounds, worth=worth, level=level
-        )
+        own = float(np.mean([run[name] for run in items]))
         effect = variance * n / even if even > ROUNDING else math.nan
-        estimates[name] = Estimate(value, variance, low, high, n, effective, Over.POSTS, worth, effect)
+        estimates[name] = over_posts(
+            value, variance, n, own, degrees, bounds=bounds, level=level, design_effect=effect
+        )
     return estimates
+
+
+def _items_worth(
+    measures: Measures, ranges: Mapping[str, tuple[float, float]], where: NDArray[np.intp], shares: Floats,
+    shape: tuple[int, int], worth: float,
+) -> dict[str, float]:  # fmt: skip
+    """What the items that decide a measure are worth, out of as many as the weights allow."""
+    if math.isinf(worth):
+        return dict.fromkeys(ranges, worth)
+    counted = np.bincount(where, shares * worth, minlength=math.prod(shape))
+    table = np.asarray(counted, dtype=np.float64).reshape(shape)
+    probes = Probes.near(table)
+    values = measures(probes.tables)
+    return {name: probes.read(values[name], table, bounds).worth for name, bounds in ranges.items()}
 
 
 class _Linear(NamedTuple):

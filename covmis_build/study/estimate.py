@@ -4,35 +4,41 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.frozen_items import frozen_items
 from covmis_build.annotation.gold import check_seals, gold_of, said_by_people, undecided_items
 from covmis_build.building.purge import read_list
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.release import make_corpus
 from covmis_build.engine import silent
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, nearest
+from covmis_build.estimation.differences import compared_parts
 from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.predictions import Predictions, cross_fitted, predictions_for
-from covmis_build.estimation.scopes import check_scopes
-from covmis_build.estimation.shares import Estimates, estimates
+from covmis_build.estimation.regression import ESTIMANDS, Formula, Regression, regression, with_covariates
+from covmis_build.estimation.scopes import Estimand, check_scopes
+from covmis_build.estimation.shares import Estimates, estimates, with_parts
 from covmis_build.evaluation.label_files import read_rows
 from covmis_build.options import RANKED
+from covmis_build.sampling import audit as audits
+from covmis_build.sampling.ledger import read_ledger
+from covmis_build.stats.regression import LOGISTIC
+from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import pool_of
 from covmis_build.study.recall import report_of_rounds
-from covmis_build.study.release import with_all_draws
 from covmis_build.study.round_settings import settings_of_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import pandas as pd
-
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.engine import Progress
+    from covmis_build.settings import Settings
     from covmis_build.study.study import Study
 
 FOLDS = 5
@@ -47,6 +53,9 @@ def estimate(  # noqa: PLR0913 - every option is named
     corpus: Path | str | None = None,
     elsewhere: bool = False,
     calibrated: bool = False,
+    between: Sequence[str] | None = None,
+    before: str = "",
+    after: str = "",
     level: float = 0.95,
     run: bool = False,
     progress: Progress = silent,
@@ -56,46 +65,25 @@ def estimate(  # noqa: PLR0913 - every option is named
     `assisted_by` are predictions for every item of the pool, or a model's folder; `elsewhere` says that the model
     never saw this study's labels. Otherwise predictions tell their folds, and a folder's kind of model is trained anew
     for each part of the claims on the others. `corpus` is a release of this study, in place of gold. `calibrated` weights meet
-    the known number of posts of each kind.
+    the known number of posts of each kind. `between` compares two parts (`claim:1`, `kind:title`) or two labels
+    (`label:favor`); `before` a day, with what was posted from then on, or from `after` on.
     """
     scopes = check_scopes(by)
+    compared = compared_parts(between, before, after, labels=study.settings.labels.values)
     if run or study.places.table("sample").exists():
         study.need_current(run=run, progress=progress)
     rounds = round_folder.all_rounds(study.places.rounds)
     settings, differences = settings_of_rounds(study.settings, rounds)
-    frozen = with_all_draws(frozen_items(study.places.rounds), rounds)
-    frozen = frozen[~frozen["pilot"].astype(bool)]
-    if corpus is None:
-        if not rounds:
-            raise InputError(
-                "no round has been opened yet",
-                remedy="`covmis round open` makes one, `covmis status` says what is next",
-            )
-        purged = read_list(study.places.purge_csv).posts
-        # gold refuses a round that is not as it was sealed
-        labelled = make_corpus(gold_of(rounds), frozen, study.settings.release, purged=purged)
-    else:
-        check_seals(rounds)
-        labelled = read_corpus(corpus)
-    if set(labelled["item_id"]) <= set(frozen["item_id"]):
-        known = frozen.drop_duplicates("item_id").set_index("item_id").reindex(labelled["item_id"])
-        drawn = {name: known[name].to_numpy() for name in ("design", "automatic_label", "p_sample")}
-        labelled = labelled.assign(**drawn)
+    frozen = with_all_draws(study.places.rounds, rounds)
+    labelled = _labelled(study, rounds, frozen, corpus)
     pool = pool_of(study)
-    if pool is not None:  # a post that a query finds since it was drawn by its rank is in that query's part
-        now = dict(zip(pool["item_id"], pool["kind"], strict=True))
-        kinds = zip(labelled["item_id"], labelled["kind"], strict=True)
-        labelled = labelled.assign(
-            kind=[now.get(item, kind) if kind == RANKED else kind for item, kind in kinds]
-        )
     predictions = None
     if assisted_by is not None:
         predictions = _predictions(study, assisted_by, pool, labelled, elsewhere=elsewhere)
-    figures = estimates(
-        labelled, study.settings.labels.values, settings.sampling,
-        automatic=settings.labels.automatic, pool=pool, by=scopes, level=level,
-        predicted=None if predictions is None else predictions.shares, answers=_answers(rounds),
-        calibrated=calibrated,
+    figures = figures_of(
+        study.places.rounds, rounds, labelled, frozen, pool, settings, by=scopes, level=level,
+        predicted=None if predictions is None else predictions.shares, calibrated=calibrated,
+        between=compared,
     )  # fmt: skip
     if recall_rounds := round_folder.rounds_of_kind(study.places.rounds, round_folder.RoundKind.RECALL):
         report = report_of_rounds(recall_rounds, study.gold(), settings.labels, level=level)
@@ -114,10 +102,54 @@ def estimate(  # noqa: PLR0913 - every option is named
     return replace(figures, warnings=(*warnings, *(predictions.warnings if predictions else ())))
 
 
-def _answers(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
-    """What people said of each item on their own, in rounds that count."""
-    given = [(item, label) for item, labels in said_by_people(rounds).items() for label in labels]
-    return answers_table([item for item, _ in given], [label for _, label in given])
+def _labelled(
+    study: Study, rounds: Sequence[RoundFolder], frozen: pd.DataFrame, corpus: Path | str | None
+) -> pd.DataFrame:
+    """The items with a label: of the rounds' gold, or of a release."""
+    if corpus is not None:
+        check_seals(rounds)
+        return read_corpus(corpus)
+    if not rounds:
+        raise InputError(
+            "no round has been opened yet",
+            remedy="`covmis round open` makes one, `covmis status` says what is next",
+        )
+    purged = read_list(study.places.purge_csv).posts
+    # gold refuses a round that is not as it was sealed
+    return make_corpus(gold_of(rounds), frozen, study.settings.release, purged=purged)
+
+
+def _as_drawn(labelled: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
+    """The labelled items with how they were drawn, as the rounds have it; a release of others as it is."""
+    frozen = frozen[~frozen["pilot"].astype(bool)]
+    if not set(labelled["item_id"]) <= set(frozen["item_id"]):
+        return labelled
+    known = frozen.drop_duplicates("item_id").set_index("item_id").reindex(labelled["item_id"])
+    names = ("design", "automatic_label", "p_sample", "p_audit")
+    return labelled.assign(**{name: known[name].to_numpy() for name in names})
+
+
+def figures_of(
+    folder: Path,
+    rounds: Sequence[RoundFolder],
+    labelled: pd.DataFrame,
+    frozen: pd.DataFrame,
+    pool: pd.DataFrame | None,
+    settings: Settings,
+    **how: Any,
+) -> Estimates:
+    """The one estimate of these rounds' gold: `covmis estimate` prints it, and a release's card, methods and statistics."""
+    labelled = _as_drawn(labelled, frozen)
+    if pool is not None:  # a post that a query finds since it was drawn by its rank is in that query's part
+        now = dict(zip(pool["item_id"], pool["kind"], strict=True))
+        kinds = zip(labelled["item_id"], labelled["kind"], strict=True)
+        labelled = labelled.assign(
+            kind=[now.get(item, kind) if kind == RANKED else kind for item, kind in kinds]
+        )
+    return estimates(
+        labelled, settings.labels.values, settings.sampling, automatic=settings.labels.automatic, pool=pool,
+        answers=answers_table(said_by_people(rounds)), draws=read_ledger(folder), **how,
+    )  # fmt: skip
 
 
 def _predictions(
@@ -169,3 +201,57 @@ def _predicted_by(
 
     predictions = cross_fitted(known, texts, trained, folds=FOLDS, seed=study.settings.seed)
     return predictions.drop(columns=["prediction"])
+
+
+def regress(  # noqa: PLR0913 - every option is named
+    study: Study,
+    formula: str,
+    *,
+    family: str = LOGISTIC,
+    over: str = "claims",
+    of: str = str(Estimand.MESSAGES),
+    assisted_by: pd.DataFrame | Path | str | None = None,
+    elsewhere: bool = False,
+    covariates: pd.DataFrame | Path | str | None = None,
+    level: float = 0.95,
+    run: bool = False,
+    progress: Progress = silent,
+) -> Regression:
+    """Which posts have a label, by what is known of them: `formula` is such as "favor ~ platform + month".
+
+    Covariates are claim, kind, platform, year, month, day, group_size, and the columns of `covariates` (a table with
+    item_id, post_id or claim_id). Errors are over claims like these, or over the posts of this pool. `of` counts each
+    message once, or as often as it was posted. `assisted_by` are predictions as for `estimate`.
+    """
+    if of not in ESTIMANDS:
+        raise InputError(f"of = {of!r}", remedy=nearest(of, ESTIMANDS))
+    if run or study.places.table("sample").exists():
+        study.need_current(run=run, progress=progress)
+    rounds = round_folder.all_rounds(study.places.rounds)
+    settings, _ = settings_of_rounds(study.settings, rounds)
+    frozen = with_all_draws(study.places.rounds, rounds)
+    labelled = _as_drawn(_labelled(study, rounds, frozen, None), frozen)
+    pool = pool_of(study)
+    predictions = None
+    if assisted_by is not None:
+        predictions = _predictions(study, assisted_by, pool, labelled, elsewhere=elsewhere).shares
+    rows = (
+        labelled
+        if predictions is None or pool is None
+        else pool.set_index("item_id").loc[predictions.index].reset_index()
+    )
+    table = read_rows(Path(covariates)).frame() if isinstance(covariates, str | Path) else covariates
+    rows = with_covariates(with_parts(rows), table)
+    asked = Formula.read(formula, settings.labels.values, list(rows.columns))
+    gold = labelled.set_index("item_id").reindex(rows["item_id"])
+    known = gold["label"].notna().to_numpy()
+    audit = audits.audit_of(labelled, settings.labels.automatic, np.ones(len(labelled)))
+    told = pd.Series(audit.checked_values(asked.label), labelled["item_id"]).reindex(rows["item_id"])
+    sizes = 1 / rows["p_claim"].to_numpy(float)
+    if of == Estimand.POSTS:
+        sizes = sizes * rows["group_size"].to_numpy(float)
+    return regression(
+        asked, np.asarray(told, dtype=np.float64), rows, labelled=known, chances=gold["p_sample"].fillna(1.0).to_numpy(float), sizes=sizes,
+        predicted=None if predictions is None else predictions[asked.label].to_numpy(float), family=family, over=over,
+        level=level,
+    )  # fmt: skip

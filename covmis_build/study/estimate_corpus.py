@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.engine import silent
 from covmis_build.errors import InputError
+from covmis_build.estimation.differences import compared_parts
 from covmis_build.estimation.page import check_formats, write_estimates
+from covmis_build.estimation.regression import FORMATS, Regression
 from covmis_build.estimation.scopes import check_scopes
 from covmis_build.estimation.shares import Estimates, estimates
 from covmis_build.options import Labels, Sampling
@@ -33,6 +35,9 @@ def estimate_files(  # noqa: PLR0913 - every option is named
     run: bool = False,
     by: str | Sequence[str] | None = None,
     calibrated: bool = False,
+    between: Sequence[str] | None = None,
+    before: str = "",
+    after: str = "",
     level: float = 0.95,
     progress: Progress = silent,
 ) -> Estimates:
@@ -51,15 +56,31 @@ def estimate_files(  # noqa: PLR0913 - every option is named
             run=run,
             by=by,
             calibrated=calibrated,
+            between=between,
+            before=before,
+            after=after,
             level=level,
             progress=progress,
         )
     else:
         assert corpus is not None
-        figures = estimate_corpus(corpus, by=by, calibrated=calibrated, level=level)
+        figures = estimate_corpus(
+            corpus, by=by, calibrated=calibrated, between=between, before=before, after=after, level=level
+        )
     for path in out:
         write_estimates(path, figures, study.settings.title if study else "")
     return figures
+
+
+def regress_files(
+    folder: Path | None, formula: str, *, out: Sequence[Path] = (), **options: Any
+) -> Regression:
+    """A regression in the study in this folder, written to the files `out`."""
+    check_formats(out, FORMATS)
+    fitted = open_study(folder).regress(formula, **options)
+    for path in out:
+        fitted.write(path)
+    return fitted
 
 
 def estimate_corpus(
@@ -67,13 +88,17 @@ def estimate_corpus(
     *,
     by: str | Sequence[str] | None = None,
     calibrated: bool = False,
+    between: Sequence[str] | None = None,
+    before: str = "",
+    after: str = "",
     level: float = 0.95,
 ) -> Estimates:
     """The same for somebody else's corpus: from its own probabilities, without the pool that it was drawn from."""
     frame = read_corpus(Path(corpus))
+    labels = _labels(frame)
     return estimates(
-        frame, _labels(frame), Sampling(), automatic=Labels().automatic, by=check_scopes(by), calibrated=calibrated,
-        level=level,
+        frame, labels, Sampling(), automatic=Labels().automatic, by=check_scopes(by), calibrated=calibrated,
+        between=compared_parts(between, before, after, labels=labels), level=level,
     )  # fmt: skip
 
 

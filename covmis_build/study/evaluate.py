@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.scores import Scores
     from covmis_build.evaluation.soft_labels import SoftScores
     from covmis_build.report.summary import Summary
-    from covmis_build.stats.horvitz_thompson import Design
+    from covmis_build.stats.over_posts import Design
     from covmis_build.study.study import Study
 
 
@@ -133,7 +133,7 @@ def files_to_score(
 
 def score_files(
     files: FilesToScore, over: str, *, clusters: str, probabilities: str, by: Sequence[str], people: str,
-    replicates: int, seed: int, **how: Any,
+    seed: int, **how: Any,
 ) -> Scores | ScoresOverPosts:  # fmt: skip
     """Score the systems: over gold's items, or over all posts that they were drawn from.
 
@@ -149,7 +149,6 @@ def score_files(
         clusters=files.clusters(clusters),
         by=by,
         people=files.people(people),
-        replicates=replicates,
         seed=seed,
         **how,
     )

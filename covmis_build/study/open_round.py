@@ -13,14 +13,16 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import known_label
 from covmis_build.annotation.channels.sheets import ROW, read_rows
 from covmis_build.annotation.checks import how_many, own_again
-from covmis_build.annotation.frozen_items import freeze, frozen_items
+from covmis_build.annotation.frozen_items import freeze, frozen_items, next_claims
 from covmis_build.annotation.gold import How, check_seals
 from covmis_build.annotation.guideline import read_guideline
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.training import frozen_anew, known_items, write_key, written_reasons
 from covmis_build.engine import silent
 from covmis_build.errors import InputError
-from covmis_build.options import RANKED, is_machine
+from covmis_build.options import is_machine
+from covmis_build.places import DRAWS
+from covmis_build.sampling.ledger import opened, passed_claims, read_ledger
 from covmis_build.study.admit import check_admitted
 from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
@@ -44,32 +46,38 @@ def open_round(
     study.need_current(run=run, progress=progress)
     check_admitted(study)
     with study.locked_rounds("covmis round open"):
-        tables = {name: storage.read_table(study.places.table(name), name) for name in ("sample", "claims")}
+        tables = {
+            name: storage.read_table(study.places.table(name), name) for name in ("sample", "claims", "draws")
+        }
         for name, key in {"items": "item_id", "posts": "post_id"}.items():  # of many more, what was drawn
             drawn = set(tables["sample"][key])
             tables[name] = storage.read_table(study.places.table(name), name, among=(key, drawn))
-        if tables["sample"].empty:
+        draws = tables.pop("draws")
+        if tables["sample"].empty and draws.empty:
             raise nothing_kept()
-        options = study.settings.annotation
+        number = record.next_number(study.places.rounds, RoundKind.STANCE)
+        earlier = [folder.items() for folder in record.all_rounds(study.places.rounds)]
+        options, named = study.settings.annotation, None
         if isinstance(claims, int):
             options = replace(options, claims_per_round=claims or options.claims_per_round)
         else:
-            tables["claims"] = _named(tables, [claims] if isinstance(claims, str) else claims, study.rounds)
-            options = replace(options, claims_per_round=len(tables["claims"]))
+            named = [claims] if isinstance(claims, str) else list(claims)
+            tables["claims"] = _named(tables["claims"], draws, tables["sample"], named)
+            options = replace(options, claims_per_round=len(named))
+        _keep_draws(study, draws, tables, earlier, options.claims_per_round, named, number)
         frozen = freeze(
             **tables,
-            earlier=[folder.items() for folder in record.all_rounds(study.places.rounds)],
+            earlier=earlier,
             options=options,
             labels=study.settings.labels,
             seed=study.settings.seed,
             pilot=pilot,
             salt=secrets.token_hex(16),
-            number=record.next_number(study.places.rounds, RoundKind.STANCE),
+            number=number,
         )
         folder = record.create(
             study.places.rounds, frozen, options, study.settings.labels, read_guideline(study.places.guideline),
             now=record.moment(), settings=settings_of_tables(study.places, study.settings),
-            raised=_raised(tables["sample"], frozen, record.all_rounds(study.places.rounds)),
         )  # fmt: skip
         round_ = Round(study, folder)
         if not pilot and (options.checks or options.repeats):
@@ -78,21 +86,46 @@ def open_round(
 
 
 def _named(
-    tables: Mapping[str, pd.DataFrame], claims: Sequence[str], rounds: Sequence[Round]
+    claims: pd.DataFrame, draws: pd.DataFrame, sample: pd.DataFrame, named: Sequence[str]
 ) -> pd.DataFrame:
-    """These claims of the table, if each has a sampled post that no round has."""
-    if not claims:
+    """These claims of the table, if a draw looked at each."""
+    if not named:
         raise InputError("no claim is named")
-    taken = {item for round_ in rounds for item in round_.items["item_id"]}
+    looked_at = {*draws["claim_id"], *sample["claim_id"]}
+    for claim in named:
+        if claim not in looked_at:
+            raise _nothing_left(claim)
+    return claims[claims["claim_id"].isin(named)]
+
+
+def _keep_draws(
+    study: Study, draws: pd.DataFrame, tables: Mapping[str, pd.DataFrame], earlier: Sequence[pd.DataFrame],
+    count: int, named: Sequence[str] | None, number: str,
+) -> None:  # fmt: skip
+    """Write the draws that are opened to the ledger, those that added nothing, too.
+
+    The ledger comes before the round: a draw without a trace would give items the wrong probability.
+    """
+    begun = {claim for frozen in earlier for claim in frozen["claim_id"]}
+    taken = {item for frozen in earlier for item in frozen["item_id"]}
     sample = tables["sample"]
     waiting = set(sample.loc[~sample["item_id"].isin(taken), "claim_id"])
-    for claim in claims:
-        if claim not in waiting:
-            raise InputError(
-                f"no sampled post of the claim {claim} is left to open",
-                remedy="`covmis sample` says what was drawn of each claim",
-            )
-    return tables["claims"][tables["claims"]["claim_id"].isin(claims)]
+    order = list(tables["claims"]["claim_id"])
+    chosen = next_claims(order, waiting, begun, count)
+    ledger = read_ledger(study.places.rounds)
+    looked_at = passed_claims(order, waiting, begun, chosen) if named is None else named
+    now = opened(ledger, draws, looked_at, number)
+    if len(now) > len(ledger):
+        storage.write_table(study.places.rounds / DRAWS, now, "draws")
+    if named and not chosen:
+        raise _nothing_left(named[0])
+
+
+def _nothing_left(claim: str) -> InputError:
+    return InputError(
+        f"no sampled post of the claim {claim} is left to open",
+        remedy="`covmis sample` says what was drawn of each claim",
+    )
 
 
 def nothing_kept() -> InputError:
@@ -101,19 +134,6 @@ def nothing_kept() -> InputError:
         "no post was found and kept, so that there is nothing to draw from",
         remedy="`covmis status --html` shows where posts were lost, `covmis queries try` what the queries find",
     )
-
-
-def _raised(sample: pd.DataFrame, now: pd.DataFrame, opened: list[RoundFolder]) -> dict[str, float]:
-    """Ranked items of earlier rounds of these claims to which this draw gives a greater chance than they had."""
-    before = {
-        item: float(p)
-        for folder in opened
-        for item, kind, p in folder.items()[["item_id", "kind", "p_sample"]].itertuples(index=False)
-        if kind == RANKED
-    }
-    here = sample[sample["claim_id"].isin(set(now["claim_id"])) & sample["item_id"].isin(before)]
-    chances = zip(here["item_id"], here["p_sample"], strict=True)
-    return {item: float(p) for item, p in chances if p > before[item]}
 
 
 class Known(NamedTuple):
@@ -223,15 +243,15 @@ def _known_from_sheet(study: Study, sheet: Path) -> Known:
 
 def _anywhere(study: Study, wanted: set[str]) -> pd.DataFrame:
     """These items as a round has frozen them, else as they stand among the cleaned posts."""
-    opened = frozen_items(study.places.rounds)
-    opened = opened[opened["item_id"].isin(wanted)]
-    missing = ("item_id", wanted - set(opened["item_id"]))
+    known = frozen_items(study.places.rounds)
+    known = known[known["item_id"].isin(wanted)]
+    missing = ("item_id", wanted - set(known["item_id"]))
     items = storage.read_table(study.places.table("items"), "items", among=missing)
     if items.empty:
-        return opened
+        return known
     claims = storage.read_table(study.places.table("claims"), "claims")
     drawn = items[["item_id", "claim_id", "post_id", "kind"]].assign(
-        p_sample=1.0, draw="", design="", automatic_label="", audited=False
+        p_sample=1.0, draw="", design="", automatic_label="", audited=False, p_audit=0.0
     )
     posts = storage.read_table(study.places.table("posts"), "posts", among=("post_id", set(items["post_id"])))
     cleaned = freeze(
@@ -239,4 +259,4 @@ def _anywhere(study: Study, wanted: set[str]) -> pd.DataFrame:
         replace(study.settings.annotation, claims_per_round=len(claims)), study.settings.labels,
         seed=study.settings.seed, number="",
     )  # fmt: skip
-    return pd.concat([opened, cleaned], ignore_index=True) if len(opened) else cleaned
+    return pd.concat([known, cleaned], ignore_index=True) if len(known) else cleaned

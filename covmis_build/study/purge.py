@@ -49,7 +49,7 @@ KEPT_OF_BUILD = {".lock", ".rounds.lock", "ledger.jsonl", ".files.json"}
 
 MAY_NAME_POSTS = {
     "items.parquet", "labels.parquet", "decisions.parquet", "seal.json", "round.json", "report.json", "summary.json",
-    "label_studio.json", "frame.parquet",
+    "label_studio.json", "frame.parquet", "draws.parquet",
 }  # fmt: skip
 """Files of rounds that keep the ids of emptied rows: seals, labels and their counts need them."""
 

@@ -59,7 +59,7 @@ class Rebuilt(Result):
         left_out = ", ".join(self.not_taken_over)
         return [
             f"{self.study} is a study now: {frozen}.",
-            f"Root hash {self.root}: compare it with the card of the release or with the paper.",
+            *([f"Root hash {self.root}: compare it with the card of the release or with the paper."] if self.root else []),
             *([f"Not taken over from the bundle: {left_out}. Set in study.toml what you want."] if left_out else []),
             *self.intake.told(), *more, then,
         ]  # fmt: skip
@@ -74,7 +74,7 @@ def rebuild(
 ) -> Rebuilt:
     """Make a study of a release's bundle.zip, with the posts of these archives; do it again when more posts are there."""
     folder = Path(into)
-    manifest, left_out = unpack(Path(bundle), folder)
+    manifest, root, left_out = unpack(Path(bundle), folder)
     study = open_study(folder)
     there = [path for path in map(place, archives or study.places.archives) if path.exists()]
     frozen = {round_.folder: round_.items() for round_ in every_round(study.places.rounds)}
@@ -88,8 +88,9 @@ def rebuild(
     if there and frozen:
         every = pd.concat([items[["claim_id", "post_id"]] for items in frozen.values()])
         posts, intake = posts_of(every, there, study.settings.retrieval, progress, study.places.purge_csv)
-        for round_folder, items in frozen.items():
-            frozen[round_folder] = restore_texts(items, posts, purged=set(manifest.purged))
-            write_items(round_folder, frozen[round_folder])
+        with study.locked_rounds("covmis hydrate"):
+            for round_folder, items in frozen.items():
+                frozen[round_folder] = restore_texts(items, posts, purged=set(manifest.purged))
+                write_items(round_folder, frozen[round_folder])
     texts = [text for items in frozen.values() for text in items["text"]]
-    return Rebuilt(folder, manifest.rows, len(texts), texts.count(""), intake, manifest.root, left_out)
+    return Rebuilt(folder, manifest.rows, len(texts), texts.count(""), intake, root, left_out)

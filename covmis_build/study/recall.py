@@ -351,7 +351,7 @@ class Recall:
         ).drop_duplicates("post_id")
         pairs = chosen.assign(
             kind=[kinds[0] if kinds else RANKED for kinds in chosen["kinds"]], draw=number, design="poisson",
-            automatic_label="", audited=False, p_claim=1.0, group=chosen["post_id"], group_size=1,
+            automatic_label="", audited=False, p_audit=0.0, p_claim=1.0, group=chosen["post_id"], group_size=1,
             other_claims=pd.Series([()] * len(chosen), chosen.index, dtype=object),
         )  # fmt: skip
         sample, items = (pairs.reindex(columns=tables.SCHEMAS[name].names) for name in ("sample", "items"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import __version__, storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.frozen_items import for_people, frozen_items
+from covmis_build.annotation.frozen_items import for_people
 from covmis_build.annotation.gold import gold_of
 from covmis_build.annotation.report_files import read_figure
 from covmis_build.building import ledger
@@ -28,10 +28,11 @@ from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
 from covmis_build.report.result import Result
-from covmis_build.sampling.history import combined_probabilities
-from covmis_build.study.beside import beside_corpus
+from covmis_build.study.all_draws import with_all_draws
+from covmis_build.study.beside import beside_corpus, pool_of
+from covmis_build.study.estimate import figures_of
 from covmis_build.study.recall import recall_sentences
-from covmis_build.study.round_settings import placeless, settings_of_rounds, strata_of_rounds
+from covmis_build.study.round_settings import placeless, settings_of_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,15 +129,22 @@ def release(
     with study.locked_rounds("covmis release"):
         rounds = round_folder.all_rounds(study.places.rounds)
         gold = gold_of(rounds)  # refuses a round that is not as it was sealed
-        frozen = with_all_draws(frozen_items(study.places.rounds), rounds)
+        frozen = with_all_draws(study.places.rounds, rounds)
         purged = read_list(study.places.purge_csv).posts
         corpus = make_corpus(gold, frozen, options, purged=purged)
         missing = left_out(gold, frozen, purged)
         facts = _facts(study, rounds, corpus, gold, frozen, missing, options)
+        settings, _ = settings_of_rounds(study.settings, rounds)
+        shares = (
+            figures_of(study.places.rounds, rounds, corpus, frozen, pool_of(study), settings).shares
+            if len(corpus)
+            else None
+        )
         beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
         wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
-        write_release(study.places.release, corpus, replace(facts, parts=parts), texts, beside, wanted)
+        facts = replace(facts, parts=parts)
+        write_release(study.places.release, corpus, facts, texts, beside, bundle=wanted, shares=shares)
         if sign is not None:
             signature.sign(study.places.release, Path(sign))
         upload = make_deposit(study.places.release, study.places.deposit) if deposit else None
@@ -144,20 +152,6 @@ def release(
         study.places, study.places.release, len(corpus), corpus["claim_id"].nunique(), options.text, missing,
         facts.differences, study.places.release / BUNDLE if bundle else None, upload,
     )  # fmt: skip
-
-
-def with_all_draws(frozen: pd.DataFrame, rounds: Sequence[RoundFolder]) -> pd.DataFrame:
-    """The frozen items with the probabilities of all draws of a claim together as p_sample."""
-    counted = frozen[~frozen["pilot"].astype(bool)]
-    raised: dict[str, float] = {}
-    for round_ in rounds:
-        for item, p in (round_.about.raised or {}).items():
-            raised[item] = max(p, raised.get(item, 0.0))
-    p_over_draws = combined_probabilities(counted, strata_of_rounds(rounds), raised)
-    p_sample = [
-        p_over_draws.get(item, p) for item, p in zip(frozen["item_id"], frozen["p_sample"], strict=True)
-    ]
-    return frozen.assign(p_sample=p_sample)
 
 
 def _facts(

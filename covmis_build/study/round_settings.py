@@ -116,6 +116,16 @@ def strata_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, tuple[str, ...]
     return strata
 
 
+def audits_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, float]:
+    """The share of automatic labels that people checked in each round, where its settings say so."""
+    shares = {}
+    for round_ in rounds:
+        share = round_.about.settings.get("annotation.audit")
+        if isinstance(share, int | float):
+            shares[round_.number] = float(share)
+    return shares
+
+
 def _then(settings: Settings, round_: RoundFolder) -> Settings:
     """The settings as they were for this round."""
     then: dict[str, dict[str, Any]] = {

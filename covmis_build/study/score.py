@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.frozen_items import frozen_items
 from covmis_build.annotation.gold import gold_of, said_by_people
 from covmis_build.building.purge import read_list
 from covmis_build.corpus.release import make_corpus
@@ -16,7 +15,7 @@ from covmis_build.estimation.shares import design_in_pool
 from covmis_build.evaluation.gold_and_systems import PROBABILITIES
 from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score as score_systems
-from covmis_build.study.release import with_all_draws
+from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.round_settings import settings_of_rounds
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from covmis_build.evaluation.over_posts import ScoresOverPosts
     from covmis_build.evaluation.scores import Scores
-    from covmis_build.stats.horvitz_thompson import Design
+    from covmis_build.stats.over_posts import Design
     from covmis_build.study.study import Study
 
 
@@ -52,8 +51,10 @@ def score(study: Study, systems: Any, *, over: str = Over.ITEMS, **options: Any)
         del own["clusters"]
         design = design_of_gold(study, labelled)
         return score_over_posts(labelled, systems, design=design, **{**own, **options})
-    said = said_by_people(round_folder.all_rounds(study.places.rounds))
-    people = {item: labels for item, labels in said.items() if labels} or None
+    said: dict[str, list[str]] = {}
+    for item, _, label in said_by_people(round_folder.all_rounds(study.places.rounds)):
+        said.setdefault(item, []).append(label)
+    people = said or None
     return score_systems(labelled, systems, **{**own, "people": people, **options})
 
 
@@ -67,7 +68,7 @@ def check_over(over: str) -> Over:
 def design_of_gold(study: Study, corpus: pd.DataFrame) -> Design | None:
     """How the items of a corpus were drawn in the study's rounds; nothing if they are not from these rounds."""
     rounds = round_folder.all_rounds(study.places.rounds)
-    frozen = with_all_draws(frozen_items(study.places.rounds), rounds)
+    frozen = with_all_draws(study.places.rounds, rounds)
     frozen = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
     if not {"item_id", "claim_id"} <= set(corpus.columns) or not set(corpus["item_id"]) <= set(frozen.index):
         return None
@@ -89,7 +90,7 @@ def labelled_items(study: Study) -> pd.DataFrame:
             "no round has been opened yet",
             remedy="`covmis round open` makes one, `covmis status` says what is next",
         )
-    frozen = with_all_draws(frozen_items(study.places.rounds), rounds)
+    frozen = with_all_draws(study.places.rounds, rounds)
     purged = read_list(study.places.purge_csv).posts
     # gold refuses a round that is not as it was sealed
     return make_corpus(gold_of(rounds), frozen, study.settings.release, purged=purged)

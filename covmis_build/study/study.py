@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from covmis_build.claims.selection import Selection
     from covmis_build.collecting.cost import Estimate
     from covmis_build.engine import Progress
+    from covmis_build.estimation.regression import Regression
     from covmis_build.estimation.shares import Estimates
     from covmis_build.evaluation.over_posts import ScoresOverPosts
     from covmis_build.evaluation.scores import Scores
@@ -392,18 +393,25 @@ class Study:
 
         return plan_sample(self, **options)
 
-    def estimate(
+    def estimate(  # noqa: PLR0913 - every option is named
         self, *, by: str | Sequence[str] | None = None, assisted_by: pd.DataFrame | Path | str | None = None,
-        elsewhere: bool = False, calibrated: bool = False, corpus: Path | str | None = None, level: float = 0.95,
-        run: bool = False, progress: Progress = silent,
+        elsewhere: bool = False, calibrated: bool = False, between: Sequence[str] | None = None, before: str = "",
+        after: str = "", corpus: Path | str | None = None, level: float = 0.95, run: bool = False,
+        progress: Progress = silent,
     ) -> Estimates:  # fmt: skip
         """The share and total of each label among the posts found: see `study.estimate`."""
         from covmis_build.study.estimate import estimate
 
         return estimate(
-            self, by=by, assisted_by=assisted_by, elsewhere=elsewhere, calibrated=calibrated, corpus=corpus, level=level, run=run,
-            progress=progress,
+            self, by=by, assisted_by=assisted_by, elsewhere=elsewhere, calibrated=calibrated, between=between,
+            before=before, after=after, corpus=corpus, level=level, run=run, progress=progress,
         )  # fmt: skip
+
+    def regress(self, formula: str, **options: Any) -> Regression:
+        """Which posts have a label, by what is known of them: see `study.estimate.regress`."""
+        from covmis_build.study.estimate import regress
+
+        return regress(self, formula, **options)
 
     def recall(self) -> Recall:
         """How much of what was said about the claims the queries find: `.plan()`, `.draw()`, `.report()`."""

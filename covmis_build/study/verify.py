@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,16 +12,15 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from covmis_build import storage, tables
-from covmis_build.annotation.frozen_items import frozen_items
 from covmis_build.annotation.gold import gold_of
 from covmis_build.annotation.round_folder import RoundKind, all_rounds, guideline_version, rounds_of_kind
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.claims.lists import read_claims
-from covmis_build.corpus.bundle import FACTS, TABLES, bundled_settings, read_bundle
+from covmis_build.corpus.bundle import FACTS, FIRST, MANIFEST, TABLES, bundled_settings, read_bundle, root_of
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.covmis_shape import misinformation
-from covmis_build.corpus.publish import BUNDLE, CHECKSUMS
-from covmis_build.corpus.recount import Check, read_beside
+from covmis_build.corpus.publish import BUNDLE, CHECKSUMS, STATISTICS
+from covmis_build.corpus.recount import CLOSE, Check, read_beside
 from covmis_build.corpus.release import make_corpus
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.resources import MISINFORMATION, PAIRS, SPLITS, WEIGHTS
@@ -31,9 +32,11 @@ from covmis_build.options import RANKED, Release
 from covmis_build.places import Places
 from covmis_build.queries.build import build_queries
 from covmis_build.sampling import draw
+from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import weights_of
+from covmis_build.study.estimate import figures_of
 from covmis_build.study.recall import recall_sentences
-from covmis_build.study.release import counted_facts, with_all_draws
+from covmis_build.study.release import counted_facts
 from covmis_build.study.round_settings import settings_of_rounds
 
 if TYPE_CHECKING:
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.corpus.bundle import Manifest
     from covmis_build.corpus.release_facts import ReleaseFacts
+    from covmis_build.estimation.shares import Estimates
     from covmis_build.settings import Settings
 
 
@@ -97,7 +101,7 @@ def check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path |
         checks = [*seals_of(rounds), *seals_of(recall)]
         if not all(check.passed for check in checks):
             return checks
-        frozen = with_all_draws(frozen_items(places.rounds), rounds)
+        frozen = with_all_draws(places.rounds, rounds)
         # a bundle has neither texts nor salts; only those that its manifest names have been forgotten
         frozen = frozen.assign(salt="not told")
         expected = make_corpus(gold_of(rounds), frozen, Release(), purged=manifest.purged)
@@ -124,18 +128,38 @@ def check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path |
             corpora["the corpus"] = read_corpus(release / "corpus.parquet").assign(text=None)
             if FACTS in files:
                 checks += check_beside(release, corpora["the corpus"], frozen, built, today, settings)
+                if not manifest.purged and not settings.sampling.strata_by and len(expected):
+                    again = figures_of(places.rounds, rounds, expected, frozen, built.get("items"), settings)
+                    checks.append(check_estimates(release, again))
         else:
-            why = f"{manifest.root}; compare it with the card of the release or with the paper"
+            why = f"{root_of(files[MANIFEST])}; compare it with the card of the release or with the paper"
             first = "it is of the first format; nothing shows that a seal was taken out"
             checks.append(
                 Check("there is no root hash", passed=True, detail=first)
-                if manifest.first
+                if manifest.format == FIRST
                 else Check("the root hash", passed=True, detail=why)
             )
     for name, corpus in corpora.items():
         differ = [str(column) for column in expected if not expected[column].equals(corpus[column])]
         checks.append(Check(f"{name} is that of its rounds", not differ, ", ".join(differ)))
     return checks
+
+
+def check_estimates(release: Path, again: Estimates) -> Check:
+    """Whether the estimates that a release prints are those of its rounds and of the pool in its bundle."""
+    told = json.loads((release / STATISTICS).read_bytes())["shares"]
+    whole = again.shares[again.shares["scope"] == "pool"]
+    keys = {(row["estimand"], row["label"]): row for row in whole.to_dict("records")}
+    wrong = []
+    for row in told:
+        made = keys.get((row["estimand"], row["label"]), {})
+        cells = [(row[name], made.get(name, math.nan)) for name in ("share", "low", "high")]
+        same = all(
+            math.isnan(now) if then is None else math.isclose(then, now, rel_tol=CLOSE, abs_tol=CLOSE)
+            for then, now in cells
+        )
+        wrong += [] if same else [f"{row['label']} ({row['estimand']})"]
+    return Check("the estimates are those of the rounds", not wrong, ", ".join(wrong))
 
 
 def _facts(facts: ReleaseFacts, places: Places, rounds: Sequence[RoundFolder]) -> list[Check]:
@@ -195,10 +219,14 @@ def check_sample(
     ]
     unlike = [
         item
-        for item, label, audited in zip(
-            counted["item_id"], counted["automatic_label"].fillna(""), counted["audited"], strict=True
+        for item, label, audited, p in zip(
+            counted["item_id"],
+            counted["automatic_label"].fillna(""),
+            counted["audited"],
+            counted["p_audit"].fillna(audit),
+            strict=True,
         )
-        if bool(audited) != (label != "" and uniform(seed, "audit", item) < audit)
+        if bool(audited) != (label != "" and uniform(seed, "audit", item) < p)
     ]
     checks = [
         Check("every drawn item's keyed number is below its probability", not lucky, ", ".join(lucky[:5])),

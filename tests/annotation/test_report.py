@@ -8,7 +8,6 @@ import re
 import pandas as pd
 import pytest
 from msgspec.structs import replace
-from statsmodels.stats.proportion import proportion_confint
 
 from covmis_build import keyed
 from covmis_build.annotation.frozen_items import assignment
@@ -85,8 +84,7 @@ def test_the_audits_unit_is_the_post(tmp_path):
     covmis(tmp_path, "round", "pull")
     found = covmis(tmp_path, "round", "report")["round"]["audit"]
     assert (found["items"], found["posts"], found["labels"]) == (1, 1, 2)
-    low, high = proportion_confint(found["error_rate"] * found["posts"], found["posts"], method="wilson")
-    assert (found["low"], found["high"]) == (pytest.approx(low), pytest.approx(high))
+    assert (found["low"], found["high"]) == (None, None), "one post is too few for an interval"
 
 
 def items(count=400):

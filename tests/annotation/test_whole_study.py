@@ -82,6 +82,8 @@ def generalised(said):
 
 
 def wilson(right, of):
+    if of < 2:
+        return [None, None]
     return [pytest.approx(edge) for edge in proportion_confint(right, of, method="wilson")]
 
 
@@ -142,7 +144,7 @@ def test_two_rounds_from_open_to_seal(tmp_path):  # noqa: C901, PLR0912, PLR0915
     audited = in_first["c0|x:1255000000000000000"]
     wrong = mean(label != "against" for label in audited.values())
     assert report["audit"]["contradict"] == 2 * wrong
-    assert [report["audit"]["low"], report["audit"]["high"]] == wilson(wrong, 1)
+    assert [report["audit"]["low"], report["audit"]["high"]] == [None, None]
 
     differ = {item for item, labels in in_first.items() if len(set(labels.values())) > 1}
     talked = {item for item in differ if item.startswith("c0")}

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from covmis_build import keyed, options
-from covmis_build.corpus.publish import Beside, write_release
+from covmis_build.corpus import publish
+from covmis_build.corpus.publish import Beside
 from covmis_build.corpus.release import make_corpus
 from covmis_build.corpus.release_facts import (
     Audit,
@@ -17,6 +18,7 @@ from covmis_build.corpus.release_facts import (
     RoundFacts,
     StageFacts,
 )
+from covmis_build.estimation.shares import estimates
 from covmis_build.settings import Settings
 from covmis_build.stats.intervals import Interval
 from covmis_build.study.beside import divide, weights_of
@@ -146,6 +148,16 @@ STATED = options.Release(
     splits=options.Splits("grouped", (0.6, 0.2, 0.2)),
 )
 STATEMENT = "Preface <i>.\n\n## Annotators\n- two students, <script>alert(1)</script>\n\nPaid by the hour.\n"
+
+
+def write_release(folder, corpus, facts, texts=None, beside=None):
+    """A release with the estimates that a study would give it."""
+    shares = None
+    if len(corpus):
+        shares = estimates(
+            corpus, facts.labels.values, facts.sampling, automatic=facts.labels.automatic
+        ).shares
+    return publish.write_release(folder, corpus, facts, texts, beside, shares)
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,9 @@ import threading
 
 import pytest
 
-from covmis_build.corpus.publish import write_release
 from covmis_build.corpus.release import make_corpus
 from covmis_build.options import Release
-from tests.corpus.conftest import made_facts, made_frozen
+from tests.corpus.conftest import made_facts, made_frozen, write_release
 
 RUNS = '<script>document.title="hacked"</script><img src="{address}/stolen" onerror="document.title=1">'
 

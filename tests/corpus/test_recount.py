@@ -32,9 +32,9 @@ def test_every_count_of_the_statistics_is_that_of_the_rows(annotated) -> None:
     np.testing.assert_allclose(corpus["weight"].astype(float), weight, rtol=1e-12)
     np.testing.assert_allclose(told["weights"][0]["sum"], weight.sum(), rtol=1e-12)
     for row in told["shares"]:
-        size = corpus["group_size"].astype(float) if row["estimand"] == "posts" else 1.0
-        share = np.average(corpus["label"] == row["label"], weights=weight * size)
-        np.testing.assert_allclose(row["share"], share, rtol=1e-9, atol=1e-12)
+        here = corpus["label"] == row["label"]
+        np.testing.assert_allclose(row["unweighted"], here.mean(), rtol=1e-9, atol=1e-12)
+        assert row["low"] is None or row["low"] <= row["share"] <= row["high"]
 
 
 def test_people_parts_and_weights_add_up(annotated) -> None:

@@ -96,30 +96,6 @@ def test_lengths_and_weights_by_hand(gold_and_frozen) -> None:
     assert row["design_effect"] == pytest.approx(effect)
 
 
-def test_estimated_shares_are_weighted_means(gold_and_frozen) -> None:
-    gold, frozen = gold_and_frozen
-    corpus = make_corpus(gold, frozen, Release())
-    for design in ("poisson", "two_phase"):
-        shares = statistics(corpus, LABELS, design=design).shares.set_index(["estimand", "label"])
-        for label in LABELS:
-            here, weight = corpus["label"] == label, corpus["weight"]
-            row = shares.loc["messages", label]
-            assert row["share"] == pytest.approx((here * weight).sum() / weight.sum())
-            assert 0 <= row["low"] <= row["share"] <= row["high"] <= 1
-            posts = weight * corpus["group_size"]
-            assert shares.loc["posts", label]["share"] == pytest.approx((here * posts).sum() / posts.sum())
-            assert row["unweighted"] == pytest.approx(here.mean())
-
-
-def test_intervals_follow_the_design(gold_and_frozen) -> None:
-    gold, frozen = gold_and_frozen
-    corpus = make_corpus(gold, frozen, Release())
-    poisson, fixed = (
-        statistics(corpus, LABELS, design=name).shares["low"] for name in ("poisson", "two_phase")
-    )
-    assert not poisson.equals(fixed)
-
-
 @settings(max_examples=15, deadline=None)
 @given(
     st.lists(

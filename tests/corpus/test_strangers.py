@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import tomllib
 import zipfile
 
+import openpyxl
 import pytest
 
 from covmis_build.corpus import bundle
@@ -214,3 +216,25 @@ def test_a_bundle_that_poses_as_the_first_format_is_noticed_in_its_release(relea
     assert "there is no root hash: it is of the first format" in ran("verify", release / "bundle.zip").output
     failed = [one["check"] for one in covmis("verify", release, code=1)["checks"] if not one["passed"]]
     assert "the root hash that facts and card name is that of the files" in failed
+
+
+@pytest.mark.parametrize("entity", ["&file;", "&swelling;"])
+def test_entities_of_a_workbook_are_not_resolved(tmp_path, entity) -> None:
+    """Neither files of this machine nor a gigabyte of text come out of a sheet's XML."""
+    book = openpyxl.Workbook()
+    for row in (
+        ("item", "annotator", "label"),
+        ("i1", "a", "favor"),
+        ("i1", "b", "favor"),
+        ("i2", "a", "favor"),
+    ):
+        book.active.append(row)
+    book.save(tmp_path / "labels.xlsx")
+    files = opened(tmp_path / "labels.xlsx")
+    names = ["lol", *(f"e{number}" for number in range(9)), "swelling"]
+    ten = "".join(f'<!ENTITY {name} "{f"&{one};" * 10}">' for one, name in itertools.pairwise(names))
+    kinds = f'<!DOCTYPE x [<!ENTITY file SYSTEM "file:///etc/passwd"><!ENTITY lol "lol">{ten}]>'
+    sheet = "xl/worksheets/sheet1.xml"
+    files[sheet] = kinds.encode() + files[sheet].replace(b"favor", entity.encode(), 1)
+    packed(tmp_path / "labels.xlsx", files)
+    assert "unrecognized entity" in covmis("agreement", tmp_path / "labels.xlsx", code=2)["error"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
 import zipfile
 
 import pandas as pd
@@ -260,6 +261,25 @@ def test_purged_posts_are_missing_and_counted(study, tmp_path) -> None:
         study.places.folder / "data" / "archive",
     )
     assert covmis("release", "--study", there)["left_out"]["purged"] == 2
+
+
+@pytest.mark.slow
+def test_nothing_is_sent_unasked(study, tmp_path, monkeypatch) -> None:
+    """From the archive to a rebuilt study no command looks up a name or connects to anything."""
+
+    def asked(*words):
+        raise AssertionError(f"asks {words}")
+
+    monkeypatch.setattr(socket.socket, "connect", asked)
+    monkeypatch.setattr(socket, "getaddrinfo", asked)
+    copy = shutil.copytree(study.places.folder, tmp_path / "copy")
+    for words in (
+        ["run", "--force"], ["release", "--bundle"], ["verify"], ["status"], ["estimate"], ["round", "report"],
+        ["sample", "--plan"], ["claims", "lint"], ["queries", "show"],
+    ):  # fmt: skip
+        done = ran(*words, "--study", copy)
+        assert done.exit_code == 0, (words, done.exception)
+    covmis("hydrate", copy / "data/release/bundle.zip", "--into", tmp_path / "there")
 
 
 def test_an_estimate_of_an_unfinished_round_says_what_it_leans_on(study, tmp_path) -> None:

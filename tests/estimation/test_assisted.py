@@ -10,8 +10,8 @@ import pytest
 from covmis_build.errors import InputError
 from covmis_build.estimation import estimate
 from covmis_build.estimation.predictions import cross_fitted, predictions_for
-from covmis_build.stats.horvitz_thompson import made_design
-from covmis_build.stats.intervals import claims_interval, wilson
+from covmis_build.stats.intervals import interval
+from covmis_build.stats.over_posts import made_design
 
 LABELS = ["favor", "against"]
 
@@ -30,7 +30,9 @@ def test_predictions_that_are_right_give_the_pools_truth():
     assert found.value == pytest.approx(0.37)
     design = made_design(pi)
     worth = design.worth(design.weights / design.weights.sum())
-    assert (found.low, found.high) == pytest.approx(wilson(0.37, worth / 0.05))
+    assert (found.low, found.high) == pytest.approx(
+        interval(0.37, found.variance, worth / 0.05, found.degrees)
+    )
     assert found.r_squared == 0.95
 
 
@@ -106,8 +108,9 @@ def test_over_claims_the_whole_estimator_is_jackknifed():
         ).value
         for one in range(8)
     ]
-    ends = claims_interval(found.value, left_out, np.bincount(claims), bounds=(0.0, 1.0))
-    assert (found.low, found.high) == pytest.approx((ends.low, ends.high))
+    left_out = np.array(left_out)
+    assert found.variance == pytest.approx(7 / 8 * np.sum((left_out - left_out.mean()) ** 2))
+    assert found.low < found.value < found.high
     with pytest.raises(InputError, match="clusters with assisted_by are a pair"):
         estimate(y, pi, assisted_by=(f, pool), clusters=claims)
 

@@ -1,15 +1,12 @@
 """Shares with the annotators' own answers in gold's place: their values, and the doubt of who answered."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from covmis_build.estimation.label_error import Answered, answered, answers_table, doubt
+from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.shares import estimates
 from covmis_build.options import Sampling
-from covmis_build.stats.horvitz_thompson import made_design
 
 VALUES = ["favor", "against"]
 
@@ -26,8 +23,12 @@ def corpus(n=60, seed=2):
 
 
 def answers_of(frame, *rows):
-    pairs = [(item, label) for labels in rows for item, label in zip(frame["item_id"], labels, strict=True)]
-    return answers_table([item for item, _ in pairs], [label for _, label in pairs])
+    """Each row is what one person said of all items."""
+    return answers_table(
+        (item, f"a{person}", label)
+        for person, labels in enumerate(rows)
+        for item, label in zip(frame["item_id"], labels, strict=True)
+    )
 
 
 def test_where_all_say_what_gold_says_nothing_changes():
@@ -71,34 +72,11 @@ def test_people_s_doubt_is_of_the_items_that_people_labelled():
         assert every[column].to_numpy(float) == pytest.approx(own[column].to_numpy(float), nan_ok=True)
 
 
-def test_single_answers_are_as_doubtful_as_others_on_average():
-    answers = answers_table(["a", "a", "b", "b", "c"], ["favor", "against", "favor", "favor", "favor"])
-    found = answered(answers, pd.Series(["a", "b", "c", "d"]), "favor")
-    assert found.share.tolist() == pytest.approx([0.5, 1.0, 1.0, np.nan], nan_ok=True)
-    # of one answer: .5 for a, 0 for b, so .25 for c; of two, half of it
-    assert found.variance.tolist() == pytest.approx([0.25, 0.0, 0.25, np.nan], nan_ok=True)
-    assert answered(answers_table(["a"], ["favor"]), pd.Series(["a"]), "favor") is None
-
-
-def test_the_variance_is_unbiased_by_enumeration():
-    """Every sample of four posts, and every pair of two out of three people's answers on each: Raj's rule, exactly."""
-    people = np.array([[1, 1, 0], [0, 1, 0], [1, 1, 1], [0, 0, 1]], float)
-    pi = np.array([0.3, 0.6, 0.8, 0.5])
-    chosen = list(itertools.product(range(3), repeat=2))  # with replacement: answers are drawn independently
-    moments = np.zeros(3)
-    for bits in itertools.product([False, True], repeat=4):
-        s = np.flatnonzero(bits)
-        chance = np.prod(np.where(bits, pi, 1 - pi))
-        if not len(s):
-            continue
-        for picks in itertools.product(chosen, repeat=len(s)):
-            each = np.array([people[i, list(pick)] for i, pick in zip(s, picks, strict=True)])
-            share, variance = each.mean(1), each.var(1, ddof=1) / 2
-            design = made_design(pi[s])
-            total = float((share / pi[s]).sum())
-            v = design.variance(share) + doubt(
-                Answered(share, variance), 1 / pi[s], pi[s], np.ones(len(s), dtype=bool)
-            )
-            moments += chance / len(chosen) ** len(s) * np.array([total, total**2, v])
-    assert moments[0] == pytest.approx(people.mean(1).sum())
-    assert moments[2] == pytest.approx(moments[1] - moments[0] ** 2)
+def test_the_spread_between_people_enters_and_two_are_only_these_two():
+    frame = corpus(n=240)
+    lean = [np.where(np.arange(240) % 10 < often, "favor", "against") for often in (2, 5, 8)]
+    for people, words in ((2, "these two people"), (3, "people like these")):
+        shares = estimates(frame, VALUES, Sampling(), answers=answers_of(frame, *lean[:people])).shares
+        row = shares[(shares["scope"] == "pool") & (shares["label"] == "favor")].iloc[0]
+        assert words in row["by_people_over"]
+        assert row["by_people_high"] - row["by_people_low"] > 2 * (row["high"] - row["low"])

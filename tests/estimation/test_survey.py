@@ -13,7 +13,7 @@ from covmis_build.estimation import estimate
 from covmis_build.estimation.calibration import calibrate
 from covmis_build.estimation.replicates import bootstrap_factors, jackknife_factors, replicate_error
 from covmis_build.sampling.inclusion import joint_probabilities
-from covmis_build.stats.horvitz_thompson import made_design, mean, total
+from covmis_build.stats.over_posts import made_design, mean, total
 
 RECORDS = json.loads((Path(__file__).parents[1] / "vectors" / "survey_r.json").read_text())["designs"]
 DRAWN = [record for record in RECORDS if record["design"] in {"poisson", "two_phase"}]

@@ -11,7 +11,7 @@ import pandas as pd
 from covmis_build.estimation.calibration import calibrate
 from covmis_build.estimation.replicates import replicate_error, replicate_weights
 from covmis_build.sampling.inclusion import allocate, joint_probabilities
-from covmis_build.stats.horvitz_thompson import made_design, mean, total
+from covmis_build.stats.over_posts import made_design, mean, total
 from tests.services import r
 
 if TYPE_CHECKING:

@@ -52,9 +52,7 @@ def test_the_ceiling_is_what_the_system_that_knows_scores(raters, alike):
     right = np.maximum(right, 1e-9) / np.maximum(right, 1e-9).sum(axis=1, keepdims=True)
     labels, gold = draw(rng, right, raters)
     knows = {"x": {str(at): LABELS[p.argmax()] for at, p in enumerate(right)}}
-    scores = score(
-        frame(gold), knows, people=table_of(labels), measures=["accuracy", "macro_f1"], replicates=0
-    )
+    scores = score(frame(gold), knows, people=table_of(labels), measures=["accuracy", "macro_f1"])
     for measure in ("accuracy", "macro_f1"):
         figures = row(scores, measure)
         assert figures["ceiling"] == pytest.approx(figures["value"], abs=0.025), measure
@@ -65,7 +63,7 @@ def test_a_person_against_the_others_by_hand():
     """Two people: the raw agreement. Three: the label of the other two, half each where they differ."""
     two = {"1": ["favor", "favor"], "2": ["favor", "against"], "3": ["neither", "neither"], "4": ["against"]}
     gold = {"1": "favor", "2": "favor", "3": "neither", "4": "against"}
-    figures = row(score(gold, {"x": gold}, people=two, labels=LABELS, measures=["accuracy"], replicates=0))
+    figures = row(score(gold, {"x": gold}, people=two, labels=LABELS, measures=["accuracy"]))
     assert figures["person"] == pytest.approx(2 / 3)
     assert figures["people_items"] == 3, "the item of one person says nothing"
     three = {"1": ["favor", "favor", "against"]}  # each favor against {favor, against}: half; against: never
@@ -76,7 +74,6 @@ def test_a_person_against_the_others_by_hand():
             people=three,
             labels=LABELS,
             measures=["accuracy"],
-            replicates=0,
         )
     )
     assert figures["person"] == pytest.approx((0.5 + 0.5 + 0) / 3)
@@ -86,11 +83,10 @@ def test_where_all_agree_everything_can_be_known_and_where_all_guess_nothing():
     rng = np.random.default_rng(3)
     gold = rng.integers(0, 3, 300)
     same = score(frame(gold), {"x": [LABELS[at] for at in gold]}, people=table_of(np.stack([gold, gold], axis=1)),
-                 measures=["accuracy"], replicates=0, by_position=True)  # fmt: skip
+                 measures=["accuracy"], by_position=True)  # fmt: skip
     assert (row(same)["person"], row(same)["ceiling"]) == (1.0, 1.0)
     labels = rng.integers(0, 3, (3000, 3))
-    guess = score(frame(labels[:, 0]), {"x": [LABELS[0]] * 3000}, people=table_of(labels), measures=["accuracy"],
-                  replicates=0, by_position=True)  # fmt: skip
+    guess = score(frame(labels[:, 0]), {"x": [LABELS[0]] * 3000}, people=table_of(labels), measures=["accuracy"], by_position=True)  # fmt: skip
     assert row(guess)["ceiling"] == pytest.approx(1 / 3, abs=0.06)
 
 
@@ -100,8 +96,7 @@ def test_more_people_raise_the_ceiling():
     ceilings = []
     for raters in (2, 4, 12):
         labels, gold = draw(rng, right, raters)
-        scores = score(frame(gold), {"x": ["favor"] * len(gold)}, people=table_of(labels), measures=["accuracy"],
-                       replicates=0, by_position=True)  # fmt: skip
+        scores = score(frame(gold), {"x": ["favor"] * len(gold)}, people=table_of(labels), measures=["accuracy"], by_position=True)  # fmt: skip
         ceilings.append(row(scores)["ceiling"])
     assert ceilings == sorted(ceilings)
     assert ceilings[-1] - ceilings[0] > 0.05
@@ -110,8 +105,8 @@ def test_more_people_raise_the_ceiling():
 def test_unknown_labels_are_refused_and_unknown_items_do_not_count():
     gold = {"1": "favor", "2": "against"}
     with pytest.raises(UnknownName, match="people gave the unknown label 'maybe'"):
-        score(gold, {"x": gold}, people={"1": ["favor", "maybe"]}, replicates=0)
-    alone = score(gold, {"x": gold}, people={"9": ["favor", "favor"]}, replicates=0)
+        score(gold, {"x": gold}, people={"1": ["favor", "maybe"]})
+    alone = score(gold, {"x": gold}, people={"9": ["favor", "favor"]})
     assert "ceiling" not in alone.to_frame()
     assert alone.human == {}
 
@@ -129,7 +124,7 @@ def test_the_command_takes_what_a_release_has_beside_its_corpus(tmp_path):
 
     def said(*words):
         command = ["evaluate", "score", str(tmp_path / "corpus.csv"), str(tmp_path / "x.csv"), "--labels",
-                   ",".join(LABELS), "--measures", "accuracy", "--replicates", "0", *words]  # fmt: skip
+                   ",".join(LABELS), "--measures", "accuracy", *words]  # fmt: skip
         result = CliRunner().invoke(app, command)
         assert result.exit_code == 0, result.output
         return result.stdout

@@ -62,7 +62,7 @@ def files(tmp_path):
 def test_scoring_the_released_corpus(run, files) -> None:
     result = run(
         "score", files / "corpus.csv", f"mine={files / 'a.csv'}", "--labels", LABELS, "--by", "kind,month",
-        "--measures", "accuracy,macro_f1", "--replicates", 100, "--json",
+        "--measures", "accuracy,macro_f1", "--json",
     )  # fmt: skip
     made = json.loads(result.stdout)
     assert made["clusters"] == 9
@@ -84,7 +84,7 @@ def test_each_system_may_use_another_of_golds_ids(run, files) -> None:
     names = ("a", "b", "c")
     result = run(
         "score", files / "corpus.csv", *(files / f"{name}.csv" for name in names), "--labels", LABELS,
-        "--measures", "accuracy", "--replicates", 0, "--json",
+        "--measures", "accuracy", "--json",
     )  # fmt: skip
     a, b, c = (row["value"] for row in json.loads(result.stdout)["scores"])
     assert a > b > c
@@ -98,16 +98,18 @@ def test_files_without_ids_are_joined_by_position_only_if_told(run, files) -> No
     with pytest.raises(
         InputError, match=r"plain\.txt: has no ids that corpus\.csv has \(item_id\).*--by-position"
     ):
-        run("score", gold, said, "--replicates", 0)
-    made = run("score", gold, said, "--by-position", "--measures", "accuracy", "--replicates", 0, "--json")
+        run("score", gold, said)
+    made = run("score", gold, said, "--by-position", "--measures", "accuracy", "--json")
     assert json.loads(made.stdout)["scores"][0]["value"] == 1
     with pytest.raises(InputError, match=r"plain\.txt: has no ids that a\.csv has"):
-        run("score", said, files / "a.csv", "--replicates", 0)
-    lines = run("score", said, said, "--measures", "accuracy", "--replicates", 0, "--json")
+        run("score", said, files / "a.csv")
+    with pytest.raises(InputError, match=r"no column in common with plain\.txt but labels"):
+        run("score", said, said)
+    lines = run("score", said, said, "--by-position", "--measures", "accuracy", "--json")
     assert json.loads(lines.stdout)["scores"][0]["value"] == 1
     said.write_text("favor\n")
-    with pytest.raises(InputError, match="1 predictions for 120 items"):
-        run("score", gold, said, "--by-position", "--replicates", 0)
+    with pytest.raises(InputError, match="1 prediction for 120 items"):
+        run("score", gold, said, "--by-position")
 
 
 def test_parts_without_ids_are_refused_where_items_have_some(run, files) -> None:
@@ -119,10 +121,10 @@ def test_parts_without_ids_are_refused_where_items_have_some(run, files) -> None
 
 def test_an_index_beside_ids_has_no_name_and_is_no_id(run, files) -> None:
     """As pandas' `to_csv` writes predictions, unless told not to."""
-    bare = run("score", files / "corpus.csv", files / "b.csv", "--replicates", 0, "--json").stdout
+    bare = run("score", files / "corpus.csv", files / "b.csv", "--json").stdout
     head, *rows = (files / "b.csv").read_text().splitlines()
     (files / "b.csv").write_text("\n".join([f",{head}", *(f"{at},{row}" for at, row in enumerate(rows))]))
-    assert run("score", files / "corpus.csv", files / "b.csv", "--replicates", 0, "--json").stdout == bare
+    assert run("score", files / "corpus.csv", files / "b.csv", "--json").stdout == bare
 
 
 def test_rows_of_broken_ids_are_counted_as_the_file_has_them(run, files) -> None:
@@ -131,7 +133,7 @@ def test_rows_of_broken_ids_are_counted_as_the_file_has_them(run, files) -> None
         '{"tweet_id": 1.25, "prediction": "favor"}\n{"tweet_id": 1.25e+18, "prediction": "favor"}\n'
     )
     with pytest.raises(InputError, match=r"said\.jsonl: ids in tweet_id have more digits than numbers keep"):
-        run("score", files / "corpus.csv", said, "--replicates", 0)
+        run("score", files / "corpus.csv", said)
 
 
 def test_labels_that_nobody_declared_are_named_with_file_and_row(run, files) -> None:
@@ -149,7 +151,7 @@ def test_ids_under_another_name_and_answers_in_json_join(run, files, column) -> 
     said = files / "a.csv"
     with said.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
-    options = ("--labels", LABELS, "--measures", "accuracy", "--replicates", 0, "--json")
+    options = ("--labels", LABELS, "--measures", "accuracy", "--json")
 
     def scored(path):
         return json.loads(run("score", files / "corpus.csv", path, *options).stdout)["scores"]
@@ -167,7 +169,7 @@ def test_a_null_prediction_is_a_missing_one(run, files) -> None:
         rows = dict(list(csv.reader(file))[1:])
     gone = next(iter(rows))
     (files / "a.json").write_text(json.dumps({**rows, gone: None}))
-    command = ("score", files / "corpus.csv", files / "a.json", "--labels", LABELS, "--replicates", 0)
+    command = ("score", files / "corpus.csv", files / "a.json", "--labels", LABELS)
     with pytest.raises(InputError, match=re.escape(f"a has no prediction for 1 of 120 items: {gone}")):
         run(*command)
     run(*command, "--missing", "wrong")
@@ -179,7 +181,7 @@ def test_words_and_files(run, files) -> None:
     same_ids.write_text((files / "a.csv").read_text())
     result = run(
         "score", files / "corpus.csv", f"one={files / 'a.csv'}", f"one={same_ids}", f"<b>&={files / 'a.csv'}",
-        "--labels", LABELS, "--order", "favor,neither,against", "--replicates", 50, *outs,
+        "--labels", LABELS, "--order", "favor,neither,against", *outs,
     )  # fmt: skip
     assert "macro" in result.stdout or "mF1" in result.stdout
     assert "Neither is public opinion" in result.stdout
@@ -276,7 +278,7 @@ def test_a_copy_of_gold_beside_the_predictions_is_not_scored(run, tmp_path) -> N
     gold, both = tmp_path / "gold.csv", tmp_path / "both.csv"
     gold.write_text("item_id,label\n1,favor\n2,against\n")
     both.write_text("item_id,label,pred\n1,favor,against\n2,against,favor\n")
-    options = ("--labels", "favor,against", "--measures", "accuracy", "--replicates", 0)
+    options = ("--labels", "favor,against", "--measures", "accuracy")
     for truth in (gold, both):
         told = json.loads(run("score", truth, f"m={both}", *options, "--json").stdout)
         assert told["scores"][0]["value"] == 0

@@ -29,7 +29,7 @@ def test_examples_of_modules(name) -> None:
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("name", ["stats.confusion", "stats.bootstrap"])
+@pytest.mark.parametrize("name", ["stats.confusion", "stats.intervals", "stats.agreement"])
 def test_examples_of_leaves(name) -> None:
     assert doctest.testmod(import_module(f"covmis_build.{name}")).failed == 0
 

@@ -62,7 +62,7 @@ def test_fourteen_systems_of_the_fake_news_challenge(fnc) -> None:
                 )
             table = score(
                 list(kept["gold"]), {name: list(said)}, labels=RELATED, order=RELATED,
-                measures=list(NAMES.values()), replicates=0,
+                measures=list(NAMES.values()),
             )  # fmt: skip
             found = dict(zip(table["measure"], table["value"], strict=True))
             for short, value in values.items():
@@ -72,7 +72,7 @@ def test_fourteen_systems_of_the_fake_news_challenge(fnc) -> None:
 def test_official_scores(fnc) -> None:
     labels = ["unrelated", "agree", "disagree", "discuss"]
     systems = {name: fnc[name] for name in OFFICIAL}
-    table = score(fnc["gold"], systems, labels=labels, measures=["fnc"], replicates=0).set_index("system")
+    table = score(fnc["gold"], systems, labels=labels, measures=["fnc"]).set_index("system")
     for name, official in OFFICIAL.items():
         share = official if official < 1 else official / 11651.25
         assert table.loc[name, "value"] == pytest.approx(share, abs=5.1e-5 if official < 1 else 1e-12)
@@ -89,7 +89,7 @@ def test_rumoureval_answers(data_home) -> None:
         assert len(systems[name]) == 1827
     labels = ["support", "deny", "query", "comment"]
     weights = {"support": 0.4, "deny": 0.4, "query": 0.15, "comment": 0.05}
-    table = score(gold_labels, systems, labels=labels, class_weights=weights, extra="ignore", replicates=50)
+    table = score(gold_labels, systems, labels=labels, class_weights=weights, extra="ignore")
     by = table.set_index(["system", "measure"])["value"]
     for name, predictions in systems.items():
         right = (predictions.reindex(gold_labels.index) == gold_labels).mean()

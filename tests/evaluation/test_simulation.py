@@ -18,7 +18,7 @@ def simulation():
     return module
 
 
-@pytest.mark.parametrize("test", ["bootstrap", "randomisation"])
+@pytest.mark.parametrize("test", ["inverted", "randomisation"])
 def test_equal_systems_are_seldom_called_different(simulation, test) -> None:
     """120 data sets: more than 13 errors have a chance below 1% where the error is 5%."""
     run = getattr(simulation, test)
@@ -35,7 +35,7 @@ def test_whole_claims_must_be_resampled(simulation) -> None:
         rng = simulation.np.random.default_rng(seed)
         cells = simulation.cells_of(rng, 1200, (0.6, 0.6), claims=12)
         for claims in wrong:
-            wrong[claims] += simulation.bootstrap(cells, value, 99, seed, claims) <= 0.05
+            wrong[claims] += simulation.inverted(cells, value, 99, seed, claims) <= 0.05
     assert wrong[12] <= 10
     assert wrong[0] >= 20
 

@@ -15,7 +15,7 @@ from covmis_build import score_soft
 from covmis_build.cli import app
 from covmis_build.errors import CovmisError, InputError, UnknownName
 from covmis_build.evaluation.soft_labels import SOFT_MEASURES, People, answers_of
-from covmis_build.stats.horvitz_thompson import made_design
+from covmis_build.stats.over_posts import made_design
 
 CASES = json.loads((Path(__file__).parents[1] / "vectors" / "soft_labels.json").read_text())["cases"]
 NAMES = {"jsd": "jensen_shannon", "brier_unbiased": "brier_corrected"}

@@ -273,7 +273,7 @@ def test_wrong_input_is_named(tmp_path):
 
 def macro_f1(gold, predicted):
     labels = sorted(set(gold))
-    row = score(list(gold), {"": predicted}, labels=labels, measures=["macro_f1"], replicates=0).iloc[0]
+    row = score(list(gold), {"": predicted}, labels=labels, measures=["macro_f1"]).iloc[0]
     return 100 * row["value"]
 
 
@@ -329,6 +329,6 @@ def test_semeval_beats_the_published_svm(data_home):
     )
     predicted = train_linear(parts["train"], chosen, labels=labels).predict(parts["test"])
     row = score(
-        parts["test"]["label"].tolist(), {"": predicted}, labels=labels, measures=["f_avg"], poles=poles, replicates=0
+        parts["test"]["label"].tolist(), {"": predicted}, labels=labels, measures=["f_avg"], poles=poles
     ).iloc[0]  # fmt: skip
     assert row["value"] >= 0.673

@@ -40,7 +40,7 @@ def test_a_cell_is_training_and_judging():
     part = splits(POSTS, scheme="chronological")
     learn, judge = POSTS[part == "train"], POSTS[part == "test"]
     predicted = train_linear(learn, "bow", labels=LABELS).predict(judge)
-    row = score(judge["label"].tolist(), {"": predicted}, labels=LABELS, measures=["macro_f1"], replicates=0)
+    row = score(judge["label"].tolist(), {"": predicted}, labels=LABELS, measures=["macro_f1"])
     assert found.loc["bow", "macro_f1"] == pytest.approx(row["value"].iloc[0])
     assert found.loc["bow", "items"] == len(judge)
     assert pd.isna(found.loc["bow", "macro_f1_sd"])
@@ -174,9 +174,7 @@ def test_measures_with_an_order_poles_and_weights_are_those_of_score():
     )
     judge = rows[rows["split"] == "test"]
     said = train_linear(rows[rows["split"] == "train"], model["mu"], labels=labels).predict(judge)
-    expected = score(
-        judge["label"].tolist(), {"": said}, labels=labels, measures=wanted, replicates=0, **needs
-    )
+    expected = score(judge["label"].tolist(), {"": said}, labels=labels, measures=wanted, **needs)
     assert {name: row[name] for name in wanted} == pytest.approx(
         dict(zip(expected["measure"], expected["value"], strict=True))
     )

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 
-import pandas as pd
 import pytest
 
 import covmis_build as covmis
@@ -14,8 +13,8 @@ from covmis_build import storage
 from covmis_build.building.stages import ranked_chances
 from covmis_build.errors import InputError
 from covmis_build.options import Nearest
+from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.rebuild import rebuild
-from covmis_build.study.release import with_all_draws
 from covmis_build.study.round_settings import placeless
 from covmis_build.study.study import open_study
 from tests.ranking.test_recall_of_a_study import fill
@@ -91,8 +90,7 @@ def test_the_whole_way(made):
     assert not set(second.items["item_id"]) & set(frozen.index)
     label(second, about)
     rounds = [round_.folder for round_ in study.rounds]
-    both = pd.concat([first.items, second.items], ignore_index=True)
-    together = with_all_draws(both, rounds).set_index("item_id")
+    together = with_all_draws(study.places.rounds, rounds).set_index("item_id")
     both = together[together["kind"] == "ranked"]
     assert both["p_sample"].to_dict() == {item: more[item] for item in both.index}
     check_what_is_published(study, about)

@@ -12,7 +12,7 @@ from covmis_build.keyed import uniform
 from covmis_build.options import Labels, Sampling
 from covmis_build.sampling.draw import sample
 from covmis_build.sampling.strata import counts_of
-from covmis_build.stats.horvitz_thompson import made_design, mean, total
+from covmis_build.stats.over_posts import made_design, mean, total
 
 VALUES = ["favor", "against", "neither"]
 COUNTS = {

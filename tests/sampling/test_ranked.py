@@ -13,9 +13,9 @@ from covmis_build.keyed import uniform
 from covmis_build.options import Labels, Sampling
 from covmis_build.sampling.draw import sample
 from covmis_build.sampling.guided import by_rank
-from covmis_build.sampling.history import combined_probabilities
+from covmis_build.sampling.ledger import opened, over_draws
 
-NOTHING = tables.empty("sample")
+NOTHING, NO_DRAWS = tables.empty("sample"), tables.empty("draws")
 
 
 def with_ranked(make_items, ranked=30):
@@ -80,9 +80,10 @@ def test_the_row_has_the_smallest_chance_of_those_that_have_one(make_items):
 
 def test_top_ups_keep_the_greatest_chance(make_items):
     items, ranks = with_ranked(make_items)
-    first = sample(items, NOTHING, Sampling(), Labels(), seed=5, chances=chances_of(ranks)).sample
-    more = chances_of(ranks, 12.0)
-    second = sample(items, first, Sampling(), Labels(), seed=5, chances=more).sample
+    one = sample(items, NOTHING, Sampling(), Labels(), seed=5, chances=chances_of(ranks))
+    more, first = chances_of(ranks, 12.0), one.sample
+    two = sample(items, first, Sampling(), Labels(), seed=5, chances=more)
+    second = two.sample
     assert set(first["item_id"]) <= set(second["item_id"])
     ranked = second[second["kind"] == "ranked"]
     assert dict(zip(ranked["item_id"], ranked["p_sample"], strict=True)) == {
@@ -91,8 +92,8 @@ def test_top_ups_keep_the_greatest_chance(make_items):
     assert set(ranked["item_id"]) == {item for item, p in more.items() if uniform(5, "sampling", item) < p}
     # what two rounds froze: the earlier ones' chances are raised, nobody's are taken from a neighbour
     fresh = second[~second["item_id"].isin(first["item_id"])]
-    raised = {item: more[item] for item in first.loc[first["kind"] == "ranked", "item_id"]}
-    together = combined_probabilities(pd.concat([first, fresh]), None, raised)
+    ledger = opened(opened(NO_DRAWS, one.draws, ["1", "3"], "001"), two.draws, ["1", "3"], "002")
+    together = over_draws(pd.concat([first.assign(round="001"), fresh.assign(round="002")]), ledger)
     assert {item: p for item, p in together.items() if item in more} == dict(
         zip(ranked["item_id"], ranked["p_sample"], strict=True)
     )

@@ -1,78 +1,31 @@
-"""Estimates from samples with known probabilities: Horvitz-Thompson totals and Hájek means.
+"""Figures about this pool, from samples with known probabilities: Horvitz-Thompson totals and Hájek means.
 
 Every estimate here is a sum over the sample of z/π with z linear in what was observed (for ratios, after
-linearisation), so one function, `Design.variance`, serves them all.
+linearisation), so one function, `Design.variance`, serves them all. The interval claims no more units than the weights
+allow: those of the sample, and those of the pool, which show a cascade that was not drawn.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from covmis_build.errors import InputError, nearest
-from covmis_build.stats.intervals import SMALL_WORTH, UNEVEN, Bounds, Over, reach_of, share_interval
+from covmis_build.stats.intervals import FEW_DECIDE, FEWEST, Estimate, Over, effective
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
     Joint = ArrayLike | Mapping[Any, ArrayLike]
 
 DESIGNS = ("poisson", "two_phase")
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A value with its uncertainty: a mean (Hájek), a total, or a measure."""
-
-    value: float
-    variance: float
-    """The design's, as it was estimated; the interval may rest on a greater one, where few items carry the weight."""
-    low: float
-    high: float
-    n: int
-    effective_n: float = math.nan
-    """How many independent units the interval stands for."""
-    interval: str = Over.POSTS
-    """What the interval is over."""
-    worth: float = math.inf
-    """How many independent units the weights allow, whatever was observed."""
-    design_effect: float = math.nan
-    """The variance over that of a simple random sample of n drawn with replacement; nan if nothing varies."""
-    strength: float = 0.0
-    """λ: how far predictions moved the estimate, per unit of their difference; 0 without predictions."""
-    r_squared: float = 0.0
-    """The part of the variance that predictions took away."""
-
-    @property
-    def standard_error(self) -> float:
-        """The square root of the variance."""
-        return math.sqrt(self.variance)
-
-    @property
-    def flagged(self) -> bool:
-        """Whether so few items carry the weight that the interval deserves a warning."""
-        return self.worth < max(SMALL_WORTH, self.n / UNEVEN)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields by name."""
-        return asdict(self) | {"interval": str(self.interval)}
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row."""
-        import pandas as pd
-
-        return pd.DataFrame([self.to_dict()])
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +44,7 @@ class Design:
     @property
     def weights(self) -> Floats:
         """1 over each unit's whole probability."""
-        return 1 / (self.probabilities if self.first is None else self.probabilities * self.first)
+        return 1 / self.chance
 
     def variance(self, z: Floats) -> float:
         """The estimated variance of the sum of z over all phases' probabilities."""
@@ -99,14 +52,24 @@ class Design:
             return self._drawn(z)
         return self._drawn(z / self.first) + float(np.sum(self._first_parts(z)))
 
-    def worth(self, shares: Floats) -> float:
+    @property
+    def chance(self) -> Floats:
+        """Each unit's whole probability."""
+        return self.probabilities if self.first is None else self.probabilities * self.first
+
+    def worth(self, shares: Floats, expected: float = 0.0) -> float:
         """How many independent units the weights allow, for each unit's share in the whole (with the sum 1).
 
-        It is 1 over the variance that the estimate would have if what was observed were unrelated to the weights.
+        It is 1 over the variance that the estimate would have if what was observed were unrelated to the weights: as the
+        sample has it, or as the pool lets expect (`expected`), whichever is greater.
         """
-        chance = self.probabilities if self.first is None else self.probabilities * self.first
-        loose = float(np.sum((1 - chance) * shares**2))
+        loose = max(float(np.sum((1 - self.chance) * shares**2)), expected)
         return 1 / loose if loose > 0 else math.inf
+
+    def units(self, shares: Floats) -> float:
+        """Kish's number of the units that chance decided; certain ones do not lower it, and it is infinite without any."""
+        pull = np.sqrt(1 - self.chance) * shares
+        return effective(pull) if np.any(pull > 0) else math.inf
 
     def part(self, kept: NDArray[np.bool_]) -> Design:
         """The same for some of the units, as if the others had not been there."""
@@ -211,6 +174,15 @@ def total(y: Floats, design: Design) -> tuple[float, float]:
     return float(np.sum(design.weights * y)), design.variance(y)
 
 
+def expected_looseness(chances: Floats, scale: Floats, first: Floats | float = 1.0) -> float:
+    """1 over what the pool lets expect of the weights: no label is needed, and what was not drawn counts.
+
+    `chances` are those of all of the pool that had one, `scale` their shares in it; `first` those of an earlier phase,
+    by which each also stands for others that did not come so far.
+    """
+    return float(np.sum((1 - chances) / chances * scale**2 / first))
+
+
 def mean(
     y: Floats,
     design: Design,
@@ -218,26 +190,26 @@ def mean(
     sizes: Floats | None = None,
     domain: NDArray[np.bool_] | None = None,
     extra: float = 0.0,
+    expected: float = 0.0,
     level: float = 0.95,
 ) -> Estimate:
     """The Hájek mean: the total of y·size over that of size, within the domain if one is given.
 
     The whole sample stays in the variance of a fixed-size design; units outside the domain count as zero. `extra`
-    is variance from a later phase. Shares have Wilson's interval, other means a plain one; neither is narrower than
-    the weights allow.
+    is variance from a later phase, `expected` what the domain's pool lets expect (`expected_looseness`).
     """
     here = np.ones(len(y), dtype=bool) if domain is None else domain
     scale = here * (np.ones(len(y)) if sizes is None else sizes)
     everyone, n = float(np.sum(design.weights * scale)), int(here.sum())
     if everyone == 0:
-        return Estimate(math.nan, math.nan, math.nan, math.nan, n)
+        return Estimate(math.nan, math.nan, n, why="no item")
     return linear_estimate(
         y, np.full(len(y), float(np.sum(design.weights * scale * y)) / everyone), scale / everyone, design,
-        n=n, extra=extra, level=level,
+        n=n, extra=extra, expected=expected, level=level,
     )  # fmt: skip
 
 
-def linear_estimate(
+def linear_estimate(  # noqa: PLR0913 - a sample and what is known of its pool, by name
     y: Floats,
     centre: Floats,
     scale: Floats,
@@ -245,6 +217,7 @@ def linear_estimate(
     *,
     n: int,
     extra: float = 0.0,
+    expected: float = 0.0,
     level: float = 0.95,
     linear: Floats | None = None,
 ) -> Estimate:
@@ -257,17 +230,65 @@ def linear_estimate(
     value = float(np.sum(shares * y))
     variance = design.variance((y - centre) * scale if linear is None else linear) + extra
     inside = scale > 0
-    loose = 1 / design.worth(shares)
-    if np.all((y[inside] >= 0) & (y[inside] <= 1)):
+    worth, spread = design.worth(shares, expected), float(np.sum(shares * (y - value) ** 2))
+    bounds, floor = (0.0, 1.0), 0.0
+    if not np.all((y[inside] >= 0) & (y[inside] <= 1)):
+        bounds, floor = (-math.inf, math.inf), spread / worth
+    elif extra and not 0 < value < 1:
         # Where nothing varies, a later phase of m units without a deviation adds about (part/m)²/2 (see audit.py).
-        doubt = loose + math.sqrt(2 * extra) if not 0 < value < 1 else loose
-        low, high, effective = share_interval(value, variance, 1 / doubt if doubt else math.inf, level=level)
-    else:
-        floor = float(np.sum(shares * (y - value) ** 2)) * loose
-        reach = reach_of(level) * math.sqrt(max(variance, floor))
-        low, high, effective = Bounds(value - reach, value + reach, 1 / loose if loose else math.inf)
-    simple = float(np.sum(shares * (y - value) ** 2)) / n
-    effect = variance / simple if simple else math.nan
+        worth = 1 / (1 / worth + math.sqrt(2 * extra))
+    effect = variance * n / spread if spread else math.nan
+    return over_posts(
+        value, variance, n, worth, design.units(shares) - 1, bounds=bounds, level=level, design_effect=effect, floor=floor
+    )  # fmt: skip
+
+
+class Difference(NamedTuple):
+    """One figure less another."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+
+
+def difference(
+    first: Estimate, second: Estimate, covariance: float = 0.0, *, level: float = 0.95
+) -> Difference:
+    """One figure of this pool less another, with the interval from their own ends (MOVER; Zou and Donner 2008).
+
+    The covariance is the design's: 0 for domains without a common unit of a Poisson sample. p is 1 less the greatest
+    level whose interval leaves 0 out. Both are undefined where one of the figures has no interval.
+    """
+    value, error = first.value - second.value, first.standard_error * second.standard_error
+    together = max(-1.0, min(1.0, covariance / error)) if error > 0 else 0.0
+
+    def reach(x: float, y: float) -> float:
+        return math.sqrt(max(x * x + y * y - 2 * together * x * y, 0.0))
+
+    def ends(level: float) -> tuple[float, float]:
+        (a, b), (c, d) = first.ends(level), second.ends(level)
+        low = value - reach(first.value - a, d - second.value)
+        high = value + reach(b - first.value, second.value - c)
+        return max(low, first.bounds[0] - second.bounds[1]), min(high, first.bounds[1] - second.bounds[0])
+
+    low, high = ends(level)
+    if math.isnan(low) or math.isnan(high):
+        return Difference(value, math.nan, math.nan, math.nan)
+    outside, inside = 0.0, 1 - 1e-12
+    for _ in range(60):
+        middle = (outside + inside) / 2
+        a, b = ends(middle) if middle > 0 else (value, value)
+        outside, inside = (outside, middle) if a <= 0 <= b else (middle, inside)
+    return Difference(value, low, high, 1 - outside)
+
+
+def over_posts(
+    value: float, variance: float, n: int, worth: float, degrees: float, *, bounds: tuple[float, float] = (0.0, 1.0),
+    level: float = 0.95, **more: Any,
+) -> Estimate:  # fmt: skip
+    """A figure about this pool; without an interval where a few units decide."""
+    few = worth < FEWEST or degrees < FEWEST - 1 - 1e-9
     return Estimate(
-        value, variance, low, high, n, effective, Over.POSTS, 1 / loose if loose else math.inf, effect
+        value, variance, n, worth, degrees, bounds, Over.POSTS, level, FEW_DECIDE if few else "", **more
     )
