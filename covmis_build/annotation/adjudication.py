@@ -40,6 +40,7 @@ from covmis_build.annotation.channels.sheets import (
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.gold import write_decisions
 from covmis_build.errors import counted
+from covmis_build.report.result import Result
 from covmis_build.storage import csv_bytes
 
 if TYPE_CHECKING:
@@ -265,8 +266,8 @@ def write_decision_sheets(round_: RoundFolder, *, seed: int, discuss: bool = Tru
     return wanted_on
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+@dataclass(frozen=True, slots=True, repr=False)
+class Settlement(Result):
     """How disagreements were settled so far, what is left to do, and what came back just now."""
 
     round: str
@@ -279,7 +280,7 @@ class Settlement:
     problems: tuple[Problem, ...]
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> list[str]:
         """The counts in words, and what to do."""
         waiting = self.to_discuss + self.to_adjudicate
         by_most = self.disagreements - self.discussed - self.adjudicated - waiting

@@ -14,6 +14,7 @@ from covmis_build.annotation.channels.offline import offline_page
 from covmis_build.annotation.channels.sheets import CHECK, NO_SHEET, header, read_rows, refuse_unkept, sheet
 from covmis_build.annotation.round_folder import kind_of, refuse_sealed, sheets_of
 from covmis_build.errors import counted
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+@dataclass(frozen=True, slots=True, repr=False)
+class Sent(Result):
     """What sending a round out did: files that changed, or a row for each Label Studio project."""
 
     round: str
@@ -36,7 +37,7 @@ class Sent:
     """Where the predictions of each machine go; nothing is sent to them."""
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> list[str]:
         """What was sent, and what to do with it."""
         return [
             *self._to_people,

@@ -20,6 +20,7 @@ from covmis_build.annotation.frozen_items import by_item, for_people
 from covmis_build.annotation.machines import BesidePerson, beside_people
 from covmis_build.errors import counted
 from covmis_build.options import by_people
+from covmis_build.report.result import Result
 from covmis_build.stats.intervals import of_items
 from covmis_build.text.shown import shown_parts
 
@@ -142,8 +143,8 @@ MACHINE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Result):
     """Agreement in a round, and over all rounds but pilots; `.kappa` is the round's headline."""
 
     round: Findings
@@ -169,12 +170,13 @@ class Report:
         return verdict((self.all_rounds or self.round).agreement, self.target)
 
     @property
-    def sentences(self) -> tuple[str, ...]:
-        """The round's agreement, and that of all rounds, a sentence each."""
+    def summary(self) -> list[str]:
+        """The round's agreement, and that of all rounds, a sentence each; what the numbers are about."""
         told = [f"Round {', '.join(self.round.rounds)}: {self.round.sentence}"]
         if self.all_rounds and self.all_rounds.rounds != self.round.rounds:
             told.append(f"All rounds: {self.all_rounds.sentence}")
-        return tuple(sentence for sentence in (*told, self.verdict, self.guideline) if sentence)
+        told += [sentence for sentence in (self.verdict, self.guideline) if sentence]
+        return [*told, *(f"- {note}" for note in self.notes)]
 
     def to_frame(self) -> pd.DataFrame:
         """The round's coefficients, one a row."""
@@ -185,12 +187,6 @@ class Report:
         both = {"round": self.round, "all_rounds": self.all_rounds}
         numbers: dict[str, Any] = {name: findings.to_dict() for name, findings in both.items() if findings}
         return numbers | ({"target": {**asdict(self.target), "verdict": self.verdict}} if self.target else {})
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        told = "".join(f"<li>{escape(sentence)}</li>" for sentence in (*self.sentences, *self.notes))
-        return f"<ul>{told}</ul>{self.to_frame().to_html(index=False, na_rep='')}"
 
 
 def verdict(compared: Agreement, target: Target | None) -> str:

@@ -17,6 +17,7 @@ from covmis_build.annotation.frozen_items import FROZEN, by_item, rows_of
 from covmis_build.annotation.gold import How
 from covmis_build.annotation.round_folder import read_json
 from covmis_build.errors import counted
+from covmis_build.report.result import Result
 from covmis_build.stats.intervals import in_percent, of_items
 from covmis_build.text.shown import shown_hash, shown_parts
 
@@ -53,8 +54,8 @@ class Accuracy:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class TrainingReport(Result):
     """Everybody's accuracy on posts whose gold is known; `pass_mark` is the least share that will do, if one is set."""
 
     round: str
@@ -74,12 +75,12 @@ class TrainingReport:
         )
 
     @property
-    def sentences(self) -> tuple[str, ...]:
+    def summary(self) -> list[str]:
         """A line a person and label, and who has passed."""
         told = [str(row) for row in self.accuracies]
         for who, passed in self.passed.items():
             told.append(f"{who} has {'' if passed else 'not '}reached the pass mark of {self.pass_mark:.0%}.")
-        return tuple(told)
+        return [*told, *(f"- {note}" for note in self.notes)]
 
     def to_frame(self) -> pd.DataFrame:
         """A row a person and label."""

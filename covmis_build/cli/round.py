@@ -122,10 +122,7 @@ def report(number: RoundOption = "", folder: StudyOption = None, as_json: JsonOp
     Example: covmis round report
     """
     report = open_study(folder).round(number).report()
-    notes = [f"- {note}" for note in report.notes]
-    tell(
-        report.to_dict(), [*report.sentences, *notes, f"Written: {', '.join(report.files)}"], as_json=as_json
-    )
+    tell(report.to_dict(), [*report.summary, f"Written: {', '.join(report.files)}"], as_json=as_json)
 
 
 @app.command()
