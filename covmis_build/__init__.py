@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.leakage import leakage
     from covmis_build.evaluation.meta import meta
     from covmis_build.evaluation.over_posts import score_over_posts
-    from covmis_build.evaluation.reproduction.reproduce import reproduce
     from covmis_build.evaluation.score import score
     from covmis_build.evaluation.soft_labels import score_soft
     from covmis_build.evaluation.split import splits
@@ -97,7 +96,6 @@ _HOMES = {
     "read_corpus": "corpus.convert",
     "rebuild": "study.rebuild",
     "rebuild_published": "study.study",
-    "reproduce": "evaluation.reproduction.reproduce",
     "sample": "sampling.frames",
     "score": "evaluation.score",
     "score_over_posts": "evaluation.over_posts",
@@ -151,7 +149,6 @@ __all__ = [
     "read_corpus",
     "rebuild",
     "rebuild_published",
-    "reproduce",
     "sample",
     "score",
     "score_over_posts",

@@ -1,7 +1,8 @@
 """Secrets come from the environment or the keyring and stay in memory: in no file, log, message or argument list.
 
 A secret is asked for by name (`X_BEARER_TOKEN`). The environment is looked at first, then the system's keyring,
-where `keyring set covmis X_BEARER_TOKEN` puts it without showing it.
+where `keyring set covmis X_BEARER_TOKEN` puts it without showing it. A secret of a server that a person chooses is that
+server's alone: the environment names both, or the keyring holds it under the server's address.
 """
 
 from __future__ import annotations
@@ -10,17 +11,22 @@ import hashlib
 import hmac
 import os
 from typing import NoReturn
+from urllib.parse import urlsplit
 
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, MissingExtra
 
 NAMES = {
     "X_BEARER_TOKEN": "the token of an X developer app",
     "BLUESKY_HANDLE": "a Bluesky handle, like name.bsky.social",
     "BLUESKY_APP_PASSWORD": "an app password of that handle",
     "MASTODON_ACCESS_TOKEN": "the token of an app on a Mastodon server, with the right to search",
+    "LABEL_STUDIO_API_KEY": "the token of a Label Studio server of your own; the local one needs none",
     "COVMIS_AUTHOR_KEY": "the study's key for author pseudonyms: 64 hexadecimal digits",
 }
 """Every credential that covmis knows, and what it is."""
+
+SERVERS = {"MASTODON_ACCESS_TOKEN": "MASTODON_SERVER", "LABEL_STUDIO_API_KEY": "LABEL_STUDIO_URL"}
+"""Secrets of one server, and the variable that says which."""
 
 SERVICE = "covmis"
 HIDDEN = "[hidden]"
@@ -65,6 +71,66 @@ def need(name: str) -> Secret:
             remedy=f"Set the environment variable {name}, or run `keyring set {SERVICE} {name}`",
         )
     return credential
+
+
+def need_for(name: str, address: str) -> Secret:
+    """The secret that belongs to the server at this address; one of another server, or of none, is not sent there."""
+    here, variable = origin(address), SERVERS[name]
+    declared, value = os.environ.get(variable, "").strip(), os.environ.get(name, "").strip()
+    if not (value and declared and origin(declared) == here):
+        stored = _from_keyring(f"{name}@{here}")
+        if value and not stored:
+            whose = f"belongs to {origin(declared)}" if declared else "belongs to no server yet"
+            raise InputError(
+                f"{name} {whose} and is not sent to {here}",
+                remedy=f"If it is for {here}, set {variable}={here}, too{_login(name, here)}",
+            )
+        value = stored
+    if not value:
+        raise InputError(
+            f"{NAMES[name]} is needed for {here} and not set",
+            remedy=f"Set {name} and {variable}={here}{_login(name, here)}",
+        )
+    return Secret(value)
+
+
+def _login(name: str, here: str) -> str:
+    if name == "LABEL_STUDIO_API_KEY":
+        return f", or store it: `covmis label-studio login {here}`"
+    return f", or store it: `keyring set {SERVICE} {name}@{here}`"
+
+
+def origin(address: str) -> str:
+    """Where an address leads: scheme, name and port, written one way.
+
+    >>> origin("https://Labels.Example.org:443/path"), origin("http://127.0.0.1:8080")
+    ('https://labels.example.org', 'http://127.0.0.1:8080')
+    """
+    try:
+        parts = urlsplit(address if "://" in address else f"https://{address}")
+        port = parts.port
+    except ValueError:  # a bracket that is not closed, a port of letters
+        parts, port = urlsplit(""), None
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise InputError(f"{address} is no address of a server", remedy="Like https://labels.example.org")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}" + (f":{port}" if port and port != usual else "")
+
+
+def store(name: str, address: str, secret: Secret) -> None:
+    """Keep a server's secret in the system's keyring."""
+    try:
+        import keyring
+    except ImportError:
+        raise MissingExtra.of("keyring", "keeping a token") from None
+    try:
+        keyring.set_password(SERVICE, f"{name}@{origin(address)}", secret.reveal())
+    except Exception as error:  # noqa: BLE001 - backends raise errors of their own
+        raise InputError(
+            f"the keyring of this machine does not take it ({type(error).__name__})",
+            remedy=f"Set the environment variables {name} and {SERVERS[name]}",
+        ) from None
 
 
 def plain(name: str) -> str:

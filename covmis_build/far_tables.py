@@ -44,7 +44,7 @@ class FarTables:
         """Set a table that waits here beside the others, which count until the ledger's next entry."""
         name = _name(table, content)
         (self.address / name).put(path)
-        path.replace(self.build / name)
+        storage.put(path, self.build / name)
 
     def complete(self) -> None:
         """Put what is in force and lies here alone: `build` is another address now, or somebody has emptied it."""

@@ -1,7 +1,7 @@
-"""The settings of a study, table by table: what `study.toml` may say, its defaults, and what is allowed.
+"""The settings of a study, table by table: names, types, limits, defaults and one sentence for each, and nowhere else.
 
-Stages take one of these each. `settings.py` reads and checks the file; the rules beside each field are the ones that
-it names in its errors.
+Stages take one of these records each. `settings.py` reads and checks study.toml by them; the file that `covmis new`
+writes, study.schema.json and docs/reference/settings.md follow from them.
 """
 
 from __future__ import annotations
@@ -9,43 +9,50 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+from msgspec import Meta
 
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-KINDS = ("title", "news_url", "fact_check_url", "keywords")
+Kind = Literal["title", "news_url", "fact_check_url", "keywords"]
+KINDS: tuple[str, ...] = get_args(Kind)
 """The four kinds of query, in the order in which they are printed everywhere."""
 
 RANKED = "ranked"
 """A fifth kind of hit: no query finds the post, but it is among the nearest of its claim."""
 
-BY = ("bm25", "bm25+model")
-"""What `[retrieval] ranked` may rank by."""
-
-WITHOUT = ("urls", "mentions", "hashtags", "rt", "symbols")
+Part = Literal["urls", "mentions", "hashtags", "rt", "symbols"]
 """What `[cleaning] words` may leave out before it counts; `text/words.py` says what each is."""
 
-STRATA = ("platform", "year", "month", "day")
+Unit = Literal["platform", "year", "month", "day"]
+STRATA: tuple[str, ...] = get_args(Unit)
 """What `[sampling] strata_by` may divide each kind of query by."""
 
+SimilarWithout = Literal["urls", "mentions", "retweet_mark", "entities"]
+Language = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$",
+        title='the code of a language, like "en", "pt-BR" or "zh"',
+    ),
+]
+Url = Annotated[
+    str, Meta(pattern=r"^$|^https?://[^\s/]+.*$", title="an address that starts with http:// or https://")
+]
 
-def setting(
-    default: Any = None,
-    *,
-    at_least: float | None = None,
-    below: float | None = None,
-    at_most: float | None = None,
-    values: tuple[str, ...] = (),
-    each: tuple[str, ...] = (),
-) -> Any:
-    """A field with its default and its allowed range, kept as metadata for `settings.py`."""
-    rules = {"at_least": at_least, "below": below, "at_most": at_most, "values": values, "each": each}
-    if isinstance(default, list | dict):
-        return field(default_factory=lambda: type(default)(default), metadata=rules)
-    return field(default=default, metadata=rules)
+
+def says(text: str, **limits: float) -> Any:
+    """What a setting means, and its limits: ge, gt, le, lt."""
+    return Meta(description=text, **limits)  # type: ignore[call-overload]
+
+
+def kept(values: dict[str, Any]) -> dict[str, Any]:
+    """Settings as files of covmis have kept them: until 0.1 an empty table stood for none of these."""
+    return {name: None if name in {"ranked", "target", "splits"} and value == {} else value for name, value in values.items()}  # fmt: skip
 
 
 def size_of(text: str) -> int:
@@ -62,14 +69,16 @@ def size_of(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """[labels]: the one home of the label scheme; no module names a class."""
+    """[labels]: the labels that annotators choose from."""
 
-    values: tuple[str, ...] = ("favor", "against", "neither")
-    order: tuple[str, ...] = ()
-    poles: tuple[str, ...] = ("favor", "against")
-    keys: tuple[str, ...] = ("1", "2", "3")
-    sub_labels: dict[str, tuple[str, ...]] = setting({})
-    automatic: dict[str, str] = setting({"fact_check_url": "against"})
+    values: Annotated[tuple[str, ...], says("the labels, in the order in which they are printed")] = (
+        "favor", "against", "neither",
+    )  # fmt: skip
+    order: Annotated[tuple[str, ...], says('the labels by rank, e.g. ["favor", "neither", "against"]: turns on ordinal measures')] = ()  # fmt: skip
+    poles: Annotated[tuple[str, ...], says("the two opposite labels, which F_avg averages; empty for none")] = ("favor", "against")  # fmt: skip
+    keys: Annotated[tuple[str, ...], says("the keyboard key of each label, in the order of values")] = ("1", "2", "3")  # fmt: skip
+    sub_labels: Annotated[dict[str, tuple[str, ...]], says('finer labels, e.g. { neither = ["unrelated", "questions"] }; gold labels do not use them')] = field(default_factory=dict)  # fmt: skip
+    automatic: Annotated[dict[str, str], says("kinds of query whose posts get this label without being read; {} for none")] = field(default_factory=lambda: {"fact_check_url": "against"})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +89,23 @@ class Columns:
     text, time, author and address.
     """
 
-    files: str = "*"
-    format: str = ""
-    platform: str = ""
-    id: str | list[str] | None = None
-    text: str | list[str] = ""
-    created_at: str = ""
-    date_format: str = ""
-    timezone: str = ""
-    time_from_id: bool = False
-    language: str = ""
-    author: str = ""
-    urls: str = ""
-    urls_separator: str = ""
-    repost: dict[str, str] = setting({})
-    claim: str = ""
-    escapes: Literal["", "none", "x", "html"] = setting("", values=("", "none", "x", "html"))
+    files: Annotated[str, says("a pattern of files below the archive's folders; the first table that matches counts")] = "*"  # fmt: skip
+    format: Annotated[str, says('"csv", or the name of a tool; empty: detected')] = ""
+    header: Annotated[bool, says('false: the file has no header, and columns are named by number, like id = "3"')] = True  # fmt: skip
+    platform: Annotated[str, says("the prefix of ids that have none")] = ""
+    id: Annotated[str | list[str] | None, says('the column of ids, several (joined by "/"), or "": made of text, time, author and address')] = None  # fmt: skip
+    text: Annotated[str | list[str], says("the column of texts, or several (joined by a blank line)")] = ""
+    created_at: Annotated[str, says("the column of times")] = ""
+    date_format: Annotated[str, says('like "%d.%m.%Y %H:%M"; or "iso", "epoch_s", "epoch_ms"; empty: detected, or asked')] = ""  # fmt: skip
+    timezone: Annotated[str, says('the zone of times without one, like "Europe/Berlin" or "+09:00"')] = ""
+    time_from_id: Annotated[bool, says("compute times from ids, on platforms whose ids contain them")] = False
+    language: Annotated[str, says("the column of languages")] = ""
+    author: Annotated[str, says("the column of authors")] = ""
+    urls: Annotated[str, says("the column of addresses")] = ""
+    urls_separator: Annotated[str, says("what separates several addresses in one cell")] = ""
+    repost: Annotated[dict[str, str], says('how to recognise reposts, e.g. { column = "kind", is = "share" }')] = field(default_factory=dict)  # fmt: skip
+    claim: Annotated[str, says("the column of claim ids, where the file says which claim a post is about")] = ""  # fmt: skip
+    escapes: Annotated[Literal["", "none", "x", "html"], says("the escapes of special characters in texts")] = ""  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +115,10 @@ class Nearest:
     Chances fall with the rank, as steeply as no weight gets above `weights_up_to`.
     """
 
-    by: Literal["bm25", "bm25+model"] = setting("bm25", values=BY)
-    depth: int = setting(50, at_least=1, at_most=1000)
-    expected: float = setting(5.0, at_least=0.1)
-    weights_up_to: float = setting(100.0, at_least=1)
+    by: Literal["bm25", "bm25+model"] = "bm25"
+    depth: Annotated[int, Meta(ge=1, le=1000)] = 50
+    expected: Annotated[float, Meta(ge=0.1)] = 5.0
+    weights_up_to: Annotated[float, Meta(ge=1)] = 100.0
     model: str = ""
 
     @property
@@ -121,21 +131,16 @@ class Nearest:
 class Retrieval:
     """[retrieval]: which posts are looked at, and which hits must match locally."""
 
-    archive: tuple[str, ...] = ("data/archive",)
-    since: str = ""
-    until: str = ""
-    reposts: Literal["drop", "keep"] = setting("drop", values=("drop", "keep"))
-    require_match: tuple[str, ...] = setting(("keywords", "news_url", "fact_check_url"), each=KINDS)
-    unreadable: float = setting(0.01, at_least=0, at_most=1)
-    longest_line: str = "64 MB"
-    unpacked_ratio: int = setting(1000, at_least=1)
-    ranked: dict[str, Any] = setting({})
-    columns: tuple[Columns, ...] = ()
-
-    @property
-    def nearest(self) -> Nearest | None:
-        """`ranked` as options; nothing where it is empty."""
-        return Nearest(**self.ranked) if self.ranked else None
+    archive: Annotated[tuple[str, ...], says("folders and files with posts, from the study's folder, or in a store: s3://bucket/posts")] = ("data/archive",)  # fmt: skip
+    since: Annotated[str, says('first day, e.g. "2020-01-31"; empty: no limit')] = ""
+    until: Annotated[str, says("last day, included; empty: no limit")] = ""
+    reposts: Annotated[Literal["drop", "keep"], says('"drop" or "keep"; repost_count has their number either way')] = "drop"  # fmt: skip
+    require_match: Annotated[tuple[Kind, ...], says("hits of these kinds count only if the post matches the query here, too")] = ("keywords", "news_url", "fact_check_url")  # fmt: skip
+    unreadable: Annotated[float, says("a larger share of unreadable lines in a file (of 100 lines or more) ends `covmis run` with exit code 1", ge=0, le=1)] = 0.01  # fmt: skip
+    longest_line: Annotated[str, says("longer lines are counted, but not read")] = "64 MB"
+    unpacked_ratio: Annotated[int, says("a packed file may unpack to so many times its size", ge=1)] = 1000
+    ranked: Annotated[Nearest | None, says('near posts that no query finds, e.g. { by = "bm25", depth = 50, expected = 5 }; see docs/guides/recall.md')] = None  # fmt: skip
+    columns: Annotated[tuple[Columns, ...], says("tables [[retrieval.columns]] for files that are not recognised: `covmis posts look FILE` prints them")] = ()  # fmt: skip
 
     @property
     def span(self) -> tuple[str, str]:
@@ -159,37 +164,42 @@ def _moment(text: str, name: str) -> str:
     return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-LEFT_OUT = ("urls", "mentions", "retweet_mark", "entities")
-"""What may be left out of texts before they are compared."""
+@dataclass(frozen=True, slots=True)
+class Words:
+    """`[cleaning] words`: how long a text in one language must be."""
+
+    minimum: Annotated[int, Meta(ge=0)] | None = None
+    unit: Literal["words", "characters"] | None = None
+    without: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaning:
     """[cleaning]: the paper's five steps (section 3.1)."""
 
-    languages: tuple[str, ...] = ("en",)
-    language_source: Literal["platform", "detector"] = setting("platform", values=("platform", "detector"))
-    detector: str = setting("langdetect", values=("langdetect", "py3langid", "pycld2"))
-    undetermined: Literal["drop", "keep"] = setting("drop", values=("drop", "keep"))
-    minimum_words: int = setting(10, at_least=0)
-    words: dict[str, dict[str, Any]] = setting({})
-    similarity: float = setting(0.8, at_least=0, below=1)
-    grouping: Literal["components", "greedy"] = setting("components", values=("components", "greedy"))
-    scope: Literal["study", "claim"] = setting("study", values=("study", "claim"))
-    similar_without: tuple[str, ...] = setting((), each=LEFT_OUT)
-    against: tuple[str, ...] = ()
-    one_claim_per_post: bool = True
-    minimum_posts: int = setting(24, at_least=0)
+    languages: Annotated[tuple[Language, ...], says("codes of the languages to keep; empty keeps all")] = ("en",)  # fmt: skip
+    language_source: Annotated[Literal["platform", "detector"], says('"platform": the platform\'s tag, or the detector where there is none; "detector": for all posts')] = "platform"  # fmt: skip
+    detector: Annotated[Literal["langdetect", "py3langid", "pycld2"], says('"langdetect"; or "py3langid", "pycld2" (extra: language)')] = "langdetect"  # fmt: skip
+    undetermined: Annotated[Literal["drop", "keep"], says('posts whose language is unknown: "drop" or "keep"')] = "drop"  # fmt: skip
+    minimum_words: Annotated[int, says("posts with fewer words are dropped", ge=0)] = 10
+    words: Annotated[dict[Language, Words], says('rules for single languages, e.g. { ja = { minimum = 25, unit = "characters" }, en = { without = ["urls"] } }')] = field(default_factory=dict)  # fmt: skip
+    similarity: Annotated[float, says("TF-IDF cosine similarity above which two posts are the same message", ge=0, lt=1)] = 0.8  # fmt: skip
+    grouping: Annotated[Literal["components", "greedy"], says('"components": copies of copies are one group; "greedy": only copies of its first post')] = "components"  # fmt: skip
+    scope: Annotated[Literal["study", "claim"], says('compare the posts of the whole "study", or of each "claim"')] = "study"  # fmt: skip
+    similar_without: Annotated[tuple[SimilarWithout, ...], says('left out before comparing: "urls", "mentions", "retweet_mark", "entities"')] = ()  # fmt: skip
+    against: Annotated[tuple[str, ...], says("files of other posts, e.g. a test set: near-duplicates of these are dropped")] = ()  # fmt: skip
+    one_claim_per_post: Annotated[bool, says("a post that several claims' queries find stays with one claim, chosen at random")] = True  # fmt: skip
+    minimum_posts: Annotated[int, says("claims with fewer posts are dropped", ge=0)] = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """[sampling]: appendix A.3 of the paper."""
 
-    per_claim: int = setting(24, at_least=1)
-    per_kind: int = setting(6, at_least=0)
-    design: Literal["poisson", "two_phase"] = setting("poisson", values=("poisson", "two_phase"))
-    strata_by: tuple[str, ...] = setting((), each=STRATA)
+    per_claim: Annotated[int, says("posts to expect for each claim", ge=1)] = 24
+    per_kind: Annotated[int, says("at least so many of each kind of query, where there are as many", ge=0)] = 6  # fmt: skip
+    design: Annotated[Literal["poisson", "two_phase"], says('"poisson": each post by its own probability (the paper); "two_phase": exactly per_claim posts')] = "poisson"  # fmt: skip
+    strata_by: Annotated[tuple[Unit, ...], says('e.g. ["month"]: per_kind then holds for each kind in each month; also "platform", "year", "day"')] = ()  # fmt: skip
 
 
 MACHINE = "model:"
@@ -216,26 +226,30 @@ def file_stem(code: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Target:
+    """`[annotation] target`: the agreement that is wanted."""
+
+    at_least: Annotated[float, Meta(gt=0, lt=1)]
+    coefficient: Literal["kappa", "alpha", "ac1", "raw"] = "kappa"
+
+
+@dataclass(frozen=True, slots=True)
 class Annotation:
     """[annotation]: who labels what, and what they see."""
 
     # After every 12 items: agreement, discussion, a better guideline (3.1).
-    claims_per_round: int = setting(12, at_least=1)
-    annotators: tuple[str, ...] = ("a1", "a2")
-    per_item: int = setting(2, at_least=1)
-    show: tuple[str, ...] = setting(
-        ("card", "quoted", "date"), each=("card", "quoted", "date", "parent", "media")
-    )
-    audit: float = setting(0.05, at_least=0, at_most=1)
-    channel: Literal["label-studio", "csv", "xlsx", "html"] = setting(
-        "label-studio", values=("label-studio", "csv", "xlsx", "html")
-    )
-    label_studio_url: str = ""
-    order_of_items: Literal["claim", "mixed"] = setting("claim", values=("claim", "mixed"))
-    target: dict[str, Any] = setting({})
-    checks: float = setting(0.0, at_least=0, at_most=0.5)
-    repeats: float = setting(0.0, at_least=0, at_most=0.5)
-    workload: dict[str, float] = setting({})
+    claims_per_round: Annotated[int, says("claims of a round; each round has a report on agreement", ge=1)] = 12  # fmt: skip
+    annotators: Annotated[tuple[str, ...], says("codes, not names; model:NAME for an admitted machine")] = ("a1", "a2")  # fmt: skip
+    per_item: Annotated[int, says("annotators for each item", ge=1)] = 2
+    show: Annotated[tuple[Literal["card", "quoted", "date", "parent", "media"], ...], says('context that annotators see; also "parent", "media"')] = ("card", "quoted", "date")  # fmt: skip
+    audit: Annotated[float, says("share of the automatic labels that people check without knowing it", ge=0, le=1)] = 0.05  # fmt: skip
+    channel: Annotated[Literal["label-studio", "csv", "xlsx", "html"], says('"label-studio"; or "xlsx", "csv" (sheets), "html" (an offline page): neither needs a server')] = "label-studio"  # fmt: skip
+    label_studio_url: Annotated[Url, says("a Label Studio server; empty: the local one of `covmis label-studio up`")] = ""  # fmt: skip
+    order_of_items: Annotated[Literal["claim", "mixed"], says('"claim": the posts of a claim together; or "mixed"')] = "claim"  # fmt: skip
+    target: Annotated[Target | None, says('the agreement that is wanted, e.g. { coefficient = "kappa", at_least = 0.67 }; also alpha, ac1, raw')] = None  # fmt: skip
+    checks: Annotated[float, says("share of the work that is posts with a known label, hidden among the others, e.g. 0.05", ge=0, le=0.5)] = 0.0  # fmt: skip
+    repeats: Annotated[float, says("share of the work that is posts which the same person labelled in an earlier round, e.g. 0.05", ge=0, le=0.5)] = 0.0  # fmt: skip
+    workload: Annotated[dict[str, Annotated[float, Meta(gt=0)]], says("e.g. { a1 = 0.5 }: half as much work as the others")] = field(default_factory=dict)  # fmt: skip
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -249,19 +263,60 @@ class Annotation:
 
 
 @dataclass(frozen=True, slots=True)
+class Author:
+    """An author of the corpus; the name is "Family, Given", or its last word is the family name."""
+
+    name: Annotated[str, Meta(pattern=r"\S", title='a name, like "Curie, Marie"')]
+    orcid: str = ""
+    affiliation: str = ""
+
+    @property
+    def family(self) -> str:
+        """The family name: what stands before a comma, else the last word, as BibTeX has it."""
+        before, comma, _ = self.name.partition(",")
+        return before.strip() if comma else self.name.split()[-1]
+
+    @property
+    def given(self) -> str:
+        """The other names; empty where there are none."""
+        _, comma, after = self.name.partition(",")
+        return after.strip() if comma else " ".join(self.name.split()[:-1])
+
+    @property
+    def inverted(self) -> str:
+        """Family, Given."""
+        return ", ".join(part for part in (self.family, self.given) if part)
+
+    @property
+    def plain(self) -> str:
+        """Given Family."""
+        return " ".join(part for part in (self.given, self.family) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """`[release] splits`: how the corpus is divided into train, dev and test."""
+
+    scheme: Literal["grouped", "chronological", "stratified"]
+    fractions: tuple[float, float, float] = (0.7, 0.1, 0.2)
+    by: Annotated[str, Meta(pattern="^(claim|_.*)$", title='"claim", or a column of your own in queries/claims.csv, such as "_event"')] = "claim"  # fmt: skip
+    similarity: Annotated[float, Meta(ge=0, lt=1)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """[release]: what the published corpus contains."""
 
-    text: bool = False
-    mask_mentions: bool = True
-    licence: str = ""
-    simulated: bool = False
-    individual_labels: bool = True
-    splits: dict[str, Any] = setting({})
-    authors: tuple[dict[str, str], ...] = ()
-    contact: str = ""
-    version: str = ""
-    doi: str = ""
-    url: str = ""
-    funding: str = ""
-    data_statement: str = ""
+    text: Annotated[bool, says("publish texts, not only ids: read your platform's terms first")] = False
+    mask_mentions: Annotated[bool, says("replace @names by @user in published texts")] = True
+    licence: Annotated[str, says('the licence of your labels: an SPDX id such as "CC-BY-4.0", or a file of the study')] = ""  # fmt: skip
+    simulated: Annotated[bool, says("the posts are made up: card, methods and metadata say so")] = False
+    individual_labels: Annotated[bool, says("publish each annotator's labels, under new random codes; false: only shares")] = True  # fmt: skip
+    splits: Annotated[Splits | None, says('parts of the corpus, e.g. { scheme = "grouped", fractions = [0.7, 0.1, 0.2] }; or chronological, stratified; see docs/guides/release.md')] = None  # fmt: skip
+    authors: Annotated[tuple[Author, ...], says('of the corpus, e.g. [{ name = "Curie, Marie", orcid = "…", affiliation = "…" }]')] = ()  # fmt: skip
+    contact: Annotated[str, says("whom to write to: an address that lasts")] = ""
+    version: Annotated[str, says('of the corpus, e.g. "1.0.0"')] = ""
+    doi: Annotated[str, Meta(pattern=r"^$|^10\.\d{4,9}/\S+$", title='a DOI, like "10.5281/zenodo.1234567"'), says('once it has one, e.g. "10.5281/zenodo.1234567"')] = ""  # fmt: skip
+    url: Annotated[Url, says("where the corpus is published")] = ""
+    funding: Annotated[str, says("who paid")] = ""
+    data_statement: Annotated[str, says("a Markdown file of the study: annotators, recruitment, pay, ethics, upkeep; the card includes it")] = ""  # fmt: skip

@@ -1,56 +1,55 @@
-"""The settings of a study: study.toml, checked to the last key."""
+"""The settings of a study: study.toml, checked to the last key by what options.py declares."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import operator
 import re
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+
+import msgspec
 
 from covmis_build.addresses import Address, place
 from covmis_build.errors import InputError, nearest
 from covmis_build.options import (
     KINDS,
     MACHINE,
-    WITHOUT,
     Annotation,
     Cleaning,
-    Columns,
     Labels,
-    Nearest,
     Release,
     Retrieval,
     Sampling,
     file_stem,
+    says,
     size_of,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """What an annotator's code may look like: it becomes part of file names."""
-LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
-"""What the code of a language looks like (BCP 47), with or without script and region."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """What a study.toml says, table by table; whatever it leaves out has its default."""
 
-    title: str
-    seed: int = 20220405
+    title: Annotated[str, says("the title of every page, card and table")]
+    seed: Annotated[int, says("the same seed draws the same posts", ge=0, le=2**63 - 1)] = 20220405
     labels: Labels = field(default_factory=Labels)
     retrieval: Retrieval = field(default_factory=Retrieval)
     cleaning: Cleaning = field(default_factory=Cleaning)
     sampling: Sampling = field(default_factory=Sampling)
     annotation: Annotation = field(default_factory=Annotation)
     release: Release = field(default_factory=Release)
-    build: str = ""
+    build: Annotated[str, says('where the tables are: an address of this study alone, like "s3://bucket/study"; empty: data/build')] = ""  # fmt: skip
 
 
 TABLES: dict[str, type] = {
@@ -69,45 +68,13 @@ def read_settings(path: Path) -> Settings:
 def parse(data: dict[str, Any], *, file: Path | str = "study.toml") -> Settings:
     """Settings as read from TOML, checked key by key and then against one another."""
     data = _without_retired(data, file)
-    known = ["title", "seed", "build", *TABLES]
-    for name in data:
-        if name not in known:
-            raise InputError(f"unknown key '{name}'", file=file, remedy=nearest(name, known))
-    title = data.get("title", MISSING)
-    if not isinstance(title, str) or not title.strip():
-        raise InputError(
-            "title is required: one line of text", file=file, remedy='Add title = "…" at the top'
-        )
-    seed = data.get("seed", 20220405)
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
-        raise InputError("seed must be a whole number from 0 to 9223372036854775807", file=file)
-    build = data.get("build", "")
-    if not isinstance(build, str) or (build and not isinstance(place(build), Address)):
-        raise InputError(
-            "build must be an address in a store, or empty",
-            file=file,
-            remedy='Like build = "s3://bucket/study"; without it tables lie in data/build',
-        )
-    tables: dict[str, Any] = {}
-    for name, kind in TABLES.items():
-        values = data.get(name, {})
-        if not isinstance(values, dict):
-            raise InputError(
-                f"{name} must be a table", file=file, remedy=f"Write [{name}] on a line of its own"
-            )
-        tables[name] = _options(kind, name, dict(values), file)
-    if ranked := tables["retrieval"].ranked:
-        checked = _options(Nearest, "retrieval.ranked", dict(ranked), file)
-        if (checked.by == "bm25+model") != bool(checked.model):
-            raise InputError(
-                f"[retrieval] ranked by {checked.by} {'names no model' if not checked.model else 'has a model'}",
-                file=file,
-                remedy='Like { by = "bm25+model", model = "a folder, or a name on the hub" }, or { by = "bm25" }',
-            )
-    settings = Settings(title.strip(), seed, **tables, build=build)
-    _check_labels(settings.labels, file)
-    _check_together(settings, file)
-    return settings
+    try:
+        settings: Settings = _record(data, Settings, "")
+        for rule in _together(settings):
+            raise rule
+    except InputError as error:
+        raise error.at(file) from None
+    return dataclasses.replace(settings, title=settings.title.strip())
 
 
 def _without_retired(data: dict[str, Any], file: Path | str) -> dict[str, Any]:
@@ -121,22 +88,104 @@ def _without_retired(data: dict[str, Any], file: Path | str) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name != "queries"}
 
 
-def _options(kind: type, table: str, values: dict[str, Any], file: Path | str) -> Any:
-    """One table of settings as its dataclass."""
-    known = {option.name: option for option in fields(kind)}
-    types_of = typing.get_type_hints(kind)
-    for key, value in values.items():
+def _record(value: Any, kind: type, where: str) -> Any:
+    """A table as its record; `where` is the table's name."""
+    if not isinstance(value, dict):
+        raise InputError(f"{where} must be a table", remedy=f"Write [{where}] on a line of its own")
+    known, types_of = (
+        {option.name: option for option in fields(kind)},
+        get_type_hints(kind, include_extras=True),
+    )
+    for key in value:
         if key not in known:
-            raise InputError(f"unknown key '{key}' in [{table}]", file=file, remedy=nearest(key, known))
-        values[key] = _value(value, types_of[key], f"[{table}] {key}", file)
-        _in_range(values[key], known[key].metadata, f"[{table}] {key}", file)
-    if kind is Labels and "values" in values:
-        values = _scheme_defaults(values)
-    return kind(**values)
+            of = f" in [{where}]" if where else ""
+            raise InputError(f"unknown key '{key}'{of}", remedy=nearest(key, known))
+    names = {
+        key: f"[{where}] {key}" if where in TABLES else f"{where}.{key}" if where else key for key in known
+    }
+    values = {key: _value(entry, types_of[key], names[key]) for key, entry in value.items()}
+    for option in known.values():
+        if option.name not in values and option.default is option.default_factory is MISSING:
+            raise InputError(f"{names[option.name]} is required", remedy=f"Add {option.name} = …")
+    return kind(**(_scheme_defaults(values) if kind is Labels else values))
+
+
+def _value(value: Any, kind: Any, where: str) -> Any:
+    """A value of the declared type, lists as tuples; anything else says what is allowed."""
+    plain, optional = _plain(kind)
+    if optional and value == {}:
+        return None  # as `covmis new` writes it
+    if dataclasses.is_dataclass(plain):
+        if not isinstance(value, dict):
+            raise InputError(f"{where} must be a table like {{ name = … }}")
+        name = where.removeprefix("[").replace("] ", ".") if "]" in where else where
+        return _record(value, typing.cast("type", plain), name)
+    inside = get_args(plain)
+    if get_origin(plain) is tuple and isinstance(value, list) and inside[-1] is Ellipsis:
+        return tuple(_value(entry, inside[0], f"each of {where}") for entry in value)
+    if get_origin(plain) is dict and isinstance(value, dict):
+        return {_value(key, inside[0], f"a key of {where}"): _value(entry, inside[1], f"{where}.{key}") for key, entry in value.items()}  # fmt: skip
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        allowed = [str(choice) for choice in inside] if get_origin(plain) is typing.Literal else []
+        remedy = nearest(value, allowed) if allowed and isinstance(value, str) else f"It is {value!r}"
+        raise InputError(f"{where} must be {_allowed(kind, value)}", remedy=remedy) from None
+
+
+def _plain(kind: Any) -> tuple[Any, bool]:
+    """A type without its limits, and whether it may be left out."""
+    if get_origin(kind) is Annotated:
+        return _plain(get_args(kind)[0])
+    if (
+        get_origin(kind) in UNION
+        and len(rest := [part for part in get_args(kind) if part is not type(None)]) == 1
+    ):
+        return _plain(rest[0])[0], True
+    return kind, False
+
+
+UNION = {types.UnionType, typing.Union}
+WORDS_FOR = {str: "text in quotes", bool: "true or false", int: "a whole number", float: "a number"}
+LIMITS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+
+
+def _allowed(kind: Any, value: Any) -> str:
+    """What a value may be, in words; of a number that is out of range, the range."""
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        metas = [mark for mark in inside[1:] if isinstance(mark, msgspec.Meta)]
+        ranges = [
+            f"{word} {bound:g}"
+            for meta in metas
+            for name, word in LIMITS.items()
+            if (bound := getattr(meta, name)) is not None
+        ]
+        in_range = _converts(value, inside[0]) and " and ".join(ranges)
+        return next((meta.title for meta in metas if meta.title), in_range or _allowed(inside[0], value))
+    if origin is typing.Literal:
+        return " or ".join(f'"{choice}"' for choice in inside)
+    if origin is tuple:
+        return f"a list, each {_allowed(inside[0], value)}"
+    if origin is dict:
+        return "a table like { name = … }"
+    if origin in UNION:
+        return " or ".join(_allowed(part, value) for part in inside if part is not type(None))
+    return WORDS_FOR.get(kind, "a table")
+
+
+def _converts(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _scheme_defaults(values: dict[str, Any]) -> dict[str, Any]:
     """For labels of the user's own, what the paper's labels would have had by default and these cannot have."""
+    if "values" not in values:
+        return values
     labels, usual = values["values"], Labels()
     return {
         "poles": usual.poles if set(usual.poles) <= set(labels) else (),
@@ -146,64 +195,43 @@ def _scheme_defaults(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-WORDS_FOR = {
-    str: "text in quotes", bool: "true or false", int: "a whole number", float: "a number",
-    Columns: "a table such as [[retrieval.columns]]",
-}  # fmt: skip
-
-
-def _value(value: Any, kind: Any, where: str, file: Path | str) -> Any:
-    """A value of the declared type, lists as tuples; anything else says what is allowed."""
-    origin, inside = typing.get_origin(kind), typing.get_args(kind)
-    if origin is tuple:
-        if not isinstance(value, list):
-            raise InputError(
-                f"{where} must be a list, each {WORDS_FOR.get(inside[0], 'a table')}",
-                file=file,
-                remedy='Like ["a", "b"]',
+def _together(settings: Settings) -> Iterator[InputError]:
+    """What the settings' types cannot say: rules between settings, and names that other settings declare."""
+    if not settings.title.strip() or "\n" in settings.title.strip():
+        yield InputError("title must be one line of text", remedy='Like title = "Vaccine rumours, 2026"')
+    if settings.build and not isinstance(place(settings.build), Address):
+        yield InputError(
+            "build must be an address in a store, or empty",
+            remedy='Like build = "s3://bucket/study"; without it tables lie in data/build',
+        )
+    yield from _labels(settings.labels)
+    yield from _retrieval(settings.retrieval)
+    quota = settings.sampling.per_kind * len(KINDS)
+    if quota > settings.sampling.per_claim:
+        yield InputError(
+            f"[sampling] per_kind = {settings.sampling.per_kind} of {len(KINDS)} kinds is {quota} posts, more than "
+            f"per_claim = {settings.sampling.per_claim}",
+            remedy="Raise per_claim or lower per_kind",
+        )
+    yield from _people(settings.annotation)
+    for author in settings.release.authors:
+        if author.orcid and not _is_orcid(author.orcid):
+            yield InputError(
+                f"[release] authors: '{author.orcid}' is not an ORCID", remedy='Like "0000-0002-1825-0097"'
             )
-        return tuple(_value(entry, inside[0], f"each of {where}", file) for entry in value)
-    if origin is dict:
-        if not isinstance(value, dict):
-            raise InputError(f"{where} must be a table like {{ name = … }}", file=file)
-        return {key: _value(entry, inside[1], f"{where}.{key}", file) for key, entry in value.items()}
-    if origin is typing.Literal:
-        kind = str
-    if kind is Any or isinstance(kind, types.UnionType):
-        return value
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type) and isinstance(value, dict):
-        return _options(kind, "[retrieval.columns]", dict(value), file)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise InputError(f"{where} must be {WORDS_FOR[kind]}", file=file, remedy=f"It is {value!r}")
-    return value
+    splits = settings.release.splits
+    if splits and not (min(splits.fractions) >= 0 and abs(sum(splits.fractions) - 1) < 1e-9):
+        yield InputError(
+            "[release] splits: fractions must be three with the sum 1", remedy="Like [0.7, 0.1, 0.2]"
+        )
 
 
-def _in_range(value: Any, rules: typing.Mapping[str, Any], where: str, file: Path | str) -> None:
-    """What `options.setting` allows beside a field."""
-    if rules.get("values") and value not in rules["values"]:
-        allowed = " or ".join(f'"{name}"' for name in rules["values"])
-        raise InputError(f"{where} must be {allowed}", file=file, remedy=nearest(str(value), rules["values"]))
-    for entry in value if rules.get("each") else ():
-        if entry not in rules["each"]:
-            raise InputError(
-                f"{where} cannot contain '{entry}'", file=file, remedy=nearest(entry, rules["each"])
-            )
-    bounds = [(name, rules[name]) for name in ("at_least", "below", "at_most") if rules.get(name) is not None]
-    holds = {"at_least": operator.ge, "below": operator.lt, "at_most": operator.le}
-    if not all(holds[name](value, bound) for name, bound in bounds):
-        allowed = " and ".join(f"{name.replace('_', ' ')} {bound:g}" for name, bound in bounds)
-        raise InputError(f"{where} must be {allowed}", file=file, remedy=f"It is {value}")
-
-
-def _check_labels(labels: Labels, file: Path | str) -> None:
+def _labels(labels: Labels) -> Iterator[InputError]:
     """The label scheme: every other setting of the table speaks of its values."""
     for label in labels.values:
         if not label.strip() or label != label.strip() or any(sign in label for sign in '\n\t|"'):
-            raise InputError(
+            yield InputError(
                 f"[labels] values: '{label}' cannot be a label",
-                file=file,
                 remedy="One line without | or quotation marks",
             )
     count = len(labels.values)
@@ -218,88 +246,122 @@ def _check_labels(labels: Labels, file: Path | str) -> None:
     }
     for rule, holds in rules.items():
         if not holds:
-            raise InputError(f"[labels] {rule}", file=file)
+            yield InputError(f"[labels] {rule}")
     named = [
-        ("poles", labels.poles),
-        ("sub_labels", labels.sub_labels),
-        ("automatic", labels.automatic.values()),
-    ]
+        ("poles", labels.poles), ("sub_labels", labels.sub_labels), ("automatic", labels.automatic.values()),
+    ]  # fmt: skip
     for key, used in named:
         for label in used:
             if label not in labels.values:
-                raise InputError(
-                    f"[labels] {key}: '{label}' is not a label",
-                    file=file,
-                    remedy=nearest(label, labels.values),
+                yield InputError(
+                    f"[labels] {key}: '{label}' is not a label", remedy=nearest(label, labels.values)
                 )
     for kind in labels.automatic:
         if kind not in KINDS:
-            raise InputError(
-                f"[labels] automatic: '{kind}' is not a kind of query", file=file, remedy=nearest(kind, KINDS)
+            yield InputError(
+                f"[labels] automatic: '{kind}' is not a kind of query", remedy=nearest(kind, KINDS)
             )
 
 
-AUTHOR = ("name", "orcid", "affiliation")
-SPLITS = ("scheme", "fractions", "by", "similarity")
-SCHEMES = ("grouped", "chronological", "stratified")
-"""How [release] splits may divide a corpus."""
-
-
-def _check_release(release: Release, file: Path | str) -> None:
-    """What goes into catalogues: each is checked there, too, and refused without a word on where it came from."""
-    for author in release.authors:
-        for key in author:
-            if key not in AUTHOR:
-                raise InputError(
-                    f"[release] authors: unknown key '{key}'", file=file, remedy=nearest(key, AUTHOR)
-                )
-        if not author.get("name", "").strip():
-            raise InputError(
-                "[release] authors: one has no name", file=file, remedy='Like { name = "Curie, Marie" }'
-            )
-        orcid = author.get("orcid", "")
-        if orcid and not _is_orcid(orcid):
-            raise InputError(
-                f"[release] authors: '{orcid}' is not an ORCID",
-                file=file,
-                remedy='Like "0000-0002-1825-0097"',
-            )
-    if release.doi and not re.fullmatch(r"10\.\d{4,9}/\S+", release.doi):
-        raise InputError(
-            f"[release] doi: '{release.doi}' is not a DOI", file=file, remedy='Like "10.5281/zenodo.1234567"'
+def _retrieval(retrieval: Retrieval) -> Iterator[InputError]:
+    ranked = retrieval.ranked
+    if ranked and (ranked.by == "bm25+model") != bool(ranked.model):
+        yield InputError(
+            f"[retrieval] ranked by {ranked.by} {'has a model' if ranked.model else 'names no model'}",
+            remedy='Like { by = "bm25+model", model = "a folder, or a name on the hub" }, or { by = "bm25" }',
         )
-    _check_splits(release.splits, file)
-    if release.url and not re.fullmatch(r"https?://[^\s/]+\S*", release.url):
-        raise InputError("[release] url must start with http:// or https://", file=file)
+    for name, day in (("since", retrieval.since), ("until", retrieval.until)):
+        try:
+            dt.datetime.fromisoformat(day or "2020-01-31")
+        except ValueError:
+            yield InputError(
+                f"[retrieval] {name} must be an ISO date", remedy='Like "2020-01-31", or "" for no limit'
+            )
+    if retrieval.since and retrieval.until and retrieval.since > retrieval.until:
+        yield InputError("[retrieval] since is after until")
+    size_of(retrieval.longest_line)
+    if not retrieval.archive:
+        yield InputError("[retrieval] archive names no folder", remedy='Default: ["data/archive"]')
+    for named in retrieval.archive:
+        try:
+            place(named)
+        except InputError as error:
+            yield InputError(f"[retrieval] archive: {error.problem}", remedy=error.remedy)
 
 
-def _check_splits(splits: dict[str, Any], file: Path | str) -> None:
-    """[release] splits: a scheme, three fractions, what is kept together, and how alike near-copies are."""
-    for key in splits:
-        if key not in SPLITS:
-            raise InputError(f"[release] splits: unknown key '{key}'", file=file, remedy=nearest(key, SPLITS))
-    if splits and splits.get("scheme") not in SCHEMES:
-        told = str(splits.get("scheme", ""))
-        raise InputError(f"[release] splits: '{told}' is no scheme", file=file, remedy=nearest(told, SCHEMES))
-    fractions = splits.get("fractions", [1])
-    numbers = isinstance(fractions, list | tuple) and all(type(share) in {int, float} for share in fractions)
-    if "fractions" in splits and not (
-        numbers and len(fractions) == 3 and min(fractions) >= 0 and abs(sum(fractions) - 1) < 1e-9
+def _people(annotation: Annotation) -> Iterator[InputError]:
+    """Codes of annotators, enough of them, and shares of the work for those that there are."""
+    people = annotation.annotators
+    for person in people:
+        if not CODE.fullmatch(person.removeprefix(MACHINE)):
+            yield InputError(
+                f"[annotation] annotators: '{person}' cannot be a code",
+                remedy=f"Letters, digits, - and _; a machine's begins with {MACHINE}",
+            )
+    if not annotation.people:
+        yield InputError(
+            "[annotation] annotators has machines alone",
+            remedy="Name a person: a machine's label is never gold by itself",
+        )
+    if (
+        len({file_stem(person).casefold() for person in people}) < len(people)
+        or len(people) < annotation.per_item
     ):
-        raise InputError(
-            "[release] splits: fractions must be three with the sum 1",
-            file=file,
-            remedy="Like [0.7, 0.1, 0.2]",
+        yield InputError(
+            f"[annotation] annotators must be different and at least per_item = {annotation.per_item}"
         )
-    by = splits.get("by", "claim")
-    if not isinstance(by, str) or not (by == "claim" or by.startswith("_")):
-        raise InputError(
-            f"[release] splits: by = {by!r}", file=file,
-            remedy='"claim", or a column of your own in queries/claims.csv, such as "_event"',
-        )  # fmt: skip
-    similarity = splits.get("similarity", 0.8)
-    if type(similarity) is not float or not 0 <= similarity < 1:
-        raise InputError("[release] splits: similarity must be below 1", file=file, remedy="Like 0.8")
+    for person in annotation.workload:
+        if person not in people:
+            yield InputError(
+                f"[annotation] workload: '{person}' is not an annotator",
+                remedy=f"Annotators: {', '.join(people)}; 1 is usual, 0.5 half of that",
+            )
+
+
+HEAD = """\
+# The settings of this study. A key that is left out has the value that `covmis new` wrote here. An unknown key is an error.
+# More: docs/reference/settings.md.
+"""
+
+
+def settings_toml(settings: Settings, *, explained: bool = False) -> str:
+    """Settings as the text of a study.toml, every key written out; `explained` as `covmis new` writes it."""
+    return (f"{HEAD}\n" if explained else "") + "\n".join(_lines(settings, explained=explained)) + "\n"
+
+
+def _lines(options: Any, *, explained: bool) -> Iterator[str]:
+    """A table's keys, then the tables in it."""
+    hints = get_type_hints(type(options), include_extras=True)
+    for option in sorted(fields(options), key=lambda option: option.name in TABLES):
+        value, about = getattr(options, option.name), meaning(hints[option.name])
+        if option.name in TABLES:
+            yield from ("", f"[{option.name}]", *_lines(value, explained=explained))
+            continue
+        line = f"{option.name} = {toml({} if value is None else value)}"
+        if explained and option.name == "columns" and not value:
+            line = "# [[retrieval.columns]]"
+        yield f"{line:<32}{'' if len(line) < 32 else '  '}# {about}" if explained else line
+
+
+def changed(text: str, changes: Mapping[str, Any]) -> str:
+    """A study.toml with other values for these keys, a dict for each table; comments and everything else stay."""
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    for name, value in changes.items():
+        if isinstance(value, Mapping):
+            table = document.setdefault(name, tomlkit.table())
+            for key, entry in value.items():
+                table[key] = list(entry) if isinstance(entry, tuple) else entry
+        else:
+            document[name] = value
+    return tomlkit.dumps(document)
+
+
+def meaning(kind: Any) -> str:
+    """What a setting means, as its declaration says."""
+    marks = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
+    return next((mark.description for mark in marks if mark.description), "")
 
 
 def _is_orcid(text: str) -> bool:
@@ -316,155 +378,26 @@ def _is_orcid(text: str) -> bool:
     return "0123456789X"[(12 - total % 11) % 11] == text[-1]
 
 
-def _check_together(settings: Settings, file: Path | str) -> None:
-    """Settings that must fit one another."""
-    _check_release(settings.release, file)
-    for name in ("since", "until"):
-        _check_date(getattr(settings.retrieval, name), f"[retrieval] {name}", file)
-    if (
-        settings.retrieval.since
-        and settings.retrieval.until
-        and settings.retrieval.since > settings.retrieval.until
-    ):
-        raise InputError("[retrieval] since is after until", file=file)
-    try:
-        size_of(settings.retrieval.longest_line)
-    except InputError as error:
-        raise error.at(file) from None
-    try:
-        for named in settings.retrieval.archive:
-            place(named)
-    except InputError as error:
-        raise InputError(f"[retrieval] archive: {error.problem}", file=file, remedy=error.remedy) from None
-    if not settings.retrieval.archive:
-        raise InputError("[retrieval] archive names no folder", file=file, remedy='Default: ["data/archive"]')
-    quota = settings.sampling.per_kind * len(KINDS)
-    if quota > settings.sampling.per_claim:
-        raise InputError(
-            f"[sampling] per_kind = {settings.sampling.per_kind} of {len(KINDS)} kinds is {quota} posts, more than "
-            f"per_claim = {settings.sampling.per_claim}",
-            file=file,
-            remedy="Raise per_claim or lower per_kind",
-        )
-    _check_people(settings, file)
-    _check_target(settings, file)
-    _check_languages(settings.cleaning, file)
-    url = settings.annotation.label_studio_url
-    if url and not re.fullmatch(r"https?://[^\s/]+.*", url):
-        raise InputError("[annotation] label_studio_url must start with http:// or https://", file=file)
+def shareable(settings: Settings) -> tuple[Settings, list[str]]:
+    """The settings without those that name places, addresses or limits of one machine, and the names of the latter.
 
-
-def _check_people(settings: Settings, file: Path | str) -> None:
-    """[annotation]: codes of annotators, enough of them, and shares of the work for those that there are."""
-    people = settings.annotation.annotators
-    for person in people:
-        if not CODE.fullmatch(person.removeprefix(MACHINE)):
-            raise InputError(
-                f"[annotation] annotators: '{person}' cannot be a code",
-                file=file,
-                remedy=f"Letters, digits, - and _; a machine's begins with {MACHINE}",
-            )
-    if not settings.annotation.people:
-        raise InputError(
-            "[annotation] annotators has machines alone",
-            file=file,
-            remedy="Name a person: a machine's label is never gold by itself",
-        )
-    if (
-        len({file_stem(person).casefold() for person in people}) < len(people)
-        or len(people) < settings.annotation.per_item
-    ):
-        raise InputError(
-            f"[annotation] annotators must be different and at least per_item = {settings.annotation.per_item}",
-            file=file,
-        )
-    for person, share in settings.annotation.workload.items():
-        if person not in people or not share > 0:
-            raise InputError(
-                f"[annotation] workload: '{person}' = {share:g} must be an annotator's share above 0",
-                file=file,
-                remedy=f"Annotators: {', '.join(people)}; 1 is usual, 0.5 half of that",
-            )
-
-
-COEFFICIENTS = ("kappa", "alpha", "ac1", "raw")
-"""What a target may name: the headline kappa, Krippendorff's alpha, Gwet's AC1, raw agreement."""
-
-
-def _check_target(settings: Settings, file: Path | str) -> None:
-    """[annotation] target: a coefficient, and the least value that will do."""
-    target = settings.annotation.target
-    if not target:
-        return
-    coefficient, at_least = target.get("coefficient", "kappa"), target.get("at_least")
-    if set(target) - {"coefficient", "at_least"} or coefficient not in COEFFICIENTS:
-        raise InputError(
-            f"[annotation] target cannot be {target}", file=file,
-            remedy=f'Like {{ coefficient = "kappa", at_least = 0.67 }}; coefficients: {", ".join(COEFFICIENTS)}',
-        )  # fmt: skip
-    if not isinstance(at_least, int | float) or isinstance(at_least, bool) or not 0 < at_least < 1:
-        raise InputError(
-            "[annotation] target: at_least must lie between 0 and 1", file=file, remedy="Like 0.67"
-        )
-
-
-def _check_date(value: str, where: str, file: Path | str) -> None:
-    if value:
-        try:
-            dt.datetime.fromisoformat(value)
-        except ValueError:
-            raise InputError(
-                f"{where} must be an ISO date", file=file, remedy='Like "2020-01-31", or "" for no limit'
-            ) from None
-
-
-def _check_languages(cleaning: Cleaning, file: Path | str) -> None:
-    """A name or a misspelt code would fit no post, and nobody would be told."""
-    for key, codes in (("languages", cleaning.languages), ("words", cleaning.words)):
-        for code in codes:
-            if not LANGUAGE.fullmatch(code):
-                raise InputError(
-                    f"[cleaning] {key}: '{code}' is not the code of a language",
-                    file=file,
-                    remedy='Like "en", "pt-BR" or "zh"',
-                )
-    for language, rule in cleaning.words.items():
-        _check_words(language, rule, file)
-
-
-def _check_words(language: str, rule: dict[str, Any], file: Path | str) -> None:
-    where = f"[cleaning] words.{language}"
-    for key in rule:
-        if key not in (known := ["minimum", "unit", "without"]):
-            raise InputError(f"{where}: unknown key '{key}'", file=file, remedy=nearest(key, known))
-    minimum = rule.get("minimum", 0)
-    if not isinstance(minimum, int) or isinstance(minimum, bool) or minimum < 0:
-        raise InputError(f"{where}: minimum must be a whole number, at least 0", file=file)
-    if rule.get("unit", "words") not in {"words", "characters"}:
-        raise InputError(f'{where}: unit must be "words" or "characters"', file=file)
-    without = rule.get("without", [])
-    if not isinstance(without, list | tuple):
-        raise InputError(f"{where}: without must be a list", file=file, remedy='Like ["urls", "mentions"]')
-    for part in without:
-        if part not in WITHOUT:
-            raise InputError(
-                f"{where}: nothing called '{part}' can be left out",
-                file=file,
-                remedy=nearest(str(part), WITHOUT),
-            )
-
-
-def settings_toml(settings: Settings) -> str:
-    """Settings as the text of a study.toml, every key written out."""
-    lines = [f"title = {toml(settings.title)}", f"seed = {settings.seed}", f"build = {toml(settings.build)}"]
-    for name, kind in TABLES.items():
-        options = getattr(settings, name)
-        lines += [
-            "",
-            f"[{name}]",
-            *(f"{option.name} = {toml(getattr(options, option.name))}" for option in fields(kind)),
-        ]
-    return "\n".join(lines) + "\n"
+    These are no part of how a corpus was made. A bundle leaves them out, and a bundle's are not taken over.
+    """
+    own = {
+        "retrieval": ["archive", "unreadable", "longest_line", "unpacked_ratio"],
+        "cleaning": ["against"], "annotation": ["label_studio_url"], "release": ["data_statement"],
+    }  # fmt: skip
+    if settings.retrieval.ranked and settings.retrieval.ranked.model:
+        own["retrieval"].append("ranked")
+    if "/" in settings.release.licence:
+        own["release"].append("licence")
+    usual, shared, left_out = Settings(settings.title), settings, list[str]()
+    for table, names in own.items():
+        options, defaults = getattr(settings, table), getattr(usual, table)
+        changed = {name: getattr(defaults, name) for name in names}
+        left_out += [f"[{table}] {name}" for name in names if getattr(options, name) != changed[name]]
+        shared = dataclasses.replace(shared, **{table: dataclasses.replace(options, **changed)})
+    return dataclasses.replace(shared, build=""), [*(["build"] if settings.build else []), *left_out]
 
 
 def toml(value: Any) -> str:
@@ -476,11 +409,16 @@ def toml(value: Any) -> str:
     if isinstance(value, tuple | list):
         return "[" + ", ".join(toml(entry) for entry in value) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{toml(str(key))} = {toml(entry)}" for key, entry in value.items()) + "}"
+        entries = ", ".join(f"{_toml_key(str(key))} = {toml(entry)}" for key, entry in value.items())
+        return f"{{ {entries} }}" if entries else "{}"
     if dataclasses.is_dataclass(value):
-        told = {field.name: getattr(value, field.name) for field in fields(value)}
-        return toml({name: entry for name, entry in told.items() if entry is not None})
+        named = {field.name: getattr(value, field.name) for field in fields(value)}
+        return toml({name: entry for name, entry in named.items() if entry is not None})
     return repr(value)
+
+
+def _toml_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml(key)
 
 
 def _toml_character(character: str) -> str:

@@ -1,9 +1,13 @@
-"""Every write of covmis goes through here: beside the target first, then renamed; killed anywhere, nothing is torn."""
+"""Every write of covmis goes through here: beside the target first, then renamed; killed anywhere, nothing is torn.
+
+What a function here has promised is on disk when it returns: the file, its name, and the folders that were made for it.
+"""
 
 from __future__ import annotations
 
 import csv
 import datetime as dt
+import errno
 import hashlib
 import io
 import os
@@ -20,7 +24,7 @@ from covmis_build.addresses import Address
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     import pandas as pd
     import pyarrow as pa
@@ -52,25 +56,103 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
             yield (whole := Path(folder, path.name))
             path.put(whole)
         return
-    target = path.resolve() if path.is_symlink() else path
-    beside = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}{OURS}", suffix=".part", dir=target.parent)
-        os.close(handle)
-        beside = Path(name)
+    target = _target(path)
+    with _whole(path), _beside(target, _new_file) as beside:
         _register(path)
         yield beside
         _flush(beside)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
         beside.chmod(0o600 if private else mode)
         beside.replace(target)
-        _flush_folder(target.parent)
+    _flush_folder(target.parent)
+
+
+def _target(path: Path) -> Path:
+    """The file itself, or the one that it is a link to; in a study, none outside: its files may come from somebody else."""
+    if not path.is_symlink():
+        return path
+    study = _study_of(path)
+    return inside(study, path).resolve() if study else path.resolve()
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Say in one line what hindered a write that leaves what was there."""
+    try:
+        yield
     except OSError as error:
         raise unwritten(error, path) from error
+
+
+@contextmanager
+def _beside(target: Path, create: Callable[[Path], Path]) -> Iterator[Path]:
+    """A new file or folder beside the target, locked as long as its maker lives, and removed at the end if it is left."""
+    make_folder(target.parent)
+    _sweep(target.parent)
+    for last in (False, False, True):  # another command's sweep may take it before it is locked
+        beside = create(target)
+        try:
+            handle = os.open(beside, os.O_RDONLY)
+        except OSError as error:
+            _let_go_of(beside)
+            if last or not isinstance(error, FileNotFoundError):
+                raise
+            continue
+        if last or (_try_lock(handle) and beside.exists()):
+            break
+        os.close(handle)
+    try:
+        yield beside
     finally:
-        if beside is not None:
-            beside.unlink(missing_ok=True)
+        os.close(handle)
+        _let_go_of(beside)
+
+
+def _new_file(target: Path) -> Path:
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}{OURS}", suffix=".part", dir=target.parent)
+    os.close(handle)
+    return Path(name)
+
+
+def _new_folder(target: Path) -> Path:
+    return Path(tempfile.mkdtemp(prefix=f".{target.name}{OURS}", suffix=".part", dir=target.parent))
+
+
+def _let_go_of(beside: Path) -> None:
+    if beside.is_dir():
+        shutil.rmtree(beside, ignore_errors=True)
+    else:
+        beside.unlink(missing_ok=True)
+
+
+_swept: set[Path] = set()
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed commands have left half-written in this folder; others may be at work on what is locked.
+
+    Once a process and folder: what a process leaves itself it removes.
+    """
+    if folder in _swept:
+        return
+    for path in folder.glob(f".*{OURS}*.part"):
+        with suppress(OSError):  # another command may do the same
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                if _try_lock(handle):
+                    _let_go_of(path)
+            finally:
+                os.close(handle)
+    _swept.add(folder)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it; each is on disk under its name when this returns."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    _flush_folder(folder.parent)
 
 
 OURS = ".covmis-"
@@ -88,6 +170,15 @@ def is_unfinished(path: Path) -> bool:
     return OURS in path.name or (unsigned is not None and path.with_name(unsigned["target"]).exists())
 
 
+def inside(folder: Path, path: Path) -> Path:
+    """This path, if what it leads to lies in the folder; what is elsewhere is not the folder's to give away or change."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(
+            "leads out of the study's folder", file=path, remedy="Put the file itself into the study"
+        )
+    return path
+
+
 def now() -> str:
     """This moment as tables have it: UTC, to the second."""
     return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -98,19 +189,22 @@ def outputs_of(study: Path) -> list[Path]:
     register = study / REGISTER
     if not register.exists():
         return []
-    return [study / line for line in register.read_text("utf-8").splitlines() if line]
+    lines = [study / line for line in register.read_text("utf-8").splitlines() if line]
+    return [path for path in lines if path.resolve().is_relative_to(study.resolve())]
 
 
 def _register(path: Path) -> None:
     """Remember a file that is written into a study, outside the places that covmis chooses itself."""
-    whole = path.absolute()
-    for folder in whole.parents:
-        if (folder / STUDY).is_file():
-            below = whole.relative_to(folder).as_posix()
-            known = below.startswith(COVMIS_PLACES) or below == STUDY
-            if not known and folder / below not in outputs_of(folder):
-                append_line(folder / REGISTER, below.encode())
-            return
+    if study := _study_of(path):
+        below = path.absolute().relative_to(study).as_posix()
+        known = below.startswith(COVMIS_PLACES) or below == STUDY
+        if not known and study / below not in outputs_of(study):
+            append_line(study / REGISTER, below.encode())
+
+
+def _study_of(path: Path) -> Path | None:
+    """The folder of the study that this file is in, if it is in one."""
+    return next((folder for folder in path.absolute().parents if (folder / STUDY).is_file()), None)
 
 
 def unwritten(error: OSError, path: Path) -> InputError:
@@ -132,23 +226,21 @@ def filling(path: Path) -> Iterator[Path]:
     >>> [one.name for one in target.parent.iterdir()]
     ['weights-1f3a']
     """
-    beside = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{path.name}{OURS}", suffix=".part", dir=path.parent))
+    with _whole(path), _beside(path, _new_folder) as beside:
         _register(path)
         yield beside
-        for file in beside.rglob("*"):
-            if file.is_file():
-                _flush(file)
+        for inside_it in [*beside.rglob("*"), beside]:
+            _flush(inside_it)
         beside.chmod(0o777 & ~_umask())
         if not path.is_dir():
             beside.rename(path)
-    except OSError as error:
-        raise unwritten(error, path) from error
-    finally:
-        if beside is not None:
-            remove(beside)
+    _flush_folder(path.parent)
+
+
+def put(path: Path, target: Path) -> None:
+    """Let a finished file take another's place."""
+    path.replace(target)
+    _flush_folder(target.parent)
 
 
 def fetch(source: Path, target: Path, *, sha256: str = "") -> None:
@@ -167,13 +259,18 @@ def sha256_of(path: Path) -> str:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or folder that covmis made. Missing is no error."""
+    """Remove a file or folder that covmis made; it does not come back. Missing is no error."""
     if isinstance(path, Address):
         path.remove()
-    elif path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
+        return
+    if path.is_dir() and not path.is_symlink():
+        with suppress(FileNotFoundError):  # another command removes the same
+            shutil.rmtree(path)
+    elif path.exists() or path.is_symlink():
         path.unlink(missing_ok=True)
+    else:
+        return
+    _flush_folder(path.parent)
 
 
 @contextmanager
@@ -184,12 +281,12 @@ def locked(path: Path, what: str, of: str = "the study") -> Iterator[None]:
     started do not keep it.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        opened = path.open("a+")
+        make_folder(path.parent)
+        opened = _target(path).open("a+")
     except OSError as error:
         raise unwritten(error, path) from error
     with opened as file:
-        if not _try_lock(file):
+        if not _try_lock(file.fileno()):
             file.seek(0)
             holder = file.read().strip() or "another process"
             raise InputError(f"{of} is in use by {holder}", remedy="Wait for it to end, or end it")
@@ -219,34 +316,44 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_let_go)
 
 
-def _try_lock(file: IO[str]) -> bool:
+def _try_lock(handle: int) -> bool:
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
 
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
 
 
 def _flush(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+FAILED = {errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+"""Errors of a disk or of a machine at its limits; others say that a folder cannot be synced there at all."""
 
 
 def _flush_folder(path: Path) -> None:
     """A new name is on disk only when its folder is; systems that cannot say so keep their own promise."""
-    with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    try:
+        _flush(path)
+    except OSError as error:
+        if error.errno in FAILED:
+            raise InputError(
+                f"nobody can say whether it is on disk: {error.strerror}",
+                file=path,
+                remedy="Run the command again",
+            ) from error
 
 
 def _umask() -> int:
@@ -278,26 +385,24 @@ def write_table(path: Path, frame: pd.DataFrame, table: str) -> None:
 
 def append_bytes(path: Path, data: bytes) -> None:
     """Add these bytes at the end of a file, on disk when this returns; for journals whose reader forgives a torn end."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with _whole(path):
+        make_folder(path.parent)
         new = not path.exists()
-        with path.open("ab", buffering=0) as file:
+        with _target(path).open("ab", buffering=0) as file:
             written = file.write(data)
             os.fsync(file.fileno())
-        if new:
-            _flush_folder(path.parent)
-    except OSError as error:
-        raise InputError(f"cannot write: {error.strerror or error}", file=path) from error
+    if new:
+        _flush_folder(path.parent)
     if written != len(data):
         raise InputError("cannot write: the disk is full", file=path)
 
 
 def append_line(path: Path, line: bytes) -> None:
     """Add one line to a journal, whole and on disk, or nothing; a line that a kill has torn at the end goes first."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with _whole(path):
+        make_folder(path.parent)
         new = not path.exists()
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = os.open(_target(path), os.O_RDWR | os.O_CREAT, 0o666)
         try:
             end = _whole_lines(handle)
             os.ftruncate(handle, end)
@@ -306,10 +411,8 @@ def append_line(path: Path, line: bytes) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-        if new:
-            _flush_folder(path.parent)
-    except OSError as error:
-        raise unwritten(error, path) from error
+    if new:
+        _flush_folder(path.parent)
     if written != len(line) + 1:
         raise InputError("cannot write: the disk is full", file=path)
 

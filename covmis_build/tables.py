@@ -82,6 +82,14 @@ def with_later(rows: pa.Table, table: str) -> pa.Table:
     return rows
 
 
+def with_times(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame for people: its times are times (UTC, to the second) and not texts; NaT where none is known."""
+    import pandas as pd
+
+    times = [name for name in ("created_at", "retrieved_at") if name in frame.columns]
+    return frame.assign(**{name: pd.to_datetime(frame[name].replace("", None), utc=True) for name in times})
+
+
 def empty(table: str) -> pd.DataFrame:
     """This table without rows, as a DataFrame."""
     return frame(SCHEMAS[table].empty_table())

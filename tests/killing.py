@@ -8,12 +8,14 @@ written can be left half-written as well, as by a kill within the write or a pow
 # ruff: noqa: PTH110, PTH113, PTH115, PTH116, PTH117, PTH118 - a hook sees paths as the system gets them
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import fcntl
 import json
 import os
 import re
 import secrets
+import shutil
 import signal
 import socket
 import sys
@@ -24,13 +26,17 @@ import traceback
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from covmis_build import keyed
+from covmis_build.building import run
+from covmis_build.errors import CovmisError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+T = TypeVar("T")
 CHANGES = {
     "os.chmod", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate", "shutil.rmtree",
     "sqlite3.connect", "tempfile.mkdtemp", "tempfile.mkstemp",
@@ -71,6 +77,12 @@ class _Watch:
     kill: Moment | None = None
     count: int = 0
     told: int = -1
+    fails_at: int = 0
+    """The call of this number fails with this error; the command goes on as it can."""
+    error: int = 0
+    syncs: bool = False
+    """Whether calls of fsync count, too."""
+    synced: Synced | None = None
     last: str = ""
     size: int = 0
 
@@ -83,6 +95,8 @@ class _Watch:
         path = _path(event, arguments)
         if not path.startswith(self.folder + os.sep) or path.endswith(".lock"):
             return  # the system lets go of a killed process's locks
+        if self.synced:
+            self.synced.keep(event, path, arguments)
         if (event == "os.mkdir" and os.path.exists(path)) or (
             event == "os.remove" and not os.path.exists(path)
         ):
@@ -93,6 +107,8 @@ class _Watch:
         self.count += 1
         if self.kill and self.count >= self.kill.number:
             self.end()
+        if self.count == self.fails_at:
+            raise OSError(self.error, os.strerror(self.error), path)
         name = CHANCE_IN_NAMES.sub("*", path[len(self.folder) + 1 :])
         if self.told >= 0:
             os.write(self.told, json.dumps([event, name]).encode() + b"\n")
@@ -140,6 +156,8 @@ def _in_child(act: Callable[[], object], watch: _Watch | None) -> None:
     time.sleep = lambda seconds: None
     if watch:
         _watch_sending(watch)
+        if watch.syncs:
+            _watch_syncing(watch)
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     if watch:
@@ -162,6 +180,68 @@ def _watch_sending(watch):
             return super().sendall(*arguments)
 
     socket.socket = Socket
+
+
+def _watch_syncing(watch):
+    """A sync may fail, and what was synced outlives a power cut."""
+    real = os.fsync
+    run.time = SimpleNamespace(monotonic=lambda: 0.0)  # how long a stage took stands in the ledger
+
+    def fsync(descriptor):
+        path = _folder(descriptor)
+        if (path + os.sep).startswith(watch.folder + os.sep) and not path.endswith(".lock"):
+            watch.change("os.fsync", path)
+            if watch.synced:
+                watch.synced.sync(descriptor)
+        real(descriptor)
+
+    os.fsync = fsync
+
+
+class Synced:
+    """What of a folder is on disk: contents that were synced, and names whose folder was."""
+
+    def __init__(self, folder: Path, shadow: Path) -> None:
+        self.folder, self.shadow = folder, shadow
+        (shadow / "kept").mkdir(parents=True)
+        for path in [folder, *folder.rglob("*")]:
+            self._note(path)
+
+    def sync(self, descriptor: int) -> None:
+        """A sync of this file or folder."""
+        self._note(Path(_folder(descriptor)))
+
+    def _note(self, path: Path) -> None:
+        number = path.stat().st_ino
+        if path.is_dir():
+            names = {one.name: [one.inode(), one.is_dir()] for one in os.scandir(path)}
+            (self.shadow / f"{number}.folder").write_text(json.dumps(names))
+        else:
+            shutil.copy2(path, self.shadow / f"{number}.file")
+
+    def keep(self, event, path, arguments) -> None:
+        """Let no other file get the number of one that goes."""
+        target = os.fspath(arguments[1]) if event == "os.rename" else path if event == "os.remove" else ""
+        if isinstance(target, str) and target and os.path.isfile(target):
+            with contextlib.suppress(FileExistsError):
+                os.link(target, self.shadow / "kept" / str(os.stat(target).st_ino))
+
+    def cut(self) -> None:
+        """Let the power fail: what the folder holds now is what was on disk."""
+        root = self.folder.stat().st_ino
+        shutil.rmtree(self.folder)
+        self._restore(root, self.folder)
+
+    def _restore(self, number: int, target: Path) -> None:
+        target.mkdir()
+        listing = self.shadow / f"{number}.folder"
+        for name, (inside, is_folder) in json.loads(listing.read_text()).items() if listing.exists() else ():
+            if is_folder:
+                self._restore(inside, target / name)
+            elif (content := self.shadow / f"{inside}.file").exists():
+                shutil.copy2(content, target / name)
+            else:
+                (target / name).touch()
 
 
 def _forked(act: Callable[[], object], watch: _Watch | None = None) -> int:
@@ -194,10 +274,10 @@ def done(act: Callable[[], object]) -> None:
     assert _forked(act) == 0
 
 
-def changes(folder: Path, act: Callable[[], object]) -> list[Change]:
+def changes(folder: Path, act: Callable[[], object], *, syncs: bool = False) -> list[Change]:
     """Do it, undisturbed, in a process of its own; the changes of the folder that it made."""
     with tempfile.TemporaryFile() as file:
-        assert _forked(act, _Watch(str(folder), told=file.fileno())) == 0
+        assert _forked(act, _Watch(str(folder), told=file.fileno(), syncs=syncs)) == 0
         file.seek(0)
         return [Change(*json.loads(line)) for line in file]
 
@@ -207,17 +287,45 @@ def killed(folder: Path, moment: Moment, act: Callable[[], object]) -> None:
     assert _forked(act, _Watch(str(folder), moment)) == -signal.SIGKILL
 
 
+def failed(folder: Path, number: int, error: int, act: Callable[[], object]) -> None:
+    """Do it in a process of its own, where the call of this number fails; it ends in a line for a person, or succeeds."""
+
+    def tried():
+        with contextlib.suppress(CovmisError, OSError):  # the program prints both in one line
+            act()
+
+    assert _forked(tried, _Watch(str(folder), fails_at=number, error=error, syncs=True)) == 0
+
+
+def cut_off(folder: Path, number: int, act: Callable[[], object]) -> None:
+    """Do it in a process of its own, where the power fails before the call of this number."""
+    with tempfile.TemporaryDirectory(dir=folder.parent) as shadow:
+        synced = Synced(folder, Path(shadow) / "synced")
+        watch = _Watch(str(folder), Moment(number), syncs=True, synced=synced)
+        assert _forked(act, watch) == -signal.SIGKILL
+        synced.cut()
+
+
 def moments(made: list[Change], count: int, key: str) -> list[Moment]:
     """So many moments of all that there are, drawn by key: every kind of change has one, and others follow."""
     every = [Moment(number) for number in range(1, len(made) + 2)]
     every += [
         Moment(number + 1, within=True) for number, change in enumerate(made, 1) if change.what == "open"
     ]
-    every.sort(key=lambda one: keyed.uniform(1, "kill", key, str(one.number), str(one.within)))
-    kinds: dict[Change, Moment] = {}
-    for moment in every:
-        if moment.number > 1:  # what has just been done
-            change = made[moment.number - 2]
+    at = dict(enumerate(made, 2))  # what has just been done
+    return _of_each_kind(every, lambda moment: at.get(moment.number), count, "kill", key)
+
+
+def of_each_kind(made: list[Change], numbers: Iterable[int], count: int, key: str) -> list[int]:
+    """So many of these calls, drawn by key: every kind of call has one, and others follow."""
+    return _of_each_kind(list(numbers), lambda number: made[number - 1], count, "fault", key)
+
+
+def _of_each_kind(every: list[T], change_of: Callable[[T], Change | None], count: int, *key: str) -> list[T]:
+    every = sorted(every, key=lambda one: keyed.uniform(1, *key, str(one)))
+    kinds: dict[Change, T] = {}
+    for one in every:
+        if change := change_of(one):
             where = "/".join(change.file.split("/")[:2]) if "/" in change.file else ""
-            kinds.setdefault(Change(change.what, where + Path(change.file).suffix), moment)
+            kinds.setdefault(Change(change.what, where + Path(change.file).suffix), one)
     return list(dict.fromkeys([*kinds.values(), *every]))[: max(count, len(kinds))]

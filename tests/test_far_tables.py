@@ -231,7 +231,7 @@ def test_a_purge_reaches_tables_that_lie_in_the_store_alone(far):
     post = far.sample["post_id"].iloc[0]
     study = fresh(far)
     assert list(study.places.far_store.rglob("*.parquet"))
-    assert study.purge(posts=[post]).problems == []
+    assert study.purge(posts=[post], outside=True).problems == []
     assert not list(study.places.far_store.rglob("*.parquet"))
     assert not list(study.places.store.rglob("*.parquet"))
     native = post.partition(":")[2].encode()

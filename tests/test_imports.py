@@ -26,6 +26,7 @@ GROUND = {
     "credentials",
     "children",
     "characters",
+    "bounds",
 }
 LEAVES = {"text", "stats", "engine", "report", "files"}
 ROOMS = {
@@ -43,6 +44,7 @@ ARROWS = {
     "credentials": {"errors"},
     "children": {"errors"},
     "characters": set(),
+    "bounds": set(),
     "records": set(),
     "registry": {"errors"},
     "tables": {"errors", "records"},

@@ -93,10 +93,7 @@ def test_recipe_has_the_dependencies():
     run = recipe.split("  run:\n")[1].split("\ntests:")[0]
     wanted = {name.lower() for name in NAMED["dependencies"]}
     told = {line.strip("- ").replace(" ", "") for line in run.splitlines() if "python " not in line}
-    conda = {
-        name.replace("matplotlib>", "matplotlib-base>").replace("duckdb>", "python-duckdb>")
-        for name in wanted
-    }
+    conda = {name.replace("duckdb>", "python-duckdb>") for name in wanted}
     assert conda == told
 
 

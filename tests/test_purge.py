@@ -94,6 +94,38 @@ def test_what_was_purged_does_not_come_back_by_collecting(folder):
     assert [one["text"] for one in kept["data"]] == ["new"]
 
 
+def test_models_that_may_have_learned_from_the_post_go_and_are_named(folder):
+    """Their words are a vocabulary, or in weights: no search finds there what a post said."""
+    for name in ("models/a/weights-1.npz", "models/a/model.json", "models/b/model.json"):
+        storage.write_bytes(folder / name, b"{}")
+    storage.write_bytes(folder / "models/mine.json", b"{}")
+    assert open_study(folder).purge(posts=["x:1255000000000000999"]).notes == []
+    assert (folder / "models/a/weights-1.npz").exists(), "nobody has labelled that post"
+    done = open_study(folder).purge(posts=[GONE])
+    assert [note.split(":")[0] for note in done.notes] == ["models/a", "models/b"]
+    assert [path.name for path in (folder / "models").rglob("*") if path.is_file()] == ["mine.json"]
+    storage.write_bytes(folder / "models/a/model.json", b"{}")
+    open_study(folder).purge(posts=["x:1255000000000000999"])
+    assert (folder / "models/a/model.json").exists(), "it was trained after the post was gone"
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_an_archive_outside_is_rewritten_only_on_request(folder, tmp_path, linked):
+    theirs = Path(shutil.move(folder / "data/archive", tmp_path / "theirs"))
+    before = {path.name: path.read_bytes() for path in theirs.rglob("*.jsonl*")}
+    if linked:
+        (folder / "data/archive").symlink_to(theirs)
+    else:
+        toml = folder / "study.toml"
+        toml.write_text(toml.read_text() + f'[retrieval]\narchive = ["{theirs}"]\n')
+    with pytest.raises(InputError, match=r"outside the study's folder.*covmis purge --outside"):
+        open_study(folder).purge(posts=[GONE])
+    assert {path.name: path.read_bytes() for path in theirs.rglob("*.jsonl*")} == before
+    assert not (folder / "queries/purge-journal.jsonl").exists()
+    assert open_study(folder).purge(posts=[GONE], outside=True).problems == []
+    assert {path.name: path.read_bytes() for path in theirs.rglob("*.jsonl*")} != before
+
+
 def test_a_place_that_cannot_be_reached_does_not_hold_up_the_others(folder, monkeypatch):
     def unreachable(*_):
         raise ServiceError("Label Studio is not running")
@@ -173,7 +205,9 @@ def test_a_link_leads_to_what_is_purged(folder, tmp_path):
     elsewhere.parent.mkdir()
     (folder / "data/archive/mine.jsonl").rename(elsewhere)
     (folder / "data/archive/mine.jsonl").symlink_to(elsewhere)
-    covmis(folder, "purge", GONE)
+    with pytest.raises(InputError, match="outside the study's folder"):
+        open_study(folder).purge(posts=[GONE])
+    covmis(folder, "purge", "--outside", GONE)
     assert (folder / "data/archive/mine.jsonl").is_symlink()
     assert SECRET not in elsewhere.read_text()
     assert OTHER[2:] in elsewhere.read_text()

@@ -1,16 +1,19 @@
-"""The JSON Schema of study.toml is what the settings' dataclasses say, and agrees with what reading it refuses."""
+"""The JSON Schema of study.toml is what the settings' records say, and agrees with what reading it refuses."""
 
 from __future__ import annotations
 
 import json
 import tomllib
+from typing import get_type_hints
 
 import pytest
 
 from covmis_build import settings
 from covmis_build.errors import InputError
+from covmis_build.options import Columns
+from covmis_build.settings import Settings, settings_toml
 from tests.conftest import ROOT
-from tests.settings_schema import PACKAGE, TARGET, schema
+from tests.settings_pages import PAGE, SCHEMA, page, schema
 
 WRONG = {
     "unknown table": "[clening]\nsimilarity = 0.5",
@@ -23,27 +26,28 @@ WRONG = {
 }
 
 
-def test_schema_is_what_the_settings_say():
-    assert TARGET.read_text("utf-8") == schema(), "renew it: python -m tests.settings_schema"
+def test_schema_and_page_are_what_the_settings_say():
+    assert SCHEMA.read_text("utf-8") == schema(), "renew it: python -m tests.settings_pages"
+    assert PAGE.read_text("utf-8") == page(), "renew it: python -m tests.settings_pages"
 
 
-def test_every_key_has_a_description():
-    tables = json.loads(schema())["properties"]
+def test_every_key_has_a_meaning():
+    records = [settings.Settings, *settings.TABLES.values(), Columns]
     bare = [
-        f"{name}.{key}"
-        for name in settings.TABLES
-        for key, rule in tables[name]["properties"].items()
-        if not rule.get("description") and key != "columns"
+        f"{record.__name__}.{name}"
+        for record in records
+        for name, kind in get_type_hints(record, include_extras=True).items()
+        if name not in settings.TABLES and not settings.meaning(kind)
     ]
     assert bare == []
 
 
 @pytest.mark.needs("docs")
-@pytest.mark.parametrize("folder", [ROOT, PACKAGE / "template"], ids=["root", "template"])
-def test_settings_that_are_read_pass(folder):
+def test_settings_that_are_read_pass():
     import jsonschema
 
-    jsonschema.validate(tomllib.loads((folder / "study.toml").read_text("utf-8")), json.loads(schema()))
+    for text in ((ROOT / "study.toml").read_text("utf-8"), settings_toml(Settings("t"), explained=True)):
+        jsonschema.validate(tomllib.loads(text), json.loads(schema()))
 
 
 @pytest.mark.needs("docs")

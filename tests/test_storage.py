@@ -64,6 +64,31 @@ def test_a_private_file_is_its_owners_alone_from_the_first_byte(tmp_path):
     assert target.read_text() == "secret"
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: storage.write_text(path, "ours"), lambda path: storage.append_line(path, b"ours"),
+        lambda path: storage.append_bytes(path, b"ours"), lambda path: storage.locked(path, "covmis run").__enter__(),
+    ],
+)  # fmt: skip
+def test_no_link_of_a_study_leads_out_of_it(tmp_path, write):
+    """A study's folder may be a stranger's, cloned with its links; what they name is the reader's."""
+    study, mine = tmp_path / "study", tmp_path / "profile"
+    (study / "annotation").mkdir(parents=True)
+    (study / "study.toml").touch()
+    mine.write_text("mine")
+    link = study / "annotation/guideline.md"
+    link.symlink_to("../../profile")
+    with pytest.raises(InputError, match="leads out of the study's folder"):
+        write(link)
+    assert mine.read_text() == "mine"
+    link.unlink()
+    (study / "inside.md").write_text("")
+    link.symlink_to("../inside.md")
+    storage.write_text(link, "ours")
+    assert ((study / "inside.md").read_text(), link.is_symlink()) == ("ours", True)
+
+
 def test_a_second_holder_is_told_who_is_first(tmp_path):
     with (
         storage.locked(tmp_path / ".lock", "covmis run"),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covmis_build.errors import InputError
-from covmis_build.options import KINDS, Annotation, Cleaning, Labels, Release, Retrieval, Sampling
+from covmis_build.options import KINDS, Annotation, Cleaning, Labels, Release, Retrieval, Sampling, Words
 from covmis_build.settings import TABLES, Settings, parse, settings_toml
 from covmis_build.study.study import open_study
 
@@ -51,7 +51,7 @@ def studies(draw):
         Cleaning(
             similarity=draw(st.floats(0, 1, exclude_max=True)),
             minimum_words=draw(st.integers(0, 50)),
-            words=draw(st.sampled_from([{}, {"ja": {"minimum": 25, "unit": "characters"}}])),
+            words=draw(st.sampled_from([{}, {"ja": Words(25, "characters")}])),
         ),
         Sampling(per_claim=draw(st.integers(max(1, 4 * per_kind), 200)), per_kind=per_kind),
         Annotation(annotators=people, audit=draw(st.floats(0, 1))),
@@ -89,18 +89,18 @@ REFUSED = {
     "[cleaning] similarity must be at least 0 and below 1. It is 1": "[cleaning]\nsimilarity = 1",
     "[cleaning] similarity must be a number. It is 'x'": "[cleaning]\nsimilarity = 'x'",
     "[cleaning] grouping must be": "[cleaning]\ngrouping = 'component'",
-    "[cleaning] languages must be a list, each text in quotes": "[cleaning]\nlanguages = 'en'",
-    "[cleaning] languages: 'English' is not the code of a language": "[cleaning]\nlanguages = ['English']",
-    "[cleaning] languages: 'en_GB' is not the code": "[cleaning]\nlanguages = ['en_GB']",
-    "[cleaning] words: 'english' is not the code": "[cleaning]\nwords = { english = { minimum = 3 } }",
-    "words.en: without must be a list": "[cleaning]\nwords = { en = { without = 'urls' } }",
-    "each of [cleaning] languages must be text in quotes": "[cleaning]\nlanguages = [1]",
-    "words.ja: unknown key 'min'": "[cleaning]\nwords = { ja = { min = 3 } }",
-    'words.ja: unit must be "words" or "characters"': "[cleaning]\nwords = { ja = { minimum = 3, unit = 'bytes' } }",
-    "words.en: nothing called 'url' can be left out. Did you mean 'urls'?": "[cleaning]\nwords = { en = { without = ['url'] } }",
+    "[cleaning] languages must be a list, each the code of a language, like": "[cleaning]\nlanguages = 'en'",
+    "each of [cleaning] languages must be the code of a language, like": "[cleaning]\nlanguages = ['English']",
+    "It is 'en_GB'": "[cleaning]\nlanguages = ['en_GB']",
+    "a key of [cleaning] words must be the code of a language": "[cleaning]\nwords = { english = { minimum = 3 } }",
+    "cleaning.words.en.without must be a list": "[cleaning]\nwords = { en = { without = 'urls' } }",
+    "It is 1": "[cleaning]\nlanguages = [1]",
+    "unknown key 'min' in [cleaning.words.ja]": "[cleaning]\nwords = { ja = { min = 3 } }",
+    'cleaning.words.ja.unit must be "words" or "characters"': "[cleaning]\nwords = { ja = { minimum = 3, unit = 'bytes' } }",
+    "Did you mean 'urls'?": "[cleaning]\nwords = { en = { without = ['url'] } }",
     "[retrieval] since must be an ISO date": "[retrieval]\nsince = 'yesterday'",
     "[retrieval] since is after until": "[retrieval]\nsince = '2021-01-01'\nuntil = '2020-01-01'",
-    "cannot contain 'keyword'. Did you mean 'keywords'?": "[retrieval]\nrequire_match = ['keyword']",
+    "Did you mean 'keywords'?": "[retrieval]\nrequire_match = ['keyword']",
     "[sampling] per_kind = 7 of 4 kinds is 28 posts, more than per_claim = 24": "[sampling]\nper_kind = 7",
     "[labels] values must be at least two different labels": "[labels]\nvalues = ['a']",
     "[labels] order must name every label": "[labels]\norder = ['favor']",
@@ -109,7 +109,7 @@ REFUSED = {
     "[labels] automatic: 'url' is not a kind of query": "[labels]\nautomatic = { url = 'against' }",
     "must be different and at least per_item = 2": "[annotation]\nannotators = ['a1']",
     "'a 1' cannot be a code": "[annotation]\nannotators = ['a 1', 'b']",
-    "label_studio_url must start with http": "[annotation]\nlabel_studio_url = 'ftp://x'",
+    "label_studio_url must be an address that starts with http": "[annotation]\nlabel_studio_url = 'ftp://x'",
     "seed must be a whole number": "seed = 1.5",
     "labels must be a table": "labels = 3",
     "is not TOML": "labels = ",

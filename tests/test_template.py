@@ -9,57 +9,54 @@ from pathlib import Path
 
 import pytest
 
-from covmis_build.options import Annotation, Cleaning, Labels, Release, Retrieval, Sampling
+from covmis_build.settings import TABLES, Settings, settings_toml
+from covmis_build.study.new import new_study
 from covmis_build.study.study import read_study
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = ROOT / "covmis_build" / "template"
-TABLES = {"labels": Labels, "retrieval": Retrieval, "cleaning": Cleaning, "sampling": Sampling,
-          "annotation": Annotation, "release": Release}  # fmt: skip
 OF_ITS_OWN = {
-    "title": "…", "annotation.channel": "label-studio", "release.simulated": False,
-    "retrieval.unreadable": 0.01,  # two of the demonstration's 124 pages are damaged, and meant to be
+    "title", "annotation.channel", "release.simulated",
+    "retrieval.unreadable",  # two of the demonstration's 124 pages are damaged, and meant to be
 }  # fmt: skip
 
 
-def settings(folder: Path) -> dict[str, object]:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made") / "new"
+    new_study(folder, "")
+    return folder
+
+
+def stated(folder: Path) -> dict[str, object]:
     found = tomllib.loads((folder / "study.toml").read_text("utf-8"))
     flat = {f"{table}.{key}": value for table in TABLES for key, value in found.pop(table).items()}
     return found | flat
 
 
-def test_root_has_every_file_of_the_template():
-    names = {str(path.relative_to(TEMPLATE)) for path in TEMPLATE.rglob("*") if path.is_file()}
+def test_root_has_every_file_of_a_new_study(made):
+    names = {str(path.relative_to(made)) for path in made.rglob("*") if path.is_file()}
     assert names == {".gitignore", "README.md", "study.toml", "queries/claims.csv", "annotation/guideline.md",
                      "data/README.md", "data/archive/.gitkeep"}  # fmt: skip
     assert [name for name in names if not (ROOT / name).is_file()] == []
 
 
-def test_same_settings_but_for_title_and_channel():
-    root, template = settings(ROOT), settings(TEMPLATE)
-    assert list(root) == list(template)
-    assert {key for key in root if root[key] != template[key]} == set(OF_ITS_OWN)
-    assert {key: template[key] for key in OF_ITS_OWN} == OF_ITS_OWN
+def test_a_new_study_states_every_default(made):
+    settings = read_study(made).settings
+    assert settings == Settings("new")
+    every = {
+        f"{table}.{option.name}" for table, kind in TABLES.items() for option in dataclasses.fields(kind)
+    }
+    assert {*stated(made)} == every - {"retrieval.columns"} | {"title", "seed", "build"}
 
 
-def test_same_comments():
-    def comments(folder: Path) -> dict[str, str]:
-        lines = (folder / "study.toml").read_text("utf-8").splitlines()
-        return {line.split("=")[0].strip(): line.rpartition("# ")[2] for line in lines if "=" in line}
-
-    root, template = comments(ROOT), comments(TEMPLATE)
-    assert {key for key in root if root[key] != template[key]} == {"channel"}
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_template_states_every_default(table):
-    read = getattr(read_study(TEMPLATE).settings, table)
-    assert read == TABLES[table]()
-    stated = tomllib.loads((TEMPLATE / "study.toml").read_text("utf-8"))[table]
-    names = [field.name for field in dataclasses.fields(TABLES[table])]
-    assert list(stated) == [
-        name for name in names if name != "columns"
-    ]  # tables of their own, behind this one
+def test_the_study_at_the_root_differs_where_it_is_meant_to(made):
+    root, new = stated(ROOT), stated(made)
+    assert list(root) == list(new)
+    assert {key for key in root if root[key] != new[key]} == OF_ITS_OWN
+    assert (ROOT / "study.toml").read_text("utf-8") == settings_toml(
+        read_study(ROOT).settings, explained=True
+    )
 
 
 def test_same_guideline_and_columns():

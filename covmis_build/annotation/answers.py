@@ -6,8 +6,10 @@ too, as `invalid`, with the reason in plain words.
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from covmis_build.annotation.frozen_items import for_people
 from covmis_build.errors import CheckFailed, counted
 from covmis_build.options import is_machine
 from covmis_build.records import Label
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -106,14 +109,16 @@ class Problem:
         return " ".join(told.split())
 
 
-@dataclass(slots=True)
-class Pulled:
+@dataclass(slots=True, repr=False)
+class Pulled(Result):
     """What came back: how many rows the record gained, from how many answers, and what was wrong."""
 
     added: int = 0
     answers: int = 0
     withdrawn: int = 0
     problems: list[Problem] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
+    """What somebody should know, and what keeps no answer from being used: wrong clocks, drafts."""
     old: set[str] = field(default_factory=set, repr=False)
 
     def add(self, more: Pulled) -> None:
@@ -122,13 +127,14 @@ class Pulled:
         self.answers += more.answers
         self.withdrawn += more.withdrawn
         self.problems = list(dict.fromkeys([*self.problems, *more.problems]))
+        self.notes += more.notes
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round pull --json` prints it."""
         problems = [str(problem) for problem in self.problems]
         return {
             "answers": self.answers, "added": self.added, "withdrawn": self.withdrawn, "problems": problems,
-            "told_before": self.told_before,
+            "told_before": self.told_before, "notes": [str(note) for note in self.notes],
         }  # fmt: skip
 
     @property
@@ -142,16 +148,16 @@ class Pulled:
         return len(self.problems) - len(self.new_problems)
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> list[str]:
         """What came back, in words."""
-        told = [f"{counted(self.answers, 'answers')} came back, {self.added} new in the record."]
+        lines = [f"{counted(self.answers, 'answers')} came back, {self.added} new in the record."]
         if self.withdrawn:
-            told.append(f"{counted(self.withdrawn, 'answers')} taken back: open again.")
+            lines.append(f"{counted(self.withdrawn, 'answers')} taken back: open again.")
         if self.told_before:
-            told.append(
-                f"{counted(self.told_before, 'problems')} told before, still there; `--json` lists all."
+            lines.append(
+                f"{counted(self.told_before, 'problems')} reported before, still there; `--json` lists all."
             )
-        return told
+        return [*lines, *(f"{note}." for note in self.notes)]
 
     def check(self) -> None:
         """Refuse to pass over what could not be used."""
@@ -179,26 +185,26 @@ def checked(answer: Answer, scheme: Labels) -> Answer:
         return answer
     label = known_label(answer.label, scheme)
     if label == SKIP:
-        return _with(answer, label="", sub_label="", status=Status.SKIPPED, reason=answer.reason)
+        return replace(answer, label="", sub_label="", status=Status.SKIPPED, reason=answer.reason)
     if not label:
         what = f"unknown label '{answer.label}'" if answer.label else "empty answer"
-        return _with(answer, label="", sub_label="", status=Status.INVALID, reason=what)
+        return replace(answer, label="", sub_label="", status=Status.INVALID, reason=what)
     allowed = {name.casefold(): name for name in scheme.sub_labels.get(label, ())}
     sub = allowed.get(answer.sub_label.strip().casefold(), "")
     if answer.sub_label.strip() and not sub:
         what = f"'{answer.sub_label.strip()}' is not a sub-label of {label}"
-        return _with(answer, label="", sub_label="", status=Status.INVALID, reason=what)
-    return _with(answer, label=label, sub_label=sub)
+        return replace(answer, label="", sub_label="", status=Status.INVALID, reason=what)
+    return replace(answer, label=label, sub_label=sub)
 
 
 def known_label(text: str, scheme: Labels) -> str:
     """The label that is meant, `skip`, or nothing.
 
     >>> from covmis_build.options import Labels
-    >>> [known_label(text, Labels()) for text in ("Favor", "2", " skip ", "favour")]
-    ['favor', 'against', 'skip', '']
+    >>> [known_label(text, Labels()) for text in ("Favor", "2", "3.0", " skip ", "favour")]
+    ['favor', 'against', 'neither', 'skip', '']
     """
-    word = text.strip()
+    word = re.sub(r"^(\d+)\.0+$", r"\1", text.strip())  # a key that a spreadsheet took for a number
     known = scheme.values  # noqa: PD011 - not pandas'
     if word in known:
         return word
@@ -207,20 +213,14 @@ def known_label(text: str, scheme: Labels) -> str:
     return folded.get(word.casefold()) or keys.get(word, "")
 
 
-def _with(answer: Answer, **changes: Any) -> Answer:
-    from dataclasses import replace
-
-    return replace(answer, **changes)
-
-
 def append(
     labels: pd.DataFrame, answers: Iterable[Answer], *, number: str, guideline: str, now: str
 ) -> pd.DataFrame:
     """The labels with these answers after them.
 
     An answer equal to the last one of the same person, phase and channel adds nothing: so pulling twice changes
-    nothing. A different one supersedes the person's present label, unless it is older than that, by its own time: the
-    later answer counts, whichever file or server it comes from. Skipped and invalid answers are rows too.
+    nothing. A different one supersedes the person's present label, unless it is older than that (see `is_older`).
+    Skipped and invalid answers are rows too.
     """
     import pandas as pd
 
@@ -230,17 +230,18 @@ def append(
     for row in labels_of(labels):
         key = (row.item_id, row.phase, row.annotator)
         last[key] = row
-        by_channel[*key, row.channel] = row.said
+        by_channel[*key, row.channel] = without_clock(row).said
         counts[key] = counts.get(key, 0) + 1
     rows = []
     for answer in latest(answers):
         key = (answer.item_id, answer.phase, answer.annotator)
         row = _row(answer, number, guideline, now)
-        if by_channel.get((*key, answer.channel)) == row.said or is_older(answer, last.get(key)):
+        said = without_clock(row).said
+        if by_channel.get((*key, answer.channel)) == said or is_older(answer, last.get(key)):
             continue
         superseded = last[key].label_id if key in last else ""
         row = row._replace(label_id=_label_id(row, counts.get(key, 0)), supersedes=superseded)
-        last[key], by_channel[*key, answer.channel] = row, row.said
+        last[key], by_channel[*key, answer.channel] = row, said
         counts[key] = counts.get(key, 0) + 1
         rows.append(row)
     if not rows:
@@ -278,10 +279,70 @@ def latest(answers: Iterable[Answer]) -> list[Answer]:
 
 
 def is_older(answer: Answer, current: Label | None) -> bool:
-    """Whether this answer was given before the present label; one unusable or taken back gives way to any other."""
+    """Whether this answer was given before the present label; one unusable or taken back gives way to any other.
+
+    Between channels the times decide. Within a channel a clock is compared with itself, however wrong it was; only
+    where the recorded one was ahead and this one is not has the clock been put right, and what comes later counts.
+    """
     if current is None or not answer.given_at or current.status in {Status.INVALID, Status.WITHDRAWN}:
         return False
-    return answer.given_at < current.given_at
+    if answer.channel != current.channel:
+        return answer.given_at < current.given_at
+    ours, theirs = own_time(answer), own_time(current)
+    if ours > answer.given_at or theirs > current.given_at:
+        return ours > answer.given_at and theirs > current.given_at and ours < theirs
+    return ours < theirs
+
+
+LONGEST_SECONDS = 3600.0
+"""Somebody who needs longer for a post was away."""
+
+
+def plausible(seconds: Any) -> float | None:
+    """How long an answer took, where that can be: more than nothing and at most an hour.
+
+    >>> [plausible(value) for value in (3.5, 0, -5, 1e9, float("nan"), "4", True)]
+    [3.5, None, None, None, None, None, None]
+    """
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    return float(seconds) if number and 0 < seconds <= LONGEST_SECONDS else None
+
+
+def as_moment(text: str) -> str:
+    """A time as the record has it: UTC, to the second; empty if the text is no time.
+
+    >>> as_moment("2026-01-01T10:00:00.123Z"), as_moment("2026-01-01T10:00:00+02:00"), as_moment("garbage")
+    ('2026-01-01T10:00:00Z', '2026-01-01T08:00:00Z', '')
+    """
+    try:
+        moment = dt.datetime.fromisoformat(text)
+        moment = moment.replace(tzinfo=moment.tzinfo or dt.UTC).astimezone(dt.UTC)
+    except (ValueError, OverflowError):
+        return ""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+CLOCK = re.compile(r"(?:; )?given at (\S+) by its own clock")
+
+
+def bounded(answer: Answer, *, sent_at: str, now: str) -> Answer:
+    """The answer with a time between sending and bringing back; one outside stays legible in its reason."""
+    given_at = min(max(answer.given_at, sent_at), now)
+    if not answer.given_at or given_at == answer.given_at or answer.channel == Channel.MODEL:
+        return answer
+    note = f"given at {answer.given_at} by its own clock"
+    return replace(answer, given_at=given_at, reason="; ".join(filter(None, [answer.reason, note])))
+
+
+def own_time(said: Answer | Label) -> str:
+    """When this was given, by the clock of the machine on which it was given."""
+    note = CLOCK.search(said.reason)
+    return note[1] if note else said.given_at
+
+
+def without_clock(row: Label) -> Label:
+    """The label without the note on its clock: an answer is the same, whenever it is brought back."""
+    return row._replace(reason=CLOCK.sub("", row.reason)) if row.reason else row
 
 
 def _row(answer: Answer, number: str, guideline: str, now: str) -> Label:
@@ -311,7 +372,11 @@ def present(labels: pd.DataFrame) -> pd.DataFrame:
 
 def usable(labels: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
     """The present labels that were given to the text as it is frozen; see `stale` for the others."""
-    current = present(labels)
+    return usable_among(present(labels), frozen)
+
+
+def usable_among(current: pd.DataFrame, frozen: pd.DataFrame) -> pd.DataFrame:
+    """Of these present labels those that were given to the text as it is frozen."""
     shown = current["item_id"].map(dict(zip(frozen["item_id"], frozen["shown"], strict=True)))
     return current[current["shown"] == shown]
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from covmis_build.annotation.answers import Phase, Status, labels_of, present
+from covmis_build.annotation.answers import Channel, Phase, Status, labels_of, present, stale
 from covmis_build.annotation.case import cases_html
+from covmis_build.annotation.channels.label_studio.projects import project_address
 from covmis_build.errors import counted
 from covmis_build.report.page import Section, page, rows_html
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.progress import Progress
     from covmis_build.annotation.report import Findings
     from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.records import Label
 
 NEWEST = 10
 """Disagreements that the board shows; the report has all."""
@@ -39,13 +41,12 @@ def board_page(
         ("Rounds", f"{len(rounds)}", f"{sum(folder.sealed for folder, _ in rounds)} sealed"),
         ("Answers to come", f"{left:,}", f"{counted(undecided, 'posts')} without a final label"),
     ]
-    sections = [_rounds(rounds), _people(rounds)]
+    sections = [_people(rounds), *_by_eye(rounds), _rounds(rounds)]
     if findings:
         kappa = findings.agreement.kappa
         value = "–" if kappa.value is None else f"{kappa.value:.2f}"
         tiles.append((kappa.name, value, str(kappa.interval or kappa.why)))
-        sections += [*_agreement(findings, verdict), *_newest(rounds, findings)]
-    sections += _by_eye(rounds)
+        sections += [*_agreement(findings, verdict, rounds), *_newest(rounds, findings)]
     return page("Board", sections, study=study, lead=_next(rounds), tiles=tiles)
 
 
@@ -80,20 +81,35 @@ def _people(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
         per_day = _answers_a_day(folder.labels())
         for worker in progress.workers:
             pace = per_day.get(worker.annotator)
+            name = (
+                f"{worker.annotator}: no user of Label Studio any more"
+                if worker.missing
+                else worker.annotator
+            )
             rows.append(
                 (
-                    folder.number, worker.annotator, worker.given + worker.skipped, worker.left, worker.invalid,
-                    worker.median_seconds, None if pace is None else round(pace, 1),
+                    folder.number, name, _bar(worker.given + worker.skipped, worker.items), worker.left,
+                    worker.invalid, worker.drafts, worker.median_seconds, None if pace is None else round(pace, 1),
                     math.ceil(worker.left / pace) if pace and worker.left else None,
                 )
             )  # fmt: skip
-    columns = ("Round", "Annotator", "Answered", "To come", "To repair", "Seconds", "A day", "Days left")
+    columns = (
+        "Round", "Annotator", "Answered", "To come", "To repair", "Drafts", "Seconds", "A day", "Days left"
+    )  # fmt: skip
     prose = (
         "Seconds: the median for a post. A day: answers on a day on which they work; days left at that pace."
         if rows
         else "No round is open."
     )
     return Section("People", prose=prose, body=rows_html(columns, rows) if rows else Markup(""))
+
+
+def _bar(done: int, items: int) -> Markup:
+    """How much of their work somebody has done."""
+    told = f"{done} of {items}"
+    return Markup('<progress value="{}" max="{}" aria-label="{}"></progress> {}').format(
+        done, max(items, 1), told, told
+    )
 
 
 def _answers_a_day(labels: pd.DataFrame) -> dict[str, float]:
@@ -104,16 +120,25 @@ def _answers_a_day(labels: pd.DataFrame) -> dict[str, float]:
     return {str(who): float(row["size"] / row["nunique"]) for who, row in days.iterrows()}
 
 
-def _agreement(findings: Findings, verdict: str) -> list[Section]:
+def _agreement(
+    findings: Findings, verdict: str, rounds: Sequence[tuple[RoundFolder, Progress]]
+) -> list[Section]:
     labels = [(each.label, each.given, each.positive_agreement) for each in findings.agreement.classes]
     hardest = sorted(
         findings.agreement.by_claim, key=lambda each: (each.raw_agreement is None, each.raw_agreement or 0)
     )[:NEWEST]
-    claims = [(each.name, each.items_with_two_labels, each.raw_agreement) for each in hardest]
+    words: dict[str, str] = {}
+    for folder, _ in rounds:
+        frozen = folder.items()
+        words |= dict(zip(frozen["claim_id"], frozen["claim"], strict=True))
+    claims = [
+        (each.name, words.get(each.name, ""), each.items_with_two_labels, each.raw_agreement)
+        for each in hardest
+    ]
     prose = " ".join(part for part in (f"{findings.sentence}.", verdict) if part)
     return [
         Section("Agreement so far", prose=prose, body=rows_html(("Label", "Given", "Positive agreement"), labels)),
-        Section("Claims, the hardest first", body=rows_html(("Claim", "Posts", "Raw agreement"), claims)),
+        Section("Claims, the hardest first", body=rows_html(("Claim", "In words", "Posts", "Raw agreement"), claims)),
     ]  # fmt: skip
 
 
@@ -138,10 +163,12 @@ def _by_eye(rounds: Sequence[tuple[RoundFolder, Progress]]) -> list[Section]:
         if folder.sealed:
             continue
         current = present(folder.labels())
-        rows += [
-            (folder.number, row.item_id, row.annotator, row.reason)
-            for row in labels_of(current[current["status"] == Status.INVALID])
-        ]
+        invalid = current[current["status"] == Status.INVALID]
+        other_text = stale(folder.labels(), folder.items())
+        again = [(row, row.reason) for row in labels_of(invalid)]
+        given = other_text[other_text["status"].isin([Status.GIVEN, Status.SKIPPED])]
+        again += [(row, "given to another text: to be saved again") for row in labels_of(given)]
+        rows += [(folder.number, _place(folder, row), row.annotator, why) for row, why in again]
         people = current[current["phase"] == Phase.INDEPENDENT]
         skipped = people.groupby("item_id")["status"].agg(lambda states: set(states) == {Status.SKIPPED})
         rows += [
@@ -150,3 +177,9 @@ def _by_eye(rounds: Sequence[tuple[RoundFolder, Progress]]) -> list[Section]:
         ]
     columns = ("Round", "Item", "Annotator", "What is wrong")
     return [Section("What needs a person's eye", body=rows_html(columns, rows))] if rows else []
+
+
+def _place(folder: RoundFolder, row: Label) -> Markup:
+    """The item, with a link to where its annotator can repair it: their project, or the folder of sheets."""
+    address = project_address(folder, row.annotator) if row.channel == Channel.LABEL_STUDIO else ""
+    return Markup('<a href="{}">{}</a>').format(address or f"{folder.number}/sheets/", row.item_id)

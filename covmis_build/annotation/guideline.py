@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.answers import Status, present
-from covmis_build.annotation.round_folder import guideline_path, guideline_version
+from covmis_build.annotation.round_folder import earlier_guideline, guideline_version
 from covmis_build.errors import InputError, counted
 from covmis_build.files.contents import bytes_of
 
@@ -114,8 +114,7 @@ def check(rounds: Path, labels: pd.DataFrame, text: str, scheme_labels: Sequence
     for version, rows in given.groupby("guideline", sort=False):
         if version == current:
             continue
-        path = guideline_path(rounds, str(version))
-        before = path.read_text("utf-8") if path.exists() else None
+        before = earlier_guideline(rounds, str(version))
         changed = difference(before, text) if before is not None else []
         named = [label for label in scheme_labels if mentioned(label, changed)]
         again = (

@@ -6,10 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation import adjudication
-from covmis_build.annotation.answers import Phase, Status, present
+from covmis_build.annotation.answers import Phase, Status, present, usable_among
+from covmis_build.annotation.channels.label_studio.projects import known_projects
 from covmis_build.annotation.gold import undecided_items
 from covmis_build.annotation.round_folder import RoundKind, kind_of
 from covmis_build.errors import counted
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,13 +30,18 @@ class Worker:
     given: int
     skipped: int
     invalid: int
+    """Answers that their annotator should give again: unusable ones, and those to another text than the frozen one."""
     left: int
     median_seconds: float | None
     minutes_left: float | None
+    drafts: int = 0
+    """Answers begun on Label Studio and never submitted, at the last pull."""
+    missing: bool = False
+    """Whether the last pull found no such user on Label Studio."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+@dataclass(frozen=True, slots=True, repr=False)
+class Progress(Result):
     """Where a round stands, and what is next."""
 
     round: str
@@ -55,7 +62,9 @@ class Progress:
     @property
     def summary(self) -> list[str | pd.DataFrame]:
         """All of it in words and a table."""
-        people = self.to_frame().rename(columns=lambda name: name.replace("_", " "))
+        people = self.to_frame()
+        usual = [name for name in ("drafts", "missing") if name in people and not people[name].any()]
+        people = people.drop(columns=usual).rename(columns=lambda name: name.replace("_", " "))
         counts = f"{counted(self.disagreements, 'disagreements')}; {counted(self.undecided, 'posts')} without a final label."
         return [self.sentence, people, *([] if self._training else [counts]), f"Next: {self.next}"]
 
@@ -86,7 +95,7 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
         advice = (
             f"`covmis round report --round {round_.number}`"
             if done
-            else "wait for the annotators, then `covmis round pull`"
+            else f"{whom_to_wait_for(people)}, then `covmis round pull`"
         )
         return Progress(round_.number, True, False, len(round_.items()), tuple(people), 0, 0, advice)
     differ = adjudication.disagreements(round_.items(), round_.labels(), round_.per_item)
@@ -104,24 +113,45 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
 
 def workers(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> list[Worker]:
     """For each annotator: items assigned, answered, skipped, to be repaired, and left; pace and time left."""
-    current = present(round_.answers())
+    frozen, current = round_.asked(), present(round_.answers())
     current = current[current["phase"] == Phase.INDEPENDENT]
+    good = usable_among(current, frozen)
+    projects = {project.who: project for project in known_projects(round_).values()}
     people = []
     for code in dict.fromkeys([*work, *sorted(set(current["annotator"]))]):
-        mine = current[current["annotator"] == code]
+        mine, theirs = good[good["annotator"] == code], current[current["annotator"] == code]
         counts = mine["status"].value_counts().to_dict()
         done = set(mine.loc[mine["status"].isin([Status.GIVEN, Status.SKIPPED]), "item_id"])
+        again = int((theirs["status"] != Status.WITHDRAWN).sum()) - len(done)
         seconds = mine["seconds"].dropna().astype(float)
         left = len(set(work.get(code, [])) - done)
         pace = float(seconds.median()) if len(seconds) else None
+        project = projects.get(code)
         people.append(
             Worker(
                 code, len(set(work.get(code, [])) | done), int(counts.get(Status.GIVEN, 0)),
-                int(counts.get(Status.SKIPPED, 0)), int(counts.get(Status.INVALID, 0)), left,
-                pace, None if pace is None else left * pace / 60,
+                int(counts.get(Status.SKIPPED, 0)), again, left, pace, None if pace is None else left * pace / 60,
+                project.drafts if project else 0, bool(project and project.missing),
             )
         )  # fmt: skip
     return people
+
+
+def whom_to_wait_for(people: Sequence[Worker]) -> str:
+    """Who is to do how much, and what keeps them: the sentence before `covmis round pull`."""
+    missing = [worker.annotator for worker in people if worker.missing]
+    if missing:
+        return f"`covmis round push` ({', '.join(missing)}: no user of Label Studio any more)"
+    drafts = [f"{worker.annotator} ({worker.drafts})" for worker in people if worker.drafts]
+    open_ = [worker for worker in people if worker.left]
+    names = ", ".join(f"{worker.annotator} ({counted(worker.left, 'posts')})" for worker in open_[:MANY])
+    more = f" and {len(open_) - MANY} others" if len(open_) > MANY else ""
+    ask = f"ask for drafts to be submitted: {', '.join(drafts)}; " if drafts else ""
+    return f"{ask}wait for {names}{more}"
+
+
+MANY = 6
+"""Names in a sentence."""
 
 
 def _advice_on_relevance(
@@ -149,7 +179,7 @@ def _advice(
         first = (
             f"repair {counted(invalid, 'answers')} (`covmis round board` shows which), " if invalid else ""
         )
-        return f"{first or 'wait for the annotators, '}then `covmis round pull`"
+        return f"{first}{whom_to_wait_for(people)}, then `covmis round pull`"
     if set(undecided) & set(disagreements):
         return "`covmis round report`, discuss, `covmis round adjudicate`"
     if undecided:

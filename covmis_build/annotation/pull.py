@@ -15,6 +15,7 @@ from covmis_build.annotation.adjudication import ADJUDICATION_SHEET, DISCUSSION_
 from covmis_build.annotation.answers import (
     RETURNED_AS,
     Answer,
+    Channel,
     Phase,
     Problem,
     Pulled,
@@ -27,15 +28,17 @@ from covmis_build.annotation.answers import (
 )
 from covmis_build.annotation.channels.offline import read_export
 from covmis_build.annotation.channels.sheets import channel_of, read_sheet
-from covmis_build.annotation.frozen_items import for_people
+from covmis_build.annotation.frozen_items import by_item, for_people
 from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from typing import Any
 
     import pandas as pd
 
     from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.records import Label
 
 
 READ = {*RETURNED_AS, ".json"}
@@ -55,18 +58,22 @@ def pull_files(
     """
     record.refuse_sealed(round_)
     named = list(files) or [path for path in _sheets(round_) if path.name not in besides]
-    frozen = round_.asked()
-    people = set(for_people(frozen)["item_id"])
+    frozen, before = round_.asked(), round_.answers()
+    items, people = by_item(frozen), set(for_people(frozen)["item_id"])
+    recorded = dict.fromkeys(annotators, before[:0])
+    recorded |= {str(who): rows for who, rows in before.groupby("annotator")}
     pulled = Pulled()
     answers: dict[Path, list[Answer]] = {}
     unreadable: list[InputError] = []
     for path in named:
         try:
-            read, problems = _read(path, round_, annotators, frozen, now=now, named=bool(files))
+            who = _whose(path, annotators, named=bool(files))
+            read, problems, notes = _read(path, who, round_, annotators, items, recorded, named=bool(files))
         except InputError as error:
             unreadable.append(error)
             continue
         pulled.problems += problems
+        pulled.notes += notes
         nobodys = [answer for answer in read if answer.item_id not in people]
         pulled.problems += [
             Problem(answer.annotator, f"labels {answer.item_id}, which is nobody's work")
@@ -84,12 +91,14 @@ def pull_files(
     every = _without_empty_withdrawals([answer for read in answers.values() for answer in read])
     pulled.answers = sum(answer.status != Status.WITHDRAWN for answer in every)
     record.count(pulled, round_, every, now=now)
+    labels, counted_ones = round_.answers(), set(latest(every))
+    current = {(row.item_id, row.annotator): row for row in labels_of(present(labels))}
     pulled.problems += [
         problem
         for path, read in answers.items()
-        for problem in _older(path, set(read) & set(latest(every)), round_)
+        for problem in _older(path, set(read) & counted_ones, current)
     ]
-    pulled.problems += two_channels(round_.answers())
+    pulled.problems += two_channels(labels)
     return pulled
 
 
@@ -105,39 +114,38 @@ def _sheets(round_: RoundFolder) -> list[Path]:
 
 
 def _read(
-    path: Path, round_: RoundFolder, annotators: Sequence[str], frozen: pd.DataFrame, *, now: str, named: bool
-) -> tuple[list[Answer], list[Problem]]:
-    """The answers in this file, each with the time at which it was given, and what is wrong with them."""
-    if path.is_dir():
-        raise InputError("is a folder", file=path, remedy="Put the sheet itself here")
-    if not named and not path.is_file():
-        # a pipe, for instance, into which nobody may ever write
-        raise InputError("is no file", file=path, remedy="Put the sheet itself here")
-    kind = path.suffix.casefold()
-    if kind not in READ:
-        raise InputError(
-            "is no sheet and no export of the page",
-            file=path,
-            remedy=f"Save it as one of {', '.join(sorted(READ))}, or put it elsewhere",
-        )
-    if kind == ".json":
-        return read_export(path, annotators, round_.number, frozen, round_.scheme)
-    annotator = _whose(path, annotators)
-    current = present(round_.answers())
-    labelled = set(current.loc[(current["annotator"] == annotator) & (current["label"] != ""), "item_id"])
-    sheet = read_sheet(path, annotator, frozen, round_.scheme, labelled)
+    path: Path, who: str, round_: RoundFolder, annotators: Sequence[str], items: Mapping[str, Mapping[str, Any]],
+    recorded: Mapping[str, pd.DataFrame], *, named: bool,
+) -> tuple[list[Answer], list[Problem], list[Problem]]:  # fmt: skip
+    """The answers in this file, each with the time at which it was given, what is wrong with them, and what else is to know.
+
+    What is taken back counts only where this person's label is in the record.
+    """
+    if path.suffix.casefold() == ".json":
+        answers, problems = read_export(path, annotators, round_.number, items, round_.scheme)
+        blank = [answer for answer in answers if answer.status == Status.WITHDRAWN]
+        given = [answer for answer in answers if answer.status != Status.WITHDRAWN]
+        for answer in blank:
+            given += withdrawals(
+                recorded[answer.annotator], [answer.item_id], answer.annotator, Channel.HTML, given_at=answer.given_at
+            )  # fmt: skip
+        return given, problems, []
+    current = present(recorded[who])
+    labelled = set(current.loc[current["label"] != "", "item_id"])
+    sheet = read_sheet(path, who, items, round_.scheme, labelled)
     # a sheet does not know when a cell was filled in: its answers are as old as the file
-    saved = min(record.moment(path.stat().st_mtime), now)
-    taken_back = withdrawals(round_.answers(), sheet.blank, annotator, channel_of(path))
+    saved = record.moment(path.stat().st_mtime)
+    taken_back = withdrawals(recorded[who], sheet.blank, who, channel_of(path))
     if sheet.sorted_apart and not named:
         of_study = f"{record.sheets_of(round_.number)}{path.name}"
         raise InputError(
-            "equal labels stand together, as if that column had been sorted by itself: none is taken",
+            f"equal labels stand together in {sheet.sorted_apart}, as if these labels had been sorted by themselves: "
+            "none is taken",
             file=path,
             remedy=f"Undo the sorting; if the order is right, name the file: `covmis round pull {of_study}`",
         )
     answers = [replace(answer, given_at=saved) for answer in [*sheet.answers, *taken_back]]
-    return answers, sheet.problems
+    return answers, sheet.problems, sheet.notes
 
 
 def _without_empty_withdrawals(answers: Sequence[Answer]) -> list[Answer]:
@@ -154,14 +162,15 @@ def _without_empty_withdrawals(answers: Sequence[Answer]) -> list[Answer]:
     ]
 
 
-def _older(path: Path, answers: Collection[Answer], round_: RoundFolder) -> list[Problem]:
+def _older(
+    path: Path, answers: Collection[Answer], current: Mapping[tuple[str, str], Label]
+) -> list[Problem]:
     """That answers of this sheet differ from the record and do not count, since the file is older than what was recorded.
 
     A file may lie about its age: packed and unpacked, it can be hours older than it is.
     """
     if path.suffix.casefold() == ".json":
         return []
-    current = {(row.item_id, row.annotator): row for row in labels_of(present(round_.answers()))}
     items = sorted(
         answer.item_id
         for answer in answers
@@ -260,22 +269,35 @@ def _as(items: Sequence[str]) -> str:
     return f"{items[0]}{', …' if len(items) > 1 else ''}"
 
 
-def _whose(path: Path, annotators: Sequence[str]) -> str:
-    """The annotator whose code the file's name starts with."""
+def _whose(path: Path, annotators: Sequence[str], *, named: bool) -> str:
+    """The annotator whose file this is: by its name's beginning; an export says it itself."""
+    if path.is_dir():
+        raise InputError("is a folder", file=path, remedy="Put the sheet itself here")
+    if not named and not path.is_file():
+        # a pipe, for instance, into which nobody may ever write
+        raise InputError("is no file", file=path, remedy="Put the sheet itself here")
+    kind = path.suffix.casefold()
+    if kind not in READ:
+        raise InputError(
+            "is no sheet and no export of the page",
+            file=path,
+            remedy=f"Save it as one of {', '.join(sorted(READ))}, or put it elsewhere",
+        )
     fitting = [code for code in annotators if re.match(rf"{re.escape(code)}(?![A-Za-z0-9_-])", path.name)]
-    if not fitting:
+    if not fitting and kind != ".json":
         raise InputError(
             "does not say whose sheet it is",
             file=path,
             remedy=f"Begin its name with the annotator's code: {', '.join(annotators)}",
         )
-    return max(fitting, key=len)
+    return max(fitting, key=len, default="")
 
 
 def two_channels(labels: pd.DataFrame) -> list[Problem]:
     """People who answered items differently in two channels: the later answer counts, and somebody should look."""
     mine = labels[labels["phase"] == Phase.INDEPENDENT]
     last = mine.drop_duplicates(["item_id", "annotator", "channel"], keep="last")
+    last = last[last.duplicated(["item_id", "annotator"], keep=False)]
     differing: dict[str, list[str]] = {}
     for key, rows in last.groupby(["item_id", "annotator"], sort=True):
         item, who = (str(part) for part in cast("tuple[str, str]", key))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.annotation.answers import Channel
 from covmis_build.annotation.channels.offline import offline_page
-from covmis_build.annotation.channels.sheets import NO_SHEET, header, read_rows, refuse_unkept, sheet
+from covmis_build.annotation.channels.sheets import CHECK, NO_SHEET, header, read_rows, refuse_unkept, sheet
 from covmis_build.annotation.round_folder import kind_of, refuse_sealed, sheets_of
 from covmis_build.errors import counted
 
@@ -80,7 +80,11 @@ def push_sheets(round_: RoundFolder, work: Mapping[str, Sequence[str]], channel:
     written = []
     for code, wanted in work.items():
         path = round_.sheets / f"{code}.{channel}"
-        table = read_rows(path, header(round_.scheme)) if path.exists() else NO_SHEET
+        table = (
+            read_rows(path, [name for name in header(round_.scheme) if name != CHECK])
+            if path.exists()
+            else NO_SHEET
+        )
         before = table.rows
         if before and {row["item_id"].strip() for row in before} >= set(wanted):
             continue

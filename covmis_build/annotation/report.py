@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, to_builtins
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.checks import Checked
-    from covmis_build.options import Labels
+    from covmis_build.options import Labels, Target
     from covmis_build.stats.agreement import Figure
 
 
@@ -149,7 +149,7 @@ class Report:
     round: Findings
     all_rounds: Findings | None
     files: tuple[str, ...]
-    target: Mapping[str, Any] = field(default_factory=dict)
+    target: Target | None = None
     guideline: str = ""
     """Under which guideline the round is labelled, and what changed since the round before, in a sentence."""
 
@@ -184,7 +184,7 @@ class Report:
         """All numbers of both, as report.json and summary.json have them."""
         both = {"round": self.round, "all_rounds": self.all_rounds}
         numbers: dict[str, Any] = {name: findings.to_dict() for name, findings in both.items() if findings}
-        return numbers | ({"target": {**self.target, "verdict": self.verdict}} if self.target else {})
+        return numbers | ({"target": {**asdict(self.target), "verdict": self.verdict}} if self.target else {})
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -193,7 +193,7 @@ class Report:
         return f"<ul>{told}</ul>{self.to_frame().to_html(index=False, na_rep='')}"
 
 
-def verdict(compared: Agreement, target: Mapping[str, Any]) -> str:
+def verdict(compared: Agreement, target: Target | None) -> str:
     """Whether a target of [annotation] is reached, not reached, or cannot be told; empty without one."""
     if not target:
         return ""
@@ -201,7 +201,7 @@ def verdict(compared: Agreement, target: Mapping[str, Any]) -> str:
         "kappa": compared.kappa, "alpha": compared.alpha["nominal"], "ac1": compared.ac1, "raw": compared.raw
     }  # fmt: skip
     return against(
-        figures[target.get("coefficient", "kappa")], float(target["at_least"]), claims=compared.claims,
+        figures[target.coefficient], target.at_least, claims=compared.claims,
         posts=compared.items_with_two_labels,
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import pandas as pd
@@ -20,11 +20,11 @@ from covmis_build.errors import InputError, counted
 from covmis_build.stats.agreement import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from covmis_build.annotation.round_folder import RoundFolder
-    from covmis_build.options import Labels
+    from covmis_build.options import Labels, Target
 
 
 KINDS = ("html", "json", "csv", "tex")
@@ -37,7 +37,7 @@ def write_reports(
     *,
     study: str,
     per_item: int,
-    target: Mapping[str, Any],
+    target: Target | None,
 ) -> Report:
     """Write the round's report and the summary over all rounds but pilots.
 
@@ -56,7 +56,7 @@ def write_reports(
         _write(rounds, "summary", summary, "Agreement over all rounds", study, remarks)
     files = [f"rounds/{round_.number}/report.{kind}" for kind in KINDS]
     files += [f"rounds/summary.{kind}" for kind in KINDS] if summary else []
-    return Report(own, summary, tuple(f"annotation/{name}" for name in files), dict(target), guideline)
+    return Report(own, summary, tuple(f"annotation/{name}" for name in files), target, guideline)
 
 
 def findings_of_rounds(rounds: Sequence[RoundFolder], scheme: Labels, per_item: int) -> Findings | None:

@@ -9,13 +9,13 @@ from markupsafe import Markup
 from covmis_build.annotation.case import cases_html
 from covmis_build.errors import counted
 from covmis_build.report import figures
-from covmis_build.report.page import UNDEFINED, Section, page, rows_html
+from covmis_build.report.page import UNDEFINED, Section, page, render, rows_html
 from covmis_build.stats.intervals import between, in_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from covmis_build.annotation.agreement import Agreement
+    from covmis_build.annotation.agreement import Agreement, PairAgreement
     from covmis_build.annotation.checks import Checked
     from covmis_build.annotation.drift import Drift, TimePerItem
     from covmis_build.annotation.group_agreement import GroupAgreement
@@ -99,39 +99,53 @@ def _coefficients(compared: Agreement, notes: Sequence[str]) -> Section:
     )
 
 
+DRAWN = 6
+"""People up to whom the confusions of each pair are drawn; beyond, pairs are one table."""
+
+
 def _confusion(compared: Agreement) -> Section:
-    drawn, rows = [], []
-    for pair in compared.pairs:
-        if not pair.items:
-            continue
-        cells = "; ".join(
-            f"{pair.first} {first}, {pair.second} {second}: {count}"
-            for first, line in zip(compared.labels, pair.table, strict=True)
-            for second, count in zip(compared.labels, line, strict=True)
+    pairs = [pair for pair in compared.pairs if pair.items]
+    if not pairs:
+        return Section("Who confuses what", prose="No two people have labelled the same post.")
+    rows = [
+        (
+            f"{pair.first} and {pair.second}", pair.items, pair.raw_agreement, pair.kappa.value,
+            between(pair.kappa.low, pair.kappa.high), pair.bowker and pair.bowker.p,
+            pair.stuart_maxwell and pair.stuart_maxwell.p,
         )
-        drawn.append(
-            figures.heat(
-                pair.table, compared.labels, compared.labels, alt=cells, row_title=pair.first,
-                column_title=pair.second,
-            )
-        )  # fmt: skip
-        rows.append(
-            (
-                f"{pair.first} and {pair.second}", pair.items, pair.raw_agreement, pair.kappa.value,
-                between(pair.kappa.low, pair.kappa.high), pair.bowker and pair.bowker.p,
-                pair.stuart_maxwell and pair.stuart_maxwell.p,
-            )
-        )  # fmt: skip
+        for pair in pairs
+    ]  # fmt: skip
     tests = ("Bowker's p", "Stuart and Maxwell's p")
     columns = ("Pair", "Posts", "Raw agreement", "Cohen's κ", INTERVAL, *tests)
-    prose = (
-        "Each cell counts the posts that one person gave the row's label and the other the column's. Bowker tests "
-        "whether the confusions go both ways alike; Stuart and Maxwell test whether both use each label equally often."
-        if rows
-        else "No two people have labelled the same post."
+    told = (
+        "Bowker tests whether the confusions go both ways alike; Stuart and Maxwell test whether both use each label "
+        "equally often."
     )
-    body = rows_html(columns, rows, p_values=tests) if rows else Markup("")
-    return Section("Who confuses what", prose=prose, body=body, figures=drawn)
+    body = rows_html(columns, rows, p_values=tests)
+    if len(compared.annotators) > DRAWN:
+        return Section("Who agrees with whom", prose=told, body=_kappas(pairs, compared.annotators) + body)
+    cells = "Each cell counts the posts that one person gave the row's label and the other the column's. "
+    return Section(
+        "Who confuses what", prose=cells + told, body=body, figures=[_heat(pair, compared) for pair in pairs]
+    )
+
+
+def _heat(pair: PairAgreement, compared: Agreement) -> Markup:
+    told = "; ".join(
+        f"{pair.first} {first}, {pair.second} {second}: {count}"
+        for first, line in zip(compared.labels, pair.table, strict=True)
+        for second, count in zip(compared.labels, line, strict=True)
+    )
+    return figures.heat(
+        pair.table, compared.labels, compared.labels, alt=told, row_title=pair.first, column_title=pair.second
+    )
+
+
+def _kappas(pairs: Sequence[PairAgreement], people: Sequence[str]) -> Markup:
+    """Cohen's kappa of each pair, the darker the higher."""
+    values = {(pair.first, pair.second): pair.kappa.value for pair in pairs}
+    rows = [(one, [values.get((one, other), values.get((other, one))) for other in people]) for one in people]
+    return Markup(render("pairs.html", names=people, rows=rows, caption="Cohen's κ of each pair"))  # noqa: S704 - escaped by the template
 
 
 def _classes(compared: Agreement) -> Section:

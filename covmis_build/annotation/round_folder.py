@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -20,12 +21,24 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from covmis_build import storage, tables
-from covmis_build.annotation.answers import RETURNED_AS, Problem, Pulled, Status, append, present
+from covmis_build.annotation.answers import (
+    RETURNED_AS,
+    Problem,
+    Pulled,
+    Status,
+    append,
+    bounded,
+    labels_of,
+    latest,
+    own_time,
+    present,
+)
 from covmis_build.annotation.frozen_items import read_items, write_items
 from covmis_build.annotation.relevance import YES
-from covmis_build.errors import InputError
-from covmis_build.options import Labels  # noqa: TC001 - read at run time, for round.json
+from covmis_build.errors import InputError, counted
+from covmis_build.options import MACHINE, Labels
 from covmis_build.places import DRAWS
+from covmis_build.settings import CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -87,6 +100,8 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     round: str = ""
     pilot: bool
     opened_at: str = ""
+    pushed_at: str | UnsetType = UNSET
+    """When it was sent out first: no answer is older."""
     labels: Labels
     annotators: list[str]
     """Who was to label it when it was opened."""
@@ -286,6 +301,15 @@ def keep_guideline(round_: RoundFolder, guideline: str, *, now: str) -> RoundFol
     return round_now
 
 
+def note_pushed(round_: RoundFolder, *, now: str) -> RoundFolder:
+    """Note when the round was sent out, the first time."""
+    if round_.about.pushed_at:
+        return round_
+    pushed = replace(round_, about=msgspec.structs.replace(round_.about, pushed_at=now))
+    write_about(pushed)
+    return pushed
+
+
 def raise_per_item(round_: RoundFolder, per_item: int) -> RoundFolder:
     """Let more people label each item of an open round; fewer only from the next round on."""
     if per_item <= round_.per_item:
@@ -293,6 +317,9 @@ def raise_per_item(round_: RoundFolder, per_item: int) -> RoundFolder:
     raised = replace(round_, about=msgspec.structs.replace(round_.about, per_item=per_item))
     write_about(raised)
     return raised
+
+
+VERSION = re.compile("[0-9a-f]{12}")
 
 
 def guideline_version(text: str) -> str:
@@ -303,6 +330,12 @@ def guideline_version(text: str) -> str:
 def guideline_path(rounds: Path, version: str) -> Path:
     """Where the text of an earlier version stands."""
     return rounds / "guidelines" / f"{version}.md"
+
+
+def earlier_guideline(rounds: Path, version: str) -> str | None:
+    """The text of an earlier version, if it was kept; labels that name no version may be somebody else's."""
+    path = guideline_path(rounds, version)
+    return path.read_text("utf-8") if VERSION.fullmatch(version) and path.exists() else None
 
 
 def all_rounds(rounds: Path) -> list[RoundFolder]:
@@ -343,6 +376,9 @@ def _read_about(path: Path) -> About:
         raise InputError(f"is not as covmis writes it: {error}", file=path, remedy=remedy) from None
     if not about.labels.values:  # noqa: PD011 - not pandas'
         raise InputError("lacks labels.values", file=path, remedy=remedy)
+    for code in about.annotators:  # they become names of files, and the round may be somebody else's
+        if not CODE.fullmatch(code.removeprefix(MACHINE)):
+            raise InputError(f"'{code}' cannot be an annotator's code", file=path, remedy=remedy)
     return about
 
 
@@ -367,6 +403,8 @@ def add_labels(round_: RoundFolder, answers: Iterable[Answer], *, now: str) -> i
     """Append these answers to the round's labels; how many rows that added."""
     refuse_sealed(round_)
     before = round_.labels()
+    sent_at = round_.about.pushed_at or round_.about.opened_at
+    answers = [bounded(answer, sent_at=sent_at, now=now) for answer in latest(answers)]
     answers = [
         replace(answer, guideline=round_.guideline_at(answer.given_at)) if answer.given_at else answer
         for answer in answers
@@ -392,6 +430,7 @@ def count(pulled: Pulled, round_: RoundFolder, answers: Sequence[Answer], *, now
     labels = round_.labels()
     fresh = labels[~labels["label_id"].isin(before)]
     pulled.withdrawn += int((fresh["status"] == Status.WITHDRAWN).sum())
+    pulled.notes += _clocks(fresh)
     current = present(labels).set_index(["item_id", "phase", "annotator"])["label"].to_dict()
     changed = [
         answer
@@ -407,6 +446,25 @@ def count(pulled: Pulled, round_: RoundFolder, answers: Sequence[Answer], *, now
                 "`covmis round reopen` opens them, with a reason",
             )
         )
+
+
+def _clocks(fresh: pd.DataFrame) -> list[Problem]:
+    """Answers of clocks that were wrong; a sheet has only its file's time, which copying changes."""
+    rows = [row for row in labels_of(fresh) if row.channel not in RETURNED_AS.values()]
+    problems = []
+    for who in dict.fromkeys(row.annotator for row in rows):
+        mine = [row for row in rows if row.annotator == who]
+        for when, wrong in (
+            ("later than now", [row for row in mine if own_time(row) > row.given_at]),
+            ("before the round was sent out", [row for row in mine if own_time(row) < row.given_at]),
+        ):
+            if wrong:
+                what = (
+                    f"{counted(len(wrong), 'answers')} ({wrong[0].item_id}{', …' if wrong[1:] else ''}) given at "
+                    f"{own_time(wrong[0])} by the clock there, {when}; in the record they have {wrong[0].given_at}"
+                )
+                problems.append(Problem(who, what, "Put that clock right"))
+    return problems
 
 
 def note_told(round_: RoundFolder, pulled: Pulled) -> None:
@@ -480,7 +538,7 @@ def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
         for kept, content in without_items(path, items).items():
             storage.write_bytes(kept, content)
             if kept != path:
-                path.unlink()
+                storage.remove(path)
     for path in sorted(round_.sheets.glob("*.json")):
         data = read_json(path)
         data["answers"] = [row for row in data.get("answers", []) if row.get("id") not in items]
@@ -492,7 +550,7 @@ def _forget_files(rounds: Path, round_: RoundFolder, items: set[str]) -> None:
         round_.folder / "report.csv",
     ]
     for path in [*pages, rounds / "summary.html", rounds / "summary.csv", rounds / "board.html"]:
-        path.unlink(missing_ok=True)
+        storage.remove(path)
 
 
 def _forget_remarks(round_: RoundFolder, items: set[str]) -> None:

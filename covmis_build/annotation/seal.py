@@ -251,9 +251,8 @@ def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) 
     about = msgspec.structs.replace(round_.about, reopened=[*earlier[:-1], entry])
     reopened = replace(round_, about=about)
     write_about(reopened)
-    (
-        round_.folder / "seal.json"
-    ).unlink()  # last: killed before, the round is still sealed, and the same call goes on
+    # last: killed before, the round is still sealed, and the same call goes on
+    storage.remove(round_.folder / "seal.json")
     return reopened
 
 

@@ -13,7 +13,8 @@ import html
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from covmis_build.errors import InputError, counted, nearest
 from covmis_build.files.columns import POSTS, column_of, folded
 from covmis_build.files.ids import NOTHING, check_ids, check_rounded
 from covmis_build.options import KINDS, Columns
+from covmis_build.settings import toml
 from covmis_build.storage import restored
 
 if TYPE_CHECKING:
@@ -38,8 +40,11 @@ TOGETHER = 256
 """Rows that are looked at together."""
 X_LENGTHS = range(15, 21)
 ENOUGH, DAY = 0.9, 86_400
+COMPARED, QUARTER = 20, 900
+"""Rows that are enough to compare times with ids; seconds in which zones differ."""
 ID_ONLY = "id only"
 """The availability of a post of which a file has nothing but the id."""
+LONG_ID = re.compile(r"\d{15,20}")
 ESCAPES = re.compile(r"&(?:amp|lt|gt|quot|#\d+);")
 OLD_REPOST = re.compile(r"RT @\w+:")
 
@@ -54,11 +59,12 @@ class Understood:
     taken: dict[str, list[str]] = field(default_factory=dict)
     platform: str = ""
     times: dates.TimeForm = field(default_factory=dates.TimeForm)
+    zone: str = ""
+    """The time zone that ids show, where times have none."""
     rule: Columns = field(default_factory=Columns)
     rows: int = 0
     notes: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
-    suspicious: list[str] = field(default_factory=list)
 
     @property
     def left_over(self) -> list[str]:
@@ -101,6 +107,7 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
         "id": _several(rule.id), "text": _several(rule.text), "created_at": _several(rule.created_at),
         "language": _several(rule.language), "author": _several(rule.author), "urls": _several(rule.urls),
         "claim": _several(rule.claim), "repost": _several(rule.repost.get("column", "")),
+        "reply_to": [], "quote_of": [], "repost_of": [],
     }  # fmt: skip
     for what, names in told.items():
         for name in names:
@@ -113,28 +120,42 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
         guessed = what != "repost" and not (what == "id" and rule.id is not None)
         understood.taken[what] = names or ([column_of(header, POSTS[what])] if guessed else [])
     understood.taken = {what: names for what, names in understood.taken.items() if any(names)}
-    if understood.taken.get("text") == understood.taken.get("urls"):
-        understood.taken.pop("urls", None)
+    for what, other in (("urls", "text"), ("claim", "id")):
+        if understood.taken.get(what) == understood.taken.get(other):
+            understood.taken.pop(what, None)
     if "id" not in understood.taken and rule.id is None:
-        understood.questions.append(f"no column of post ids among: {', '.join(header)[:200]}")
+        number = _id_in_first_line(header)
+        hint = f'. If the first line is no header: header = false, id = "{number}"' if number else ""
+        understood.questions.append(f"no column of post ids among: {', '.join(header)[:200]}{hint}")
+
+
+def _id_in_first_line(header: Sequence[str]) -> str:
+    """The number of the column in which a first line has a long id, and so is no header; empty if it may be one."""
+    return next((str(at) for at, cell in enumerate(header, 1) if LONG_ID.fullmatch(bare_cell(cell))), "")
 
 
 def to_paste(understood: Understood, name: str) -> str:
     """The settings that say what was understood, and leave open what has to be said."""
-    lines = [
-        "[[retrieval.columns]]",
-        f"files = {json.dumps(name)}",
-        f"platform = {json.dumps(understood.platform)}",
-    ]
+    rule, values = understood.rule, dict[str, object]()
     for what in ("id", "text", "created_at", "language", "author", "urls", "claim"):
         names = understood.taken.get(what, [])
-        if names:
-            lines.append(f"{what} = {json.dumps(names[0] if len(names) == 1 else names, ensure_ascii=False)}")
-        elif what in {"id", "text"}:
-            lines.append(f'{what} = ""')
-    if understood.times.problem:
-        lines.append('date_format = ""')
-    return "\n".join(lines)
+        values[what] = names[0] if len(names) == 1 else names
+    if not values["id"] and (number := _id_in_first_line(understood.header)):
+        rule, values = replace(rule, header=False), {"id": number}
+    said = {field.name: getattr(rule, field.name) for field in fields(Columns)}
+    values = {name: value for name, value in said.items() if value != getattr(Columns(), name)} | values
+    values |= {"files": name, "platform": understood.platform}
+    if understood.zone:
+        values["timezone"] = understood.zone
+    needed = {"files", "platform", "id", "text", *(["date_format"] if understood.times.problem else [])}
+    values = {
+        **dict.fromkeys(needed, ""),
+        **{name: value for name, value in values.items() if value not in ("", [])},
+    }
+    lines = (
+        f"{field.name} = {toml(values[field.name])}" for field in fields(Columns) if field.name in values
+    )
+    return "\n".join(["[[retrieval.columns]]", *lines])
 
 
 def _several(names: str | Sequence[str] | None) -> list[str]:
@@ -171,12 +192,12 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     named = sum(count for claim, count in claims_told.items() if claim in claims)
     check_rounded(path, table.rounded, taken.get("id", []))
     bare = [native for native in native_ids if native and ":" not in native]
-    understood.suspicious = check_ids(path, bare)
+    check_ids(path, bare, addressed=partial(in_addresses, table, at["id"][0]) if "id" in at else None)
     understood.times = dates.settle(moments, date_format=rule.date_format, zone=rule.timezone)
     if understood.times.problem:
         understood.questions.append(f"{taken['created_at'][0]}: {understood.times.problem}")
     elif understood.times.note:
-        understood.notes.append(understood.times.note)
+        _compare_with_ids(understood, native_ids, moments)
     if "claim" in taken and not rule.claim and not (told and named >= ENOUGH * told):
         name = taken.pop("claim")[0]
         understood.notes.append(
@@ -184,11 +205,76 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         )
     if not rule.escapes and escaped > 0.005 * understood.rows:
         understood.notes.append(f'{escaped:,} texts have &amp; and the like (escapes = "x" or "html")')
-    understood.platform = rule.platform or _platform(understood, bare, native_ids, moments)
+    understood.platform = rule.platform or _platform(understood, table, bare, native_ids, moments)
+
+
+def _compare_with_ids(understood: Understood, native_ids: Sequence[str], moments: Sequence[str]) -> None:
+    """Times without a zone are taken for UTC, unless ids of X say that nearly all are ahead or behind by the same hours."""
+    offsets = Counter[int]()
+    for native, moment in zip(native_ids, moments, strict=True):
+        own = ids.snowflake_time(ids.post_id(native).removeprefix("x:"))
+        if own and (when := understood.times.read(moment)):
+            offsets[round((ids.seconds(when) - ids.seconds(own)) / QUARTER)] += 1
+    common = [offset for offset, count in offsets.most_common(2) if count >= 0.1 * offsets.total()]
+    if (
+        offsets.total() < COMPARED
+        or sum(offsets[offset] for offset in common) < ENOUGH * offsets.total()
+        or not any(common)
+    ):
+        understood.notes.append(understood.times.note)
+        return
+    hours = [f"{offset * QUARTER / 3600:+g}" for offset in sorted(common)]
+    column = understood.taken["created_at"][0]
+    if len(common) == 1:
+        understood.zone = (
+            f"{'-' if common[0] < 0 else '+'}{abs(common[0]) // 4:02}:{abs(common[0]) % 4 * 15:02}"
+        )
+        remedy = f'timezone = "{understood.zone}", or the name of the zone'
+    else:
+        remedy = 'timezone = "Europe/Berlin" or the like'
+    understood.questions.append(
+        f"{column}: times have no zone, and differ from the times in the ids by {' and '.join(hours)} hours ({remedy})"
+    )
+
+
+def in_addresses(table: Table, column: int, asked: AbstractSet[str] | None = None) -> dict[str, str]:
+    """The ids that are also in an address of their own row, each with the address; of all rows, or of the ids asked for."""
+    addressed = dict[str, str]()
+    for _, cells, problem in table.rows():
+        own = "" if problem else bare_cell(cells[column])
+        if own and (asked is None or own in asked):
+            address = next((cell for cell in cells if own in cell and "://" in cell), "")
+            addressed |= {own: address} if address else {}
+    return addressed
+
+
+HOSTS = {
+    "facebook.com": "facebook", "fb.com": "facebook", "weibo.com": "weibo", "weibo.cn": "weibo", "twitter.com": "x", "x.com": "x",
+    "instagram.com": "instagram", "tiktok.com": "tiktok", "youtube.com": "youtube", "t.me": "telegram", "threads.net": "threads",
+    "vk.com": "vk", "gab.com": "gab", "truthsocial.com": "truth",
+}  # fmt: skip
+"""Whose posts the addresses of a site are."""
+
+
+def platform_of_addresses(addresses_of: Iterable[str]) -> str:
+    """The one platform whose site nearly all of these addresses name; empty if none does."""
+    hosts = Counter(
+        ".".join(address.partition("://")[2].partition("/")[0].lower().split(".")[-2:])
+        for address in addresses_of
+    )
+    platforms = Counter[str]()
+    for host, count in hosts.items():
+        platforms[HOSTS.get(host, "")] += count
+    (platform, count) = platforms.most_common(1)[0] if platforms else ("", 0)
+    return platform if count >= ENOUGH * hosts.total() else ""
 
 
 def _platform(
-    understood: Understood, bare: Sequence[str], native_ids: Sequence[str], moments: Sequence[str]
+    understood: Understood,
+    table: Table,
+    bare: Sequence[str],
+    native_ids: Sequence[str],
+    moments: Sequence[str],
 ) -> str:
     """The platform of ids without a prefix; empty where every id has its own, or where it has to be asked."""
     bare = [native for native in bare if native.isdigit()]
@@ -198,6 +284,12 @@ def _platform(
         return ""
     if any(folded(name) in OF_X for name in understood.taken["id"]):
         return "x"
+    addressed = in_addresses(table, table.header.index(understood.taken["id"][0]))
+    if len(addressed) >= ENOUGH * len(set(bare)) and (site := platform_of_addresses(addressed.values())):
+        understood.notes.append(
+            f"{site}'s: {len(addressed):,} ids are in addresses of that site in their rows"
+        )
+        return site
     if "text" not in understood.taken:
         understood.notes.append("ids alone are taken for X's: the posts themselves stand elsewhere")
         return "x"
@@ -220,13 +312,19 @@ def _column(block: Sequence[Sequence[str]], at: Sequence[int]) -> list[str]:
 
 
 def bare_cell(cell: str) -> str:
-    """A cell without the marks that protect it from spreadsheets."""
+    """A cell without the marks that protect it from spreadsheets, or put it in quotation marks.
+
+    >>> bare_cell("'125500"), bare_cell("'125500'"), bare_cell('="125500"')
+    ('125500', '125500', '125500')
+    """
     if cell[:1] in _MARKS or cell[-1:] in _MARKS_BEHIND:
-        return cell.strip().lstrip("'").strip('="').strip()
+        bare = cell.strip()
+        bare = bare[1:].removesuffix("'") if bare[:1] == "'" else bare
+        return bare.strip('="').strip()
     return cell
 
 
-_MARKS, _MARKS_BEHIND = frozenset("'= \t"), frozenset(' \t"')
+_MARKS, _MARKS_BEHIND = frozenset("'= \t"), frozenset(" \t\"'")
 
 
 class NotAPost(ValueError):
@@ -243,6 +341,9 @@ class Reading:
         self.native, self.time, self.urls, self.claim, self.language, self.author, self.repost = (
             _cell_of(at.get(what, ()))
             for what in ("id", "created_at", "urls", "claim", "language", "author", "repost")
+        )
+        self.reply_to, self.quote_of, self.repost_of = (
+            _cell_of(at.get(what, ())) for what in ("reply_to", "quote_of", "repost_of")
         )
         self.kinds = [table.header.index(name) for name in ("kind", "source") if name in table.header]
 
@@ -263,11 +364,11 @@ class Reading:
             if not post_id:
                 raise NotAPost(f"not a post id: {native[:60]}" if native else "no id")
         claim, language = self.claim(cells), self.language(cells)
-        if rule.repost and self.repost(cells) == rule.repost.get("is", ""):
-            repost_of = "?"
-        else:
+        repost_of = self._post_of(self.repost_of(cells))
+        if not repost_of:
             old = text.startswith("RT @") and post_id.startswith("x:") and OLD_REPOST.match(text)
-            repost_of = "?" if old else ""
+            is_repost = old or (rule.repost and self.repost(cells) == rule.repost.get("is", ""))
+            repost_of = "?" if is_repost else ""
         claimed: tuple[Claimed, ...] = ()
         if claim:
             kind = next((cells[place] for place in self.kinds if cells[place] in KINDS), "title")
@@ -282,10 +383,18 @@ class Reading:
             addresses(linked, rule.urls_separator) if linked else NONE,
             NONE,
             NONE,
+            reply_to=self._post_of(self.reply_to(cells)),
+            quote_of=self._post_of(self.quote_of(cells)),
             repost_of=repost_of,
             availability="available" if text or not (claim or not self.texts) else ID_ONLY,
             claimed=claimed,
         )
+
+    def _post_of(self, cell: str) -> str:
+        """The post that another one answers, quotes or repeats; ? if there is one, but its id was rounded or is none."""
+        if not cell or cell in NOTHING or cell in {"0", "-1"}:
+            return ""
+        return ids.post_id(cell, self.platform) or "?"
 
     def _text(self, cells: Sequence[str]) -> str:
         text = "\n\n".join(filter(str.strip, [restored(cells[place]) for place in self.texts]))

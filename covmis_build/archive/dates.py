@@ -112,9 +112,12 @@ def utc(when: datetime) -> str:
 
 
 def zone_of(name: str) -> tzinfo | None:
-    """A zone by its name, such as Europe/Berlin; None if there is none of this name."""
+    """A zone by its name, such as Europe/Berlin, or its hours, such as +09:00; None if there is none of this name."""
     if not name:
         return UTC
+    if hours := re.fullmatch(r"([+-])(\d\d):(\d\d)", name):
+        offset = timedelta(hours=int(hours[2]), minutes=int(hours[3]))
+        return timezone(-offset if hours[1] == "-" else offset)
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -139,7 +139,7 @@ def join(path: Path) -> None:
         with storage.replacing(path) as whole, whole.open("wb") as file:
             file.writelines(piece.read_bytes() for piece in pieces)
     for part in parts:
-        part.unlink()
+        storage.remove(part)
 
 
 def join_ended(folder: Path) -> None:

@@ -158,7 +158,8 @@ MOST_SEEN = 256
 def _opened(job: streams.Job, rule: Columns | None, how: How) -> Opened:
     name = file_of(job)
     with doubted(name):
-        table = open_table(partial(streams.open_whole, job, how.limits))
+        header = rule is None or rule.header
+        table = open_table(partial(streams.open_whole, job, how.limits), header=header)
         known = formats.tool_of(frozenset(table.header)) if rule is None or not rule.format else rule.format
         own = rule is not None and (rule.id is not None or bool(rule.text))
         tool = None if own else formats.TABLES.get(known)
@@ -172,7 +173,9 @@ def _of_tool(table: Table, known: str, tool: formats.TableTool, name: str) -> Un
     at = table.header.index(tool.ID) if tool.ID in table.header else table.header.index("id")
     native = [cells[at].strip() for _, cells, problem in table.rows() if not problem]
     understood.rows, understood.taken = len(native), {"id": [table.header[at]]}
-    understood.suspicious = check_ids(name, [id_ for id_ in native if id_.isdigit()])
+    check_ids(
+        name, [id_ for id_ in native if id_.isdigit()], addressed=partial(columns.in_addresses, table, at)
+    )
     return understood
 
 

@@ -59,7 +59,7 @@ class Step:
 
 def flow(places: Places) -> list[Step]:
     """The way from the claim list to the sample, step by step; empty before the first run, and after a purge."""
-    needed = ("dropped", "claims", "hits", "retrieve.dropped")
+    needed = ("sample", "dropped", "claims", "hits")
     if not all(places.table(name).exists() for name in needed):
         return []
     counts = _dropped_counts(places.table("dropped"))
@@ -86,7 +86,7 @@ def _pairs(places: Places) -> int:
     query = """SELECT count(*) FROM (
         SELECT claim_id, post_id FROM hits UNION SELECT claim_id, post_id FROM dropped
         WHERE unit = 'pair' AND step = 'retrieve')"""
-    return int(ask(query, hits=places.table("hits"), dropped=places.table("retrieve.dropped"))[0][0])
+    return int(ask(query, hits=places.table("hits"), dropped=places.table("dropped"))[0][0])
 
 
 def _dropped_counts(path: Path) -> dict[tuple[str, str], dict[str, int]]:

@@ -62,7 +62,7 @@ def candidates(
     """
     import pandas as pd
 
-    options = settings.retrieval.nearest or Nearest()
+    options = settings.retrieval.ranked or Nearest()
     claims = storage.read_table(places.table("claims"), "claims")
     with words_of(places, settings, progress, lock=False) as index:  # the run holds the lock
         known = dict.fromkeys(claims["claim_id"], index.posts.numbers(matched))

@@ -245,7 +245,7 @@ def _make(
                 if places.far:  # beside the old ones, which are in force until the entry is there
                     places.far.put(table, path, facts[table].sha256)
                 else:
-                    path.replace(places.table(table))
+                    storage.put(path, places.table(table))
         finally:  # an interruption leaves nothing half-written
             for path in waiting.values():
                 path.unlink(missing_ok=True)

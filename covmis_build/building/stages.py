@@ -160,7 +160,7 @@ def _make_retrieve(work: Work) -> Made:
 
     retrieved = retrieve(
         engine, store_of(places, engine), queries, settings.retrieval, progress=work.progress,
-        given=nearest if settings.retrieval.nearest else None,
+        given=nearest if settings.retrieval.ranked else None,
     )  # fmt: skip
     return {
         "posts": retrieved.posts,
@@ -271,7 +271,7 @@ def ranked_chances(places: Places, settings: Settings, items: pd.DataFrame) -> d
     """The probability of each item that no query finds, by its rank among its claim's nearest posts."""
     from covmis_build.sampling.guided import by_rank
 
-    nearest, ranked = settings.retrieval.nearest, items[items["kind"] == RANKED]
+    nearest, ranked = settings.retrieval.ranked, items[items["kind"] == RANKED]
     if ranked.empty:
         return {}
     # frozen ones that a query finds since are candidates no more: chances depend on nobody who was drawn
@@ -324,7 +324,7 @@ STAGES = (
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
-        "retrieve", 11, ("read", "claims", "queries"), ("retrieval",),
+        "retrieve", 12, ("read", "claims", "queries"), ("retrieval",),
         ("posts", "hits", "candidates", "provenance", "retrieve.dropped"), lambda _: [], _make_retrieve, large=True,
     ),
     Stage(

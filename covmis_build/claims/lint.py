@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build.claims import wording
 from covmis_build.errors import counted
+from covmis_build.report.result import Result
 from covmis_build.text.tokens import tokens
 from covmis_build.text.urls import canonical_url
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pandas as pd
+
+    from covmis_build.report.summary import Summary
 
 COLUMNS = ["finding", "claim_id", "rule", "section", "says", "proposal"]
 SAME = 0.6
@@ -45,8 +48,8 @@ WITHOUT = "without "
 """A proposal to take off an address; it follows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+@dataclass(frozen=True, slots=True, repr=False)
+class Findings(Result):
     """What a look at a list of `claims` claims found; `summaries` are about most of them at once."""
 
     rows: pd.DataFrame
@@ -65,7 +68,7 @@ class Findings:
         return {"claims": self.claims, "findings": self.rows, "summaries": list(self.summaries)}
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> Summary:
         """Each finding with its proposal, then what is true of most claims."""
         lines = []
         for row in self.rows.to_dict("records"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build.claims import claim_review, coaid
@@ -23,7 +24,6 @@ from covmis_build.files.workbook import SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     import pandas as pd
 
@@ -85,10 +85,15 @@ def claim_ids(path: Path) -> list[str]:
     return sorted({line[source].strip() for line in table.rows})
 
 
-def read_list(path: Path, form: str = "", columns: Mapping[str, str] | None = None) -> ClaimList:
-    """Anybody's list of claims; `columns` names the column of a field where the file's own names do not say."""
+def read_list(
+    path: Path | pd.DataFrame, form: str = "", columns: Mapping[str, str] | None = None
+) -> ClaimList:
+    """Anybody's list of claims, in a file or a DataFrame; `columns` names the column of a field where the file's own names do not say."""
     if form and form not in FORMATS:
         raise InputError(f"no claim list format is called '{form}'", remedy=nearest(form, FORMATS))
+    if not isinstance(path, Path):
+        rows = path.to_dict("records")
+        return _from_sheet(sheet_of(rows), Path("the DataFrame"), form, columns or {})
     if not path.exists():
         raise InputError("is missing", file=path)
     if path.is_dir() and not coaid.files(path) and (parts := sorted(path.glob("*.json"))):

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from covmis_build.claims.claim import claims_frame
 from covmis_build.errors import InputError, counted
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from covmis_build.report.summary import Summary
+
 COUNTED = ("title", "news_url", "fact_check_url")
 
 
-class Selection(NamedTuple):
+@dataclass(frozen=True, slots=True, repr=False)
+class Selection(Result):
     """The claim list with `selected` set, and how it came about: claim_id, posts, rank, selected, tied."""
 
     claims: pd.DataFrame
@@ -24,7 +29,7 @@ class Selection(NamedTuple):
         return {"selected": int(self.counts["selected"].sum()), "of": len(self.counts), "claims": self.counts}
 
     @property
-    def summary(self) -> list[str | pd.DataFrame]:
+    def summary(self) -> Summary:
         """The first of those selected, and how many there are."""
         selected = self.counts[self.counts["selected"]]
         of = f"{len(selected):,} of {len(self.counts):,} claims selected"

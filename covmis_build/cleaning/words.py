@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build.cleaning.language import code
 from covmis_build.cleaning.step import Step
+from covmis_build.options import Words
 from covmis_build.text.words import count_words, default_unit
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ class LengthRule(NamedTuple):
 
 def length_rule(language: str, options: Cleaning) -> LengthRule:
     """The least length, its unit, and what does not count, in this language."""
-    told = {code(tag): rule for tag, rule in options.words.items()}
-    rule: dict[str, Any] = told.get(language) or told.get(language.partition("-")[0]) or {}
-    unit = rule.get("unit", default_unit(language))
-    return LengthRule(rule.get("minimum", options.minimum_words), unit, tuple(rule.get("without", ())))
+    rules = {code(tag): rule for tag, rule in options.words.items()}
+    rule = rules.get(language) or rules.get(language.partition("-")[0]) or Words()
+    minimum = options.minimum_words if rule.minimum is None else rule.minimum
+    return LengthRule(minimum, rule.unit or default_unit(language), rule.without)
 
 
 def long_enough(text: str, rule: LengthRule) -> bool:

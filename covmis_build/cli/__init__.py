@@ -93,6 +93,7 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the program: whatever a person can cause or cure is one line and an exit code, never a traceback."""
+    console.escape_unknown_characters()
     sys.argv[1:] = in_order(sys.argv[1:])
     try:
         code = app(standalone_mode=False, prog_name="covmis")

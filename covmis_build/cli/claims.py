@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, print_result, tell, warn
 from covmis_build.cli.options import pairs_of
 from covmis_build.errors import InputError
 from covmis_build.study.study import open_study
@@ -53,11 +53,11 @@ def import_list(
             raise InputError("--look is for a FILE", remedy="Name the list to look at")
         looked = study.look_at_claims(source, columns=columns, form=form)
         warn(*looked.understood.notes)
-        tell(looked.to_dict(), looked.summary, as_json=as_json)
+        print_result(looked, as_json=as_json)
         return
     imported = study.import_claims(source, columns=columns, form=form, search=search, language=language)
     warn(*imported.understood.notes)
-    tell(imported.to_dict(), imported.summary, as_json=as_json)
+    print_result(imported, as_json=as_json)
 
 
 @app.command()
@@ -77,7 +77,7 @@ def lint(
     """
     findings = open_study(folder).lint_claims(accept=accept or ())
     edits = [f"{len(accept):,} edits made."] if accept else []
-    tell({"accepted": accept or [], **findings.to_dict()}, [*edits, *findings.sentences], as_json=as_json)
+    tell({"accepted": accept or [], **findings.to_dict()}, [*edits, *findings.summary], as_json=as_json)
 
 
 @app.command()
@@ -94,4 +94,4 @@ def select(
     """
     selection = open_study(folder).select_claims(top)
     warn(*selection.warnings)
-    tell(selection.to_dict(), selection.summary, as_json=as_json)
+    print_result(selection, as_json=as_json)

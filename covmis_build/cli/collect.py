@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, detail, progress, say, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, detail, print_result, progress, say, tell, warn
 from covmis_build.cli.options import with_options
 from covmis_build.errors import InputError
 
@@ -81,12 +81,15 @@ def collect_bluesky(options: Searching, as_json: JsonOption = False) -> None:
 @with_options(Searching)
 def collect_mastodon(
     options: Searching,
-    server: Annotated[str, Option(help="The server to ask, like https://mastodon.social.")],
+    server: Annotated[
+        str, Option(envvar="MASTODON_SERVER", help="The server to ask, like https://mastodon.social.")
+    ],
     as_json: JsonOption = False,
 ) -> None:
     """Search one Mastodon server for every query of the study. It costs nothing but time.
 
-    The token of an app on that server stands in MASTODON_ACCESS_TOKEN, in the environment or in the keyring.
+    The token of an app on that server stands in MASTODON_ACCESS_TOKEN, and the server in MASTODON_SERVER: the token is
+    sent to no other one. In the keyring it stands as MASTODON_ACCESS_TOKEN@https://SERVER.
 
     Example: covmis collect mastodon --server https://mastodon.social
     """
@@ -123,12 +126,12 @@ def collect_ids(
     options: dict[str, Any] = {"prices": prices, "warn": warn}
     if estimate:
         priced = open_study(study).price_of_ids(file, **options)
-        tell(priced.to_dict(), priced.sentences, as_json=as_json)
+        print_result(priced, as_json=as_json)
         return
     with progress() as report:
         options |= {"budget": budget, "notice": detail if as_json else say, "progress": report}
         looked_up = open_study(study).collect_ids(file, again=again, **options)
-    tell(looked_up.to_dict(), looked_up.summary, as_json=as_json)
+    print_result(looked_up, as_json=as_json)
     looked_up.check()
 
 
@@ -161,5 +164,5 @@ def _collect(source: str, options: Searching, as_json: bool, **own: Any) -> None
         return
     with progress() as report:
         collected = study.collect(source, progress=report, **own)
-    tell(collected.to_dict(), collected.summary, as_json=as_json)
+    print_result(collected, as_json=as_json)
     collected.check()

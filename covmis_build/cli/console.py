@@ -2,12 +2,14 @@
 
 Conventions for every command:
 - take `study: StudyOption = None` if it works on a study, and open it with `study.open_study(study)`;
-- take `as_json: JsonOption = False` if it has results, and end with `tell(result.to_dict(), result.summary, …)`;
+- take `as_json: JsonOption = False` if it has results, and end with `print_result(result, as_json=as_json)`;
 - say what deserves care with `warn`; raise a CovmisError for everything that fails.
 """
 
 from __future__ import annotations
 
+import io
+import json
 import sys
 import time
 from contextlib import contextmanager
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from covmis_build.engine import Progress
+    from covmis_build.report.result import Result
     from covmis_build.report.summary import Summary
 
 StudyOption = Annotated[
@@ -33,6 +36,13 @@ JsonOption = Annotated[bool, Option("--json", help="Print one JSON object instea
 
 loudness = 0
 """-1 quiet, 0 normal, 1 verbose; set once by the program's own options."""
+
+
+def escape_unknown_characters() -> None:
+    """Let no character that the terminal's encoding lacks end a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def say(*lines: str) -> None:
@@ -57,9 +67,19 @@ def warn(*lines: str) -> None:
 def tell(result: Mapping[str, Any], summary: Summary, *, as_json: bool) -> None:
     """Print a result: as one JSON object, or in words and tables."""
     if as_json:
-        print(terminal.as_json(result))
+        text = terminal.as_json(result)
+        try:
+            text.encode(sys.stdout.encoding or "utf-8")
+        except UnicodeEncodeError:
+            text = json.dumps(json.loads(text))  # escaped as JSON knows it
+        print(text)
     else:
         say(*terminal.lines(summary))
+
+
+def print_result(result: Result, *after: str, as_json: bool, **more: Any) -> None:
+    """Print a result, with sentences after it, or `more` in its JSON object."""
+    tell(result.to_dict() | more, [*result.summary, *after], as_json=as_json)
 
 
 @contextmanager

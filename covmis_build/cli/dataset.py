@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.console import JsonOption, say, tell
+from covmis_build.cli.console import JsonOption, print_result, say, tell
 from covmis_build.cli.options import pairs_of
 from covmis_build.errors import InputError, counted
 from covmis_build.report.summary import Listing
@@ -43,7 +43,7 @@ def show(name: NameArgument, home: HomeOption = None, as_json: JsonOption = Fals
     Example: covmis dataset show covidlies-v0.2
     """
     about = covmis.datasets.described(name, covmis.datasets.corpora_folder(home))
-    tell(about.to_dict(), about.summary, as_json=as_json)
+    print_result(about, as_json=as_json)
 
 
 @app.command()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, tell
+from covmis_build.cli.console import JsonOption, StudyOption, print_result
 from covmis_build.cli.options import pairs_of
 
 
@@ -26,5 +26,5 @@ def doctor(
     import covmis_build as covmis
 
     report = covmis.doctor(study, master=master, settings=pairs_of("--conf", conf, "KEY=VALUE"))
-    tell(report.to_dict(), report.summary, as_json=as_json)
+    print_result(report, as_json=as_json)
     report.check()

@@ -1,4 +1,4 @@
-"""`covmis evaluate`: scores, comparisons, meta-evaluation, splits, leakage, and the papers' figures recomputed."""
+"""`covmis evaluate`: scores, comparisons, meta-evaluation, splits and leakage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from typer import Argument, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.console import JsonOption, tell, warn
+from covmis_build.cli.console import JsonOption, print_result, tell, warn
 from covmis_build.cli.options import (
     ClustersOption,
     GoldArgument,
@@ -25,9 +25,7 @@ from covmis_build.cli.options import (
     with_options,
 )
 
-app = Typer(
-    help="Score systems, compare them honestly, and recompute the papers' tables.", no_args_is_help=True
-)
+app = Typer(help="Score classifiers, compare them, and divide data into parts.", no_args_is_help=True)
 
 
 @app.command()
@@ -187,7 +185,7 @@ def split(
         file, out, id_column=id_column, scheme=scheme, fractions=three(fractions), cuts=places or None,
         folds=folds, seed=seed, time=time, group=group, similarity=similarity, text=text,
     )  # fmt: skip
-    tell(divided.to_dict(), divided.summary, as_json=as_json)
+    print_result(divided, as_json=as_json)
 
 
 @app.command()
@@ -211,30 +209,6 @@ def leakage(
     )
     warn(*notes)
     _tell(shared, [shared.to_frame(), *(shared.findings or ["Nothing is shared."])], as_json=as_json)
-
-
-@app.command()
-def reproduce(
-    which: Annotated[
-        str, Argument(metavar="[PAPER|TABLE]", help='Such as mu2023, "Table 12", or "mu2023 Table 3".')
-    ] = "",
-    out: OutOption = None,
-    everything: Annotated[bool, Option("--all", help="List the matches too.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Set published figures beside what follows: from data (recomputed), or from the paper (consistent, possible, circular).
-
-    Each matches, does not (with what follows instead, and why), or cannot be computed. Figures that need released files are looked for in the folder that COVMIS_DATA_HOME names.
-
-    Example: covmis evaluate reproduce "scarton2020 Table 2" --all
-    """
-    figures = covmis.reproduce(which)
-    _tell(
-        figures,
-        [*figures.sentences(everything=everything), "", figures.classes(), "", figures.summary()],
-        out,
-        as_json=as_json,
-    )
 
 
 def _tell(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, warn
 from covmis_build.errors import InputError
 
 
@@ -51,7 +51,7 @@ def hydrate(
     with progress() as report:
         result = hydrate(file, archive or [], into=into, study=opened, mask=not as_posted, progress=report)
     warn("texts are for your own work: the platforms' terms apply to them.")
-    tell(result.to_dict(), result.sentences, as_json=as_json)
+    print_result(result, as_json=as_json)
     result.check()
 
 
@@ -60,5 +60,5 @@ def _rebuild(bundle: Path, into: Path, archives: list[Path], *, as_json: bool) -
 
     with progress() as report:
         rebuilt = rebuild(bundle, into, archives, progress=report)
-    tell(rebuilt.to_dict(), rebuilt.sentences, as_json=as_json)
+    print_result(rebuilt, as_json=as_json)
     rebuilt.check()

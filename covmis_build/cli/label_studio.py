@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Option, Typer
+from typer import Argument, Option, Typer, prompt
 
 from covmis_build.cli.console import JsonOption, StudyOption, progress, say, tell
 
@@ -41,6 +41,25 @@ def up(
     ]
     result = {"url": url, "users": sorted(mine.users()), "users_file": str(mine.users_file)}
     tell(result, words, as_json=as_json)
+
+
+@app.command()
+def login(
+    address: Annotated[
+        str, Argument(metavar="URL", help="Your Label Studio, as `label_studio_url` names it.")
+    ],
+) -> None:
+    """Store the token of a Label Studio of your own in the system's keyring.
+
+    It is asked for without being shown, and is sent to this address alone. In place of it you can set the environment
+    variables LABEL_STUDIO_API_KEY and LABEL_STUDIO_URL.
+
+    Example: covmis label-studio login https://labels.example.org
+    """
+    from covmis_build.study.label_studio import login
+
+    here = login(address, lambda server: prompt(f"Access token for {server}", hide_input=True))
+    say(f"Stored; it is sent to {here} alone.")
 
 
 @app.command()

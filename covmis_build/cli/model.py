@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Exit, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, tell, warn
 from covmis_build.cli.options import (
     OrderOption,
     PolesOption,
@@ -150,7 +150,7 @@ def train(
         )  # fmt: skip
     tell(
         {"model": str(out), **trained.to_dict()},
-        [*trained.summary(), f"Wrote {out}/. Next: `covmis model predict {out} DATA --out FILE`."],
+        [*trained.summary, f"Wrote {out}/. Next: `covmis model predict {out} DATA --out FILE`."],
         as_json=as_json,
     )
 
@@ -202,7 +202,7 @@ def table(
     """
     with progress() as report:
         compared = covmis.compare_models(data, listed(models), **options.arguments(schemes), progress=report)
-    _tell(compared, options, as_json=as_json)
+    print_result(replace(compared, by_label=options.by_label), as_json=as_json)
 
 
 @app.command()
@@ -224,12 +224,7 @@ def ablate(
     """
     with progress() as report:
         compared = covmis.ablate(data, model, **options.arguments(schemes), progress=report)
-    _tell(compared, options, as_json=as_json)
-
-
-def _tell(compared: Any, options: Comparison, *, as_json: bool) -> None:
-    by = options.by_label
-    tell(compared.to_dict(by_label=by), compared.summary(by_label=by), as_json=as_json)
+    print_result(replace(compared, by_label=options.by_label), as_json=as_json)
 
 
 @app.command()
@@ -266,7 +261,7 @@ def prompt(
         asked = questions.write(out, options.template, form=form, sampling=Sampling(model), text_alone=alone)
     else:
         asked = questions.read(answers, out)
-    tell(asked.to_dict(), asked.summary(), as_json=as_json)
+    print_result(asked, as_json=as_json)
 
 
 @app.command()
@@ -310,7 +305,7 @@ def ask(
             text_alone=text_alone(options.show), with_schema=not free_text, progress=report,
         )  # fmt: skip
     answered = questions.read(journal, out)
-    tell({**asdict(asked), **answered.to_dict()}, [*asked.summary(), *answered.summary()], as_json=as_json)
+    tell(asked.to_dict() | answered.to_dict(), [*asked.summary, *answered.summary], as_json=as_json)
     if asked.left:
         raise Exit(3)
 

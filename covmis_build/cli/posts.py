@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Exit, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, warn
 from covmis_build.errors import counted
 
 app = Typer(help="Files of posts, of whatever tool and platform: look at them, bring them in.")
@@ -33,7 +33,7 @@ def look(file: FileArgument, study: StudyOption = None, as_json: JsonOption = Fa
             raise
         opened = None  # a file can be looked at before there is a study
     seen = look_at(file, opened)
-    tell(seen.to_dict(), seen.told(), as_json=as_json)
+    print_result(seen, as_json=as_json)
     if seen.questions:
         raise Exit(1)
 
@@ -52,5 +52,4 @@ def import_file(file: FileArgument, study: StudyOption = None, as_json: JsonOpti
         imported = open_study(study).import_posts(file, progress=report)
     if imported.unreadable:
         warn(f"{counted(imported.unreadable, 'rows')} could not be read; the report counts them by reason")
-    words = f"{counted(imported.posts, 'posts')} written to {imported.file}; what was understood: {imported.report}"
-    tell(imported.to_dict(), [words, "Next: `covmis run`."], as_json=as_json)
+    print_result(imported, as_json=as_json)

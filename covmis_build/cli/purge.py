@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Argument
+from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, warn
 
 
 def purge(
     keys: Annotated[
         list[str] | None, Argument(metavar="[KEY]...", help="Post ids and author keys, beside purge.csv's.")
     ] = None,
+    outside: Annotated[
+        bool, Option("--outside", help="Also rewrite archives outside the study's folder.")
+    ] = False,
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Forget posts and authors: archives, frozen texts, indexes, Label Studio, the next release.
 
     Takes the ids and keys in queries/purge.csv and those given here, which are put on that list, so that collecting
-    never brings them back. An author key is author:x:ID, author:bsky:DID, author:masto:SERVER/NAME, or a pseudonym.
+    never brings them back. Models that were trained in the study are removed if they may have learned from such a post. An author key is author:x:ID, author:bsky:DID, author:masto:SERVER/NAME, or a pseudonym.
 
     Example: covmis purge x:1255000000000000000 author:x:12
     """
     from covmis_build.study.study import open_study
 
     with progress() as report:
-        purged = open_study(study, half_purged=True).purge(posts=keys or (), progress=report)
+        purged = open_study(study, half_purged=True).purge(posts=keys or (), outside=outside, progress=report)
     warn(*purged.problems, *purged.notes)
-    tell(purged.to_dict(), purged.summary, as_json=as_json)
+    print_result(purged, as_json=as_json)
     purged.check()

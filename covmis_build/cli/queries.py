@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, warn
 from covmis_build.cli.options import numbers
 from covmis_build.study.study import open_study
 
@@ -27,7 +27,7 @@ def show(
     """
     shown = open_study(folder).show_queries(claim_id, platform=platform, limit=limit)
     warn(*shown.warnings)
-    tell(shown.to_dict(), shown.summary, as_json=as_json)
+    print_result(shown, as_json=as_json)
 
 
 @app.command("try")
@@ -46,7 +46,7 @@ def try_out(
     with progress() as report:
         trial = open_study(folder).try_queries(expression, samples=samples, progress=report)
     warn(*trial.warnings)
-    tell(trial.to_dict(), trial.sentences, as_json=as_json)
+    print_result(trial, as_json=as_json)
 
 
 @app.command()
@@ -75,4 +75,4 @@ def suggest(
     page = study.places.relative(study.write_suggestions(claim, suggestions)) if html else None
     written = [f"Written: {page}"] if page else []
     next_step = "Put the one you want into the column keywords of queries/claims.csv, one a line."
-    tell(suggestions.to_dict(), [*suggestions.sentences, *written, next_step], as_json=as_json)
+    print_result(suggestions, *written, next_step, as_json=as_json)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, tell, warn
 from covmis_build.cli.options import LevelOption, RunOption, with_options
 from covmis_build.study.study import open_study
 
@@ -46,7 +46,7 @@ def plan(options: Drawing, folder: StudyOption = None, as_json: JsonOption = Fal
     with progress() as shown:
         planned = open_study(folder).recall().plan(**asdict(options), progress=shown)
     warn(*planned.warnings)
-    tell(planned.to_dict(), planned.summary, as_json=as_json)
+    print_result(planned, as_json=as_json)
 
 
 @app.command()
@@ -95,12 +95,13 @@ def report(
     study = open_study(folder)
     recall = study.recall()
     report = recall.report(level=level)
-    told, shown = report.to_dict(), report.summary
+    told = report.to_dict()
+    shown: list[Any] = [*report.summary]
     if queries or html:
         with progress() as bar:
             missed = recall.missed(progress=bar)
         told |= {"missed": missed.to_dict()}
-        shown = [*shown, "", *missed.sentences] if queries else shown
+        shown = [*shown, "", *missed.summary] if queries else shown
     if html:
         page = study.places.relative(recall.write_page(report, missed))
         told |= {"page": page}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, tell, warn
 from covmis_build.cli.options import RunOption
 from covmis_build.errors import CheckFailed
 
@@ -43,7 +43,7 @@ def release(
             home, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=report
         )
     warn(*released.warnings)
-    tell(released.to_dict(), released.sentences, as_json=as_json)
+    print_result(released, as_json=as_json)
 
 
 def verify(

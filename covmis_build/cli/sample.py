@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from typer import Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, tell
+from covmis_build.cli.console import JsonOption, StudyOption, print_result
 from covmis_build.cli.options import numbers
 from covmis_build.errors import InputError
 
@@ -39,4 +40,4 @@ def sample(
     planned = plan_sample(
         open_study(study), targets=numbers(targets, "--targets", int), seconds=seconds, share=share
     )
-    tell(planned.to_dict(plan=plan), planned.summary(plan=plan), as_json=as_json)
+    print_result(replace(planned, with_costs=plan), as_json=as_json)

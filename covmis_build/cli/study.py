@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, tell, warn
 from covmis_build.cli.options import ConfOption, EngineOption, MasterOption, pairs_of
 from covmis_build.errors import InputError
 
@@ -38,7 +38,7 @@ def new(
         from covmis_build.study.study import rebuild_published
 
         rebuilding = rebuild_published(folder, source, published, title=title, releases=releases)
-        tell(rebuilding.to_dict(), rebuilding.summary, as_json=as_json)
+        print_result(rebuilding, as_json=as_json)
         return
     from covmis_build.study.new import new_study
 
@@ -70,7 +70,7 @@ def run(
             progress=report,
         )  # fmt: skip
     warn(*ran.warnings)
-    tell(ran.to_dict(), ran.summary, as_json=as_json)
+    print_result(ran, as_json=as_json)
     ran.check()
 
 
@@ -98,12 +98,11 @@ def status(
         )
     if published is not None:
         beside = home.beside_published(published)
-        tell(beside.to_dict(), beside.summary, as_json=as_json)
+        print_result(beside, as_json=as_json)
         return
     shown = home.status()
     page = home.places.relative(home.flow_page(shown)) if html else None
-    summary = [*shown.summary, *([f"The flow as a page: {page}"] if page else [])]
-    tell(shown.to_dict() | {"page": page}, summary, as_json=as_json)
+    print_result(shown, *([f"The flow as a page: {page}"] if page else []), as_json=as_json, page=page)
 
 
 def explain(

@@ -12,6 +12,7 @@ from covmis_build.collecting.prices import Spent
 from covmis_build.collecting.retries import Fault, persistently
 from covmis_build.collecting.sources import x
 from covmis_build.errors import ServiceError
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from covmis_build.collecting.plans import Begun
     from covmis_build.collecting.prices import Prices
     from covmis_build.engine import Progress
+    from covmis_build.report.summary import Summary
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+@dataclass(frozen=True, slots=True, repr=False)
+class Estimate(Result):
     """Posts (None: the platform cannot say), requests and dollars of a crawl; what the estimate itself used."""
 
     searches: int
@@ -44,7 +46,7 @@ class Estimate:
         return {name: value for name, value in asdict(self).items() if name != "budget_used_up"}
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> Summary:
         """Searches, posts, requests, money."""
         posts = "unknown (the platform does not count)" if self.posts is None else f"about {self.posts:,}"
         cost = f"about ${self.dollars:,.2f} at the prices of {self.prices_date}"

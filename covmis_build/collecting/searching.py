@@ -91,7 +91,8 @@ def _mastodon(server: str) -> Searchable:
 
     @contextmanager
     def connect() -> Iterator[Connection]:
-        with closing(mastodon.connect(server, credentials.need("MASTODON_ACCESS_TOKEN"))) as session:
+        token = credentials.need_for("MASTODON_ACCESS_TOKEN", mastodon.address_of(server))
+        with closing(mastodon.connect(server, token)) as session:
             yield Connection(mastodon.searcher(session))
 
     # a plan of Mastodon's belongs to one server

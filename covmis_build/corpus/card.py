@@ -9,7 +9,7 @@ from markupsafe import Markup
 from covmis_build.corpus.card_sections import sections
 from covmis_build.corpus.markdown import markdown, markdown_table
 from covmis_build.corpus.phrases import count, share
-from covmis_build.report import figures, page
+from covmis_build.report import page
 
 if TYPE_CHECKING:
     from covmis_build.corpus.release_facts import ReleaseFacts
@@ -19,15 +19,14 @@ if TYPE_CHECKING:
 def markdown_card(facts: ReleaseFacts, numbers: Statistics) -> str:
     """The card as Markdown: all outside text escaped, the flow as a table."""
     lines = [f"# {markdown(facts.title)}", "", markdown(lead(facts, numbers)), ""]
-    with figures.without_drawing():
-        told = sections(facts, numbers)
-    for section in told:
+    for section in sections(facts, numbers):
         lines += [f"## {section.title}", ""]
         lines += [line for text in section.prose.split("\n\n") if text for line in (markdown(text), "")]
         lines += [*(f"- {markdown(point)}" for point in section.points), *([""] if section.points else [])]
         for caption, frame, names in section.tables:
             lines += [f"**{markdown(caption)}**", "", markdown_table(frame, page.shown, names), ""]
         lines += [f"```\n{section.code}\n```", ""] if section.code else []
+    lines += [f"Root hash: `{facts.root}` ({facts.sealed_rounds}).", ""] if facts.root else []
     lines += [f"Made with covmis {facts.version} on {facts.date}.", ""]
     return "\n".join(lines)
 
@@ -53,6 +52,13 @@ def html_card(facts: ReleaseFacts, numbers: Statistics) -> str:
         page_sections.append(
             page.Section(section.title, section.prose, body, (section.figure,) if section.figure else ())
         )
+    if facts.root:
+        words = (
+            "The SHA-256 over every data file of this release, its bundle with all seals, and what this card says. "
+            "Whoever has this number can verify that none of them was changed, exchanged or taken away."
+        )
+        told = Markup("<p><code>{}</code> ({})</p>").format(facts.root, facts.sealed_rounds)
+        page_sections.append(page.Section("Root hash", words, told))
     if facts.release.simulated:
         warning = Markup('<p class="warning">{}</p>').format(SIMULATED)
         page_sections.insert(0, page.Section("Simulated data", body=warning))

@@ -126,7 +126,7 @@ def _purpose(facts: ReleaseFacts) -> Section:
 
 def _nearest(facts: ReleaseFacts) -> list[str]:
     """The frame of the corpus, where it holds posts that no query finds."""
-    nearest = facts.retrieval.nearest
+    nearest = facts.retrieval.ranked
     if nearest is None:
         return []
     told = (

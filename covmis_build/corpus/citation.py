@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.corpus.licences import licence_of
@@ -11,45 +10,10 @@ from covmis_build.report.page import latex_escape
 
 if TYPE_CHECKING:
     from covmis_build.corpus.release_facts import ReleaseFacts
+    from covmis_build.options import Author
 
 ORCID = "https://orcid.org/"
 DOI = "https://doi.org/"
-
-
-@dataclass(frozen=True, slots=True)
-class Author:
-    """One author of the corpus."""
-
-    name: str
-    orcid: str = ""
-    affiliation: str = ""
-
-    @property
-    def family(self) -> str:
-        """The family name: what stands before a comma, else the last word, as BibTeX has it."""
-        before, comma, _ = self.name.partition(",")
-        return before.strip() if comma else self.name.split()[-1]
-
-    @property
-    def given(self) -> str:
-        """The other names; empty where there are none."""
-        _, comma, after = self.name.partition(",")
-        return after.strip() if comma else " ".join(self.name.split()[:-1])
-
-    @property
-    def inverted(self) -> str:
-        """Family, Given."""
-        return ", ".join(part for part in (self.family, self.given) if part)
-
-    @property
-    def plain(self) -> str:
-        """Given Family."""
-        return " ".join(part for part in (self.given, self.family) if part)
-
-
-def authors_of(facts: ReleaseFacts) -> list[Author]:
-    """The authors, as [release] authors names them."""
-    return [Author(**author) for author in facts.release.authors]
 
 
 def address_of(facts: ReleaseFacts) -> str:
@@ -69,7 +33,7 @@ def schema_org_person(author: Author) -> dict[str, Any]:
 
 def bibtex(facts: ReleaseFacts) -> str:
     """An entry for this release; braces and backslashes of what people wrote cannot leave theirs."""
-    authors = authors_of(facts)
+    authors = facts.release.authors
     lines = {
         "title": latex_escape(facts.title),
         "author": " and ".join(latex_escape(author.inverted) for author in authors),
@@ -92,7 +56,7 @@ def citation_cff(facts: ReleaseFacts, abstract: str) -> str:
         "type": "dataset",
         "title": facts.title,
         "abstract": abstract,
-        "authors": [_cff_person(author) for author in authors_of(facts)],
+        "authors": [_cff_person(author) for author in facts.release.authors],
         "version": facts.release.version,
         "date-released": facts.date,
         "doi": facts.release.doi,

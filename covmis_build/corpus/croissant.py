@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.corpus.card_sections import COLLECTION
-from covmis_build.corpus.citation import address_of, authors_of, bibtex, schema_org_person
+from covmis_build.corpus.citation import address_of, bibtex, schema_org_person
 from covmis_build.corpus.licences import licence_of
 from covmis_build.corpus.limits import limits
 
@@ -96,7 +96,7 @@ def croissant(
         "datePublished": facts.date,
         "version": release.version,
         "citeAs": bibtex(facts),
-        "creator": [schema_org_person(author) for author in authors_of(facts)],
+        "creator": [schema_org_person(author) for author in facts.release.authors],
         "funder": {"@type": "Organization", "name": release.funding} if release.funding else None,
         "url": address_of(facts) or "./",
         "inLanguage": list(facts.cleaning.languages),

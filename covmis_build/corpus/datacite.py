@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.corpus.citation import ORCID, Author, authors_of
+from covmis_build.corpus.citation import ORCID
 from covmis_build.corpus.licences import licence_of
 
 if TYPE_CHECKING:
     from covmis_build.corpus.release_facts import ReleaseFacts
+    from covmis_build.options import Author
 
 PAPER = "arXiv:2204.02000"
 """Hou et al. (2022), whose method made the corpus."""
@@ -26,7 +27,7 @@ def datacite(facts: ReleaseFacts, abstract: str) -> str:
         "schemaVersion": "http://datacite.org/schema/kernel-4",
         "doi": release.doi,
         "url": release.url,
-        "creators": [_creator(author) for author in authors_of(facts)] or [{"name": UNKNOWN}],
+        "creators": [_creator(author) for author in facts.release.authors] or [{"name": UNKNOWN}],
         "titles": [{"title": facts.title}],
         "publisher": {"name": UNKNOWN},
         "publicationYear": facts.date[:4],

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.corpus.citation import address_of, authors_of
+from covmis_build.corpus.citation import address_of
 from covmis_build.corpus.licences import licence_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def datapackage(facts: ReleaseFacts, name: str, lead: str, resources: Sequence[R
             {"title": author.plain, "organization": author.affiliation, "role": "author"}
             if author.affiliation
             else {"title": author.plain, "role": "author"}
-            for author in authors_of(facts)
+            for author in facts.release.authors
         ],
         "licenses": [{"name": licence.spdx, "title": licence.name, "path": licence.url}] if licence else [],
         "resources": [_described(resource) for resource in resources],

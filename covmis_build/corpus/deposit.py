@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
@@ -27,8 +26,7 @@ def make_deposit(release: Path, folder: Path) -> Path:
     The files keep their bytes; those of huggingface/ are one zip, which is unpacked before `covmis verify`.
     """
     facts = from_json((release / FACTS).read_bytes())
-    if (folder / UPLOAD).exists():
-        shutil.rmtree(folder / UPLOAD)
+    storage.remove(folder / UPLOAD)
     for path in sorted(release.iterdir()):
         if path.is_file():
             storage.write_bytes(folder / UPLOAD / path.name, path.read_bytes())

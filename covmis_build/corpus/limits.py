@@ -24,7 +24,7 @@ def _reach(facts: ReleaseFacts, numbers: Statistics) -> list[str]:
             "everyone, and "
             + (
                 "of the posts that use other words only the nearest were looked at."
-                if facts.retrieval.nearest
+                if facts.retrieval.ranked
                 else "posts that use other words were not found."
             )
         ),

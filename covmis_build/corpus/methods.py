@@ -71,7 +71,7 @@ def _collection(facts: ReleaseFacts) -> str:
     sentences = [
         "The posts are simulated." if facts.release.simulated else "",
         f"Following Hou et al. (2022), posts were retrieved for each claim with queries of the kinds {listed(KINDS.values())}.",
-        _retrieved(matched, facts.retrieval.nearest) if matched else "",
+        _retrieved(matched, facts.retrieval.ranked) if matched else "",
         f"We kept posts in the languages {listed(cleaning.languages)} with at least {count(cleaning.minimum_words, 'word')}, "
         f"one post of each group with a TF-IDF cosine above {cleaning.similarity:g}, and claims with at least "
         f"{count(cleaning.minimum_posts, 'post')}"
@@ -85,9 +85,9 @@ def _collection(facts: ReleaseFacts) -> str:
             f"{sampling.per_claim} posts a claim, at least {sampling.per_kind} of each "
             f"{listed(['kind', *sampling.strata_by])} where there are so many; the corpus gives each post's inclusion probability, and estimates weight by its inverse (Horvitz and Thompson, 1952)."
         ),
-        f"On top of these {facts.retrieval.nearest.expected:g} of each claim's near posts were expected, each drawn by a chance that "
+        f"On top of these {facts.retrieval.ranked.expected:g} of each claim's near posts were expected, each drawn by a chance that "
         "falls with its rank."
-        if facts.retrieval.nearest
+        if facts.retrieval.ranked
         else "",
     ]
     return " ".join(sentence for sentence in sentences if sentence)
@@ -131,7 +131,7 @@ def _annotation(facts: ReleaseFacts, numbers: Statistics) -> str:
             f"The corpus has {count(numbers.rows, 'post')} on {count(numbers.claims, 'claim')}: "
             f"{label_counts(numbers.labels, {name: int(total[name]) for name in numbers.labels})}."
         ),
-        _estimated(numbers, "retrieved" if facts.retrieval.nearest else "found"),
+        _estimated(numbers, "retrieved" if facts.retrieval.ranked else "found"),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 

@@ -10,7 +10,7 @@ import json
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.corpus.citation import address_of, authors_of, schema_org_person
+from covmis_build.corpus.citation import address_of, schema_org_person
 from covmis_build.corpus.licences import licence_of
 from covmis_build.errors import counted
 from covmis_build.records import meanings
@@ -55,7 +55,7 @@ def codemeta(facts: ReleaseFacts, lead: str) -> str:
         "type": "Dataset",
         "name": facts.title,
         "description": lead,
-        "author": [schema_org_person(author) for author in authors_of(facts)],
+        "author": [schema_org_person(author) for author in facts.release.authors],
         "version": facts.release.version,
         "datePublished": facts.date,
         "license": licence.url if licence else facts.release.licence,
@@ -74,7 +74,7 @@ def ro_crate(facts: ReleaseFacts, lead: str, data: Sequence[ReleasedFile], texts
     files = [
         _file(name, size) for name, size in sorted(sizes.items()) if "/" not in name and name != WORKFLOW
     ]
-    people = [schema_org_person(author) for author in authors_of(facts)]
+    people = [schema_org_person(author) for author in facts.release.authors]
     employers = []
     for number, person in enumerate(people, 1):
         person.setdefault("@id", f"#author-{number}")

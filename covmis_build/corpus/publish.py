@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,11 @@ from covmis_build.corpus import (
     provenance,
     statistics_page,
 )
+from covmis_build.corpus.bundle import hash_tree, root_of
 from covmis_build.corpus.datacite import datacite
 from covmis_build.corpus.datapackage import datapackage, reader_for_pandas, reader_for_r
 from covmis_build.corpus.methods import methods
-from covmis_build.corpus.release_facts import to_json
+from covmis_build.corpus.release_facts import hashed, to_json
 from covmis_build.corpus.resources import (
     ANNOTATIONS,
     CLAIMS,
@@ -46,7 +47,7 @@ from covmis_build.corpus.signature import SIGNATURE
 from covmis_build.corpus.statistics import statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -97,6 +98,7 @@ def write_release(
     facts: ReleaseFacts,
     texts: pd.Series[Any] | None = None,
     beside: Beside | None = None,
+    bundle: Callable[[bytes, dict[str, str]], tuple[bytes, str]] | None = None,
     shares: pd.DataFrame | None = None,
 ) -> Statistics:
     """Write a whole release and return its statistics.
@@ -114,6 +116,14 @@ def write_release(
     _write_beside(folder, beside, corpus, facts, numbers)
     for name, rows in hub_parts(corpus, beside.splits).items():
         convert.write_corpus(folder / HUGGING_FACE / f"{name}.parquet", rows, text=text)
+    storage.write_text(folder / STATISTICS, _statistics_json(facts, numbers))
+    hashes = data_hashes(folder, facts)
+    if bundle is None:
+        facts = replace(facts, root=root_of(hash_tree(release=hashes)))
+    else:
+        data, root = bundle(hashed(facts), hashes)
+        facts = replace(facts, root=root)
+        storage.write_bytes(folder / BUNDLE, data)
     storage.write_text(folder / FACTS, to_json(facts))
     for name, content in rendered(folder, facts, numbers, beside.splits).items():
         storage.write_text(folder / name, content)
@@ -121,13 +131,24 @@ def write_release(
     return numbers
 
 
+def data_hashes(folder: Path, facts: ReleaseFacts) -> dict[str, str]:
+    """The SHA-256 of each data file of a release, and of its facts: everything else is rendered from them."""
+    data = [
+        name
+        for name in (*ALWAYS, *SOMETIMES)
+        if name.endswith((".csv", ".jsonl", ".parquet", STATISTICS)) and (folder / name).is_file()
+    ]
+    hashes = {name: storage.sha256_of(folder / name) for name in data}
+    return hashes | {FACTS: hashlib.sha256(hashed(facts)).hexdigest()}
+
+
 def _clear(folder: Path) -> None:
     """What tells that a release is finished goes, and what an earlier or a killed one left and this one may not have."""
     for name in (CHECKSUMS, SIGNATURE, *SOMETIMES):
-        (folder / name).unlink(missing_ok=True)
+        storage.remove(folder / name)
     for path in folder.rglob(".*.part") if folder.is_dir() else ():
         if storage.is_unfinished(path):  # it would be uploaded with the others
-            path.unlink()
+            storage.remove(path)
 
 
 def _write_beside(
@@ -205,7 +226,7 @@ def rendered(
         "methods.md": methods(facts, numbers),
         "statistics.html": statistics_page.statistics_html(facts, numbers),
         "statistics.tex": statistics_page.statistics_latex(facts, numbers),
-        STATISTICS: _json({"title": facts.title, **numbers.to_dict()}),
+        STATISTICS: _statistics_json(facts, numbers),
         f"{HUGGING_FACE}/README.md": header + told,
         "croissant.json": croissant.croissant(facts, numbers, lead, files, resources),
         "datapackage.json": datapackage(facts, title, lead, resources),
@@ -224,15 +245,6 @@ def rendered(
     return texts | {CRATE: crate}
 
 
-def add_bundle(folder: Path, bundle: bytes) -> Path:
-    """Put a bundle into a finished release."""
-    for name in (CHECKSUMS, SIGNATURE):
-        (folder / name).unlink(missing_ok=True)
-    storage.write_bytes(folder / BUNDLE, bundle)
-    storage.write_text(folder / CHECKSUMS, checksums(folder))
-    return folder / BUNDLE
-
-
 def checksums(folder: Path) -> str:
     """The released files as `sha256sum` writes and checks them."""
     names = sorted([*ALWAYS, *(name for name in SOMETIMES if (folder / name).exists())])
@@ -244,8 +256,9 @@ def _described(path: Path) -> tuple[str, int]:
     return hashlib.sha256(data).hexdigest(), len(data)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+def _statistics_json(facts: ReleaseFacts, numbers: Statistics) -> str:
+    content = {"title": facts.title, **numbers.to_dict()}
+    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def _survey_scripts(labels: Sequence[str]) -> dict[str, str]:

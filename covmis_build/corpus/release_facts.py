@@ -6,8 +6,8 @@ A release holds its facts (facts.json), so that whoever gets it can render the c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence  # noqa: TC003 - read at run time, for facts.json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from covmis_build import options
 from covmis_build.corpus.release import LeftOut  # noqa: TC001 - as above
@@ -150,6 +150,14 @@ class ReleaseFacts:
     """What the study's recall draw says, as `covmis recall report` does; nothing if there was none."""
     licence_text: str = ""
     """The licence, where [release] licence names a file of the study."""
+    root: str = ""
+    """The root hash: over every data file of the release, its bundle with all seals, and these facts but for it and the date."""
+
+    @property
+    def sealed_rounds(self) -> str:
+        """How many rounds are sealed, in words."""
+        sealed = sum(bool(round_.seal) for round_ in self.rounds)
+        return f"{sealed} of {len(self.rounds)} rounds sealed"
 
     @property
     def machines_told(self) -> str:
@@ -196,8 +204,19 @@ def to_json(facts: ReleaseFacts) -> str:
     return msgspec.json.format(msgspec.json.encode(facts), indent=1).decode() + "\n"
 
 
+def hashed(facts: ReleaseFacts) -> bytes:
+    """The facts as the root hash covers them: without itself and without the day, so that every day gives the same."""
+    return to_json(replace(facts, root="", date="")).encode()
+
+
 def from_json(data: bytes) -> ReleaseFacts:
     """The facts of a facts.json; raises ValueError if it is none."""
     import msgspec
 
-    return msgspec.json.decode(data, type=ReleaseFacts)
+    facts = msgspec.json.decode(data, type=dict[str, Any])
+    tables = {
+        name: options.kept(facts[name])
+        for name in ("retrieval", "release")
+        if isinstance(facts.get(name), dict)
+    }
+    return msgspec.convert(facts | tables, ReleaseFacts)

@@ -8,10 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covmis_build.corpus import signature
-from covmis_build.corpus.bundle import EMPTY_TEXTS, LARGEST, read_bundle
+from covmis_build.corpus.bundle import (
+    CORPUS,
+    EMPTY_TEXTS,
+    FIRST,
+    LARGEST,
+    MANIFEST,
+    STUDY_TOML,
+    differing,
+    hash_tree,
+    read_bundle,
+    root_of,
+)
+from covmis_build.corpus.bundle import FACTS as BUNDLED_FACTS
 from covmis_build.corpus.convert import FORMATS, checked, read_corpus
-from covmis_build.corpus.publish import CHECKSUMS
+from covmis_build.corpus.publish import BUNDLE, CHECKSUMS, CRATE, FACTS, data_hashes
 from covmis_build.corpus.recount import Check, check_by_recount
+from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.signature import SIGNATURE
 from covmis_build.errors import CovmisError, InputError, counted, doubted
 from covmis_build.files import frames
@@ -20,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
+
+    from covmis_build.corpus.bundle import Manifest
 
 TOLERANCE = 1e-9
 
@@ -70,7 +85,7 @@ def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
     if not corpora:
         return checks
     corpus = next(iter(corpora.values()))
-    return checks + check_corpus(corpus) + check_by_recount(folder, corpus)
+    return checks + check_corpus(corpus) + check_root(folder) + check_by_recount(folder, corpus)
 
 
 def check_corpus(corpus: pd.DataFrame) -> list[Check]:
@@ -95,34 +110,68 @@ def check_corpus(corpus: pd.DataFrame) -> list[Check]:
     ]
 
 
-def check_bundle(path: Path) -> list[Check]:
+def check_root(folder: Path) -> list[Check]:
+    """The root hash that facts and card name, against that of the files."""
+    if not (folder / FACTS).is_file() and not any(
+        (folder / name).exists() for name in (CRATE, "datapackage.json")
+    ):
+        told = "a release of the first form; nothing shows that a seal was taken out"
+        return [Check("there is no root hash", passed=True, detail=told)]
+    if not (folder / FACTS).is_file():
+        return [Check(f"{FACTS} is there", passed=False, detail="without it nothing can be counted again")]
+    try:
+        facts = from_json((folder / FACTS).read_bytes())
+    except ValueError as error:
+        return [Check(f"{FACTS} can be read", passed=False, detail=str(error))]
+    hashes, differ = data_hashes(folder, facts), list[str]()
+    if (folder / BUNDLE).is_file():
+        manifest, files = read_bundle(folder / BUNDLE)
+        root = root_of(files[MANIFEST])
+        names = sorted({*hashes, *manifest.release})
+        differ = [name for name in names if hashes.get(name) != manifest.release.get(name)]
+    else:
+        root = root_of(hash_tree(release=hashes))
+    card = folder / "card.md"
+    named = facts.root == root and card.is_file() and f"`{root}`" in card.read_text("utf-8", "replace")
+    told = _names(differ) or f"the files have {root}; {FACTS} names {facts.root or 'none'}"
+    return [
+        Check(
+            "the root hash that facts and card name is that of the files", named and not differ,
+            f"{root}, {facts.sealed_rounds}" if named and not differ else told,
+        )
+    ]  # fmt: skip
+
+
+def check_bundle(manifest: Manifest, files: Mapping[str, bytes]) -> list[Check]:
     """The files against the manifest, no post's text anywhere, and the corpus against the frozen rounds."""
-    manifest, files = read_bundle(path)
-    known = manifest.files
-    wrong = [name for name, data in files.items() if hashlib.sha256(data).hexdigest() != known.get(name)]
-    missing = sorted(set(known) - set(files))
+    wrong = differing(manifest, files)
     checks = [
         Check(
             "files are as they were bundled",
-            not wrong + missing,
-            _names([*wrong, *missing]) or counted(len(files), "files"),
+            not wrong,
+            _names(wrong) or counted(len(manifest.files), "files"),
         )
     ]
-    if wrong or missing:
+    needed = (STUDY_TOML, CORPUS) if manifest.format == FIRST else (STUDY_TOML, CORPUS, BUNDLED_FACTS)
+    lacking = [name for name in needed if name not in files]
+    if lacking:
+        checks.append(Check("settings, facts and corpus are there", passed=False, detail=_names(lacking)))
+    if wrong or lacking:
         return checks
     items, texts = _frozen(files)
     checks.append(Check("rounds hold no text of a post", not texts, _names(texts)))
-    corpus = _corpus(files)
-    if corpus is None:
-        return [*checks, Check("the corpus is there", passed=False, detail="data/release/corpus.parquet")]
+    corpus = bundled_corpus(files)
     strangers = sorted(set(corpus["item_id"]) - set(items))
     leaked = corpus["text"].notna().any()
     back = sorted(set(corpus["post_id"]) & set(manifest.purged))
+    posts = {item.partition("|")[2] for item in items}
+    unknown = sorted(set(manifest.purged) - posts)
     return [
         *checks,
         Check("the corpus holds no text", not leaked),
         Check("every row of the corpus was frozen in a round", not strangers, _names(strangers)),
         Check("no purged post is in the corpus", not back, _names(back)),
+        Check("every purged post was frozen in a round", not unknown, _names(unknown)),
         *check_corpus(corpus),
     ]
 
@@ -143,24 +192,14 @@ def _frozen(files: Mapping[str, bytes]) -> tuple[list[str], list[str]]:
     return ids, texts
 
 
-def _corpus(files: Mapping[str, bytes]) -> pd.DataFrame | None:
+def bundled_corpus(files: Mapping[str, bytes]) -> pd.DataFrame:
+    """The corpus of a bundle."""
     import pyarrow.parquet as pq
 
     from covmis_build import tables
 
-    data, name = files.get("data/release/corpus.parquet"), Path("data/release/corpus.parquet")
-    if data is None:
-        return None
-    with doubted(name):
-        return checked(tables.frame(pq.read_table(io.BytesIO(data))), name)
-
-
-def read_bundled_corpus(path: Path) -> pd.DataFrame:
-    """The corpus of a bundle; raises InputError where there is none."""
-    corpus = _corpus(read_bundle(path)[1])
-    if corpus is None:
-        raise InputError("has no corpus", file=path, remedy="Make it anew with `covmis release --bundle`")
-    return corpus
+    with doubted(CORPUS):
+        return checked(tables.frame(pq.read_table(io.BytesIO(files[CORPUS]))), Path(CORPUS))
 
 
 def _listed(path: Path) -> dict[str, str]:

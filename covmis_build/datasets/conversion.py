@@ -16,6 +16,7 @@ from covmis_build.datasets.mixtures import combine, undersample, without_replies
 from covmis_build.datasets.preprocessing import preprocess
 from covmis_build.datasets.readers import complete_layout, read
 from covmis_build.errors import InputError, UnknownName
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.datasets.shape import Dataset, Layout
+    from covmis_build.report.summary import Summary
 
 
 def corpora_folder(home: Path | None = None) -> Path:
@@ -45,8 +47,8 @@ def overview(home: Path) -> list[dict[str, Any]]:
     return rows
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+@dataclass(frozen=True, slots=True, repr=False)
+class Described(Result):
     """What covmis knows of a corpus, where its files are looked for, and its counts of labels if it is here."""
 
     dataset: Dataset
@@ -73,7 +75,7 @@ class Described:
         }  # fmt: skip
 
     @property
-    def summary(self) -> list[str]:
+    def summary(self) -> Summary:
         """Licence, terms, source and traps; the files; and how many rows have which label."""
         lines = [*self.dataset.sentences, f"Files, below {self.home / self.dataset.folder}:"]
         for layout in self.dataset.layouts:

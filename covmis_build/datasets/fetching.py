@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
+from covmis_build.bounds import Unbounded, bounded, is_public
 from covmis_build.datasets.catalogue import find
 from covmis_build.errors import InputError, ServiceError
 
 if TYPE_CHECKING:
     import httpx
 
-LARGEST = 64 * 2**20
+LARGEST, LONGEST = 64 * 2**20, 600.0
+"""Bytes of a file, and seconds that it may take."""
 
 
 def fetch(name: str, home: Path | str, *, client: httpx.Client | None = None) -> list[Path]:
@@ -32,7 +34,8 @@ def fetch(name: str, home: Path | str, *, client: httpx.Client | None = None) ->
         )
     missing = [file for file in wanted if not (folder / file.path).exists()]
     paths = []
-    with client or httpx.Client(follow_redirects=True, timeout=60) as session:
+    hooks = {"request": [_refuse_inner]}
+    with client or httpx.Client(follow_redirects=True, timeout=60, event_hooks=hooks) as session:
         for file in missing:
             data = _download(session, file.url)
             if hashlib.sha256(data).hexdigest() != file.sha256:
@@ -42,17 +45,20 @@ def fetch(name: str, home: Path | str, *, client: httpx.Client | None = None) ->
     return paths
 
 
+def _refuse_inner(request: httpx.Request) -> None:
+    """Let no description of a corpus, nor a redirect, make this machine ask itself or its own network."""
+    if not is_public(str(request.url)):
+        raise ServiceError(f"{request.url} is no public address")
+
+
 def _download(session: httpx.Client, url: str) -> bytes:
     import httpx
 
-    data = bytearray()
     try:
         with session.stream("GET", url) as answer:
             answer.raise_for_status()
-            for piece in answer.iter_bytes():
-                data += piece
-                if len(data) > LARGEST:
-                    raise ServiceError(f"{url} is larger than {LARGEST // 2**20} MiB")
+            return b"".join(bounded(answer.iter_bytes(), LARGEST, LONGEST))
+    except Unbounded as error:
+        raise ServiceError(f"{url} is {error}") from None
     except httpx.HTTPError as error:
         raise ServiceError(f"{url} cannot be fetched: {type(error).__name__}: {error}") from error
-    return bytes(data)

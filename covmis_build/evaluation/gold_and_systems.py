@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.errors import InputError
 from covmis_build.evaluation.label_files import (
     LABELS,
+    POSITION,
     Labelled,
     as_label,
     common_id,
+    joined_by_columns,
     label_set,
     labelled,
     read_labels,
@@ -45,6 +47,8 @@ class GoldAndSystems:
     """Gold's own table, if it has one: columns may then be named."""
     tables: tuple[Labelled, ...] = ()
     """The tables of the systems, as far as they have some."""
+    joined_by: tuple[str, ...] = ()
+    """By what rows were joined: a column of ids, other columns, or their position."""
 
     def labels(self, declared: Sequence[Any] | None, order: Sequence[Any] | None = None) -> list[str]:
         """The label set: as declared, as ordered, or whatever gold has."""
@@ -115,14 +119,15 @@ def gold_and_systems(
     of_gold: Any = gold
     if table is not None:
         of_gold = table.labels(table.id_column) if table.id_column else table.by_position()
-    joined, tables = {}, []
+    joined, tables, joined_by = {}, list[Labelled](), set[str]()
     for name, predictions in _by_name(systems, "" if table is None else table.id_column).items():
         runs = predictions if _are_runs(predictions) else [predictions]
         own = [run if (read := _table(run, name, "", "", predicted=True)) is None else read for run in runs]
         tables += [run for run in own if isinstance(run, Labelled)]
         under_ids = [_under_golds_ids(run, gold, table, id or "", by_position=by_position) for run in own]
-        joined[name] = under_ids if len(own) > 1 else under_ids[0]
-    return GoldAndSystems(of_gold, joined, table, tuple(tables))
+        joined_by |= {how for _, how in under_ids if how}
+        joined[name] = [labels for labels, _ in under_ids] if len(own) > 1 else under_ids[0][0]
+    return GoldAndSystems(of_gold, joined, table, tuple(tables), tuple(sorted(joined_by)))
 
 
 def _table(values: Any, name: str, id_column: str, label_column: str, *, predicted: bool) -> Labelled | None:
@@ -162,17 +167,19 @@ def _by_name(systems: Any, id_column: str) -> dict[str, Any]:
 
 def _under_golds_ids(
     own: Any, gold: Any, table: Labelled | None, id_column: str, *, by_position: bool
-) -> Any:
-    """Predictions under gold's own ids, whichever of gold's columns of ids they use.
+) -> tuple[Any, str]:
+    """Predictions under gold's own ids, or in the order of gold's rows; and by what they were joined.
 
-    Where neither side has ids, rows can only be joined as they stand. Where one has, that is asked for or refused.
+    Tables are joined by ids that both have, otherwise by the other columns that both have if these identify rows or agree
+    row for row; by position alone only where that is asked for.
     """
     if not isinstance(own, Labelled):  # a Series of a frame with gold's rows belongs to them
         same_rows = table is not None and hasattr(gold, "columns") and hasattr(own, "to_numpy")
-        return list(own) if same_rows and own.index.equals(gold.index) else own
+        return (list(own), "index") if same_rows and own.index.equals(gold.index) else (own, "")
     if table is None:
         by_id = isinstance(gold, Mapping) or (hasattr(gold, "index") and hasattr(gold, "to_numpy"))
-        return own.labels(own.id_column) if by_id and own.id_column else own.by_position()
+        by_id = by_id and bool(own.id_column)
+        return (own.labels(own.id_column), own.id_column) if by_id else (own.by_position(), POSITION)
     own = with_gold_id_name(table, own)
     named = id_column if id_column and id_column in own.table.columns else ""  # an index's column has no name
     column = "" if by_position else named or common_id(table, own)
@@ -184,13 +191,12 @@ def _under_golds_ids(
                 file=without.file,
                 remedy="Add that column; or say --by-position (by_position=True) if row 1 belongs to row 1, row 2 to row 2, and so on",
             )
-        table.by_position()  # its rows are gold's order
-        return list(own.by_position())
+        return joined_by_columns(table, own, by_position=by_position)
     labels = own.labels(column)
     if column == table.id_column:
-        return labels
+        return labels, column
     of_gold = dict(zip(table.labels(column).index, table.labels(table.id_column).index, strict=True))
-    return labels.set_axis([of_gold.get(item, item) for item in labels.index])
+    return labels.set_axis([of_gold.get(item, item) for item in labels.index]), column
 
 
 def _are_runs(predictions: Any) -> bool:

@@ -7,8 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.errors import InputError, UnknownName, nearest
-from covmis_build.files.columns import GIVEN_LABELS, IDS, PREDICTIONS, SETTLED_LABELS, column_of, folded
+from covmis_build.errors import InputError, UnknownName, counted, nearest
+from covmis_build.files.columns import (
+    GIVEN_LABELS,
+    IDS,
+    PREDICTIONS,
+    SETTLED_LABELS,
+    column_of,
+    folded,
+    is_known,
+)
 from covmis_build.files.ids import NO_LABELS, check_ids, check_rounded
 from covmis_build.files.reading import Sheet, read_table, report
 from covmis_build.files.table import list_of
@@ -169,14 +177,19 @@ def _stripped(cell: Any) -> Any:
 
 def read_rows(path: Path) -> Sheet:
     """The table in a file of labels, gold or predictions; a row that cannot be read is an error, since it is somebody's label."""
-    plain = path.name.lower().removesuffix(".gz").endswith(".txt")
-    sheet = read_table(path, names=("label",) if plain else ())
+    sheet = read_table(
+        path, names=("label",) if path.name.lower().removesuffix(".gz").endswith(".txt") else ()
+    )
+    if len(sheet.header) > 1 and sheet.header[0] == "label" and not any(sheet.header[1:]):
+        header = read_table(path)  # as SemEval's files: tabs, and a header
+        if not any(map(is_known, header.header)):
+            raise InputError("has several columns and no header", file=path, remedy="Give it one, as CSV")
+        sheet = header
     rows = sheet.whole(path)
-    if plain and len(sheet.header) > 1:
-        raise InputError("has several columns and no header", file=path, remedy="Give it one, as CSV")
-    if sheet.header == FNC_HEADER:  # its rows are items by position: headlines and bodies repeat
-        rows = [{"body_id": row["Body ID"], "stance": row["Stance"]} for row in rows]
-        sheet = replace(sheet, header=["body_id", "stance"], rows=rows)
+    if sheet.header == FNC_HEADER:  # a row is a pair of a headline and a body, both of which repeat
+        names = ["headline", "body_id", "stance"]
+        rows = [dict(zip(names, (row[name] for name in FNC_HEADER), strict=True)) for row in rows]
+        sheet = replace(sheet, header=names, rows=rows)
     report(path, sheet)
     return sheet
 
@@ -322,3 +335,82 @@ def common_id(gold: Labelled, system: Labelled) -> str:
             remedy="Give both the same column of ids",
         )
     return ""
+
+
+POSITION = "position"
+
+
+def joined_by_columns(gold: Labelled, system: Labelled, *, by_position: bool) -> tuple[list[Any], str]:
+    """The labels of a system without ids in the order of gold's rows, and by what they were joined.
+
+    By all columns that both have besides labels, if together they identify rows. Where rows repeat, or where position
+    was asked for, these columns must agree row for row.
+    """
+    in_system = {folded(str(name)): str(name) for name in system.table.columns}
+    labels = {folded(name) for name in (*GOLD[0], *PREDICTIONS)} | {
+        folded(gold.label_column),
+        folded(system.label_column),
+    }
+    shared = {
+        str(name): in_system[key]
+        for name in gold.table.columns
+        if (key := folded(str(name))) in in_system.keys() - labels
+    }
+    golds, systems = _keys(gold, shared.keys()), _keys(system, shared.values())
+    if not shared and not by_position:
+        raise InputError(
+            f"has no column in common with {gold.name} but labels, so rows can only be paired by position",
+            file=system.file,
+            remedy="Give both ids; or say --by-position (by_position=True) if row 1 belongs to row 1, row 2 to row 2, and so on",
+        )
+    if not by_position and len(set(golds)) == len(golds) and len(set(systems)) == len(systems):
+        return _in_order_of(golds, systems, system, list(shared))
+    gold.by_position()  # its rows are gold's order
+    predictions = list(system.by_position())
+    if len(golds) != len(systems):
+        raise InputError(
+            f"has {counted(len(systems), 'predictions')} for {counted(len(golds), 'items')} of {gold.name}, and rows are paired by position",
+            file=system.file,
+            remedy="Give both ids",
+        )
+    differ = next(
+        (at for at, (one, other) in enumerate(zip(golds, systems, strict=True)) if one != other), None
+    )
+    if differ is not None:
+        column = next(
+            name
+            for name, one, other in zip(shared, golds[differ], systems[differ], strict=True)
+            if one != other
+        )
+        raise InputError(
+            f"has another {column} here than {gold.name}, so its rows are not in gold's order, and they repeat"
+            if not by_position
+            else f"has another {column} here than {gold.name}: its rows are not in gold's order",
+            file=system.file,
+            row=system.row(differ + 1),
+            remedy="Give both ids, or bring the rows into gold's order",
+        )
+    agree = f"{POSITION}, with equal {' and '.join(shared)} in every row" if shared else POSITION
+    return predictions, agree
+
+
+def _keys(table: Labelled, columns: Iterable[str]) -> list[tuple[str, ...]]:
+    cells = [[" ".join(str(cell).split()) for cell in table.table[name]] for name in columns]
+    return list(zip(*cells, strict=True)) if cells else [()] * len(table.table)
+
+
+def _in_order_of(
+    golds: Sequence[tuple[str, ...]], systems: Sequence[tuple[str, ...]], system: Labelled, shared: list[str]
+) -> tuple[list[Any], str]:
+    """The system's labels by their keys; one that gold lacks is refused, and one that is missing is None."""
+    known = set(golds)
+    for number, key in enumerate(systems, 1):
+        if key not in known:
+            raise InputError(
+                f"has a row that gold lacks ({shared[0]}: {key[0][:60]})",
+                file=system.file,
+                row=system.row(number),
+                remedy="Remove it, or give both files ids",
+            )
+    label_of = dict(zip(systems, system.labels(), strict=True))
+    return [label_of.get(key) for key in golds], " and ".join(shared)

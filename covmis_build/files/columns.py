@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 POSTS = {
     "id": ("post_id", "tweet_id", "status_id", "id_str", "tweet_ids", "message_id", "comment_id", "video_id", "id",
-           "native_id", "uri", "permalink", "url"),
+           "native_id", "uri", "permalink", "url", "mid"),
     "text": ("text", "fulltext", "tweettext", "content", "rawcontent", "body", "message", "description", "caption",
              "selftext", "title", "tweet", "comment", "posttext", "正文", "微博正文"),
-    "created_at": ("createdat", "createdutc", "date", "datetime", "timestamp", "timestamputc", "time", "published",
-                   "publishedat", "postcreated", "dateutc", "发布时间"),
+    "created_at": ("createdat", "createdutc", "date", "datepublished", "datetime", "timestamp", "timestamputc", "time", "published",
+                   "publishedat", "postcreated", "dateutc", "tweetcreated", "tweetcreatedat", "posted", "postedat", "发布时间"),
     "language": ("lang", "language", "languageguess", "langs"),
     "urls": ("links", "urls", "outlinks", "expandedurls", "entitiesurls", "link"),
     "claim": ("claimid", "claim", "mid"),
+    "reply_to": ("inreplytostatusid", "inreplytotweetid", "inreplytoid", "replytoid"),
+    "quote_of": ("quotedstatusid", "quotedtweetid", "quotedid"),
+    "repost_of": ("retweetedstatusid", "retweetedtweetid", "retweetedid", "reblogid"),
     "author": ("author", "username", "userscreenname", "screenname", "authorid", "userid", "user"),
 }  # fmt: skip
 """Posts of unknown tools."""

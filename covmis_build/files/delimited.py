@@ -31,8 +31,11 @@ HEADER = 1 << 16
 """Characters in which a first line ends."""
 
 
-def open_delimited(opened: Open, names: Sequence[str] = ()) -> Table:
-    """A table in lines of text; `names` are its columns where it has no header, and then tabs part its cells."""
+def open_delimited(opened: Open, names: Sequence[str] = (), *, header: bool = True) -> Table:
+    """A table in lines of text; `names` are its columns where it has no header, and then tabs part its cells.
+
+    With `header` false the columns of a file without a header are named by their numbers, from 1 on.
+    """
     encoding, note = encoding_of(opened)
     with opened() as file, io.TextIOWrapper(file, encoding, "replace", newline="") as start:
         text = start.read(CHUNK)
@@ -42,7 +45,9 @@ def open_delimited(opened: Open, names: Sequence[str] = ()) -> Table:
     separator = "\t" if names else says[1] if says else separator_of(text)
     csv.field_size_limit(LONGEST_CELL)
     by_bytes = not says and encoding != "utf-16" and "\n" in text
-    source = _Lines(opened, encoding, separator, names, says_separator=bool(says), by_bytes=by_bytes)
+    source = _Lines(
+        opened, encoding, separator, names, says_separator=bool(says), by_bytes=by_bytes, header=header
+    )
     notes = [note, MARKS_ARE_TEXT if source.marks_are_text else "", *source.notes]
     return Table(
         source.form, source.header, source.rows, list(filter(None, notes)), short=source.short, begins=source.first,
@@ -67,6 +72,7 @@ class _Lines:
 
     def __init__(
         self, opened: Open, encoding: str, separator: str, names: Sequence[str], *, says_separator: bool, by_bytes: bool,
+        header: bool,
     ) -> None:  # fmt: skip
         self.opened, self.encoding, self.separator = opened, encoding, separator
         self.says_separator, self.by_bytes = says_separator, by_bytes
@@ -77,6 +83,10 @@ class _Lines:
         if names:
             further = [""] * (len(first[0]) - len(names))
             self.form, self.header, self.first = "no header", [*names, *further], 1
+            return
+        if not header:
+            self.header, self.first = [str(at) for at in range(1, len(first[0]) + 1)], 1
+            self.form = f"{SEPARATORS[separator]} without a header"
             return
         if len(first[0]) == 1 and _is_id(first[0][0]):
             self.form, self.header, self.first = "ids, one a line", ["id"], 1

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from covmis_build.errors import BrokenIds
 from covmis_build.files.workbook import KEPT_DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
 NOTHING = {"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>"}
 """What R, pandas and databases write where there is nothing."""
 NO_LABELS = {"na", "n/a", "#n/a", "nan", "<na>", "null"}
 """The same among labels, in small letters: `none` may be a label, and is one of SemEval's."""
-SMALLEST_LONG_ID = 16
-REMEDY = "Take the ids from the original file, and keep the column as text in the spreadsheet"
+SMALLEST_LONG_ID, LONGEST = 16, 20
+EXACT = 2**53
+"""Whole numbers up to it are exact as floats."""
+MANY = 20
+"""Ids of which not all are exact as floats by chance: of real lists of X's 26 to 72% are."""
+WHOLE = 0.9
+NEXT_TO_IMPOSSIBLE = -math.log(1e-6)
+REMEDY = 'Export the ids again as text: in R with colClasses = "character", in pandas with dtype=str, in a spreadsheet as text cells'
 
 
 def check_rounded(path: Path | str, rounded: Collection[str], of_ids: Collection[str]) -> None:
@@ -30,12 +37,20 @@ def check_rounded(path: Path | str, rounded: Collection[str], of_ids: Collection
             )
 
 
-def check_ids(path: Path | str, ids: Sequence[str], *, first: int = 2, repeated: bool = False) -> list[str]:
-    """Refuse platform ids broken by a spreadsheet; the result lists those that are only suspicious.
+def check_ids(
+    path: Path | str,
+    ids: Sequence[str],
+    *,
+    first: int = 2,
+    repeated: bool = False,
+    addressed: Callable[[set[str]], Collection[str]] | None = None,
+) -> None:
+    """Refuse platform ids that a program has read as numbers and rounded.
 
-    `first`: the row of the first id, which comes after a header or not. Scientific notation is always refused. Ids of
-    16 digits or more with nothing but zeros after the 15th are refused when they are more than 1% of at least 100 ids,
-    or all of 3 to 99: of different ids where an id stands in several rows (`repeated`), else of rows.
+    Scientific notation is always refused; `first` is the row of the first id. Other rounding shows in the ids together:
+    zeros after the 15th digit in far more of them than chance gives, or all of them numbers that a float holds exactly.
+    Where an id is in several rows (`repeated`), it counts once. `addressed` gives those of some ids that are also in an
+    address of their own row: these are whole.
     """
     for number, post_id in enumerate(ids, start=first):
         head, _, tail = post_id.strip().upper().partition("E")
@@ -48,17 +63,31 @@ def check_ids(path: Path | str, ids: Sequence[str], *, first: int = 2, repeated:
                 f"the id {post_id} was broken by a spreadsheet", file=path, row=number, remedy=REMEDY
             )
     ids = list(dict.fromkeys(ids)) if repeated else ids
-    cut = [
-        post_id
-        for post_id in ids
-        if len(post_id) >= SMALLEST_LONG_ID and post_id.isdigit() and not post_id[KEPT_DIGITS:].strip("0")
-    ]
-    many, few = len(ids) >= 100 and len(cut) > len(ids) / 100, 3 <= len(ids) < 100 and len(cut) == len(ids)
-    if many or few:
-        raise BrokenIds(
-            f"{len(cut)} of {len(ids)} ids end in zeros after the 15th digit, as {cut[0]}: "
-            "a spreadsheet has rounded them",
-            file=path,
-            remedy=REMEDY,
-        )
-    return cut
+    long = [post_id for post_id in ids if len(post_id) >= SMALLEST_LONG_ID and post_id.isdecimal()]
+    cut = [post_id for post_id in long if not post_id[KEPT_DIGITS:].strip("0")]
+    above = [int(post_id) for post_id in long if len(post_id) <= LONGEST and int(post_id) > EXACT]
+    if _beyond_chance(long, len(cut)):
+        problem = f"{len(cut)} of {len(ids)} ids end in zeros after the 15th digit, as {cut[0]}: a spreadsheet has rounded them"
+    elif len(above) >= MANY and all(number == int(float(number)) for number in above):
+        problem = f"all {len(above)} long ids, as {above[0]}, are numbers that a float holds exactly: a program has read them as numbers and rounded them"
+        cut = long
+    else:
+        return
+    if addressed is None or len(addressed(set(cut))) < WHOLE * len(set(cut)):
+        raise BrokenIds(problem, file=path, remedy=REMEDY)
+
+
+def _beyond_chance(ids: Sequence[str], cut: int) -> bool:
+    """Whether so many ids with nothing but zeros after the 15th digit are next to impossible by chance.
+
+    Of evenly distributed ids of d digits a share of 10^-(d−15) ends so; of X's, which are mostly multiples of 4096, up to
+    5^-(d−15). The share of larger counts is at most exp(−n·KL(share found‖share expected)) (Chernoff).
+    """
+    if not cut:
+        return False
+    expected = sum(5.0 ** -(len(post_id) - KEPT_DIGITS) for post_id in ids) / len(ids)
+    found = cut / len(ids)
+    if found <= expected:
+        return False
+    rest = (1 - found) * math.log((1 - found) / (1 - expected)) if found < 1 else 0.0
+    return len(ids) * (found * math.log(found / expected) + rest) > NEXT_TO_IMPOSSIBLE

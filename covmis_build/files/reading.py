@@ -15,7 +15,7 @@ from covmis_build.files.delimited import open_delimited
 from covmis_build.files.frames import ARROW, NUMPY, PARQUET, open_frame
 from covmis_build.files.json_rows import open_json, table_of
 from covmis_build.files.packed import Limits, bounded, kind, unpacked
-from covmis_build.files.table import Doubt, Table, one_of_each_name
+from covmis_build.files.table import Doubt, Mark, Table, one_of_each_name
 from covmis_build.files.workbook import LARGEST as LARGEST_WORKBOOK
 from covmis_build.files.workbook import OLD_EXCEL, open_workbook
 from covmis_build.files.workbook import SUFFIXES as WORKBOOKS
@@ -51,10 +51,13 @@ SUFFIXES = frozenset(
 ZIP = b"PK\x03\x04"
 
 
-def open_table(opened: Open, *, names: Sequence[str] = (), with_column: str = "") -> Table:
+def open_table(
+    opened: Open, *, names: Sequence[str] = (), with_column: str = "", header: bool = True
+) -> Table:
     """The table in a file. What cannot be read is an InputError, of a row when it is reached.
 
-    `names` are the columns of a file without a header; `with_column` chooses the sheet of a workbook.
+    `names` are the columns of a file without a header; without `header` they are its numbers. `with_column` chooses the
+    sheet of a workbook.
     """
     with doubted(""):
         with opened() as file:
@@ -67,7 +70,7 @@ def open_table(opened: Open, *, names: Sequence[str] = (), with_column: str = ""
             return one_of_each_name(open_frame(opened))
         if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
             return one_of_each_name(open_json(opened))
-        return one_of_each_name(open_delimited(opened, names))
+        return one_of_each_name(open_delimited(opened, names, header=header))
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class Sheet:
     rounded: frozenset[str] = frozenset()
     """Columns with whole numbers of more digits than their program keeps."""
     doubts: list[Doubt] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
     problems: dict[int, str] = field(default_factory=dict)
     """Rows that are not taken, and why."""
 
@@ -199,5 +203,6 @@ def _whole(table: Table) -> Sheet:
         row = min(problems)
         notes.append(f"{counted(len(problems), 'rows')} not taken, as row {row}: {problems[row]}")
     return Sheet(
-        table.header, rows, numbers, table.begins, table.form, notes, frozenset(table.rounded), table.doubts, problems
+        table.header, rows, numbers, table.begins, table.form, notes, frozenset(table.rounded), table.doubts,
+        table.marks, problems,
     )  # fmt: skip

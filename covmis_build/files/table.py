@@ -46,6 +46,15 @@ class Doubt(NamedTuple):
         return f"{letters(self.column)}{self.row}"
 
 
+class Mark(NamedTuple):
+    """What a workbook says of a cell beyond its value: `note`, `struck` or `formula`, by row and column (from 1)."""
+
+    row: int
+    column: int
+    kind: str
+    text: str = ""
+
+
 @dataclass(slots=True)
 class Table:
     """A table in a file: its header, and its rows as often as they are asked for."""
@@ -59,6 +68,8 @@ class Table:
     """Columns with whole numbers of more digits than their program keeps; known when all rows have been read."""
     doubts: list[Doubt] = field(default_factory=list)
     """Merged cells and formulas without a value: their cells are blank."""
+    marks: list[Mark] = field(default_factory=list)
+    """Notes, struck-through cells and formulas of a sheet that was chosen by a column."""
     short: set[int] = field(default_factory=set)
     """Rows with fewer cells than the header, as far as they have been read; the others count as empty."""
     begins: int = 2

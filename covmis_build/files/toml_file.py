@@ -18,8 +18,15 @@ MOST_DOTS = 1000
 
 def read(path: Path) -> dict[str, Any]:
     """What the file says."""
+    return parsed(bytes_of(path, most=LARGEST), path)
+
+
+def parsed(data: bytes, path: Path) -> dict[str, Any]:
+    """What these bytes of a file say."""
+    if len(data) > LARGEST:
+        raise InputError(f"is larger than {LARGEST >> 10} KiB", file=path)
     try:
-        text = bytes_of(path, most=LARGEST).decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("is not UTF-8", file=path, remedy="Save it as UTF-8 text") from None
     for row, line in enumerate(text.split("\n"), 1):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import zipfile
 from contextlib import suppress
+from html import unescape
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree as ET
@@ -18,6 +19,7 @@ from covmis_build.files.table import (
     MOST_COLUMNS,
     TITLES,
     Doubt,
+    Mark,
     Row,
     Table,
     above_header,
@@ -71,7 +73,7 @@ def open_workbook(content: BytesIO, with_column: str = "") -> Table:
     if not with_column:
         table.notes += _other_sheets(table.header, [sheet for sheet in sheets if sheet is not chosen])
     if is_zip:
-        _add_marks(table, chosen, content)
+        _add_marks(table, chosen, content, whole=bool(with_column))
     return table
 
 
@@ -190,16 +192,18 @@ def _other_sheets(header: Sequence[str], others: Sequence[_Sheet]) -> list[str]:
 
 
 class _Marks(NamedTuple):
-    """Places in a sheet, as rows and columns from 1, and how many notes its workbook has."""
+    """Places in a sheet, as rows and columns from 1; of notes and formulas with their text."""
 
     merged: list[tuple[int, int, int]]
     formulas: list[tuple[int, int]]
     errors: list[tuple[int, int]]
     struck: list[tuple[int, int]]
-    notes: int
+    notes: list[Mark]
+    texts: list[Mark]
 
 
-def _add_marks(table: Table, sheet: _Sheet, content: BytesIO) -> None:
+def _add_marks(table: Table, sheet: _Sheet, content: BytesIO, *, whole: bool) -> None:
+    """Add what cells do not say: all of it (`whole`), or that it is there."""
     with zipfile.ZipFile(content) as parts:
         marks = _of_calc(parts, sheet.at) if "content.xml" in parts.namelist() else _of_excel(parts, sheet.at)
     for top, left, bottom in marks.merged:
@@ -209,15 +213,25 @@ def _add_marks(table: Table, sheet: _Sheet, content: BytesIO) -> None:
             Doubt(row, column - sheet.first[1] + 1, why) for row, column in places if row >= table.begins
         ]
     for places, nouns, what in (
-        (marks.formulas, "formulas", "without a stored value, left empty (open the file and save it)"),
+        (
+            [] if whole else marks.formulas,
+            "formulas",
+            "without a stored value, left empty (open the file and save it)",
+        ),
         (marks.errors, "cells", "with an error, left empty"),
-        (marks.struck, "cells", "whose text is struck through"),
+        ([] if whole else marks.struck, "cells", "whose text is struck through"),
     ):
         if places:
             row, column = places[0]
             table.notes.append(f"{counted(len(places), nouns)} {what}, as {letters(column)}{row}")
-    if marks.notes:
-        table.notes.append(f"{counted(marks.notes, 'notes')} on cells, not read")
+    if whole:
+        struck = [Mark(row, column, "struck") for row, column in marks.struck]
+        table.marks += [
+            mark._replace(column=mark.column - sheet.first[1] + 1)
+            for mark in (*struck, *marks.notes, *marks.texts)
+        ]
+    elif marks.notes:
+        table.notes.append(f"{counted(len(marks.notes), 'notes')} on cells, not read")
 
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -228,6 +242,7 @@ _FORMULA = re.compile(
     _CELL + rb"[^<>]*>\s*(?:<(?:\w+:)?f\b[^<>]*/>|<(?:\w+:)?f\b[^<>]*>[^<]*</(?:\w+:)?f>)\s*"
     rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
+_FORMULA_TEXT = re.compile(_CELL + rb"[^<>]*>\s*<(?:\w+:)?f\b[^<>]*>([^<]+)</(?:\w+:)?f>")
 _ERROR = re.compile(_CELL + rb"[^<>]*\bt=\"e\"[^<>]*>")
 _STYLED = re.compile(_CELL + rb"[^<>]*\bs=\"(\d+)\"[^<>/]*>")
 OVERLAP = 1 << 16
@@ -235,12 +250,13 @@ OVERLAP = 1 << 16
 
 def _of_excel(parts: zipfile.ZipFile, at: int) -> _Marks:
     names = parts.namelist()
-    notes = sum(
-        len(re.findall(rb"<(?:\w+:)?comment\s", parts.read(name)))
-        for name in names
-        if re.fullmatch(r"xl/(comments/)?comments?\d*\.xml", name)
-    )
-    marks = _Marks([], [], [], [], notes)
+    marks = _Marks([], [], [], [], [], [])
+    for name in names:
+        if re.fullmatch(r"xl/(comments/)?comments?\d*\.xml", name):
+            for element in ET.fromstring(parts.read(name)).iter(f"{MAIN}comment"):  # noqa: S314 - expat refuses entities that grow
+                place = re.fullmatch(rb"([A-Z]{1,3})(\d{1,7})", element.get("ref", "").encode())
+                if place:
+                    marks.notes.append(Mark(*_place(place), "note", "".join(element.itertext())))
     part = _part_of_sheet(parts, at)
     if part not in names:
         return marks
@@ -252,6 +268,11 @@ def _of_excel(parts: zipfile.ZipFile, at: int) -> _Marks:
             begin = len(before)
             for pattern, places in ((_FORMULA, marks.formulas), (_ERROR, marks.errors)):
                 places += [_place(match) for match in pattern.finditer(piece) if match.end() > begin]
+            marks.texts.extend(
+                Mark(*_place(match), "formula", unescape(match[3].decode("utf-8", "replace")))
+                for match in _FORMULA_TEXT.finditer(piece)
+                if match.end() > begin
+            )
             if crossed:
                 marks.struck.extend(
                     _place(match)
@@ -304,8 +325,8 @@ SHOWN_ERROR = re.compile(r"#(?:N/A|NV|REF!|DIV/0!|NAME\?|VALUE!|NUM!|NULL!)|Err:
 
 
 def _of_calc(parts: zipfile.ZipFile, at: int) -> _Marks:
-    marks, struck = _Marks([], [], [], [], 0), set[str]()
-    notes, sheet, row = 0, -1, 0
+    marks, struck = _Marks([], [], [], [], [], []), set[str]()
+    sheet, row = -1, 0
     with parts.open("content.xml") as content:
         for event, element in ET.iterparse(content, ("start", "end")):  # noqa: S314 - likewise
             if event == "start":
@@ -317,11 +338,10 @@ def _of_calc(parts: zipfile.ZipFile, at: int) -> _Marks:
                     struck.add(element.get(f"{STYLES}name", ""))
             elif element.tag == f"{TABLES}table-row":
                 if sheet == at:
-                    notes += sum(1 for _ in element.iter(f"{OFFICE}annotation"))
                     _marks_of_row(element, row + 1, struck, marks)
                 row += _times(element, "rows")
                 element.clear()
-    return marks._replace(notes=notes)
+    return marks
 
 
 def _marks_of_row(element: ET.Element, row: int, struck: set[str], marks: _Marks) -> None:
@@ -329,10 +349,16 @@ def _marks_of_row(element: ET.Element, row: int, struck: set[str], marks: _Marks
     for part in element:
         if part.tag not in CELLS:
             continue
+        note = part.find(f"{OFFICE}annotation")
+        if note is not None:
+            marks.notes.append(Mark(row, column, "note", _paragraphs(note)))
+            part.remove(note)
         down = int(part.get(f"{TABLES}number-rows-spanned", 1))
         if down > 1:
             marks.merged.append((row, column, row + down - 1))
-        if part.get(f"{TABLES}formula"):
+        formula = part.get(f"{TABLES}formula")
+        if formula:
+            marks.texts.append(Mark(row, column, "formula", formula))
             if not part.get(f"{OFFICE}value-type"):
                 marks.formulas.append((row, column))
             elif SHOWN_ERROR.fullmatch("".join(part.itertext())):
@@ -340,6 +366,11 @@ def _marks_of_row(element: ET.Element, row: int, struck: set[str], marks: _Marks
         if part.get(f"{TABLES}style-name", "") in struck and "".join(part.itertext()):
             marks.struck.append((row, column))
         column += _times(part, "columns")
+
+
+def _paragraphs(note: ET.Element) -> str:
+    """What a note says, without its date and author."""
+    return "\n".join("".join(part.itertext()) for part in note if part.tag.endswith("}p"))
 
 
 def _times(element: ET.Element, what: str) -> int:

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from covmis_build import storage
+from covmis_build.bounds import Unbounded, bounded
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, ServiceError, counted
 from covmis_build.models.prompt import content_of, json_line
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from covmis_build.engine import Progress
     from covmis_build.models.prompt import Request, Sampling
+    from covmis_build.report.summary import Summary
 
 HERE = ("127.0.0.1", "localhost", "::1")
 ATTEMPTS = 6
@@ -68,8 +71,8 @@ class Server:
         return urlsplit(self.url).hostname in HERE
 
 
-@dataclass(frozen=True, slots=True)
-class Requested:
+@dataclass(frozen=True, slots=True, repr=False)
+class Requested(Result):
     """What one run did; `left` are items without an answer: the budget was spent, or the server never gave one."""
 
     asked: int
@@ -80,7 +83,8 @@ class Requested:
     """Of all answers in the journal, as the server counts them; 0 where it does not."""
     why: str = ""
 
-    def summary(self) -> list[str]:
+    @property
+    def summary(self) -> Summary:
         """What was asked, and what is left."""
         tokens = f", {self.tokens:,} tokens" if self.tokens else ""
         lines = [
@@ -92,6 +96,10 @@ class Requested:
         if self.left:
             lines.append(f"{counted(self.left, 'items')} left: {self.why}. The same command goes on.")
         return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts."""
+        return asdict(self)
 
 
 def ask(
@@ -260,11 +268,10 @@ def _send(
 
 def _text(response: httpx.Response, server: Server) -> str | None:
     """What a response says, without the key if the server repeats it; none where it is too long, or drips."""
-    until, data = time.monotonic() + TIMEOUT, bytearray()
-    for block in response.iter_bytes():
-        data += block
-        if len(data) > LONGEST_ANSWER or time.monotonic() > until:
-            return None
+    try:
+        data = b"".join(bounded(response.iter_bytes(), LONGEST_ANSWER, TIMEOUT))
+    except Unbounded:
+        return None
     text = data.decode("utf-8", "replace")
     return text.replace(server.key, "…") if server.key else text
 

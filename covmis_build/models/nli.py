@@ -187,6 +187,7 @@ def load_nli(folder: Path) -> NliModel:
             options.shots
         )
         weights = folder / Path(whole["weights"]).name
+        right = right and weights.is_dir()  # a name without a folder would be looked up on the hub
     except (ValueError, KeyError, TypeError, InputError) as error:
         raise InputError(
             f"cannot be read as a model: {error}", file=folder, remedy="Train it again"

@@ -34,6 +34,7 @@ from covmis_build.models.training_cell import (
     seeded,
 )
 from covmis_build.models.twostep import BertScore, checked
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.setting import Setting as Scoring
     from covmis_build.models.options import Options, Settings
     from covmis_build.models.train import Posts
+    from covmis_build.report.summary import Summary
 
 OWN = ("given", "zero_shot")
 """Divisions beside those of `splits`: the column split says it; all rows are judged by what was learned before."""
@@ -60,25 +62,28 @@ class Run:
     groups: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """cells: a row for each model and scheme; labels: and label; groups: and group; tests: differences, with p."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Compared(Result):
+    """cells: a row per model and scheme; labels: also per label; groups: also per group; tests: differences, with p."""
 
     cells: pd.DataFrame
     labels: pd.DataFrame
     groups: pd.DataFrame
     tests: pd.DataFrame
     measures: tuple[str, ...]
+    by_label: bool = False
+    """Whether the summary has the figures per label, too."""
 
     def to_frame(self) -> pd.DataFrame:
         """A row a model and scheme, each measure as mean and standard deviation over runs."""
         return _told(self.cells, ["model", "scheme", "runs", "items"], self.measures)
 
-    def summary(self, *, by_label: bool = False) -> list[str | pd.DataFrame]:
+    @property
+    def summary(self) -> Summary:
         """In words and tables: the models, also by label and group, and which differences could be tested."""
         parts: list[str | pd.DataFrame] = [self.to_frame()]
-        if by_label:
-            parts += ["", self._labels_side_by_side()]
+        if self.by_label:
+            parts += ["", _labels_side_by_side(self.labels)]
         if len(self.groups):
             parts += ["", _told(self.groups, ["model", "scheme", "group", "items"], self.measures)]
         tested = self.tests[self.tests["t"].notna()] if len(self.tests) else self.tests
@@ -89,28 +94,26 @@ class Compared:
             parts += ["", "No t-test where a side has one run: such a model is the same with every seed."]
         return parts
 
-    def to_dict(self, *, by_label: bool = False) -> dict[str, pd.DataFrame]:
+    def to_dict(self) -> dict[str, Any]:
         """The tables; those by label and by group where they are asked for."""
         parts = {"cells": self.cells, "tests": self.tests}
-        parts |= {"labels": self.labels} if by_label else {}
+        parts |= {"labels": self.labels} if self.by_label else {}
         return parts | ({"groups": self.groups} if len(self.groups) else {})
 
-    def _labels_side_by_side(self) -> pd.DataFrame:
-        """A row a model and scheme, with precision, recall and F1 of each label."""
-        import pandas as pd
 
-        wide = []
-        for (model, scheme), rows in self.labels.groupby(["model", "scheme"], sort=False):
-            numbers = {
-                f"{row['label']} {short}": _spread(row[name], row[f"{name}_sd"])
-                for row in rows.to_dict("records")
-                for name, short in (("precision", "P"), ("recall", "R"), ("f1", "F1"))
-            }
-            wide.append({"model": model, "scheme": scheme, **numbers})
-        return pd.DataFrame(wide)
+def _labels_side_by_side(labels: pd.DataFrame) -> pd.DataFrame:
+    """A row a model and scheme, with precision, recall and F1 of each label."""
+    import pandas as pd
 
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
+    wide = []
+    for (model, scheme), rows in labels.groupby(["model", "scheme"], sort=False):
+        numbers = {
+            f"{row['label']} {short}": _spread(row[name], row[f"{name}_sd"])
+            for row in rows.to_dict("records")
+            for name, short in (("precision", "P"), ("recall", "R"), ("f1", "F1"))
+        }
+        wide.append({"model": model, "scheme": scheme, **numbers})
+    return pd.DataFrame(wide)
 
 
 def _told(frame: pd.DataFrame, columns: list[str], measures: Sequence[str]) -> pd.DataFrame:

@@ -21,6 +21,7 @@ from covmis_build.models.run_card import rows_of, scored, versions
 from covmis_build.models.sequence import Step, mapped, train_steps
 from covmis_build.models.stored import StanceModel, save
 from covmis_build.models.twostep import BertScore, train_bertscore
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,14 +30,15 @@ if TYPE_CHECKING:
 
     from covmis_build.engine import Progress
     from covmis_build.models.options import Options, Settings
+    from covmis_build.report.summary import Summary
 
     Posts = pd.DataFrame | str | Path
 CHOICES = (0.1, 1.0, 10.0, 100.0)
 """Values of C to choose from on a dev part."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
+@dataclass(frozen=True, slots=True, repr=False)
+class Trained(Result):
     """A trained model and the card of its training."""
 
     model: StanceModel
@@ -56,7 +58,8 @@ class Trained:
         telling = {"telling": self.model.telling(5)} if isinstance(self.model, Model) else {}
         return {"options": options, **self.card, **telling}
 
-    def summary(self) -> list[str | pd.DataFrame]:
+    @property
+    def summary(self) -> Summary:
         """In words and tables: what was chosen, the most telling features, the course of the losses, scores on dev."""
         import pandas as pd
 

@@ -18,6 +18,7 @@ import numpy as np
 from covmis_build.errors import InputError
 from covmis_build.errors import counted as so_many
 from covmis_build.queries.units import Unit, units_of
+from covmis_build.report.result import Result
 from covmis_build.text.nodes import Node, Or, Term, at_least, conjunction_count, joined
 from covmis_build.text.tokens import tokens
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from covmis_build.archive.counted import SamplePost
     from covmis_build.archive.words import Words
+    from covmis_build.report.summary import Summary
 
 Width = Literal["narrow", "middle", "wide"]
 WIDTHS: tuple[Width, ...] = ("narrow", "middle", "wide")
@@ -74,8 +76,8 @@ class UnitShown:
     posts: int
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestions:
+@dataclass(frozen=True, slots=True, repr=False)
+class Suggestions(Result):
     """The proposals for a claim, the narrowest first, and the units that they are made of, the most telling first."""
 
     claim: str
@@ -107,7 +109,7 @@ class Suggestions:
         }
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> Summary:
         """Each proposal with its reason and samples, then the units with their forms."""
         lines = []
         for proposal in self.proposals:
@@ -115,9 +117,6 @@ class Suggestions:
             lines += [f"    {post.line}" for post in proposal.samples]
         units = [f"{unit.posts:>9,}  {' OR '.join(unit.forms)}" for unit in self.units]
         return [*lines, *units]
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
 
 
 def suggest(

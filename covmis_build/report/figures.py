@@ -1,96 +1,117 @@
-"""Figures as inline SVG: same input, same bytes; colours follow the page's light or dark mode; text stays text.
+"""Figures as inline SVG, drawn by one template: colours follow the page's light or dark mode, text stays text.
 
-Every figure needs `alt`, the sentence that says what it shows to whoever cannot see it.
+Every figure needs `alt`, the sentence that says what it shows to readers who cannot see it. Same input, same bytes.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
+import math
 import textwrap
 import unicodedata
-import warnings
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, cast
-from xml.etree import ElementTree as ET
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from markupsafe import Markup
+
+from covmis_build.report.page import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+T = TypeVar("T")
+INK, SOFT, LINE, CARD = "currentColor", "var(--soft)", "var(--line)", "var(--card)"
+SERIES = tuple(f"var(--c{number})" for number in range(1, 7))
+WIDTH = 720.0
+"""Units across a page; a unit is a pixel where the page has room."""
+SIZE = 13.0
+"""Height of letters."""
+ROW = 30.0
 
-INK, SOFT, LINE, CARD = "#010201", "#010202", "#010203", "#010204"
-SERIES = ("#020101", "#020102", "#020103", "#020104", "#020105", "#020106")
-COLOURS = {
-    INK: "currentColor",
-    SOFT: "var(--soft)",
-    LINE: "var(--line)",
-    CARD: "var(--card)",
-    **{code: f"var(--c{at + 1})" for at, code in enumerate(SERIES)},
-}
-"""Codes that are drawn with, and the page's colours that take their place."""
 
-WIDTH = 7.2
-SETTINGS = {
-    "svg.hashsalt": "covmis",
-    "svg.fonttype": "none",
-    "text.parse_math": False,
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "text.color": INK,
-    "axes.edgecolor": LINE,
-    "axes.labelcolor": SOFT,
-    "xtick.color": SOFT,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": False,
-    "grid.color": LINE,
-    "grid.linewidth": 0.8,
-    "axes.axisbelow": True,
-}
+class Shape(NamedTuple):
+    """An element of a figure: its tag, its attributes, and the text in it."""
+
+    tag: str
+    attributes: Sequence[tuple[str, str]]
+    text: str = ""
+
+
+@dataclass(slots=True)
+class _Drawing:
+    """Shapes on a canvas."""
+
+    width: float = WIDTH
+    height: float = 0.0
+    shapes: list[Shape] = field(default_factory=list)
+
+    def rectangle(
+        self, x: float, y: float, width: float, height: float, colour: str, opacity: float = 1
+    ) -> None:
+        self._add(
+            "rect", x=x, y=y, width=width, height=height, style=f"fill:{colour};fill-opacity:{opacity:.3g}"
+        )
+
+    def line(self, x: float, y: float, to_x: float, to_y: float, colour: str, width: float = 1, *, dashed: bool = False) -> None:  # fmt: skip
+        dashes = ";stroke-dasharray:4 3" if dashed else ""
+        self._add(
+            "line", x1=x, y1=y, x2=to_x, y2=to_y, style=f"stroke:{colour};stroke-width:{width:g}{dashes}"
+        )
+
+    def dot(self, x: float, y: float, colour: str) -> None:
+        self._add("circle", cx=x, cy=y, r=4.5, style=f"fill:{colour};stroke:{CARD}")
+
+    def path(self, points: Sequence[tuple[float, float]], style: str) -> None:
+        self._add("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), style=style)
+
+    def text(self, x: float, y: float, text: str, anchor: str = "start", colour: str = INK, *, turned: bool = False) -> None:  # fmt: skip
+        """Text whose letters stand around this height."""
+        places: dict[str, float | str] = {"transform": f"rotate(-90 {x:.1f} {y:.1f})"} if turned else {}
+        self._add("text", text, x=x, y=y, dy="0.35em", style=f"fill:{colour};text-anchor:{anchor}", **places)
+
+    def _add(self, tag: str, text: str = "", /, **attributes: float | str) -> None:
+        written = [(name, f"{value:.1f}" if isinstance(value, float | int) else value) for name, value in attributes.items()]  # fmt: skip
+        self.shapes.append(Shape(tag, written, text))
+
+    def svg(self, alt: str) -> Markup:
+        """The figure as an SVG element for a page, with an id of its own and a title for readers' voices."""
+        own = hashlib.sha256(repr((self.shapes, alt)).encode("utf-8", "replace")).hexdigest()[:8]
+        natural = 46 * self.width / WIDTH
+        drawn = render(
+            "figure.svg", shapes=self.shapes, alt=_plain(alt, 2000), own=own, width=self.width, height=self.height,
+            size=SIZE, natural=natural,
+        )  # fmt: skip
+        return Markup(drawn)  # noqa: S704 - the template has escaped every text
 
 
 def bars(rows: Sequence[tuple[str, float]], *, alt: str, unit: str = "", digits: int = 0) -> Markup:
     """Horizontal bars with their values at the end, top to bottom."""
-    with _drawing(len(rows) * 0.34 + 0.7) as (figure, axes):
-        values = [value for _, value in rows]
-        drawn = axes.barh(range(len(rows)), values, color=SERIES[0], height=0.64)
-        axes.bar_label(drawn, [f"{value:,.{digits}f}" for value in values], padding=4, color=SOFT)
-        axes.margins(x=0.1)
-        _counted(axes)
-        _rows(axes, [label for label, _ in rows])
-        _quiet(axes, unit)
-        return _svg(figure, alt)
+    drawing, values = _Drawing(), [value for _, value in rows]
+    scale = _Scale.of(0, max([*values, 0]), _left(label for label, _ in rows), WIDTH - 70, whole=True)
+    _axis(drawing, scale, len(rows), unit)
+    for y, (label, value) in _rows(rows):
+        drawing.text(scale.left - 10, y, _plain(label), "end")
+        drawing.rectangle(scale.left, y - 10, scale.at(value) - scale.left, 20, SERIES[0])
+        drawing.text(scale.at(value) + 6, y, f"{value:,.{digits}f}", colour=SOFT)
+    return drawing.svg(alt)
 
 
 def stacked(
     labels: Sequence[str], series: Mapping[str, Sequence[float]], *, alt: str, unit: str = ""
 ) -> Markup:
     """Horizontal bars made of parts, one colour a part, with a legend."""
-    with _drawing(len(labels) * 0.34 + 1.1) as (figure, axes):
-        left = [0.0] * len(labels)
-        for at, (name, values) in enumerate(series.items()):
-            axes.barh(
-                range(len(labels)),
-                values,
-                left=left,
-                color=SERIES[at % len(SERIES)],
-                height=0.64,
-                label=_plain(name),
-            )
-            left = [before + value for before, value in zip(left, values, strict=True)]
-        _counted(axes)
-        _rows(axes, labels)
-        _quiet(axes, unit)
-        axes.legend(
-            loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False, borderaxespad=0.2, handlelength=1
-        )
-        return _svg(figure, alt)
+    drawing, totals = _Drawing(), [sum(values) for values in zip(*series.values(), strict=True)]
+    scale = _Scale.of(0, max([*totals, 0]), _left(labels), WIDTH - 20, whole=True)
+    top = _legend(drawing, [*series])
+    _axis(drawing, scale, len(labels), unit, top=top)
+    for at, (y, label) in enumerate(_rows(labels, top)):
+        drawing.text(scale.left - 10, y, _plain(label), "end")
+        before = 0.0
+        for number, values in enumerate(series.values()):
+            begin, end = scale.at(before), scale.at(before + values[at])
+            drawing.rectangle(begin, y - 10, end - begin, 20, SERIES[number % len(SERIES)])
+            before += values[at]
+    return drawing.svg(alt)
 
 
 def forest(
@@ -102,30 +123,20 @@ def forest(
     limits: tuple[float, float] | None = None,
 ) -> Markup:
     """Values with their intervals, one a row: (label, value, low, high); a row without a value stays empty."""
-    with _drawing(len(rows) * 0.36 + 0.8) as (figure, axes):
-        if reference is not None:
-            axes.axvline(reference, color=SOFT, linewidth=1, linestyle=(0, (4, 3)))
-        for at, (_, value, low, high) in enumerate(rows):
-            if low is not None and high is not None:
-                axes.plot(
-                    [low, high], [at, at], color=SERIES[0], linewidth=2, solid_capstyle="round", clip_on=False
-                )
-            if value is not None:
-                axes.plot(
-                    [value],
-                    [at],
-                    marker="o",
-                    markersize=6.5,
-                    color=SERIES[0],
-                    markeredgecolor=CARD,
-                    clip_on=False,
-                )
-        axes.xaxis.grid(visible=True)
-        if limits:
-            axes.set_xlim(*limits)
-        _rows(axes, [label for label, *_ in rows])
-        _quiet(axes, unit)
-        return _svg(figure, alt)
+    drawing = _Drawing()
+    known = [value for _, *values in rows for value in [*values, reference] if value is not None]
+    low, high = limits or (min(known, default=0.0), max(known, default=1.0))
+    scale = _Scale.of(low, high, _left(label for label, *_ in rows), WIDTH - 20)
+    _axis(drawing, scale, len(rows), unit, grid=True)
+    if reference is not None:
+        drawing.line(scale.at(reference), 4, scale.at(reference), len(rows) * ROW + 4, SOFT, dashed=True)
+    for y, (label, value, begin, end) in _rows(rows):
+        drawing.text(scale.left - 10, y, _plain(label), "end")
+        if begin is not None and end is not None:
+            drawing.line(scale.at(begin), y, scale.at(end), y, SERIES[0], 2.5)
+        if value is not None:
+            drawing.dot(scale.at(value), y, SERIES[0])
+    return drawing.svg(alt)
 
 
 def course(
@@ -137,25 +148,38 @@ def course(
     bands: Mapping[str, tuple[Sequence[float | None], Sequence[float | None]]] | None = None,
 ) -> Markup:
     """Values over an ordered axis, a line a series, with its interval as a band where there is one."""
-    with _drawing(3.1) as (figure, axes):
-        nan = float("nan")
-        for at, (name, values) in enumerate(series.items()):
-            colour = SERIES[at % len(SERIES)]
-            if bands and name in bands:
-                low, high = ([nan if value is None else value for value in side] for side in bands[name])
-                axes.fill_between(range(len(x)), low, high, color=colour, alpha=0.16, linewidth=0)
-            line = [nan if value is None else value for value in values]
-            axes.plot(range(len(x)), line, color=colour, marker="o", markersize=4, label=_plain(name))
-        axes.set_xticks(range(len(x)), [_plain(tick) for tick in x])
-        if len(x) > 12:
-            axes.tick_params(axis="x", rotation=60)
-        axes.yaxis.grid(visible=True)
-        axes.set_ylabel(_plain(unit))
-        axes.tick_params(length=0)
-        axes.spines["left"].set_visible(False)
-        if len(series) > 1:
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False, handlelength=1.2)
-        return _svg(figure, alt)
+    drawing = _Drawing()
+    top = _legend(drawing, [*series]) if len(series) > 1 else 6.0
+    sides = [side for pair in (bands or {}).values() for side in pair]
+    known = [value for values in (*series.values(), *sides) for value in values if value is not None]
+    bottom, left = top + 190, 70.0
+    scale = _Scale.of(min(known, default=0.0), max(known, default=1.0), bottom, top)
+    for tick, label in scale.ticks():
+        drawing.line(left, scale.at(tick), WIDTH - 10, scale.at(tick), LINE)
+        drawing.text(left - 8, scale.at(tick), label, "end", SOFT)
+    drawing.text(12, (top + bottom) / 2, _plain(unit), "middle", SOFT, turned=True)
+    room = max((_width(_plain(name)) for name in x), default=0.0)
+    turned = (room + 6) * len(x) > WIDTH - left
+    step = (WIDTH - left - 10 - (10 if turned else max(10, room / 2))) / max(len(x) - 1, 1)
+    places = [left + 10 + step * at for at in range(len(x))]
+    for banded, (low, high) in (bands or {}).items():
+        colour = SERIES[[*series].index(banded) % len(SERIES)]
+        for piece in _pieces(places, list(zip(low, high, strict=True))):
+            up = [(place, scale.at(value)) for place, (value, _) in piece]
+            down = [(place, scale.at(value)) for place, (_, value) in reversed(piece)]
+            drawing.path([*up, *down], f"fill:{colour};fill-opacity:.16")
+    for at, values in enumerate(series.values()):
+        colour = SERIES[at % len(SERIES)]
+        for piece in _pieces(places, [(value,) for value in values]):
+            points = [(place, scale.at(value)) for place, (value,) in piece]
+            drawing.path(points, f"fill:none;stroke:{colour};stroke-width:1.8")
+            for point in points:
+                drawing.dot(*point, colour)
+    for place, name in zip(places, x, strict=True):
+        y = bottom + (12 + room / 2 if turned else 16)
+        drawing.text(place, y, _plain(name), "middle", SOFT, turned=turned)
+    drawing.height = bottom + (room + 18 if turned else 30)
+    return drawing.svg(alt)
 
 
 def heat(
@@ -169,124 +193,121 @@ def heat(
     digits: int = 0,
 ) -> Markup:
     """A confusion matrix: the number in every cell, darker where there are more of its row."""
-    size = (0.62 * len(rows) + 0.9, min(WIDTH, 1.05 * len(columns) + 1.9))
-    with _drawing(*size) as (figure, axes):
-        for at, row in enumerate(matrix):
-            total = sum(value for value in row if value > 0) or 1
-            for to, value in enumerate(row):
-                share = max(value, 0) / total
-                axes.add_patch(_cell(to, at, share))
-                axes.text(to, at, f"{value:,.{digits}f}", ha="center", va="center", fontsize=11)
-        axes.set_xlim(-0.5, len(columns) - 0.5)
-        _rows(axes, rows)
-        axes.set_xticks(range(len(columns)), [_plain(column) for column in columns])
-        axes.xaxis.tick_top()
-        axes.xaxis.set_label_position("top")
-        axes.set_xlabel(_plain(column_title))
-        axes.set_ylabel(_plain(row_title))
-        axes.tick_params(length=0, axis="both")
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-        return _svg(figure, alt)
+    left = _left(rows) + 24
+    cell = min(max(86.0, *(_width(_plain(column)) + 12 for column in columns)), (WIDTH - left - 6) / max(len(columns), 1))  # fmt: skip
+    drawing = _Drawing(width=left + cell * len(columns) + 6, height=52 + 44 * len(rows))
+    drawing.text(left + cell * len(columns) / 2, 10, _plain(column_title), "middle", SOFT)
+    drawing.text(12, 46 + 22 * len(rows), _plain(row_title, 6 * len(rows)), "middle", SOFT, turned=True)
+    room = max(int(cell / (0.6 * SIZE)), 3)
+    for at, column in enumerate(columns):
+        drawing.text(left + cell * (at + 0.5), 32, _plain(column, room), "middle")
+    for at, (name, row) in enumerate(zip(rows, matrix, strict=True)):
+        y = 46 + 44 * at
+        drawing.text(left - 10, y + 22, _plain(name), "end")
+        total = sum(value for value in row if value > 0) or 1
+        for to, value in enumerate(row):
+            x = left + cell * to
+            drawing.rectangle(x + 1.5, y + 1.5, cell - 3, 41, SERIES[0], 0.06 + 0.6 * max(value, 0) / total)
+            drawing.text(x + cell / 2, y + 22, f"{value:,.{digits}f}", "middle")
+    return drawing.svg(alt)
 
 
-def _cell(column: int, row: int, share: float) -> Any:
-    from matplotlib.patches import Rectangle
+class _Scale(NamedTuple):
+    """Values on an axis: from `low`, drawn at `left`, to `high`, drawn at `right`."""
 
-    return Rectangle(
-        (column - 0.48, row - 0.47), 0.96, 0.94, facecolor=SERIES[0], alpha=0.06 + 0.6 * share, linewidth=0
-    )
+    low: float
+    high: float
+    left: float
+    right: float
+    whole: bool = False
+
+    @classmethod
+    def of(cls, low: float, high: float, left: float, right: float, *, whole: bool = False) -> _Scale:
+        """An axis with some room at ends that are not zero or one."""
+        if high <= low:
+            high = low + 1
+        room = 0.04 * (high - low)
+        begin = low if low in {0, 1} else low - room
+        end = high if whole or high in {0, 1} else high + room
+        return cls(begin, end, left, right, whole)
+
+    def at(self, value: float) -> float:
+        """Where a value is drawn."""
+        return self.left + (self.right - self.left) * (value - self.low) / (self.high - self.low)
+
+    def ticks(self) -> Iterator[tuple[float, str]]:
+        """Round values, at most about six, as they are written."""
+        rough = (self.high - self.low) / 5
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
+        if self.whole:
+            step = max(step, 1.0)
+        digits = max(0, -math.floor(math.log10(step) + 1e-9))
+        first = math.ceil(self.low / step - 1e-9)
+        for number in range(first, math.floor(self.high / step + 1e-9) + 1):
+            yield number * step, f"{number * step:z,.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
-@contextmanager
-def _drawing(height: float, width: float = WIDTH) -> Iterator[tuple[Figure, Axes]]:
-    """A figure and its axes under our settings, which are put back afterwards."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context(cast("Any", SETTINGS)), warnings.catch_warnings():
-        # A script that our font lacks is drawn by the reader's browser, which has others.
-        warnings.filterwarnings("ignore", message=r"Glyph .* missing")
-        warnings.filterwarnings("ignore", message=r".*constrained_layout not applied.*")
-        figure = Figure(figsize=(width, max(height, 1.2)), layout="constrained")
-        yield figure, figure.add_subplot()
-
-
-def _rows(axes: Axes, labels: Sequence[str]) -> None:
-    axes.set_yticks(range(len(labels)), [_plain(label) for label in labels])
-    axes.set_ylim(len(labels) - 0.5, -0.5)
-
-
-def _counted(axes: Axes) -> None:
-    """Whole numbers below the bars, thousands apart as in the tables."""
-    from matplotlib.ticker import MaxNLocator
-
-    axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
-    axes.xaxis.set_major_formatter("{x:,.0f}")
+def _axis(
+    drawing: _Drawing, scale: _Scale, rows: int, unit: str, *, top: float = 4.0, grid: bool = False
+) -> None:
+    """The values below the rows, and what they are."""
+    bottom = top + rows * ROW
+    for tick, label in scale.ticks():
+        drawing.line(
+            scale.at(tick), top if grid else bottom, scale.at(tick), bottom + (0 if grid else 4), LINE
+        )
+        drawing.text(scale.at(tick), bottom + 16, label, "middle", SOFT)
+    drawing.line(scale.left, bottom, scale.right, bottom, LINE)
+    middle = (scale.left + scale.right) / 2
+    words = textwrap.wrap(_plain(unit, 200), max(20, int((scale.right - scale.left) / (0.6 * SIZE))))
+    for at, line in enumerate(words):
+        drawing.text(middle, bottom + 38 + 18 * at, line, "middle", SOFT)
+    drawing.height = bottom + 30 + 18 * len(words)
 
 
-def _quiet(axes: Axes, unit: str) -> None:
-    axes.set_xlabel("\n".join(textwrap.wrap(_plain(unit, 200), 60)))
-    axes.tick_params(length=0)
-    axes.spines["left"].set_visible(False)
+def _rows(rows: Sequence[T], top: float = 4.0) -> Iterator[tuple[float, T]]:
+    return ((top + ROW * (at + 0.5), row) for at, row in enumerate(rows))
+
+
+def _legend(drawing: _Drawing, names: Sequence[str]) -> float:
+    """Colours and names from the left; where the rows below begin."""
+    x, y = 6.0, 12.0
+    for at, name in enumerate(map(_plain, names)):
+        room = 24 + _width(name) + 18
+        if x + room > WIDTH and x > 6:
+            x, y = 6.0, y + 20
+        drawing.rectangle(x, y - 6, 14, 12, SERIES[at % len(SERIES)])
+        drawing.text(x + 20, y, name)
+        x += room
+    return y + 16
+
+
+def _pieces(
+    places: Sequence[float], values: Sequence[tuple[float | None, ...]]
+) -> Iterator[list[tuple[float, tuple[float, ...]]]]:
+    """The stretches of an axis in which nothing is missing."""
+    piece: list[tuple[float, tuple[float, ...]]] = []
+    for place, value in [*zip(places, values, strict=True), (0.0, (None,))]:
+        known = tuple(part for part in value if part is not None and math.isfinite(part))
+        if len(known) == len(value):
+            piece.append((place, known))
+        elif piece:
+            yield piece
+            piece = []
+
+
+def _left(labels: Sequence[str] | Iterator[str]) -> float:
+    """Where the rows begin, beyond their labels."""
+    return 16 + max((_width(_plain(label)) for label in labels), default=0.0)
+
+
+def _width(text: str) -> float:
+    """About how wide a text is: letters differ, Chinese and Japanese signs are as wide as two."""
+    return SIZE * 0.6 * sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in text)
 
 
 def _plain(text: str, longest: int = 46) -> str:
     """A label that XML can hold and an axis has room for."""
     kept = "".join(letter for letter in str(text) if unicodedata.category(letter) not in {"Cc", "Cs", "Cn"})
     return kept if len(kept) <= longest else kept[: longest - 1] + "…"
-
-
-_drawn: ContextVar[bool] = ContextVar("drawn", default=True)
-
-
-@contextmanager
-def without_drawing() -> Iterator[None]:
-    """Leave figures empty while the block runs: for who needs a page's words and numbers alone."""
-    before = _drawn.set(False)
-    try:
-        yield
-    finally:
-        _drawn.reset(before)
-
-
-def _svg(figure: Figure, alt: str) -> Markup:
-    """The figure as an SVG element for a page: no prolog, ids of its own, a title for readers' voices."""
-    if not _drawn.get():
-        return Markup("<svg></svg>")
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None}, transparent=True)
-    root = ET.fromstring(out.getvalue())  # noqa: S314 - matplotlib's own output of a moment ago
-    own = hashlib.sha256(out.getvalue().encode() + alt.encode("utf-8", "replace")).hexdigest()[:8]
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-        for name in list(element.attrib):
-            value = element.attrib.pop(name)
-            element.set(name.rpartition("}")[2], _own(value, own, is_id=name == "id"))
-    for parent in list(root.iter()):
-        for child in [child for child in parent if child.tag in {"metadata", "title"}]:
-            parent.remove(child)
-    title = ET.Element("title", {"id": f"{own}-title"})
-    title.text = _plain(alt, 2000)
-    root.insert(0, title)
-    for name in ("width", "height", "version"):
-        root.attrib.pop(name, None)
-    natural = 46 * figure.get_size_inches()[0] / WIDTH
-    root.set("style", f"max-width: {natural:.1f}rem; --natural: {0.85 * natural:.1f}rem")
-    root.set("role", "img")
-    root.set("aria-labelledby", f"{own}-title")
-    root.set("xmlns", "http://www.w3.org/2000/svg")
-    text = ET.tostring(root, encoding="unicode")
-    for code, colour in COLOURS.items():
-        text = text.replace(code, colour)
-    text = text.replace("'DejaVu Sans'", "system-ui, 'DejaVu Sans', sans-serif")
-    return Markup(text)  # noqa: S704 - serialised by ElementTree, which escapes
-
-
-def _own(value: str, own: str, *, is_id: bool) -> str:
-    """Ids and what points to them, with the figure's own prefix: several figures stand on one page."""
-    if is_id:
-        return f"{own}-{value}"
-    if value.startswith("#") and not value[1:2].isdigit():
-        return value if value in COLOURS else f"#{own}-{value[1:]}"
-    return value.replace("url(#", f"url(#{own}-")

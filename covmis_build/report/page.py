@@ -78,7 +78,9 @@ def page(
     HTML is what is marked as such (`Markup`, `table_html`, the figures of `report.figures`); plain text is escaped.
     """
     parts = [part if isinstance(part, Section) else Section(part[0], body=part[1]) for part in sections]
-    return render("page.html", title=title, sections=parts, study=study, lead=lead, tiles=tiles)
+    return render(
+        "page.html", title=title, sections=parts, study=study, lead=lead, tiles=tiles, contents=len(parts) > 4
+    )
 
 
 def table_html(
@@ -89,10 +91,12 @@ def table_html(
     names: Mapping[str, str] | None = None,
     headings: int = 0,
     p_values: Collection[str] = (),
+    longest: int = 0,
 ) -> Markup:
     """A DataFrame as an HTML table: numbers to the right, missing ones as a dash, all text escaped.
 
     `names` renames columns for readers; the first `headings` columns head their row; those of `p_values` are never "0.000".
+    One with more than `longest` rows is folded, if that is asked for.
     """
     columns = [str((names or {}).get(name, name)) for name in frame.columns]
     numeric = [_is_numeric(frame.iloc[:, at].tolist()) for at in range(len(columns))]
@@ -101,19 +105,25 @@ def table_html(
         [show(cell) for show, cell in zip(of_cell, row, strict=True)]
         for row in frame.itertuples(index=False, name=None)
     ]
-    return Markup(  # noqa: S704 - the template has escaped every cell
-        render("table.html", columns=columns, numeric=numeric, rows=rows, caption=caption, headings=headings)
-    )
+    folded = bool(longest) and len(rows) > longest
+    made = render(
+        "table.html", columns=columns, numeric=numeric, rows=rows, caption=caption, headings=headings, folded=folded
+    )  # fmt: skip
+    return Markup(made)  # noqa: S704 - the template has escaped every cell
+
+
+LONG = 20
+"""Rows of a table of rows beyond which it is folded."""
 
 
 def rows_html(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, p_values: Collection[str] = ()
 ) -> Markup:
-    """Rows of cells as such a table; the first cell heads its row."""
+    """Rows of cells as such a table; the first cell heads its row, and a long one is folded."""
     import pandas as pd
 
     frame = pd.DataFrame(list(rows), columns=list(columns), dtype=object)
-    return table_html(frame, headings=1, p_values=p_values)
+    return table_html(frame, headings=1, p_values=p_values, longest=LONG)
 
 
 def table_latex(

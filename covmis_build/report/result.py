@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Result(ABC):
     """The base of all results; a subclass says its `summary` and `to_dict`, and the rest follows.
 
-    Subclasses are dataclasses with `repr=False`: a result prints as one line.
+    Subclasses are dataclasses with `repr=False`: a result prints as one line. If they have `warnings`, a notebook shows
+    these first; the command line prints them on the error stream.
     """
 
     __slots__ = ()
@@ -59,4 +60,4 @@ class Result(ABC):
         return f"<{type(self).__name__}{': ' if first else ''}{first[:100]}>"
 
     def _repr_html_(self) -> str:
-        return in_notebook(self.summary)
+        return in_notebook([*getattr(self, "warnings", ()), *self.summary])

@@ -55,11 +55,11 @@ class ArchivePosts:
         return pyarrow.dataset.dataset([str(path) for path in self.parts])
 
     def to_pandas(self, columns: Sequence[str] = (), where: str = "") -> pd.DataFrame:
-        """The posts, each once, in the order of their ids; `where` is a condition in SQL."""
+        """The posts, each once, in the order of their ids; `where` is a condition in SQL. `created_at` is a time."""
         chosen = ", ".join(columns) or "*"
         condition = f" WHERE {where}" if where else ""
         posts = self.sql(f"SELECT {chosen} FROM posts{condition} ORDER BY post_id")
-        return tables.frame(posts.to_arrow_table())
+        return tables.with_times(tables.frame(posts.to_arrow_table()))
 
     def __len__(self) -> int:
         """Count the posts."""

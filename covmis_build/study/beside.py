@@ -61,13 +61,12 @@ def divide(
     asked = settings.release.splits
     if not asked or corpus.empty:
         return None, None
-    scheme, by = str(asked["scheme"]), str(asked.get("by", "claim"))
-    similarity = float(asked.get("similarity", settings.cleaning.similarity))
+    scheme, by = asked.scheme, asked.by
+    similarity = settings.cleaning.similarity if asked.similarity is None else asked.similarity
     known = [text for text in texts if text]
-    fractions = {"fractions": asked["fractions"]} if "fractions" in asked else {}
     divided = release_splits(
         corpus, scheme=scheme, owners=owners, texts=texts if known else None, similarity=similarity,
-        seed=settings.seed, **fractions,
+        seed=settings.seed, fractions=asked.fractions,
     )  # fmt: skip
     part = divided["part"].to_numpy()
     near: int | None = None
@@ -92,7 +91,8 @@ def divide(
 
 def _owners(study: Study, corpus: pd.DataFrame) -> list[str]:
     """What [release] splits keeps together: each item's claim, or what a column of the claim list says of it."""
-    by = str(study.settings.release.splits.get("by", "claim"))
+    splits = study.settings.release.splits
+    by = splits.by if splits else "claim"
     claims = [str(claim) for claim in corpus["claim_id"]]
     if by == "claim":
         return claims

@@ -17,6 +17,7 @@ from covmis_build.collecting.searching import Connection, Searchable, Source, se
 from covmis_build.collecting.sources import ids as id_lists
 from covmis_build.engine import silent, unheard
 from covmis_build.errors import InputError, ServiceError, UnknownName, counted, nearest
+from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ class Wanted:
     progress: Progress = silent
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+@dataclass(frozen=True, slots=True, repr=False)
+class Collected(Result):
     """What a crawl did: what it used, what is missing, and why it stopped early, if it did."""
 
     platform: str
@@ -235,8 +236,8 @@ def estimate(study: Study, source: str, wanted: Wanted) -> Estimate:
             return cost.estimate_x(task.jobs, task.begun, connection.session, how, memory, wanted.progress)
 
 
-@dataclass(frozen=True, slots=True)
-class LookedUp:
+@dataclass(frozen=True, slots=True, repr=False)
+class LookedUp(Result):
     """What became of the ids of a list: an outcome for each that was looked up, and what it took."""
 
     listed: IdList
@@ -287,8 +288,8 @@ class LookedUp:
             raise ServiceError(self.stopped)
 
 
-@dataclass(frozen=True, slots=True)
-class PricedList:
+@dataclass(frozen=True, slots=True, repr=False)
+class PricedList(Result):
     """What looking up a list would cost at most; nothing was asked."""
 
     ids: int
@@ -301,7 +302,7 @@ class PricedList:
         return asdict(self) | {"estimate_dollars": 0.0}
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> Summary:
         """How many ids, what X would bill, and that nothing was spent."""
         cost = f"at most ${self.dollars:,.2f} at the prices of {self.prices_date}"
         return [
@@ -353,17 +354,12 @@ def _list(study: Study, file: Path | str | None, *, again: bool, wanted: Wanted)
         listed, begun = id_lists.read_ids(Path(file)), storage.now()
     else:
         listed, day, begun = id_lists.last_list(study.places.notes / "ids.json")
-    if listed.suspicious:
-        shown = ", ".join(listed.suspicious[:5])
-        wanted.warn(
-            f"{len(listed.suspicious)} ids end in zeros, as if a spreadsheet had rounded them: {shown}"
-        )
     forget = read_list(study.places.purge_csv)
     kept = tuple(post_id for post_id in listed.post_ids if post_id not in forget.posts)
     if len(kept) < len(listed.post_ids):
         left_out = len(listed.post_ids) - len(kept)
         wanted.warn(f"{left_out:,} ids stand in queries/purge.csv and are left out")
-    return id_lists.IdList(kept, listed.suspicious), day, begun
+    return id_lists.IdList(kept), day, begun
 
 
 def _parts(

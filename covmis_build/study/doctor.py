@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.addresses import Address
 from covmis_build.credentials import NAMES, find
 from covmis_build.errors import CheckFailed, ServiceError
+from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ EXTRAS = {
 OLDEST_JAVA = 17
 OF_SERVICES = {
     "GOOGLE_FACT_CHECK_KEY": "the key of `covmis claims import --search`",
-    "LABEL_STUDIO_API_KEY": "the token of a Label Studio server of your own; the local one needs none",
 }
 """Credentials that only the environment holds."""
 PROGRAMS = {
@@ -76,8 +76,8 @@ class Component:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Doctor:
+@dataclass(frozen=True, slots=True, repr=False)
+class Doctor(Result):
     """What is there, and what is not."""
 
     parts: tuple[Component, ...]

@@ -22,6 +22,7 @@ from covmis_build.evaluation.score import score
 from covmis_build.evaluation.soft_labels import people_table, score_soft
 from covmis_build.evaluation.split import PARTS, identities, splits, times
 from covmis_build.files.columns import column_of
+from covmis_build.report.result import Result
 from covmis_build.study.score import Over, check_over, design_of_gold
 from covmis_build.study.study import study_of
 
@@ -188,8 +189,8 @@ MOST_LOOKED_AT = 5
 """Divisions that `split_file` looks at for what their parts share: five folds; more of one kind tell nothing new."""
 
 
-@dataclass(frozen=True)
-class Divided:
+@dataclass(frozen=True, repr=False)
+class Divided(Result):
     """How many items each division has in each part, and what its parts share."""
 
     sizes: pd.DataFrame

@@ -21,16 +21,18 @@ from covmis_build.corpus.plain import read_plain, write_plain
 from covmis_build.engine import open_engine, silent
 from covmis_build.matching.stage import retrieve
 from covmis_build.options import Retrieval
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from covmis_build.engine import Progress
+    from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
 
 
-@dataclass(frozen=True, slots=True)
-class Hydration:
+@dataclass(frozen=True, slots=True, repr=False)
+class Hydration(Result):
     """How many posts have their text again, and where the corpus and the list of what is gone stand."""
 
     rows: int
@@ -55,7 +57,7 @@ class Hydration:
         }  # fmt: skip
 
     @property
-    def sentences(self) -> Sequence[str]:
+    def summary(self) -> Summary:
         """How many have their text again, why the others have not, and what must be said of the archives' files."""
         told = ", ".join(f"{count:,} {why}" for why, count in self.reasons.items())
         gone = [f"{self.gone:,} are gone ({told}): {self.list}"] if self.gone else []
@@ -127,7 +129,7 @@ def posts_of(
     """
     forget = read_list(purge_list) if purge_list else Forget()
     wanted = items[["claim_id", "post_id"]].drop_duplicates()
-    options = replace(options, since="", until="", reposts="keep", require_match=(), ranked={})
+    options = replace(options, since="", until="", reposts="keep", require_match=(), ranked=None)
     with (
         tempfile.TemporaryDirectory() as scratch,
         open_engine("duckdb", scratch=Path(scratch)) as engine,

@@ -15,6 +15,7 @@ from covmis_build.claims.fact_check import search_fact_checks
 from covmis_build.claims.lists import ClaimList, GivenPost, read_claims, read_list
 from covmis_build.errors import InputError, counted
 from covmis_build.files.reading import read_table
+from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ GIVEN_POSTS = "given-posts.csv"
 """Where in the first archive the posts stand that lists name themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedClaims:
+@dataclass(frozen=True, slots=True, repr=False)
+class ImportedClaims(Result):
     """What an import brought: `added` and `already_there` are counts, `claims` the whole list as it is now."""
 
     claims: pd.DataFrame
@@ -51,7 +52,7 @@ class ImportedClaims:
         }
 
     @property
-    def summary(self) -> list[str]:
+    def summary(self) -> Summary:
         """What was added, and what comes next."""
         room = f"The {self.examples_removed} examples of `covmis new` made room."
         file = self.given_posts_file
@@ -68,8 +69,8 @@ class ImportedClaims:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class LookedAt:
+@dataclass(frozen=True, slots=True, repr=False)
+class LookedAt(Result):
     """What a claim list is understood to be, before anything is written."""
 
     understood: ClaimList
@@ -127,7 +128,13 @@ def look_at_claims(path: Path, *, columns: Mapping[str, str], form: str) -> Look
 
 
 def import_claims(
-    study: Study, path: Path | None, *, columns: Mapping[str, str], form: str, search: str, language: str
+    study: Study,
+    path: Path | pd.DataFrame | None,
+    *,
+    columns: Mapping[str, str],
+    form: str,
+    search: str,
+    language: str,
 ) -> ImportedClaims:
     """Add the claims of a file, or of Google's fact-checks for a search, to queries/claims.csv."""
     if search:

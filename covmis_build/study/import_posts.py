@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import zstandard
@@ -17,21 +17,23 @@ from covmis_build.archive.formats import neutral
 from covmis_build.archive.reader import read
 from covmis_build.building.purge import read_list
 from covmis_build.engine import silent
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
+from covmis_build.report.result import Result
 from covmis_build.study.look import how_of, look, name_in
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from covmis_build.engine import Progress
+    from covmis_build.report.summary import Summary
     from covmis_build.study.look import Look
     from covmis_build.study.study import Study
 
 BLOCK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedPosts:
+@dataclass(frozen=True, slots=True, repr=False)
+class ImportedPosts(Result):
     """What was written, and of how many posts; lines that could not be read are in the report."""
 
     file: str
@@ -39,9 +41,17 @@ class ImportedPosts:
     posts: int
     unreadable: int
 
+    @property
+    def summary(self) -> Summary:
+        """What was written, and what comes next."""
+        return [
+            f"{counted(self.posts, 'posts')} written to {self.file}; what was understood: {self.report}",
+            "Next: `covmis run`.",
+        ]
+
     def to_dict(self) -> dict[str, Any]:
-        """For programs."""
-        return {"file": self.file, "report": self.report, "posts": self.posts, "unreadable": self.unreadable}
+        """As `covmis posts import --json` prints it."""
+        return asdict(self)
 
 
 def import_posts(study: Study, path: Path | str, progress: Progress = silent) -> ImportedPosts:
@@ -70,7 +80,6 @@ def _imported(study: Study, path: Path, target: Path, seen: Look, progress: Prog
     count = unreadable = 0
     problems: dict[str, int] = {}
     how, forget = how_of(study), read_list(study.places.purge_csv)
-    target.parent.mkdir(parents=True, exist_ok=True)
     with storage.replacing(target) as beside:
         with beside.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as packed:
             listed = streams.jobs([(path, name_in(path, study))])
@@ -90,7 +99,7 @@ def _imported(study: Study, path: Path, target: Path, seen: Look, progress: Prog
             raise InputError("nothing in it could be read", file=path)
     report = study.places.folder / "data" / "collect" / f"{target.name}.json"
     files = [
-        file.to_dict() | {"posts": [], "problems": []} for file in seen.files
+        asdict(file) | {"posts": [], "problems": []} for file in seen.files
     ]  # no post: one may be forgotten later
     about = {**source, "posts": count, "unreadable": problems, "look": files}
     storage.write_text(report, json.dumps(about, ensure_ascii=False, indent=1) + "\n")

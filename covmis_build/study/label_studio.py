@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from covmis_build import credentials
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.channels.label_studio import projects, server
 from covmis_build.annotation.channels.label_studio.client import LabelStudio, makers_client
 from covmis_build.annotation.channels.label_studio.label_config import study_config
 from covmis_build.annotation.guideline import read_guideline
 from covmis_build.annotation.relevance import GUIDELINE
-from covmis_build.errors import InputError, ServiceError
+from covmis_build.errors import ServiceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from covmis_build.annotation.answers import Pulled
     from covmis_build.annotation.channels.label_studio.tasks import SentProject
@@ -37,16 +37,10 @@ def connected(study: Study) -> Iterator[LabelStudio]:
 
 
 def _connection(study: Study) -> LabelStudio:
-    """The study's Label Studio: the one that it names, with the token of the environment, or the local one."""
+    """The study's Label Studio: the one that it names, with the token that belongs to it, or the local one."""
     url = study.settings.annotation.label_studio_url.rstrip("/")
     if url:
-        token = os.environ.get(TOKEN, "") or _from_keyring()
-        if not token:
-            raise InputError(
-                f"no token for {url}",
-                remedy=f"Put the lead's access token into the environment variable {TOKEN}",
-            )
-        return LabelStudio(url, token)
+        return LabelStudio(url, credentials.need_for(TOKEN, url).reveal())
     mine = server.local_server()
     address = mine.address()
     if not address:
@@ -54,12 +48,11 @@ def _connection(study: Study) -> LabelStudio:
     return LabelStudio(address, mine.users()[server.ADMIN]["token"])
 
 
-def _from_keyring() -> str:
-    try:
-        import keyring
-    except ImportError:
-        return ""
-    return keyring.get_password("covmis", TOKEN) or ""
+def login(address: str, asked: Callable[[str], str]) -> str:
+    """Store the token that this asks for, for this server alone; the server's address as it counts."""
+    here = credentials.origin(address)
+    credentials.store(TOKEN, here, credentials.Secret(asked(here).strip()))
+    return here
 
 
 def push_round(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -13,11 +12,13 @@ from covmis_build.archive import columns, streams
 from covmis_build.archive.formats.post import iso
 from covmis_build.archive.reader import How, file_of, open_job, read
 from covmis_build.errors import InputError, counted
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from covmis_build.archive.formats.post import Post
+    from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
 
 ROWS = 10_000
@@ -68,12 +69,9 @@ class SeenFile:
     questions: list[str] = field(default_factory=list)
     settings: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For programs."""
-        return asdict(self)
-
-    def told(self) -> list[str]:
-        """For people."""
+    @property
+    def lines(self) -> list[str]:
+        """What was understood, line by line."""
         lines = [
             f"{self.file}   {self.form or 'no known form'} (told by {self.by})   {counted(self.rows, 'rows')} looked at"
         ]
@@ -104,8 +102,8 @@ class SeenFile:
         return lines
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+@dataclass(frozen=True, slots=True, repr=False)
+class Look(Result):
     """What a file of posts is understood to be; of a packed file with several inside, each of them."""
 
     files: list[SeenFile]
@@ -115,16 +113,14 @@ class Look:
         """What must be answered before it can be read."""
         return [f"{seen.file}: {question}" for seen in self.files for question in seen.questions]
 
-    def told(self) -> list[str]:
-        """For people."""
-        return [line for seen in self.files for line in (*seen.told(), "")]
+    @property
+    def summary(self) -> Summary:
+        """What was understood of each file."""
+        return [line for seen in self.files for line in (*seen.lines, "")]
 
     def to_dict(self) -> dict[str, Any]:
-        """For programs."""
-        return {"files": [seen.to_dict() for seen in self.files]}
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(chr(10).join(self.told()))}</pre>"
+        """As `covmis posts look --json` prints it."""
+        return {"files": [asdict(seen) for seen in self.files]}
 
 
 def look(path: Path | str, study: Study | None = None) -> Look:
@@ -168,10 +164,6 @@ def _look(job: streams.Job, how: How) -> SeenFile:
         seen.form, seen.by = understood.form, understood.by
         seen.columns, seen.left_over = understood.taken, understood.left_over
         seen.notes, seen.questions = list(understood.notes), list(understood.questions)
-        if understood.suspicious:
-            seen.notes.append(
-                f"ids that a spreadsheet may have rounded: {', '.join(understood.suspicious[:5])}"
-            )
         if understood.form != "table":
             seen.columns, seen.left_over = {"all": ["as this tool names them"]}, []
         else:

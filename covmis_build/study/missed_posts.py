@@ -21,6 +21,7 @@ from covmis_build.estimation.recall_page import recall_page
 from covmis_build.options import RANKED
 from covmis_build.queries.learn import Learned, MissedPost, learn
 from covmis_build.queries.suggest import READ
+from covmis_build.report.result import Result
 from covmis_build.text.language import detect_languages
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.engine import Progress
     from covmis_build.estimation.recall_report import RecallReport
+    from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
 
 FEW = 2
@@ -38,8 +40,8 @@ EXAMPLES = 3
 """Missed posts that a page shows of a claim."""
 
 
-@dataclass(frozen=True, slots=True)
-class MissedPosts:
+@dataclass(frozen=True, slots=True, repr=False)
+class MissedPosts(Result):
     """What is missed, claim by claim (those with most of it first), and over all claims."""
 
     claims: Mapping[str, str]
@@ -71,7 +73,7 @@ class MissedPosts:
         return pd.DataFrame(rows, columns=["claim_id", "words", "missed", "of_missed", "posts"])
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> Summary:
         """For each claim its words and its queries; what links and languages tell."""
         if not self.learned:
             return [

@@ -1,4 +1,4 @@
-"""A new study: the template's files, with its title."""
+"""A new study: settings with their defaults, and the template's files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from covmis_build import storage
 from covmis_build.errors import InputError
 from covmis_build.places import STUDY_TOML
-from covmis_build.settings import toml
+from covmis_build.settings import Settings, settings_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def new_study(folder: Path, title: str) -> list[str]:
-    """Write the template's files into this folder, which must be empty or not be there; their names."""
+    """Write a new study into this folder, which must be empty or not be there; their names."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("is there already and not empty", file=folder, remedy="Choose another name")
     texts = dict(_texts(files("covmis_build") / "template"))
-    texts[STUDY_TOML] = texts[STUDY_TOML].replace('title = "…"', f"title = {toml(title or folder.name)}")
+    texts[STUDY_TOML] = settings_toml(Settings(title or folder.name), explained=True)
     for name, text in texts.items():
         storage.write_text(folder / name, text)
     return list(texts)

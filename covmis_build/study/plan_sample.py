@@ -14,6 +14,7 @@ from covmis_build.annotation.round_folder import all_rounds
 from covmis_build.building.stages import ranked_chances, strata_of
 from covmis_build.errors import InputError, counted
 from covmis_build.options import RANKED
+from covmis_build.report.result import Result
 from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.draw import sample
 from covmis_build.sampling.plan import TARGETS, Cost, costs, seconds_per_label
@@ -23,6 +24,7 @@ from covmis_build.study.open_round import nothing_kept
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
 
 PLAN_COLUMNS = {
@@ -32,8 +34,8 @@ PLAN_COLUMNS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class SamplePlan:
+@dataclass(frozen=True, slots=True, repr=False)
+class SamplePlan(Result):
     """The draw of today's items and settings, and what smaller and bigger ones would cost and tell."""
 
     strata: pd.DataFrame
@@ -51,38 +53,42 @@ class SamplePlan:
     share: float = field(default=0.5)
     weights_up_to: float = math.inf
     """What `[retrieval] ranked` allows."""
+    with_costs: bool = True
+    """Whether the plans are shown, too; without them the draw alone."""
 
     def to_frame(self) -> pd.DataFrame:
         """The plans."""
         return self.plans
 
-    def to_dict(self, *, plan: bool = True) -> dict[str, Any]:
-        """What `covmis sample --json` prints; without a plan, the draw alone."""
+    def to_dict(self) -> dict[str, Any]:
+        """What `covmis sample --json` prints."""
         draw = {"strata": self.strata, "items": self.items, "drawn": self.drawn}
-        if not plan:
+        if not self.with_costs:
             return draw
         return draw | {
             "plans": self.plans, "seconds_per_label": self.cost.seconds, "labels_timed": self.cost.labels,
             "precision": self.precision.to_dict(),
         }  # fmt: skip
 
-    def summary(self, *, plan: bool = True) -> list[str | pd.DataFrame]:
-        """The draw, and with `plan` what other targets would cost, as tables with sentences."""
+    @property
+    def summary(self) -> Summary:
+        """The draw, and what other targets would cost, as tables with sentences."""
         names = {"claim_id": "claim", "stratum": "kind", "posts": "N"}
         columns = [*names, "probability", "expected", "drawn", "frozen"]
-        parts: list[str | pd.DataFrame] = [self.strata[columns].rename(columns=names), "", *self.sentences]
-        if plan:
+        parts: list[str | pd.DataFrame] = [
+            self.strata[columns].rename(columns=names),
+            "",
+            *self.draw_sentences,
+        ]
+        if self.with_costs:
             points = {name: 100 * self.plans[name] for name in ("half_width_pool", "half_width_claim")}
             plans = self.plans.assign(**points)[list(PLAN_COLUMNS)].rename(columns=PLAN_COLUMNS)
             parts += ["", plans, "", *self.plan_sentences]
         return parts
 
-    def _repr_html_(self) -> str:
-        return str(self.plans.to_html(index=False))
-
     @property
-    def sentences(self) -> list[str]:
-        """What the draw and the plans mean."""
+    def draw_sentences(self) -> list[str]:
+        """What the draw means."""
         expected = float(self.strata["expected"].sum())
         said = [
             (
@@ -174,7 +180,7 @@ def plan_sample(
             claims=target, posts=settings.sampling.per_claim, share=share, design_effect=float(own["design_effect"]),
             r_squared=r_squared,
         ),
-        share, settings.retrieval.nearest.weights_up_to if settings.retrieval.nearest else math.inf,
+        share, settings.retrieval.ranked.weights_up_to if settings.retrieval.ranked else math.inf,
     )  # fmt: skip
 
 

@@ -23,12 +23,14 @@ from covmis_build.models.prompt import (
     read_answers,
 )
 from covmis_build.options import by_people
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.engine import Progress
     from covmis_build.models.asking import Server
+    from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
 
 SEEN = ["item_id", "claim", "text", "show", "created_at", "cards", "quoted", "parent", "media"]
@@ -37,8 +39,8 @@ SHOWN = 20
 """Answers that name no single label, shown with their reasons."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenRequests:
+@dataclass(frozen=True, slots=True, repr=False)
+class WrittenRequests(Result):
     """The requests that were written; `template` is the hash of template and guideline."""
 
     requests: int
@@ -49,13 +51,14 @@ class WrittenRequests:
         """What was written."""
         return {"requests": self.requests, "template": self.template, "file": str(self.file)}
 
-    def summary(self) -> list[str | pd.DataFrame]:
+    @property
+    def summary(self) -> Summary:
         """What was written, and what is next."""
         return [f"Wrote {self.requests:,} requests to {self.file}. Answers come back with `--answers FILE`."]
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+@dataclass(frozen=True, slots=True, repr=False)
+class Answered(Result):
     """`predictions` and `failures` (answers that name no single label, with the reason), agreement with people in `pairs`."""
 
     predictions: pd.DataFrame
@@ -73,7 +76,8 @@ class Answered:
         }
         return told if self.pairs is None else {**told, "pairs": self.pairs}
 
-    def summary(self) -> list[str | pd.DataFrame]:
+    @property
+    def summary(self) -> Summary:
         """In words and tables: how many, the first failures, agreement, what is next."""
         said, failures = len(self.predictions), self.failures
         parts: list[str | pd.DataFrame] = [

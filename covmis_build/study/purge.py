@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from covmis_build import storage
+from covmis_build.addresses import Address
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.archive import rewriting
 from covmis_build.archive.forgetting import Forget
@@ -26,6 +27,8 @@ from covmis_build.archive.walk import archive_files, unfinished_writes
 from covmis_build.building import purge as purging
 from covmis_build.engine import silent
 from covmis_build.errors import CheckFailed, CovmisError, InputError, counted
+from covmis_build.models import folder as model_folder
+from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 from covmis_build.study import label_studio, recall
 
@@ -50,13 +53,16 @@ MAY_NAME_POSTS = {
 }  # fmt: skip
 """Files of rounds that keep the ids of emptied rows: seals, labels and their counts need them."""
 
+BY_WORDS = ("build:", "release:", "outputs:")
+"""Places where a file is recognised by the words that it holds: until they are done, the journal keeps the words."""
+
 OUTSIDE = (
     "Copies elsewhere (backups, releases given to others, Label Studio's own database files) are not reached."
 )
 
 
-@dataclass(slots=True)
-class Purged:
+@dataclass(slots=True, repr=False)
+class Purged(Result):
     """What was done where, what could not be done, and what is not covmis' to change."""
 
     posts: int = 0
@@ -94,11 +100,25 @@ class Purged:
 
 
 def purge(
-    study: Study, *, posts: Iterable[str] = (), authors: Iterable[str] = (), progress: Progress = silent
-) -> Purged:
-    """Put these on the study's list, and take everything on that list, and all that was begun, out of every place."""
+    study: Study, *, posts: Iterable[str] = (), authors: Iterable[str] = (), outside: bool = False,
+    progress: Progress = silent,
+) -> Purged:  # fmt: skip
+    """Put these on the study's list, and take everything on that list, and all that was begun, out of every place.
+
+    Archives outside the study's folder are rewritten only if `outside` says so.
+    """
     places = study.places
     more = purging.read_keys([*posts, *authors])
+    archives = [path for path in places.archives if path.exists()]
+    foreign = [path for path in archives if not _is_ours(places, path)]
+    foreign = foreign or [
+        file.path for file in archive_files(archives, hidden=True) if not _is_ours(places, file.path)
+    ]
+    if foreign and not outside:
+        raise InputError(
+            f"an archive lies outside the study's folder: {', '.join(map(str, foreign[:3]))}",
+            remedy="A purge rewrites its files. If they are yours to change, say so: `covmis purge --outside`",
+        )
     begun = purging.unfinished(places)
     if begun is None and not more and not purging.read_list(places.purge_csv):
         raise InputError(
@@ -118,12 +138,17 @@ def purge(
         _search(purged, places, unfinished)
         if unfinished.forget.authors:
             _note_nameless(purged, places, files)
-        if purged.problems:
-            purging.keep_ids_only(places, unfinished)
-        else:
+        if not purged.problems:
             storage.remove(places.purge_journal)
+        elif not any(problem.startswith(BY_WORDS) for problem in purged.problems):
+            purging.keep_ids_only(places, unfinished)
     purged.posts = len(unfinished.forget.posts)
     return purged
+
+
+def _is_ours(places: Places, path: Path) -> bool:
+    """Whether a path leads into the study's folder, whatever its links say."""
+    return not isinstance(path, Address) and path.resolve().is_relative_to(places.folder.resolve())
 
 
 def _archive(places: Places) -> list[Path]:
@@ -131,7 +156,8 @@ def _archive(places: Places) -> list[Path]:
     there = [place for place in places.archives if place.exists()]
     for path in unfinished_writes(there):
         storage.remove(path)
-    return [file.path for file in archive_files(there, hidden=True)]
+    files = [file.path for file in archive_files(there, hidden=True)]
+    return [path.resolve() if path.is_symlink() else path for path in files]
 
 
 def _find(purged: Purged, places: Places, forget: Forget, files: list[Path]) -> purging.Unfinished:
@@ -237,6 +263,10 @@ def _forget(
         ("archive", lines, f"lines or pages changed, in {changed:,} of {len(files):,} files")
     )
     showing = {"quoted": unfinished.quoting, "parent": unfinished.answering}
+    # before the rounds forget: afterwards nothing tells that a model may have learned from such a post
+    learned = purged.attempt("models", partial(_models, places, set(posts)), list[str]())
+    purged.places.append(("models", len(learned), "trained models removed; train them again"))
+    purged.notes += [f"{name}: removed, since it may have been trained on such a post" for name in learned]
     context = partial(forget_context, places.rounds, posts, showing, forget.without_addresses)
     quoting = purged.attempt("annotation", context, 0)
     blank = purged.attempt("annotation", partial(record.forget, places.rounds, posts), 0)
@@ -335,6 +365,23 @@ def _outputs(places: Places, traces: Traces) -> int:
     return len(holds)
 
 
+def _models(places: Places, posts: set[str]) -> list[str]:
+    """Remove models that were trained in this study, if a frozen post is to be forgotten whose text is still there.
+
+    A model holds words of the posts that it learned from, as a vocabulary or in its weights, where no search finds them.
+    """
+    columns = ["post_id", "salt"]
+    frozen = (storage.read_columns(path, columns) for path in places.frozen)
+    if not any((items["post_id"].isin(posts) & (items["salt"] != "")).any() for items in frozen):
+        return []
+    files = [path for path in storage.outputs_of(places.folder) if path.name == model_folder.NAME]
+    folders = [path.parent for path in files if path.exists() or any(path.parent.glob("weights-*"))]
+    for folder in folders:
+        for path in [*folder.glob("weights-*"), folder / model_folder.NAME]:  # what names the model goes last
+            storage.remove(path)
+    return [places.relative(folder) for folder in folders]
+
+
 def _of_study(places: Places) -> list[Path]:
     """Every file of the study's folder; what git keeps is not searched."""
     files, seen = [], {places.folder.resolve()}
@@ -351,10 +398,11 @@ def _of_study(places: Places) -> list[Path]:
 def _search(purged: Purged, places: Places, unfinished: purging.Unfinished) -> None:
     """Look through the whole study, byte by byte, and say what is left where."""
     posts, people = Traces(unfinished.forget.posts, unfinished.words), Traces(unfinished.forget.authors)
-    for path in dict.fromkeys([*_of_study(places), *_archive(places)]):
+    archived = _archive(places)
+    for path in dict.fromkeys([*_of_study(places), *archived]):
         if path in {places.purge_csv, places.purge_journal} or path.name.endswith(".lock"):
             continue
-        where = _where(places, path)
+        where = Where.ARCHIVE if path in archived else _where(places, path)
         ids = not (where is Where.ROUNDS and path.name in MAY_NAME_POSTS)
         # other people may have written the same words: they are a trace only where no posts of theirs stand
         texts = where is Where.ELSEWHERE or (where is Where.ROUNDS and path.suffix == ".html")

@@ -16,12 +16,11 @@ from covmis_build.errors import InputError, counted
 from covmis_build.matching.find import numbers_found
 from covmis_build.queries.build import build_queries
 from covmis_build.queries.suggest import READ, Suggestions, suggest
+from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 from covmis_build.text.expression import as_written, parse
 from covmis_build.text.foreign import foreign
 from covmis_build.text.rendering import Platform, render
-
-PLATFORMS = get_args(Platform)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
     from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
+
+PLATFORMS = get_args(Platform)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,8 @@ class ShownQuery:
         return row if self.searches else {name: row[name] for name in list(row)[:-2]}
 
 
-@dataclass(frozen=True, slots=True)
-class ShownQueries:
+@dataclass(frozen=True, slots=True, repr=False)
+class ShownQueries(Result):
     """The queries of a claim list, and what deserves care in them."""
 
     queries: list[ShownQuery]
@@ -90,8 +91,8 @@ class TriedQuery:
     samples: list[SamplePost]
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+@dataclass(frozen=True, slots=True, repr=False)
+class Trial(Result):
     """Queries tried on an archive with `posts_in_archive` posts that count; `warnings` begin with what could not be read."""
 
     posts_in_archive: int
@@ -110,7 +111,7 @@ class Trial:
         return {"posts_in_archive": self.posts_in_archive, "queries": queries}
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> Summary:
         """What each query finds, with a line for each sample."""
         lines = []
         for query in self.queries:

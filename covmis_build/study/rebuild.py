@@ -15,6 +15,7 @@ from covmis_build.annotation.round_folder import every_round
 from covmis_build.archive.intake import Intake
 from covmis_build.corpus.bundle import restore_texts, unpack
 from covmis_build.engine import silent
+from covmis_build.report.result import Result
 from covmis_build.study.hydrate import posts_of
 from covmis_build.study.study import open_study
 
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from covmis_build.engine import Progress
+    from covmis_build.report.summary import Summary
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
+@dataclass(frozen=True, slots=True, repr=False)
+class Rebuilt(Result):
     """The study that a bundle became."""
 
     study: Path
@@ -36,21 +38,31 @@ class Rebuilt:
     """Frozen items whose posts are not in the archive."""
     intake: Intake
     """What was understood of each file of the archives."""
+    root: str
+    """The root hash of the release that the bundle belongs to."""
+    not_taken_over: list[str]
+    """What the bundle proposed, and whoever rebuilds it decides."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As `covmis hydrate --json` tells it of a bundle."""
+        """As `covmis hydrate --json` prints it of a bundle."""
         return asdict(self) | {
             "study": str(self.study),
             "intake": [file.to_dict() for file in self.intake.files],
         }
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> Summary:
         """What there is now, and what to do next."""
         frozen = f"{self.frozen:,} frozen posts, {self.without_text:,} of them without text"
         more = ["Put the posts into its archive, then run this again."] if self.without_text else []
         then = f"Next: `covmis run --study {self.study}`, then `covmis release --study {self.study}`."
-        return [f"{self.study} is a study now: {frozen}.", *self.intake.told(), *more, then]
+        left_out = ", ".join(self.not_taken_over)
+        return [
+            f"{self.study} is a study now: {frozen}.",
+            *([f"Root hash {self.root}: compare it with the card of the release or with the paper."] if self.root else []),
+            *([f"Not taken over from the bundle: {left_out}. Set in study.toml what you want."] if left_out else []),
+            *self.intake.told(), *more, then,
+        ]  # fmt: skip
 
     def check(self) -> None:
         """Refuse files of the archives that cannot be left as they are."""
@@ -62,13 +74,16 @@ def rebuild(
 ) -> Rebuilt:
     """Make a study of a release's bundle.zip, with the posts of these archives; do it again when more posts are there."""
     folder = Path(into)
-    manifest = unpack(Path(bundle), folder)
+    manifest, root, left_out = unpack(Path(bundle), folder)
     study = open_study(folder)
-    if manifest.purged and not study.places.purge_csv.exists():
-        rows = [[post] for post in manifest.purged]
-        storage.write_bytes(study.places.purge_csv, storage.csv_bytes(["id"], rows))
     there = [path for path in map(place, archives or study.places.archives) if path.exists()]
     frozen = {round_.folder: round_.items() for round_ in every_round(study.places.rounds)}
+    posts_of_rounds = {post for items in frozen.values() for post in items["post_id"]}
+    forget = [
+        [post] for post in manifest.purged if post in posts_of_rounds
+    ]  # a stranger's list reaches no further
+    if forget and not study.places.purge_csv.exists():
+        storage.write_bytes(study.places.purge_csv, storage.csv_bytes(["id"], forget))
     intake = Intake([], 1)
     if there and frozen:
         every = pd.concat([items[["claim_id", "post_id"]] for items in frozen.values()])
@@ -77,4 +92,4 @@ def rebuild(
             frozen[round_folder] = restore_texts(items, posts, purged=set(manifest.purged))
             write_items(round_folder, frozen[round_folder])
     texts = [text for items in frozen.values() for text in items["text"]]
-    return Rebuilt(folder, manifest.rows, len(texts), texts.count(""), intake)
+    return Rebuilt(folder, manifest.rows, len(texts), texts.count(""), intake, root, left_out)

@@ -18,6 +18,7 @@ from covmis_build.files.columns import need
 from covmis_build.files.ids import check_ids
 from covmis_build.files.reading import read_table
 from covmis_build.options import KINDS
+from covmis_build.report.result import Result
 from covmis_build.sampling.audit import AUDITED, AUTOMATIC
 from covmis_build.study.import_claims import GIVEN_POSTS
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
 
 CLAIMS, CORPUS = "misinformation.csv", "covmis_stance.csv"
@@ -37,8 +39,8 @@ KAPPA = 0.67
 AGAIN = "drawn again"
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilding:
+@dataclass(frozen=True, slots=True, repr=False)
+class Rebuilding(Result):
     """The new study, and how much of the published corpus went into it."""
 
     study: Study
@@ -52,7 +54,7 @@ class Rebuilding:
         return {"folder": str(self.study.places.folder), "title": self.study.settings.title, **counts}
 
     @property
-    def summary(self) -> list[str]:
+    def summary(self) -> Summary:
         """What was made, and what comes next."""
         folder = self.study.places.folder
         posts = f"{self.published:,} published posts, {self.title_posts:,} of CoAID's"
@@ -96,8 +98,8 @@ def published_pairs(files: Path) -> list[tuple[str, str, str]]:
     return [(row[claim], row[post], row[kind]) for row in rows]
 
 
-@dataclass(frozen=True, slots=True)
-class BesidePublished:
+@dataclass(frozen=True, slots=True, repr=False)
+class BesidePublished(Result):
     """What came out of a study, beside the published corpus that it builds again."""
 
     rows: pd.DataFrame
@@ -108,7 +110,7 @@ class BesidePublished:
     """What became of all published posts."""
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows."""
+        """A row per claim and kind of query."""
         return self.rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,7 +118,7 @@ class BesidePublished:
         return {"totals": self.totals, "published_posts": self.reasons, "rows": self.rows}
 
     @property
-    def summary(self) -> list[str | pd.DataFrame]:
+    def summary(self) -> Summary:
         """The totals, and what became of the published posts."""
         fates = f"The published posts: {_counted(self.reasons)}."
         return [self.totals, "", fates, "Each claim and kind: data/build/published.csv"]

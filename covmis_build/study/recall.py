@@ -30,6 +30,7 @@ from covmis_build.options import RANKED
 from covmis_build.queries.suggest import READ
 from covmis_build.ranking.guide import Guide, fit
 from covmis_build.ranking.rank import FIRST
+from covmis_build.report.result import Result
 from covmis_build.sampling.guided import either, guided, spread
 from covmis_build.study.round import Round
 from covmis_build.study.round_settings import settings_of_tables
@@ -41,14 +42,15 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.engine import Progress
     from covmis_build.options import Labels
+    from covmis_build.report.summary import Summary
     from covmis_build.study.missed_posts import MissedPosts
     from covmis_build.study.study import Study
 
 DEPTH, LABELS = 50, 400
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+@dataclass(frozen=True, slots=True, repr=False)
+class Plan(Result):
     """A frame, and what draws from it would tell."""
 
     facts: FrameFacts
@@ -59,12 +61,12 @@ class Plan:
     warnings: tuple[str, ...]
 
     @property
-    def sentences(self) -> list[str]:
-        """The frame and the draw, in words."""
+    def summary(self) -> Summary:
+        """The frame and the draw in words, and the table of draws where something can be expected."""
         facts, weight = self.facts, ""
         if not math.isnan(self.largest_weight):
             weight = f" One relevant post that is drawn may stand for up to {self.largest_weight:,.0f}."
-        told = [
+        parts: list[str | pd.DataFrame] = [
             (
                 f"The frame: {facts.in_words}: {facts.pairs_found:,} pairs of a claim and a post that a query finds, "
                 f"{facts.pairs_missed:,} that none finds; {facts.beyond:,} lie beyond it."
@@ -76,15 +78,11 @@ class Plan:
             self.guide.sentence,
         ]
         if self.draws["recall"].notna().any():
-            told.append(
-                "Expected, if missed posts are like found ones (they are rarer as a rule, and intervals wider):"
-            )
-        return told
-
-    @property
-    def summary(self) -> list[str | pd.DataFrame]:
-        """The sentences, and the table of draws where something can be expected."""
-        return [*self.sentences, *([self.draws] if self.draws["recall"].notna().any() else [])]
+            parts += [
+                "Expected, if missed posts are like found ones (they are rarer as a rule, and intervals wider):",
+                self.draws,
+            ]
+        return parts
 
     def to_frame(self) -> pd.DataFrame:
         """The draws."""
@@ -96,9 +94,6 @@ class Plan:
             "frame": {**asdict(self.facts), "in_words": self.facts.in_words}, "largest_weight": self.largest_weight,
             "draws": self.draws, "sentences": self.sentences,
         }  # fmt: skip
-
-    def _repr_html_(self) -> str:
-        return f"<p>{' '.join(self.sentences)}</p>{self.draws.to_html(index=False, na_rep='')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +346,9 @@ class Recall:
 
     def _frozen(self, chosen: pd.DataFrame, posts: pd.DataFrame, number: str) -> pd.DataFrame:
         study, options = self.study, self.study.settings.annotation
-        every = pd.concat([study.posts, posts.drop(columns="item_id")]).drop_duplicates("post_id")
+        every = pd.concat(
+            [storage.read_table(study.places.table("posts"), "posts"), posts.drop(columns="item_id")]
+        ).drop_duplicates("post_id")
         pairs = chosen.assign(
             kind=[kinds[0] if kinds else RANKED for kinds in chosen["kinds"]], draw=number, design="poisson",
             automatic_label="", audited=False, p_audit=0.0, p_claim=1.0, group=chosen["post_id"], group_size=1,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import platform
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covmis_build import __version__
+from covmis_build import __version__, storage
 from covmis_build.annotation import round_folder
 from covmis_build.annotation.frozen_items import for_people
 from covmis_build.annotation.gold import gold_of
@@ -20,12 +21,13 @@ from covmis_build.building.purge import read_list
 from covmis_build.corpus import bundle as bundles
 from covmis_build.corpus import release_facts, signature
 from covmis_build.corpus.deposit import make_deposit
-from covmis_build.corpus.publish import add_bundle, write_release
+from covmis_build.corpus.publish import BUNDLE, write_release
 from covmis_build.corpus.release import left_out, make_corpus
 from covmis_build.corpus.release_facts import Coefficient, FlowStep, ReleaseFacts, RoundFacts, StageFacts
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
+from covmis_build.report.result import Result
 from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import beside_corpus, pool_of
 from covmis_build.study.estimate import figures_of
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
     from covmis_build.options import Release
     from covmis_build.places import Places
+    from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
 
 TEXT_WARNING = (
@@ -53,8 +56,8 @@ MADE_WITH = ("duckdb", "numpy", "pandas", "pyarrow", "scikit-learn")
 """The libraries whose versions a bundle tells, besides Python's and ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+@dataclass(frozen=True, slots=True, repr=False)
+class Released(Result):
     """What a release holds, and what whoever publishes it should know."""
 
     places: Places
@@ -78,7 +81,7 @@ class Released:
         }  # fmt: skip
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> Summary:
         """What was written, and what to read."""
         named = self.places.relative
         gone = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items() if count)
@@ -139,14 +142,16 @@ def release(
         )
         beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
-        write_release(study.places.release, corpus, replace(facts, parts=parts), texts, beside, shares)
-        path = _write_bundle(study, rounds, corpus, purged) if bundle else None
+        wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
+        write_release(
+            study.places.release, corpus, replace(facts, parts=parts), texts, beside, wanted, shares
+        )
         if sign is not None:
             signature.sign(study.places.release, Path(sign))
         upload = make_deposit(study.places.release, study.places.deposit) if deposit else None
     return Released(
         study.places, study.places.release, len(corpus), corpus["claim_id"].nunique(), options.text, missing,
-        facts.differences, path, upload,
+        facts.differences, study.places.release / BUNDLE if bundle else None, upload,
     )  # fmt: skip
 
 
@@ -164,7 +169,6 @@ def _facts(
     labels = [round_.labels() for round_ in rounds if not round_.pilot]
     annotators = {code for rows in labels for code in rows.loc[rows["phase"] == "independent", "annotator"]}
     people = {code for code in annotators if not is_machine(code)}
-    summary = study.places.rounds / "summary.json"
     return ReleaseFacts(
         title=study.settings.title,
         date=dt.datetime.now(dt.UTC).strftime("%Y-%m-%d"),
@@ -177,12 +181,7 @@ def _facts(
         sampling=settings.sampling,
         annotation=replace(settings.annotation, annotators=(), label_studio_url=""),
         differences=differences,
-        flow=[
-            FlowStep(step.keeps, step.claims, step.pairs, step.dropped_pairs, step.reasons)
-            for step in flow(study.places)
-        ],
-        rounds=[_round_facts(round_) for round_ in rounds],
-        kappa=_coefficient(summary, "kappa"),
+        **counted_facts(study.places, rounds),
         left_out=missing,
         audit=release_facts.audit_counts(corpus, frozen),
         platforms=release_facts.platform_counts(corpus),
@@ -194,6 +193,18 @@ def _facts(
         stages=_stages(study),
         recall=recall_sentences(_recall_rounds(study.places.rounds), gold, settings.labels),
     )
+
+
+def counted_facts(places: Places, rounds: Sequence[RoundFolder]) -> dict[str, Any]:
+    """The facts that can be counted from a study's tables and rounds alone: `covmis verify` counts them again."""
+    return {
+        "flow": tuple(
+            FlowStep(step.keeps, step.claims, step.pairs, step.dropped_pairs, step.reasons)
+            for step in flow(places)
+        ),
+        "rounds": tuple(_round_facts(round_) for round_ in rounds),
+        "kappa": _coefficient(places.rounds / "summary.json", "kappa"),
+    }
 
 
 def _recall_rounds(rounds: Path) -> list[RoundFolder]:
@@ -214,7 +225,7 @@ def _file_of(study: Study, name: str, setting: str) -> str:
     if not name:
         return ""
     try:
-        return (study.places.folder / name).read_text("utf-8-sig")
+        return storage.inside(study.places.folder, study.places.folder / name).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"cannot be read: {error}", file=name, remedy=f"[release] {setting} names a file of the study"
@@ -223,7 +234,7 @@ def _file_of(study: Study, name: str, setting: str) -> str:
 
 def _licence_text(study: Study, licence: str) -> str:
     """The file that [release] licence names, if it is one of the study and no licence's name."""
-    named = "/" not in licence and licence and (study.places.folder / licence).is_file()
+    named = bool(licence) and (study.places.folder / licence).is_file()
     return _file_of(study, licence, "licence") if named or "/" in licence else ""
 
 
@@ -250,14 +261,23 @@ def _coefficient(report: Path, name: str) -> Coefficient | None:
     return Coefficient(figure.name, figure.value, figure.interval)
 
 
-def _write_bundle(
-    study: Study, rounds: Sequence[RoundFolder], corpus: pd.DataFrame, purged: frozenset[str]
-) -> Path:
-    """Add the study's bundle to its release, with the versions of what made its tables."""
-    asked = [*rounds, *_recall_rounds(study.places.rounds)]
-    frozen = {round_.folder.relative_to(study.places.folder).as_posix(): round_.items() for round_ in asked}
+def _bundle(
+    study: Study, rounds: Sequence[RoundFolder], corpus: pd.DataFrame, purged: frozenset[str], facts: bytes,
+    hashes: dict[str, str],
+) -> tuple[bytes, str]:  # fmt: skip
+    """The study's bundle and its root hash; `hashes` are those of the release's data files."""
+    places = study.places
+    asked = [*rounds, *_recall_rounds(places.rounds)]
+    frozen = {round_.folder.relative_to(places.folder).as_posix(): round_.items() for round_ in asked}
     versions = {"covmis": __version__, "python": platform.python_version()}
     versions |= {name: version(name) for name in MADE_WITH}
-    built = {name: study.places.table(name) for name in bundles.TABLES}
-    data = bundles.make_bundle(study.places.folder, built, frozen, corpus, purged=purged, versions=versions)
-    return add_bundle(study.places.release, data)
+    current = bundles.TABLES if places.table("sample").exists() else ()
+    built = {name: places.table(name) for name in current}
+    files = bundles.bundle_files(places.folder, study.settings, built, frozen, corpus, facts)
+    return bundles.make_bundle(
+        files,
+        release=hashes,
+        rows=len(corpus),
+        purged=bundles.purged_posts(frozen, purged),
+        versions=versions,
+    )

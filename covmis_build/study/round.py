@@ -34,6 +34,9 @@ class Round:
     study: Study
     folder: RoundFolder
 
+    def __repr__(self) -> str:
+        return f"<{self.sentence.rstrip('.')}>"
+
     @property
     def number(self) -> str:
         """The round's number, three digits."""
@@ -105,6 +108,7 @@ class Round:
             if folder.checks:
                 record.keep_guideline(folder.checks, guideline, now=record.moment())
             folder = record.keep_guideline(folder, guideline, now=record.moment())
+            folder = record.note_pushed(folder, now=record.moment())
             work = round_work.sent(self.study.settings, folder)
             files = {
                 code: self.study.places.relative(predictions_path(folder, code))

@@ -17,11 +17,13 @@ from covmis_build.building import ledger
 from covmis_build.building.stages import STAGES
 from covmis_build.corpus.release_facts import Difference
 from covmis_build.errors import InputError
+from covmis_build.options import kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.options import Nearest
     from covmis_build.places import Places
     from covmis_build.settings import Settings
 
@@ -66,14 +68,20 @@ def settings_of_tables(places: Places, settings: Settings) -> dict[str, Any]:
             }
     retrieval = settings_made_with.get("retrieval", {})
     if ranked := retrieval.get("ranked"):
-        settings_made_with["retrieval"] = {**retrieval, "ranked": placeless(ranked)}
+        settings_made_with["retrieval"] = {
+            **retrieval,
+            "ranked": {**ranked, "model": _name_of(str(ranked.get("model", "")))},
+        }
     return settings_made_with
 
 
-def placeless(ranked: dict[str, Any]) -> dict[str, Any]:
+def placeless(ranked: Nearest | None) -> Nearest | None:
     """`[retrieval] ranked` with the model's name alone: its folder is a place on somebody's machine."""
-    model = str(ranked.get("model", ""))
-    return {**ranked, "model": PurePath(model).name} if model else ranked
+    return ranked and replace(ranked, model=_name_of(ranked.model))
+
+
+def _name_of(model: str) -> str:
+    return PurePath(model).name
 
 
 def settings_of_rounds(
@@ -101,8 +109,8 @@ def strata_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, tuple[str, ...]
     """What each round's draw divided the kinds of query by (`strata_by`), where it did."""
     strata = {}
     for round_ in rounds:
-        kept = round_.about.settings.get("sampling")
-        by = kept.get("strata_by") if isinstance(kept, dict) else None
+        sampling = round_.about.settings.get("sampling")
+        by = sampling.get("strata_by") if isinstance(sampling, dict) else None
         if isinstance(by, list) and by:
             strata[round_.number] = tuple(str(name) for name in by)
     return strata
@@ -127,13 +135,13 @@ def _then(settings: Settings, round_: RoundFolder) -> Settings:
             "show": settings.annotation.show if round_.about.show is UNSET else round_.about.show,
         },
     }
-    kept = round_.about.settings
-    for name, value in kept.items():
+    settings_then = round_.about.settings
+    for name, value in settings_then.items():
         table, _, key = name.partition(".")
         if table in GOVERNED:
             then.setdefault(table, {}).update({key: value} if key or not isinstance(value, dict) else value)
     tables = {table: _with(getattr(settings, table), values, round_) for table, values in then.items()}
-    return replace(settings, seed=kept.get("seed", settings.seed), **tables)
+    return replace(settings, seed=settings_then.get("seed", settings.seed), **tables)
 
 
 def _with(options: Any, values: dict[str, Any], round_: RoundFolder) -> Any:
@@ -141,7 +149,7 @@ def _with(options: Any, values: dict[str, Any], round_: RoundFolder) -> Any:
     import msgspec
 
     try:
-        return msgspec.convert({**msgspec.to_builtins(options), **values}, type(options))
+        return msgspec.convert({**msgspec.to_builtins(options), **kept(values)}, type(options))
     except msgspec.ValidationError as error:
         raise InputError(
             f"the settings kept there cannot be: {error}",
@@ -152,8 +160,10 @@ def _with(options: Any, values: dict[str, Any], round_: RoundFolder) -> Any:
 
 def _flat(settings: Settings) -> dict[str, Any]:
     """Every setting that governs data, by its name as messages write it."""
+    retrieval = settings.retrieval
+    settings = replace(settings, retrieval=replace(retrieval, ranked=placeless(retrieval.ranked)))
     return {"seed": settings.seed} | {
-        f"[{table}] {name}": placeless(value) if name == "ranked" else value
+        f"[{table}] {name}": value
         for table in GOVERNED
         for name, value in asdict(getattr(settings, table)).items()
         if name not in NOT_OF_THE_DATA.get(table, ())

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from covmis_build.building.losses import short_posts
 from covmis_build.errors import counted
-from covmis_build.report.summary import Listing, in_notebook
-from covmis_build.study.status import missing_items, missing_note
+from covmis_build.report.result import Result
+from covmis_build.report.summary import Listing
+from covmis_build.study.status import after_run, missing_items, missing_note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,15 +21,15 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+@dataclass(frozen=True, slots=True, repr=False)
+class Ran(Result):
     """What a run did for each stage, what it understood of each file, and what has to be said."""
 
     stages: list[StageRun]
     intake: Intake
     warnings: list[str]
-    whole: bool
-    """Whether all stages were asked for."""
+    next: str = ""
+    """What to do next; empty if only some stages were asked for."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis run --json` prints it."""
@@ -44,19 +46,14 @@ class Ran:
              ", ".join(counted(count, table) for table, count in stage.rows.items()))
             for stage in self.stages
         ]  # fmt: skip
-        following = "Next: `covmis status` shows the flow, `covmis round open` starts annotation."
-        matched = any(stage.rows.get("posts") for stage in self.stages)
         return [
             Listing(("stage", "state", "time", "tables"), rows), *self.intake.told(),
-            *(["", following] if self.whole and matched else []),
+            *(["", f"Next: {self.next}"] if self.next else []),
         ]  # fmt: skip
 
     def check(self) -> None:
         """Refuse files of the archive that cannot be left as they are."""
         self.intake.check()
-
-    def _repr_html_(self) -> str:
-        return in_notebook([*self.warnings, *self.summary])
 
 
 def run(
@@ -70,7 +67,8 @@ def run(
         study.places, study.settings, stages, force=force, engine=engine, workers=workers, conf=dict(conf),
         progress=progress,
     )  # fmt: skip
-    return Ran(outcomes, study.intake, _warnings(study, outcomes), not stages)
+    following = "" if stages else after_run(study)
+    return Ran(outcomes, study.intake, _warnings(study, outcomes), following)
 
 
 def _warnings(study: Study, outcomes: list[StageRun]) -> list[str]:
@@ -81,6 +79,8 @@ def _warnings(study: Study, outcomes: list[StageRun]) -> list[str]:
         lines.append(f"{counted(unreadable, 'lines')} of the archive could not be read, listed in {table}")
     lines += missing_note(missing_items(study.places))
     lines += [study.advice] if study.advice else []
+    if any(outcome.made and outcome.stage == "clean" for outcome in outcomes):
+        lines += filter(None, [short_posts(study.places, study.settings.cleaning)])
     if rows.get("posts") == 0:
         folders = ", ".join(study.places.relative(path) for path in study.places.archives)
         remedy = "put posts there, or look at the queries with `covmis queries try`"

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.annotation.round_folder import RoundKind, kind_of
 from covmis_build.building.flow import Step, flow, flow_page, missing_from_build
+from covmis_build.building.losses import losses, short_posts
 from covmis_build.building.purge import unfinished
 from covmis_build.building.run import current
 from covmis_build.errors import counted
+from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
@@ -45,8 +47,8 @@ class Chain:
     weakest_b: str
 
 
-@dataclass(frozen=True)
-class Status:
+@dataclass(frozen=True, repr=False)
+class Status(Result):
     """What `covmis status` shows."""
 
     title: str
@@ -101,10 +103,11 @@ def status(study: Study) -> Status:
     rounds = _rounds(places)
     missing = missing_items(places)
     half_purged = unfinished(places)
+    steps = flow(places)
     return Status(
         title=study.settings.title,
         stages=stages,
-        flow=flow(places),
+        flow=steps,
         rounds=rounds,
         chains=_chains(places),
         missing_items=missing,
@@ -114,8 +117,9 @@ def status(study: Study) -> Status:
             *_uncollected(places),
             *missing_note(missing),
             *([study.advice] if study.advice else []),
+            *filter(None, [short_posts(places, study.settings.cleaning)]),
         ],
-        next="`covmis purge`" if half_purged else _next(places, stages, rounds),
+        next="`covmis purge`" if half_purged else next_step(study, stages, rounds, steps),
     )
 
 
@@ -156,8 +160,16 @@ def _rounds(places: Places) -> list[RoundRow]:
     return rows
 
 
-def _next(places: Places, stages: dict[str, bool], rounds: list[RoundRow]) -> str:  # noqa: PLR0911 - one line a step
-    """The one thing to do now."""
+def after_run(study: Study) -> str:
+    """What comes next once all stages are made."""
+    return next_step(study, {}, _rounds(study.places), flow(study.places))
+
+
+def next_step(  # noqa: PLR0911 - one line a step
+    study: Study, stages: dict[str, bool], rounds: list[RoundRow], steps: list[Step]
+) -> str:
+    """The one thing to do now; before the first round also where most posts were lost, and how to keep them."""
+    places = study.places
     if not all(stages.values()):
         return f"`covmis run` (to be made: {', '.join(name for name, state in stages.items() if not state)})"
     asking_recall = [row for row in rounds if kind_of(row.round) == RoundKind.RECALL]
@@ -168,13 +180,15 @@ def _next(places: Places, stages: dict[str, bool], rounds: list[RoundRow]) -> st
     sampled = set(storage.read_column(places.table("sample"), "claim_id"))
     for path in places.rounds.glob("*/items.parquet"):
         sampled -= set(storage.read_column(path, "claim_id"))
+    lost = "" if rounds else losses(places, study.settings, steps)
     if sampled:
-        return f"`covmis round open` ({counted(len(sampled), 'claims')} without a round)"
+        following = f"`covmis round open` ({counted(len(sampled), 'claims')} without a round)"
+        return f"{lost} If that is as you want it: {following}" if lost else following
     unsealed = [row.round for row in asking_recall if not row.sealed]
     if unsealed:
         return f"finish round {unsealed[0]}: `covmis round status --round {unsealed[0]}` says how"
     if not rounds:
-        return "more posts or queries: no claim has enough for a sample; `covmis status` above says where they went"
+        return f"more posts or queries, or other settings: no claim has enough posts for a sample. {lost}".rstrip()
     released = places.release / "checksums.txt"
     seals = [path.stat().st_mtime for path in places.rounds.glob("*/seal.json")]
     if released.exists() and released.stat().st_mtime >= max(seals):

@@ -5,16 +5,17 @@ A verb takes the lock, asks whether the tables are current, and calls; nothing i
 
 from __future__ import annotations
 
+import tomllib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from covmis_build import storage
+from covmis_build import storage, tables
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, StaleTables, UnfinishedPurge, UnknownName
 from covmis_build.places import STUDY_TOML, Places
-from covmis_build.settings import read_settings
+from covmis_build.settings import changed, parse, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -62,6 +63,23 @@ class Study:
     settings: Settings
     places: Places
 
+    def __repr__(self) -> str:
+        return f"<Study '{self.settings.title}' in {self.places.folder}>"
+
+    def _repr_html_(self) -> str:
+        return self.status()._repr_html_()
+
+    def change(self, **settings: Any) -> Study:
+        """Write other settings into study.toml, and give the study with them: `study.change(cleaning={"minimum_posts": 12})`.
+
+        Comments and all other settings stay as they are; what study.toml refuses is refused, and nothing is written.
+        """
+        path = self.places.folder / STUDY_TOML
+        text = changed(path.read_text("utf-8"), settings)
+        parse(tomllib.loads(text), file=path)
+        storage.write_text(path, text)
+        return open_study(self.places.folder)
+
     # Tables of data/build, read when they are asked for
 
     @property
@@ -83,8 +101,8 @@ class Study:
 
     @property
     def posts(self) -> pd.DataFrame:
-        """The posts that a query found."""
-        return self._table("posts")
+        """The posts that a query found; `created_at` is a time."""
+        return tables.with_times(self._table("posts"))
 
     @property
     def hits(self) -> pd.DataFrame:
@@ -205,12 +223,16 @@ class Study:
         return price_of_ids(self, file, Wanted(**options))
 
     def purge(
-        self, *, posts: Iterable[str] = (), authors: Iterable[str] = (), progress: Progress = silent
-    ) -> Purged:
-        """Forget these posts and authors, and those on queries/purge.csv, in every place of the study."""
+        self, *, posts: Iterable[str] = (), authors: Iterable[str] = (), outside: bool = False,
+        progress: Progress = silent,
+    ) -> Purged:  # fmt: skip
+        """Forget these posts and authors, and those on queries/purge.csv, in every place of the study.
+
+        `outside`: also rewrite archives that lie outside the study's folder; without it they are refused.
+        """
         from covmis_build.study.purge import purge
 
-        return purge(self, posts=posts, authors=authors, progress=progress)
+        return purge(self, posts=posts, authors=authors, outside=outside, progress=progress)
 
     # Files of posts
 
@@ -229,16 +251,14 @@ class Study:
     # The claim list and its queries
 
     def import_claims(
-        self, path: Path | str | None = None, *, columns: Mapping[str, str] | None = None, form: str = "",
+        self, claims: pd.DataFrame | Path | str | None = None, *, columns: Mapping[str, str] | None = None, form: str = "",
         search: str = "", language: str = "",
     ) -> ImportedClaims:  # fmt: skip
-        """Add the claims of a list to queries/claims.csv; or of the fact-checks that Google finds for `search`."""
+        """Add the claims of a file or a DataFrame to queries/claims.csv; or of the fact-checks that Google finds for `search`."""
         from covmis_build.study.import_claims import import_claims
 
-        return import_claims(
-            self, Path(path) if path is not None else None,
-            columns=columns or {}, form=form, search=search, language=language,
-        )  # fmt: skip
+        listed = Path(claims) if isinstance(claims, str) else claims
+        return import_claims(self, listed, columns=columns or {}, form=form, search=search, language=language)
 
     def look_at_claims(
         self, path: Path | str, *, columns: Mapping[str, str] | None = None, form: str = ""

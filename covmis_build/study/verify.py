@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import tempfile
@@ -12,29 +11,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.parquet as pq
 
-from covmis_build import tables
+from covmis_build import storage, tables
 from covmis_build.annotation.gold import gold_of
-from covmis_build.annotation.round_folder import RoundKind, all_rounds, rounds_of_kind
+from covmis_build.annotation.round_folder import RoundKind, all_rounds, guideline_version, rounds_of_kind
 from covmis_build.annotation.seal import verify_chain
-from covmis_build.corpus.bundle import read_bundle, unpack
+from covmis_build.claims.lists import read_claims
+from covmis_build.corpus.bundle import FACTS, FIRST, MANIFEST, TABLES, bundled_settings, read_bundle, root_of
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.covmis_shape import misinformation
-from covmis_build.corpus.publish import BUNDLE, CHECKSUMS, FACTS, STATISTICS
+from covmis_build.corpus.publish import BUNDLE, CHECKSUMS, STATISTICS
 from covmis_build.corpus.recount import CLOSE, Check, read_beside
 from covmis_build.corpus.release import make_corpus
 from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.resources import MISINFORMATION, PAIRS, SPLITS, WEIGHTS
-from covmis_build.corpus.verify import check_bundle, check_corpus, check_release, read_bundled_corpus
+from covmis_build.corpus.verify import bundled_corpus, check_bundle, check_corpus, check_release
 from covmis_build.errors import InputError, doubted
 from covmis_build.evaluation.release_splits import release_splits
 from covmis_build.keyed import uniform
 from covmis_build.options import RANKED, Release
+from covmis_build.places import Places
+from covmis_build.queries.build import build_queries
 from covmis_build.sampling import draw
-from covmis_build.settings import read_settings
 from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import weights_of
 from covmis_build.study.estimate import figures_of
 from covmis_build.study.recall import recall_sentences
+from covmis_build.study.release import counted_facts
 from covmis_build.study.round_settings import settings_of_rounds
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.corpus.bundle import Manifest
+    from covmis_build.corpus.release_facts import ReleaseFacts
     from covmis_build.estimation.shares import Estimates
     from covmis_build.settings import Settings
 
@@ -69,8 +72,11 @@ def verify(path: Path | str, *, signers: Path | str | None = None) -> list[Check
 def _bundle(path: Path, release: Path | None = None) -> list[Check]:
     try:
         with doubted(path, "holds what cannot be read"):
-            checks = check_bundle(path)
-            return checks + (check_rounds(path, release) if all(check.passed for check in checks) else [])
+            manifest, files = read_bundle(path)
+            checks = check_bundle(manifest, files)
+            if not all(check.passed for check in checks):
+                return checks
+            return checks + check_rounds(manifest, files, release)
     except InputError as error:  # of a file inside, or of where it was unpacked, which nobody can look at
         if Path(error.file) == path:
             raise
@@ -81,42 +87,58 @@ def _bundle(path: Path, release: Path | None = None) -> list[Check]:
         ) from error
 
 
-def check_rounds(bundle: Path, release: Path | None) -> list[Check]:
+def check_rounds(manifest: Manifest, files: Mapping[str, bytes], release: Path | None) -> list[Check]:
     """The seals of a bundle's rounds, chained, and the corpus and the card's settings against what the rounds say.
 
     Texts are not in a bundle, and a seal does not need them. `release`: the folder that the bundle lies in.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        manifest = unpack(bundle, folder)
-        rounds = all_rounds(folder / "annotation" / "rounds")
-        recall = rounds_of_kind(folder / "annotation" / "rounds", RoundKind.RECALL)
+        places = Places(Path(scratch))
+        for name, data in files.items():
+            storage.write_bytes(places.folder / name, data)
+        rounds = all_rounds(places.rounds)
+        recall = rounds_of_kind(places.rounds, RoundKind.RECALL)
         checks = [*seals_of(rounds), *seals_of(recall)]
         if not all(check.passed for check in checks):
             return checks
-        frozen = with_all_draws(folder / "annotation" / "rounds", rounds)
+        frozen = with_all_draws(places.rounds, rounds)
         # a bundle has neither texts nor salts; only those that its manifest names have been forgotten
         frozen = frozen.assign(salt="not told")
         expected = make_corpus(gold_of(rounds), frozen, Release(), purged=manifest.purged)
-        today = read_settings(folder / "study.toml")
+        today = bundled_settings(files, places.study_toml)
         settings, _ = settings_of_rounds(today, rounds)
-        built = tables_of_bundle(bundle)
+        built = {
+            name: tables.frame(pq.read_table(places.table(name)))
+            for name in TABLES
+            if places.table(name).exists()
+        }
+        if FACTS in files:
+            facts = from_json(files[FACTS])
+            told = recall_sentences(recall, gold_of(rounds), settings.labels) == list(facts.recall)
+            of_recall = [Check("what the card says of recall is what its rounds say", told)] if recall else []
+            checks += [
+                *_facts(facts, places, rounds),
+                *_tables(facts, places, built),
+                _settings(facts, settings),
+                *of_recall,
+            ]
         checks += check_sample(frozen, built, settings, manifest)
-        corpora = {"the bundle's corpus": read_bundled_corpus(bundle)}
+        corpora = {"the bundle's corpus": bundled_corpus(files)}
         if release is not None:
             corpora["the corpus"] = read_corpus(release / "corpus.parquet").assign(text=None)
-            if (release / FACTS).is_file():
-                checks.append(_settings(release / FACTS, settings))
-                told = recall_sentences(recall, gold_of(rounds), settings.labels)
-                same = told == list(from_json((release / FACTS).read_bytes()).recall)
-                checks += (
-                    [Check("what the card says of recall is what its rounds say", same)] if recall else []
-                )
+            if FACTS in files:
                 checks += check_beside(release, corpora["the corpus"], frozen, built, today, settings)
                 if not manifest.purged and not settings.sampling.strata_by and len(expected):
-                    rounds_of = folder / "annotation" / "rounds"
-                    again = figures_of(rounds_of, rounds, expected, frozen, built.get("items"), settings)
+                    again = figures_of(places.rounds, rounds, expected, frozen, built.get("items"), settings)
                     checks.append(check_estimates(release, again))
+        else:
+            why = f"{root_of(files[MANIFEST])}; compare it with the card of the release or with the paper"
+            first = "it is of the first format; nothing shows that a seal was taken out"
+            checks.append(
+                Check("there is no root hash", passed=True, detail=first)
+                if manifest.format == FIRST
+                else Check("the root hash", passed=True, detail=why)
+            )
     for name, corpus in corpora.items():
         differ = [str(column) for column in expected if not expected[column].equals(corpus[column])]
         checks.append(Check(f"{name} is that of its rounds", not differ, ", ".join(differ)))
@@ -140,15 +162,47 @@ def check_estimates(release: Path, again: Estimates) -> Check:
     return Check("the estimates are those of the rounds", not wrong, ", ".join(wrong))
 
 
-def tables_of_bundle(bundle: Path) -> dict[str, pd.DataFrame]:
-    """The tables of data/build that a bundle holds, by name."""
-    _, files = read_bundle(bundle)
-    place = "data/build/"
-    return {
-        name.removeprefix(place).removesuffix(".parquet"): tables.frame(pq.read_table(io.BytesIO(data)))
-        for name, data in files.items()
-        if name.startswith(place) and name.endswith(".parquet")
+def _facts(facts: ReleaseFacts, places: Places, rounds: Sequence[RoundFolder]) -> list[Check]:
+    """The facts that can be counted from the bundle's rounds and tables, and guidelines under their hashes."""
+    counted = counted_facts(places, rounds)
+    told = {"flow": tuple(facts.flow), "rounds": tuple(facts.rounds), "kappa": facts.kappa}
+    what = {
+        "flow": "the flow from claims to corpus is that of the tables",
+        "rounds": "the rounds are those of the card, with their seals",
+        "kappa": "kappa over all rounds is that of its report",
     }
+    wrong = [
+        path.name
+        for path in sorted(places.rounds.parent.glob("*/guidelines/*.md"))
+        if guideline_version(path.read_text("utf-8")) != path.stem
+    ]
+    return [
+        *(Check(what[name], told[name] == counted[name]) for name in what),
+        Check("earlier guidelines are as they were sent out", not wrong, ", ".join(wrong)),
+    ]
+
+
+def _tables(facts: ReleaseFacts, places: Places, built: Mapping[str, pd.DataFrame]) -> list[Check]:
+    """The tables against the hashes that the ledger kept of them; claims and queries made anew from the claim list."""
+    made = {table: digest for stage in facts.stages for table, digest in stage.tables.items()}
+    wrong = [
+        name
+        for name in TABLES
+        if (made.get(name) if facts.flow else None)
+        != (storage.sha256_of(places.table(name)) if name in built else None)
+    ]
+    checks = [Check("the tables are those that the stages made", not wrong, ", ".join(wrong))]
+    if "claims" in built:
+        claims = read_claims(places.claims_csv) if places.claims_csv.is_file() else tables.empty("claims")
+        queries = build_queries(claims[claims["selected"].astype(bool)])
+        again = {"claims": claims, "queries": queries}
+        differ = [
+            name
+            for name, rows in again.items()
+            if not tables.conform(rows, name).equals(tables.conform(built[name], name))
+        ]
+        checks.append(Check("claims and queries are those of the claim list", not differ, ", ".join(differ)))
+    return checks
 
 
 def check_sample(
@@ -212,11 +266,10 @@ def check_beside(
     divided = read_beside(release / f"{SPLITS}.csv")
     asked = today.release.splits
     if divided is not None and len(divided) == len(corpus) and asked:
-        fractions = {"fractions": asked["fractions"]} if "fractions" in asked else {}
-        scheme = "chronological" if asked["scheme"] == "chronological" else "grouped"
+        scheme = "chronological" if asked.scheme == "chronological" else "grouped"
         beside[SPLITS] = release_splits(
             corpus, scheme=scheme, owners=divided["group"].tolist(), texts=None, similarity=0.0, seed=today.seed,
-            **fractions,
+            fractions=asked.fractions,
         )  # fmt: skip
     return [
         Check(f"{name}.csv is what the bundle gives", _same_table(read_beside(release / f"{name}.csv"), rows))
@@ -238,9 +291,8 @@ def _same_table(told: pd.DataFrame | None, rows: pd.DataFrame | None) -> bool:
     )
 
 
-def _settings(path: Path, settings: Settings) -> Check:
+def _settings(facts: ReleaseFacts, settings: Settings) -> Check:
     """The settings that a card tells, against those that the rounds were drawn with."""
-    facts = from_json(path.read_bytes())
     governed = {"labels": settings.labels, "cleaning": settings.cleaning, "sampling": settings.sampling}
     differ = [name for name, options in governed.items() if getattr(facts, name) != options]
     return Check("the card's settings are those of its rounds", not differ, ", ".join(differ))

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation.round_folder import RoundKind, every_round, rounds_of_kind
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.errors import CheckFailed
+from covmis_build.report.result import Result
 from covmis_build.study.label_studio import compare_rounds
 
 if TYPE_CHECKING:
     from covmis_build.annotation.channels.label_studio.projects import Compared
     from covmis_build.annotation.seal import Verified
+    from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedRounds:
+@dataclass(frozen=True, slots=True, repr=False)
+class VerifiedRounds(Result):
     """The outcome for each round; and, where it was asked, how its labels on Label Studio compare with the record."""
 
     rounds: list[Verified]
@@ -29,7 +31,7 @@ class VerifiedRounds:
         return {"rounds": [check.to_dict() for check in self.rounds], "label_studio": there}
 
     @property
-    def summary(self) -> list[str]:
+    def summary(self) -> Summary:
         """In words, a sentence a round."""
         told = [check.sentence for check in self.rounds] or ["There is no round yet."]
         if self.label_studio is not None:

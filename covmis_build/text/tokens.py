@@ -47,8 +47,8 @@ def tokens(text: str) -> list[str]:
 
     >>> tokens("Don’t panic: COVID-19 à Paris")
     ['don', 't', 'panic', 'covid', '19', 'a', 'paris']
-    >>> tokens("新冠病毒 2020年")
-    ['新', '冠', '病', '毒', '2020', '年']
+    >>> tokens("新冠病毒 2020年"), tokens("aşı AŞI")
+    (['新', '冠', '病', '毒', '2020', '年'], ['asi', 'asi'])
     """
     if text.isascii():
         return text.translate(_PLAIN).split()
@@ -64,7 +64,8 @@ def _of_any_script(text: str) -> list[str]:
 def folded(text: str) -> str:
     """The text without regard to case, diacritics and width."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return unicodedata.normalize("NFC", dropped(plain))
+    # Turkish writes I for the capital of dotless i, which English reads as i: the two are one letter here
+    return unicodedata.normalize("NFC", dropped(plain).replace("\u0131", "i"))
 
 
 def dropped(text: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
 import re
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -16,6 +18,7 @@ KEYS = {
     "Enter": "\ue007",
     "ArrowRight": "\ue014",
     "ArrowLeft": "\ue012",
+    "Backspace": "\ue003",
     "Escape": "\ue00c",
     "Control": "\ue009",
 }
@@ -25,8 +28,9 @@ class Browser:
     def __init__(self, downloads: Path, profile: Path) -> None:
         self.downloads = downloads
         self.driver = subprocess.Popen(
-            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            start_new_session=True,
+        )  # fmt: skip
         port = next(
             found[1]
             for line in self.driver.stdout
@@ -109,6 +113,23 @@ class Browser:
         self._post(
             "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}}
         )
+
+    def another_window(self) -> str:
+        """Open one; what `switch` takes to go there."""
+        return self._post("/window/new", {"type": "tab"})["handle"]
+
+    def window(self) -> str:
+        return self.client.get(self.session + "/window").json()["value"]
+
+    def switch(self, window: str) -> None:
+        self._post("/window", {"handle": window})
+
+    def kill(self) -> None:
+        """End the browser as a power cut would."""
+        self.client.close()
+        os.killpg(self.driver.pid, signal.SIGKILL)
+        self.driver.wait(10)
+        self.driver.stdout.close()
 
     def close(self) -> None:
         with contextlib.suppress(httpx.HTTPError):

@@ -85,6 +85,16 @@ Sub Deed(book, page, what As String)
         SortRange(page.getCellRangeByPosition(2, 1, 2, last), 0)
     Case "id column sorted by itself"
         SortRange(page.getCellRangeByPosition(0, 1, 0, last), 0)
+    Case "labels and what is beside them sorted by themselves"
+        SortRange(page.getCellRangeByPosition(label, 1, comment, last), 0)
+    Case "label column shifted down"
+        address = page.getCellRangeByPosition(label, 3, label, 3).RangeAddress
+        page.insertCells(address, com.sun.star.sheet.CellInsertMode.DOWN)
+    Case "labels dragged down by two rows"
+        address = page.getCellRangeByPosition(label, 3, label, 4).RangeAddress
+        page.moveRange(page.getCellByPosition(label, 5).CellAddress, address)
+    Case "a label struck through"
+        page.getCellByPosition(label, 3).CharStrikeout = com.sun.star.awt.FontStrikeout.SINGLE
     Case "two rows deleted"
         page.Rows.removeByIndex(3, 2)
     Case "two labels emptied"

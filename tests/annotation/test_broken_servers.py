@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import hashlib
 import shutil
 import sys
@@ -28,6 +29,10 @@ BROKEN = {
         "does not speak as Label Studio",
     ),
     "no JSON": (says(200, b"{half"), "does not speak as Label Studio"),
+    "a packed answer": (
+        says(200, gzip.compress(b"[]"), content_encoding="gzip"),
+        "does not answer (DecodingError)",
+    ),
     "nothing": (says(200, b""), "does not speak as Label Studio"),
     "another list": (says(200, [{"name": "not ours"}]), "does not speak as Label Studio"),
     "another object": (says(200, {"message": "hello"}), "does not speak as Label Studio"),
@@ -45,6 +50,7 @@ def pushed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pushed")
     with LabelStudio() as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("LABEL_STUDIO_API_KEY", TOKEN)
+        patch.setenv("LABEL_STUDIO_URL", server.address)
         study(folder, f'label_studio_url = "{server.address}"\n')
         settings = folder / "study.toml"
         settings.write_text(settings.read_text().replace('channel = "csv"', 'channel = "label-studio"'))
@@ -60,6 +66,7 @@ def fake(pushed, monkeypatch):
     monkeypatch.setattr(label_studio, "PATIENCE", 0.1)
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", TOKEN)
     with LabelStudio() as server:
+        monkeypatch.setenv("LABEL_STUDIO_URL", server.address)
         server.projects, server.tasks = copy.deepcopy(pushed[2:])
         yield server
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import shutil
@@ -56,6 +57,49 @@ def test_of_two_exports_the_later_answer_counts_and_pulling_again_adds_nothing(f
     assert (again["added"], again["told_before"]) == (0, len(again["problems"])), "told once as new"
     (round_.sheets / newer).unlink()
     assert covmis(folder, "round", "pull")["added"] == 0, "an older answer never comes back"
+
+
+def shifted(**delta):
+    return (dt.datetime.now(dt.UTC) + dt.timedelta(**delta)).isoformat().replace("+00:00", "Z")
+
+
+@pytest.mark.parametrize("days", [1, 2000])
+def test_corrections_count_also_where_a_clock_was_ahead_before(folder, days):
+    round_ = record.find(folder / "annotation" / "rounds")
+    path = round_.sheets / "a1-001.json"
+    item = export(path, round_, "favor", shifted(days=days))
+    first = covmis(folder, "round", "pull")
+    assert first["added"] == 1
+    (note,) = first["notes"]
+    assert "later than now; in the record they have" in note
+    times = round_.labels()["given_at"]
+    assert round_.about.opened_at <= times[0] <= record.moment()
+    assert covmis(folder, "round", "pull")["added"] == 0
+    export(path, round_, "against", shifted(minutes=-30))
+    assert covmis(folder, "round", "pull")["added"] == 1
+    assert labels(folder)["a1", item] == ("against", "given")
+    assert covmis(folder, "round", "pull")["added"] == 0
+
+
+def test_answers_of_a_clock_that_stays_ahead_or_behind_are_compared_by_it(folder):
+    round_ = record.find(folder / "annotation" / "rounds")
+    path = round_.sheets / "a1-001.json"
+    for year in ("2001", "2040"):
+        item = export(path, round_, "favor", f"{year}-01-01T10:00:00.000Z")
+        covmis(folder, "round", "pull")
+        export(path, round_, "against", f"{year}-01-01T11:00:00.000Z")
+        assert covmis(folder, "round", "pull")["added"] == 1
+        export(path, round_, "neither", f"{year}-01-01T10:30:00.000Z")
+        assert covmis(folder, "round", "pull")["added"] == 0, "an older export takes nothing back"
+        assert labels(folder)["a1", item] == ("against", "given")
+
+
+def test_what_is_no_time_is_told_and_the_label_counts(folder):
+    round_ = record.find(folder / "annotation" / "rounds")
+    item = export(round_.sheets / "a1-001.json", round_, "favor", "garbage")
+    pulled = covmis(folder, "round", "pull", fails=1)
+    assert "'garbage' is no time" in pulled["problems"][0]
+    assert labels(folder)["a1", item] == ("favor", "given")
 
 
 def test_one_unreadable_file_holds_up_nobody(folder):

@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import stat
 import threading
+import time
 from pathlib import Path
 
 import httpx
@@ -20,7 +21,7 @@ from covmis_build.annotation.channels.label_studio import projects, server
 from covmis_build.annotation.channels.label_studio.client import LabelStudio
 from covmis_build.errors import ServiceError
 from covmis_build.study.study import open_study
-from tests.annotation.conftest import CONNECTIONS, Person
+from tests.annotation.conftest import CONNECTIONS, Person, part
 from tests.annotation.small import LABELS, covmis, study
 from tests.services import label_studio as service
 
@@ -199,18 +200,102 @@ def test_skipped_tasks_are_skipped_whatever_their_result_says(folder, ls, pushed
     assert labels[["status", "label"]].to_numpy().tolist() == [["skipped", ""]]
 
 
-def test_a_changed_task_is_reported_and_its_label_never_used(folder, ls, pushed):
-    a1, admin = Person(ls, "a1"), Person(ls, "admin")
-    task = next(iter(a1.tasks(project_of(pushed, "a1")).values()))
+def alter(ls, task: dict) -> None:
     changed = {**task["data"], "post": "Something else"}
-    admin.client.patch(f"/api/tasks/{task['id']}/", json={"data": changed}).raise_for_status()
-    a1.answer(task["id"], "favor")
-    assert "was shown with another text" in warned(folder)
-    report = covmis(folder, "round", "report")
-    assert report["round"]["answers"] == 0
-    assert report["round"]["scope"]["labels_of_another_text"] == 1
+    Person(ls, "admin").client.patch(f"/api/tasks/{task['id']}/", json={"data": changed}).raise_for_status()
+
+
+def usable_labels(folder) -> int:
+    return covmis(folder, "round", "report")["round"]["answers"]
+
+
+@pytest.mark.parametrize("pulled_before_the_repair", [True, False])
+def test_a_label_of_an_altered_text_stays_stale_until_it_is_saved_again(
+    folder, ls, pushed, pulled_before_the_repair
+):
+    a1 = Person(ls, "a1")
+    task = next(iter(a1.tasks(project_of(pushed, "a1")).values()))
+    alter(ls, task)
+    number = a1.answer(task["id"], "favor")
+    if pulled_before_the_repair:
+        assert "was shown with another text" in warned(folder)
     covmis(folder, "round", "push")
-    assert Person(ls, "a1").tasks(project_of(pushed, "a1"))[task["data"]["uid"]]["data"] == task["data"]
+    assert a1.tasks(project_of(pushed, "a1"))[task["data"]["uid"]]["data"] == task["data"]
+    for _ in range(2):
+        told = covmis(folder, "round", "pull", fails=1)["problems"]
+        assert "its label is not used until a1 saves it again" in told[0]
+        assert usable_labels(folder) == 0
+    time.sleep(1.1)  # the record's times are whole seconds
+    a1.change(number, "favor")
+    assert covmis(folder, "round", "pull")["added"] == 1
+    assert usable_labels(folder) == 1
+    covmis(folder, "round", "push")
+    assert covmis(folder, "round", "pull")["added"] == 0
+
+
+def test_a_label_in_the_record_stays_good_when_its_task_is_altered_later(folder, ls, pushed):
+    a1 = Person(ls, "a1")
+    task = next(iter(a1.tasks(project_of(pushed, "a1")).values()))
+    a1.answer(task["id"], "favor")
+    assert covmis(folder, "round", "pull")["added"] == 1
+    alter(ls, task)
+    assert "shows another text since it was labelled" in warned(folder)
+    assert usable_labels(folder) == 1
+    covmis(folder, "round", "push")
+    assert covmis(folder, "round", "pull")["added"] == 0
+    assert usable_labels(folder) == 1
+
+
+def test_push_makes_a_deleted_user_again(folder, ls, pushed):
+    admin = Person(ls, "admin")
+    email = ls.users()["a1"]["email"]
+    number = next(user["id"] for user in admin.client.get("/api/users/").json() if user["email"] == email)
+    admin.client.delete(f"/api/users/{number}/").raise_for_status()
+    assert "a1: is no user of this Label Studio" in warned(folder)
+    covmis(folder, "round", "push")
+    a1 = Person(ls, "a1")
+    a1.answer(next(iter(a1.tasks(project_of(pushed, "a1")).values()))["id"], "favor")
+    assert covmis(folder, "round", "pull")["added"] == 1
+
+
+def test_two_copies_of_a_task_that_were_answered_differently_count_as_no_answer(folder, ls, pushed):
+    a1, number = Person(ls, "a1"), project_of(pushed, "a1")
+    first, second = list(a1.tasks(number).values())[:2]
+    copies = [{"data": task["data"]} for task in (first, second)]
+    Person(ls, "admin").client.post(f"/api/projects/{number}/import", json=copies).raise_for_status()
+    found = a1.client.get("/api/tasks/", params={"project": number, "page_size": 500}).json()["tasks"]
+    for task in found:
+        if task["data"]["uid"] in {first["data"]["uid"], second["data"]["uid"]}:
+            differ = task["data"] == first["data"] and task["id"] != first["id"]
+            a1.answer(task["id"], "against" if differ else "favor")
+    assert "two answers" not in warned(folder)
+    labels = record.find(folder / "annotation" / "rounds").labels().set_index("item_id")
+    assert labels.loc[first["data"]["uid"], ["status", "label"]].tolist() == ["invalid", ""]
+    assert labels.loc[second["data"]["uid"], ["status", "label"]].tolist() == ["given", "favor"]
+
+
+def test_drafts_are_told_and_are_no_answers(folder, ls, pushed):
+    a1 = Person(ls, "a1")
+    first, second, *_ = a1.tasks(project_of(pushed, "a1")).values()
+    for task in (first, second):
+        body = {"result": [part("label", choices=["favor"])], "lead_time": 2}
+        a1.client.post(f"/api/tasks/{task['id']}/drafts", json=body).raise_for_status()
+    a1.answer(second["id"], "favor")
+    found = covmis(folder, "round", "pull")
+    assert found["added"] == 1
+    (note,) = found["notes"]
+    assert note.startswith(f"a1: 1 draft saved and never submitted, as of {first['data']['uid']}")
+
+
+def test_a_time_that_cannot_be_is_no_time(folder, ls, pushed):
+    a1 = Person(ls, "a1")
+    tasks = list(a1.tasks(project_of(pushed, "a1")).values())[:4]
+    for task, seconds in zip(tasks, (-5, 10**9, 0, 12.5), strict=True):
+        body = {"result": [part("label", choices=["favor"])], "lead_time": seconds}
+        a1.client.post(f"/api/tasks/{task['id']}/annotations/", json=body).raise_for_status()
+    assert covmis(folder, "round", "pull")["added"] == 4
+    labels = record.find(folder / "annotation" / "rounds").labels().set_index("item_id")
+    assert labels["seconds"].dropna().tolist() == [12.5]
 
 
 def test_a_task_that_was_sent_before_there_was_a_field_counts_as_it_is(folder, ls, pushed):

@@ -15,6 +15,7 @@ import pytest
 from covmis_build import keyed
 from covmis_build.annotation.answers import Channel
 from covmis_build.annotation.channels.sheets import read_rows, read_sheet, sheet
+from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.pull import READ
 from covmis_build.errors import InputError
 from tests.annotation.libreoffice import CSV, Job, save
@@ -54,10 +55,10 @@ class Outcome:
         """Read this sheet, and see that this is what comes of it."""
         if self.refused:
             with pytest.raises(InputError, match=self.refused) as error:
-                read_sheet(path, "a1", frozen(), SCHEME)
+                read_sheet(path, "a1", by_item(frozen()), SCHEME)
             assert error.value.remedy, "and what to do is said"
             return
-        back = read_sheet(path, "a1", frozen(), SCHEME)
+        back = read_sheet(path, "a1", by_item(frozen()), SCHEME)
         given = {
             answer.item_id: (answer.label, "" if self.comments_differ else answer.comment)
             for answer in back.answers
@@ -76,7 +77,7 @@ class Outcome:
         assert len(problems) == len(self.told), problems
         for problem, told in zip(problems, self.told, strict=True):
             assert re.search(told, problem), problem
-        assert back.sorted_apart == self.questioned
+        assert bool(back.sorted_apart) == self.questioned
         if not self.questioned:
             assert given == wanted
 
@@ -101,7 +102,11 @@ ENDINGS = {"xls": "xls", "fods": "fods", "ods": "ods", "xlsx": "xlsx", "xlsx, tr
 EVERY_ROW = range(2, len(ITEMS) + 2)
 DEEDS = {
     "whole sheet sorted by post": WHOLE,
-    "whole sheet sorted by label": Outcome("questioned, as it may be one column", questioned=True),
+    "whole sheet sorted by label": WHOLE,
+    "labels and what is beside them sorted by themselves": Outcome("told; none that moved is taken", without=tuple(EVERY_ROW), told=("rows 2 to 13: the check beside the label is another post's",)),
+    "label column shifted down": Outcome("told; only what did not move is taken", without=tuple(EVERY_ROW)[2:], told=("the item .empty. is not in this round", "rows 5 to 13: labels were moved to other rows: 9 labels not taken")),
+    "labels dragged down by two rows": Outcome("told; none that moved is taken", without=(4, 5, 6, 7), told=("rows 5 to 7: labels were moved to other rows: 3 labels not taken",)),
+    "a label struck through": Outcome("told, and not taken", without=(4,), told=("row 4: the label is struck through: 1 label not taken",)),
     "label column sorted by itself": Outcome("questioned, and nothing is taken", questioned=True),
     "post column sorted by itself": Outcome("the moved rows are told", moved="the post is not the one of"),
     "id column sorted by itself": Outcome("the moved rows are told", moved="is not the one of"),
@@ -143,6 +148,8 @@ DEEDS = {
 }  # fmt: skip
 NOT_IN = {
     Channel.CSV: {
+        "a label struck through",
+        "labels dragged down by two rows",
         "a sheet of notes before it",
         "a copy of the sheet behind it",
         "locked with a password to open it",
@@ -152,6 +159,7 @@ NOT_IN = {
 }
 """A CSV file has one sheet, and no password; LibreOffice locks a workbook of Excel in its dialog alone."""
 OTHERWISE = {
+    ("label column shifted down", Channel.CSV): Outcome("refused", refused="has a label and no post"),
     ("keys shown with a decimal comma", Channel.CSV): Outcome("told, row by row", without=tuple(EVERY_ROW), told=("unknown label '[123],0'",) * len(ITEMS)),
     ("two label cells merged", Channel.CSV): Outcome("the second row is open", without=(5,)),
     ("a label is a broken formula", Channel.CSV): Outcome("told; the rest counts", without=(4,), told=("row 4: unknown label '#DIV/0!'",)),
@@ -217,9 +225,19 @@ def test_what_people_do_to_a_sheet_is_harmless_or_told(saved, deed, kind):
     OTHERWISE.get((deed, kind), DEEDS[deed]).check(place(saved, deed, kind, kind))
 
 
+@pytest.mark.parametrize("kind", [Channel.XLSX, Channel.ODS])
+def test_notes_are_told(saved, kind):
+    back = read_sheet(place(saved, "remarks beside cells", kind, kind), "a1", by_item(frozen()), SCHEME)
+    told = sorted(str(note) for note in back.notes)
+    assert [
+        "row 4: a note at label says 'against? ask Ben'" in told[0],
+        "row 5: a note at item_id says 'no'" in told[1],
+    ]
+
+
 def test_a_sheet_opened_in_the_wrong_encoding_is_refused_with_what_to_do(saved):
     with pytest.raises(InputError, match=r"was opened as Windows-1252 .*UTF-8"):
-        read_sheet(saved / "wrong.csv", "a1", frozen(), SCHEME)
+        read_sheet(saved / "wrong.csv", "a1", by_item(frozen()), SCHEME)
 
 
 @pytest.mark.parametrize("kind", [Channel.XLSX, Channel.ODS])

@@ -1,10 +1,8 @@
-"""The pages in a real browser: the offline page, the reports, and Label Studio's own labelling page."""
+"""Pages in a real browser: odd posts on all of them, the reports, and Label Studio's own labelling page."""
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import time
 from pathlib import Path
 
@@ -37,12 +35,6 @@ ODD = (
 """Posts that break pages: scripts, directions, marks upon marks, words and texts without end."""
 
 
-def wait_for(download: Path) -> None:
-    """Until it is there, however busy the machine is; the test's own limit ends what never comes."""
-    while not download.exists():
-        time.sleep(0.1)
-
-
 def look(browser, name: str, **size) -> None:
     if LOOK:
         browser.look(Path(LOOK) / f"{name}.png", **size)
@@ -70,83 +62,6 @@ def folder(tmp_path):
     )
     covmis(tmp_path, "round", "open")
     return tmp_path
-
-
-def test_the_offline_page_labels_saves_exports_and_comes_back(folder, browser):
-    sheets = folder / "annotation" / "rounds" / "001" / "sheets"
-    covmis(folder, "round", "push", "--channel", "html")
-    page = sheets / "a1.html"
-    browser.open(page)
-    count = browser.run("return JSON.parse(document.getElementById('data').textContent).items.length")
-    assert count == 11
-    assert browser.run("return document.title") == "Round 001, a1 · Small & <b>bold</b>"
-    assert browser.run("return document.images.length") == 0
-    browser.press("1", "c")
-    browser.press(*"why not", "Escape", "Enter")
-    browser.press("3")
-    assert browser.run("return [...document.querySelectorAll('#subs button')].map(b => b.textContent)") == [
-        "unrelated",
-        "questions",
-    ]
-    browser.run("document.querySelectorAll('#subs button')[1].click()")
-    look(browser, "offline")
-    browser.press("ArrowRight", "0", "Enter")
-    assert _reopened(browser, page) == "3 answered"
-    for _ in range(count - 3):
-        browser.press("2", "n")
-    browser.press("e")
-    exported = browser.downloads / "a1-001.json"
-    wait_for(exported)
-    assert {one for one in browser.requests() if not one.startswith(("file:", "blob:"))} == set()
-    shutil.move(exported, sheets / "a1-001.json")
-    found = covmis(folder, "round", "pull")
-    assert (found["added"], found["answers"]) == (11, 11)
-    assert covmis(folder, "round", "pull")["added"] == 0
-    labels = record.find(folder / "annotation" / "rounds").labels()
-    assert labels["status"].tolist() == ["given", "given", "skipped"] + ["given"] * 8
-    assert labels["label"].tolist() == ["favor", "neither", ""] + ["against"] * 8
-    assert labels["sub_label"].tolist()[:2] == ["", "questions"]
-    assert labels["comment"].iloc[0] == "why not"
-    assert set(labels["channel"]) == {"html"}
-    assert (labels["seconds"] >= 0).all()
-    items = json.loads(browser.run("return document.getElementById('data').textContent"))["items"]
-    assert labels["item_id"].tolist() == [item["id"] for item in items]
-
-
-ANSWERED = "return document.getElementById('answered').textContent"
-
-
-def _reopened(browser, page) -> str:
-    """How many are answered on the page opened anew; the browser's new process may look before the old one's store is there."""
-    shown = ""
-    for _ in range(20):
-        browser.open(page)
-        shown = browser.run(ANSWERED)
-        if not shown.startswith("0"):
-            break
-        time.sleep(0.5)
-    return shown
-
-
-def test_a_page_that_is_open_twice_loses_no_answer(folder, browser):
-    covmis(folder, "round", "push", "--channel", "html")
-    browser.open(folder / "annotation" / "rounds" / "001" / "sheets" / "a2.html")
-    browser.press("1", "ArrowRight")
-    script = """
-    const data = JSON.parse(document.getElementById('data').textContent);
-    const name = ['covmis', data.round, data.annotator, data.items[0].shown].join('/');
-    const kept = JSON.parse(localStorage.getItem(name));
-    const other = (at, label, when) => {
-      kept.answers[data.items[at].id] = {label, sub: '', comment: '', seconds: 1, at: when, shown: data.items[at].shown};
-    };
-    other(0, '', '');
-    other(5, data.labels[0].label, '2020-01-01T00:00:00Z');
-    localStorage.setItem(name, JSON.stringify(kept));
-    document.dispatchEvent(new Event('visibilitychange'));
-    return Object.values(JSON.parse(localStorage.getItem(name)).answers).filter((one) => one.label).length;
-    """
-    assert browser.run(script) == 2
-    assert browser.run(ANSWERED) == "2 answered"
 
 
 @pytest.fixture
@@ -182,7 +97,7 @@ def test_odd_posts_fit_on_every_page(odd, browser):
         assert browser.run(wide) <= 0, at
         if LOOK and at < len(ODD):
             look_everywhere(browser, f"offline-{at:02d}")
-        browser.press("1", "ArrowRight")
+        browser.press("1")
     look_everywhere(browser, "offline-last")
     covmis(odd, "round", "push")
     for who, label in (("a1", "favor"), ("a2", "against")):
@@ -194,110 +109,6 @@ def test_odd_posts_fit_on_every_page(odd, browser):
         browser.open(odd / "annotation" / "rounds" / name)
         assert browser.run("return document.scripts.length + document.images.length") == 0
         look_everywhere(browser, f"odd-{Path(name).stem}")
-
-
-def test_a_page_that_is_sent_again_with_another_first_post_keeps_its_answers(folder, browser):
-    covmis(folder, "round", "push", "--channel", "html")
-    page = folder / "annotation" / "rounds" / "001" / "sheets" / "a1.html"
-    browser.open(page)
-    for _ in range(20):  # a browser may drop keys until it has painted the page
-        browser.press("1", "ArrowRight", "2", "ArrowRight", "3")
-        if browser.run(ANSWERED) != "0 answered":
-            break
-        time.sleep(0.5)
-    assert browser.run(ANSWERED) == "3 answered"
-    first = browser.run("return JSON.parse(document.getElementById('data').textContent).items[0].id")
-    record.forget(folder / "annotation" / "rounds", [first.partition("|")[2]])
-    covmis(folder, "round", "push", "--channel", "html")
-    assert _reopened(browser, page) == "2 answered"
-    assert first not in browser.run("return document.getElementById('data').textContent")
-
-
-def test_the_offline_page_on_a_phone_in_the_dark(folder, browser):
-    covmis(folder, "round", "push", "--channel", "html")
-    browser.prefer("dark")
-    browser.open(folder / "annotation" / "rounds" / "001" / "sheets" / "a2.html")
-    look(browser, "offline-dark-phone", width=390, height=844)
-    assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth")
-    browser.prefer("light")
-
-
-def test_only_offline_pages_have_a_size(folder):
-    done = covmis(folder, "round", "push", "--channel", "csv", "--page-size", "4", fails=2)
-    assert "is for offline pages" in done["error"]
-
-
-def test_pages_of_a_few_posts_hold_all_work_and_come_back(folder, browser):
-    sent = covmis(folder, "round", "push", "--channel", "html", "--page-size", "4")["written"]
-    assert [Path(name).name for name in sent] == [
-        f"{who}-part-{part}.html" for who in ("a1", "a2") for part in (1, 2, 3)
-    ]
-    sheets, items = folder / "annotation" / "rounds" / "001" / "sheets", []
-    browser.size(390, 844)
-    for part in (1, 2, 3):
-        browser.open(sheets / f"a1-part-{part}.html")
-        assert browser.run("return document.documentElement.scrollWidth <= window.innerWidth")
-        assert f"part {part}" in browser.run("return document.title")
-        own = json.loads(browser.run("return document.getElementById('data').textContent"))["items"]
-        items += [item["id"] for item in own]
-        for _ in own:
-            browser.press("1", "ArrowRight")
-        browser.press("e")
-        look(browser, f"offline-part-{part}", width=390, height=844)
-        exported = browser.downloads / f"a1-001-part-{part}.json"
-        wait_for(exported)
-        shutil.move(exported, sheets / exported.name)
-    browser.size(1280, 900)
-    assert covmis(folder, "round", "pull")["added"] == len(items) == len(set(items)) == 11
-
-
-def test_an_exported_file_goes_on_in_another_browser(folder, browser):
-    covmis(folder, "round", "push", "--channel", "html")
-    browser.open(folder / "annotation" / "rounds" / "001" / "sheets" / "a2.html")
-    script = """
-    const data = JSON.parse(document.getElementById('data').textContent);
-    const row = {id: data.items[4].id, label: 'against', sub: '', comment: '<b>x</b>', seconds: 2, at: '', shown: data.items[4].shown};
-    const file = new File([JSON.stringify({format: data.format, round: data.round, annotator: data.annotator, answers: [row]})], 'a2.json');
-    const moved = new DataTransfer(); moved.items.add(file);
-    const input = document.getElementById('load'); input.files = moved.files; input.dispatchEvent(new Event('change'));
-    """
-    browser.run(script)
-    browser.wait("return document.getElementById('answered').textContent === '1 answered'")
-
-
-def test_an_older_export_takes_nothing_back(folder, browser):
-    covmis(folder, "round", "push", "--channel", "html")
-    browser.open(folder / "annotation" / "rounds" / "001" / "sheets" / "a2.html")
-    load = """
-    const data = JSON.parse(document.getElementById('data').textContent);
-    const row = {id: data.items[0].id, label: LABEL, sub: '', comment: '', seconds: 2, at: AT, shown: data.items[0].shown};
-    const file = new File([JSON.stringify({format: data.format, round: data.round, annotator: data.annotator, answers: [row]})], 'a2.json');
-    const moved = new DataTransfer(); moved.items.add(file);
-    const input = document.getElementById('load'); input.files = moved.files; input.dispatchEvent(new Event('change'));
-    """
-    for label, at, told in (
-        ("against", "2026-01-01T11:00:00.000Z", "Answers loaded: 1."),
-        ("favor", "2026-01-01T10:00:00.000Z", "Answers loaded: 0. As new or newer here, and kept: 1."),
-        ("neither", "2026-01-01T12:00:00.000Z", "Answers loaded: 1."),
-    ):
-        browser.run(load.replace("LABEL", repr(label)).replace("AT", repr(at)))
-        browser.wait(f"return document.getElementById('message').textContent === {told!r}")
-    chosen = "return document.querySelector('#choices button[aria-pressed=true]').textContent"
-    assert browser.run(chosen).startswith("neither")
-
-
-def test_the_guideline_is_read_as_it_is_written(folder, browser):
-    text = (
-        "# Rules\n\n**favor** holds it true <img src=x onerror=alert(1)>\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
-    )
-    (folder / "annotation" / "guideline.md").write_text(text + "\n![p](https://example.org/p.png)\n")
-    covmis(folder, "round", "push", "--channel", "html")
-    browser.open(folder / "annotation" / "rounds" / "001" / "sheets" / "a2.html")
-    inside = "document.querySelector('.guideline')"
-    assert browser.run(f"return {inside}.querySelectorAll('h1, strong, td').length") == 4
-    assert browser.run("return document.images.length") == 0
-    assert "<img src=x" in browser.run(f"return {inside}.textContent")
-    assert {one for one in browser.requests() if not one.startswith("file:")} == set()
 
 
 def test_hostile_text_is_text_in_every_report(folder, browser):
@@ -356,9 +167,7 @@ def test_odd_posts_are_text_on_label_studios_page(odd, browser, ls):
         assert browser.run("return document.title") != "hacked"
         assert browser.run(wide) <= 1
         browser.size(390, 844)
-        ends = (
-            "return Math.max(...[...document.querySelectorAll('.covmis-claim, .covmis-post, .covmis-beside')]"
-        )
+        ends = "return Math.max(...[...document.querySelectorAll('.covmis *, .lsf-controls button')]"
         assert browser.run(ends + ".map(e => e.getBoundingClientRect().right))") <= 390
         if LOOK:
             for theme in ("Light", "Dark"):

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covmis_build import tables
+from covmis_build import keyed, tables
 from covmis_build.annotation.answers import Answer, append, checked, present
-from covmis_build.annotation.channels.sheets import read_sheet, sheet
-from covmis_build.annotation.frozen_items import freeze
+from covmis_build.annotation.channels import sheets
+from covmis_build.annotation.channels.sheets import ROW, Returned, check_word, read_sheet, sheet
+from covmis_build.annotation.frozen_items import by_item, freeze
 from covmis_build.errors import InputError
 from covmis_build.options import Annotation, Labels
-from tests.annotation.small import covmis, label_both, rows_of, sampled, study, write_rows
+from tests.annotation.small import LABELS, covmis, label_both, rows_of, sampled, study, write_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +41,7 @@ def path(tmp_path):
 
 
 def read(path, scheme=SCHEME):
-    sheet = read_sheet(path, "a1", frozen(), scheme)
+    sheet = read_sheet(path, "a1", by_item(frozen()), scheme)
     return sheet.answers, sheet.problems
 
 
@@ -196,3 +198,81 @@ def test_two_people_in_one_file_are_refused_in_words_of_the_sheet(tmp_path):
         assert f"holds two people's rows: {what}" in told
     (sheets / "a1.csv").write_bytes(whole)
     assert covmis(tmp_path, "round", "pull")["added"] == 11
+
+
+CLAIMS, PER_CLAIM = 12, 13
+
+
+def big(rows_labelled=156, *, skewed=False, seed=1):
+    """A sheet of 12 claims with labels as people give them, claim after claim; skewed: most of a claim alike."""
+    rows = []
+    for claim in range(CLAIMS):
+        for at in range(PER_CLAIM):
+            number = keyed.uniform(seed, "label", str(claim), str(at))
+            alike = skewed and claim % 3 and number < 0.9
+            label = LABELS[claim % 3 if alike else int(3 * number)]
+            row = len(rows) + 2
+            item = f"c{claim}|x:{at}"
+            rows.append(
+                {
+                    ROW: str(row),
+                    "item_id": item,
+                    "claim": f"claim {claim}",
+                    "label": label,
+                    "check": check_word(item, row),
+                }
+            )
+    for row in rows[rows_labelled:]:
+        row["label"] = ""
+    return rows  # fmt: skip
+
+
+def with_labels(rows, labels):
+    return [{**row, "label": label} for row, label in zip(rows, labels, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("skewed", [False, True])
+def test_labels_that_nobody_sorted_are_not_questioned(seed, skewed):
+    rows = big(skewed=skewed, seed=seed)
+    assert sheets._sorted_apart(rows, SCHEME) == ""
+    by_claim = sorted(rows, key=lambda row: keyed.uniform(seed, row["item_id"]))
+    assert sheets._sorted_apart(by_claim, SCHEME) == "", "mixed claims"
+
+
+def test_part_of_a_column_that_was_sorted_by_itself_is_seen():
+    seen = 0
+    for seed in range(40):
+        rows = big(seed=seed)
+        labels = [row["label"] for row in rows]
+        for order in (sorted(labels[:40]), sorted(labels[:40], key=LABELS.index)):
+            seen += bool(sheets._sorted_apart(with_labels(rows, order + labels[40:]), SCHEME))
+        mixed = sorted(rows, key=lambda row: keyed.uniform(seed, row["item_id"]))
+        labels = [row["label"] for row in mixed]
+        told = sheets._sorted_apart(with_labels(mixed, sorted(labels[:40]) + labels[40:]), SCHEME)
+        assert told, "in mixed order always"
+    assert seen >= 25, "within claims, where the posts around differ, often"
+
+
+def test_labels_moved_with_what_is_beside_them_are_seen_row_by_row():
+    rows = big()
+    moved = [
+        {**row, **{name: other[name] for name in ("label", "check")}} for row, other in pairwise(rows[:71])
+    ]
+    table = Returned(["item_id", "claim", "label", "check"], [*moved, *rows[70:]], {}, {})
+    assert list(table.moved()) == list(range(2, 72))
+    assert Returned(table.columns, rows[::-1], {}, {}).moved() == {}, "whole rows may stand in any order"
+
+
+def test_a_label_beyond_the_posts_is_a_shifted_column(path):
+    rows = rows_of(path)
+    labels = ["", *("favor" for _ in rows)]
+    write_rows(
+        path,
+        [
+            {**row, "label": label}
+            for row, label in zip([*rows, dict.fromkeys(rows[0], "")], labels, strict=True)
+        ],
+    )
+    with pytest.raises(InputError, match="has a label and no post"):
+        read(path)

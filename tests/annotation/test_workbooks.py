@@ -12,6 +12,7 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Channel
 from covmis_build.annotation.channels.sheets import read_rows, read_sheet, sheet
 from covmis_build.annotation.channels.workbooks import Grid, xlsx
+from covmis_build.annotation.frozen_items import by_item
 from covmis_build.errors import InputError
 from covmis_build.options import Labels
 from tests.annotation.small import HOSTILE, LABELS, covmis, label_both, rows_of, study, write_rows
@@ -42,7 +43,7 @@ def written(path, kind=Channel.XLSX, scheme=SCHEME):
 def test_what_is_filled_in_comes_back_and_nothing_else_changes(tmp_path):
     path = written(tmp_path / "a1.xlsx")
     fill(path, lambda row: ("Favor" if row["item_id"].endswith("1") else "", "two\nlines  日本"))
-    back = read_sheet(path, "a1", frozen(), SCHEME)
+    back = read_sheet(path, "a1", by_item(frozen()), SCHEME)
     given = [answer for answer in back.answers if answer.status == "given"]
     assert {(answer.label, answer.comment, answer.channel) for answer in given} == {
         ("favor", "two\nlines  日本", "xlsx")
@@ -62,7 +63,10 @@ def test_ids_and_texts_are_text_and_locked_and_labels_are_a_list(tmp_path):
         if name.endswith("xml")
     }
     whole = "".join(parts.values())
-    assert "<f>" not in whole, "no formula"
+    formulas = re.findall(r"<f>(.*?)</f>", whole)
+    assert all(re.fullmatch(r'IF\(E\d+="","\d+ [a-z]{4}","\d+ [a-z]{4}"\)', one) for one in formulas), (
+        "no other formula"
+    )
     assert 'sheet="1"' in whole.split("<sheetProtection")[1].split(">")[0]
     assert '"favor,against,neither,skip"' in whole
 
@@ -83,7 +87,9 @@ def test_rows_are_as_high_as_their_texts(tmp_path):
 def test_a_key_typed_as_a_number_is_a_label(tmp_path):
     path = written(tmp_path / "a1.xlsx")
     fill(path, lambda row: (2, ""))
-    assert {answer.label for answer in read_sheet(path, "a1", frozen(), SCHEME).answers} == {"against"}
+    assert {answer.label for answer in read_sheet(path, "a1", by_item(frozen()), SCHEME).answers} == {
+        "against"
+    }
 
 
 def test_long_texts_and_control_characters_do_not_hinder(tmp_path):
@@ -93,7 +99,7 @@ def test_long_texts_and_control_characters_do_not_hinder(tmp_path):
     path = tmp_path / "a1.xlsx"
     path.write_bytes(sheet(items, items["item_id"].tolist(), SCHEME, channel=Channel.XLSX))
     fill(path, lambda row: ("favor", ""))
-    back = read_sheet(path, "a1", items, SCHEME)
+    back = read_sheet(path, "a1", by_item(items), SCHEME)
     assert (len(back.answers), back.problems) == (12, [])
 
 
@@ -183,7 +189,7 @@ def test_a_row_longer_than_the_header_is_not_taken_and_the_rest_is_read(tmp_path
     rows[0]["label"] = rows[1]["label"] = "favor"
     write_rows(path, [{**rows[0], "more": "note to myself"}, *({**row, "more": ""} for row in rows[1:])])
     path.write_bytes(path.read_bytes().replace(b",more", b"", 1))
-    back = read_sheet(path, "a1", frozen(), Labels())
+    back = read_sheet(path, "a1", by_item(frozen()), Labels())
     assert [answer.label for answer in back.answers] == ["favor"]
     assert "row 2: 'note to myself' stands beyond the last column" in str(back.problems[0])
 
@@ -200,7 +206,7 @@ def test_a_label_cell_merged_over_two_rows_is_asked_about(tmp_path):
     first, second = (cell_of_label(book["labels"], row) for row in (2, 3))
     book["labels"].merge_cells(f"{first.coordinate}:{second.coordinate}")
     book.save(path)
-    back = read_sheet(path, "a1", frozen(), SCHEME, labelled=set(frozen()["item_id"]))
+    back = read_sheet(path, "a1", by_item(frozen()), SCHEME, labelled=set(frozen()["item_id"]))
     assert [str(problem) for problem in back.problems] == [
         f"a1.xlsx, row 3: {second.coordinate} is merged. Mend the row: nothing of it is read"
     ]
@@ -215,7 +221,7 @@ def test_a_formula_without_a_value_is_asked_about(tmp_path, formula):
     place = cell_of_label(book["labels"], 3)
     place.value = formula
     book.save(path)
-    back = read_sheet(path, "a1", frozen(), SCHEME)
+    back = read_sheet(path, "a1", by_item(frozen()), SCHEME)
     assert f"row 3: {place.coordinate} is a formula without a value" in str(back.problems[0])
 
 

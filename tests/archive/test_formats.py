@@ -532,7 +532,8 @@ def questions(path):
         (["1252934402983760000"] * 3, True),
         (["1252934402983760000"] * 2, False),
         (["1252934402983760000"] * 2 + ["1252934402983763968"], False),
-        (["1252934402983760000"] * 2 + [str(1252934402983763968 + n) for n in range(100)], True),
+        (["1252934402983760000"] * 8 + [str(1252934402983763968 + n) for n in range(100)], True),
+        (["1252934402983760000"] * 2 + [str(1252934402983763968 + n) for n in range(100)], False),
         (["1252934402983760000"] + [str(1252934402983763968 + n) for n in range(100)], False),
         (["123400000000000"] * 5, False),
     ],
@@ -547,11 +548,11 @@ def test_ids_broken_by_a_spreadsheet(ids, ids_in_file, refused):
         assert questions(path) == []
 
 
-def test_genuine_ids_that_end_in_zeros_are_only_listed(data_home):
+def test_genuine_ids_that_end_in_zeros_are_taken(data_home):
     (job,) = streams.jobs([(data_home / "covmis/covmis_stance.csv", "covmis_stance.csv")])
     understood = open_job(job, How()).understood
     assert understood.questions == []
-    assert all(one.endswith("000") for one in understood.suspicious)
+    assert not any("zeros" in note or "rounded" in note for note in understood.notes)
 
 
 @given(st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31)))  # noqa: DTZ001 - what draws them takes no zone

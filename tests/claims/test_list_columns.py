@@ -62,9 +62,11 @@ def test_covidlies_both_ways(data_home):
         sentences.claims["text"][0]
         == "A person can tell if they have coronavirus or not simply by holding their breath."
     )
-    posts = read_list(data_home / "covidlies/covid_lies_v1.0.csv")
-    assert set(posts.claims["claim_id"]) <= set(sentences.claims["claim_id"])
-    assert len(posts.posts) > 6000
+    assert len(read_list(data_home / "covidlies/covid_lies_v0.2.csv").posts) > 6000
+    with pytest.raises(
+        BrokenIds, match="all 6591 long ids"
+    ):  # as released: of v0.2's ids 55% are exact as floats
+        read_list(data_home / "covidlies/covid_lies_v1.0.csv")
 
 
 def test_the_user_names_columns_and_misnames_them(tmp_path):

@@ -13,7 +13,7 @@ from covmis_build.cleaning import near_duplicates, steps
 from covmis_build.cleaning.steps import clean
 from covmis_build.engine import duck, open_engine
 from covmis_build.errors import CheckFailed
-from covmis_build.options import Cleaning
+from covmis_build.options import Cleaning, Words
 from covmis_build.text.near_duplicates import near_duplicate_pairs
 from tests.cleaning.corpora import ALL_FACES, LONG, cleaned, frozen_item, full, generated, hit, post, rows
 
@@ -119,25 +119,25 @@ def test_languages(options, tag, text, reason):
         ({}, "en", LONG, None),
         ({}, "en", LONG[:-4], "fewer than 10 words"),
         ({"minimum_words": 0}, "en", "", None),
-        ({"words": {"en": {"minimum": 3}}}, "en", "only two", "fewer than 3 words"),
+        ({"words": {"en": Words(minimum=3)}}, "en", "only two", "fewer than 3 words"),
         (
-            {"words": {"en": {"without": ["urls"]}}},
+            {"words": {"en": Words(without=("urls",))}},
             "en",
             f"{LONG[:-4]} https://t.co/x",
             "fewer than 10 words",
         ),
-        ({"words": {"EN": {"minimum": 3}}}, "en-GB", "only two", "fewer than 3 words"),
-        ({"languages": (), "words": {"pt-BR": {"minimum": 3}}}, "pt-BR", "só dois", "fewer than 3 words"),
-        ({"languages": (), "words": {"pt-BR": {"minimum": 3}}}, "pt", "só dois", "fewer than 10 words"),
+        ({"words": {"EN": Words(minimum=3)}}, "en-GB", "only two", "fewer than 3 words"),
+        ({"languages": (), "words": {"pt-BR": Words(minimum=3)}}, "pt-BR", "só dois", "fewer than 3 words"),
+        ({"languages": (), "words": {"pt-BR": Words(minimum=3)}}, "pt", "só dois", "fewer than 10 words"),
         ({"languages": ("ja",)}, "ja", "五Gが原因ですという噂です", None),
         (
-            {"languages": ("ja",), "words": {"ja": {"minimum": 25, "unit": "characters"}}},
+            {"languages": ("ja",), "words": {"ja": Words(minimum=25, unit="characters")}},
             "ja",
             "五Gが原因です",
             "fewer than 25 characters",
         ),
         (
-            {"languages": ("ja",), "words": {"ja": {"unit": "words"}}},
+            {"languages": ("ja",), "words": {"ja": Words(unit="words")}},
             "ja",
             "五Gが原因ですという噂です",
             "fewer than 10 words",

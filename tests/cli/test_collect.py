@@ -220,6 +220,10 @@ def test_bluesky_and_mastodon_cost_nothing(study, monkeypatch):
         assert "costs no money" in covmis(study, "collect", "bluesky", "--budget", "5", fails=InputError)
         done = json.loads(covmis(study, "collect", "bluesky", "--json"))
         assert (done["dollars"], done["stopped"]) == (0, "")
+        assert "belongs to no server yet and is not sent to" in covmis(
+            study, "collect", "mastodon", "--server", other.address, fails=InputError
+        )
+        monkeypatch.setenv("MASTODON_SERVER", other.address)
         done = json.loads(covmis(study, "collect", "mastodon", "--server", other.address, "--json"))
         assert done["posts"] == 30
         assert "Nothing remains" in covmis(

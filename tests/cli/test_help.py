@@ -14,7 +14,6 @@ HEAVY = (
     "sklearn",
     "statsmodels",
     "scipy",
-    "matplotlib",
     "numba",
     "duckdb",
     "pyarrow",

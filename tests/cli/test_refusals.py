@@ -91,7 +91,7 @@ WITHOUT_POSTS = (
     "queries suggest", "recall plan", "recall draw", "recall report", "release", "round open", "round open --pilot",
     "round open --training", "round push", "round pull", "round report", "round adjudicate", "round seal", "round status",
     "round verify", "round reopen", "round board", "sample", "sample --plan", "status", "status --html", "verify",
-    "guideline check", "model prompt", "evaluate reproduce", "agreement queries/claims.csv", "purge x:1",
+    "guideline check", "model prompt", "agreement queries/claims.csv", "purge x:1",
     "evaluate score queries/claims.csv a=queries/claims.csv", "evaluate split queries/claims.csv",
     "evaluate leakage queries/claims.csv", "run",
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 
 from covmis_build.archive import pages
@@ -121,3 +123,37 @@ def test_posts_are_looked_up_and_each_has_an_outcome(serve, run, job, tmp_path):
 def test_a_server_is_an_https_address(server):
     with pytest.raises(InputError, match="not a Mastodon server"):
         mastodon.connect(server, None)
+
+
+def test_an_answer_that_unpacks_without_end_is_none(serve, run, job, tmp_path, monkeypatch):
+    """Ids may name anybody's server."""
+    monkeypatch.setattr(mastodon, "LARGEST", 1 << 20)
+    server, session = serve(posts(1))
+    bomb = gzip.compress(b'{"statuses": [' + b" " * (8 << 20) + b"]}")
+    server.faults.extend([says(200, bomb, content_encoding="gzip")] * 20)
+    done, found = collect(run, session, [the_job(job)], tmp_path)
+    assert (found, done.finished) == ([], 0)
+    assert done.fault == "outage"
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "127.0.0.1:6379",
+        "localhost",
+        "localhost:8080",
+        "10.0.0.7",
+        "192.168.1.1",
+        "[::1]",
+        "169.254.169.254",
+        "printer",
+        "nas.local",
+    ],
+)
+def test_ids_send_nobody_to_an_inner_server(server, monkeypatch):
+    monkeypatch.delenv("MASTODON_SERVER", raising=False)
+    with pytest.raises(InputError, match="which is no public one"):
+        mastodon.refuse_inner(server)
+    monkeypatch.setenv("MASTODON_SERVER", mastodon.address_of(server))
+    mastodon.refuse_inner(server)
+    mastodon.refuse_inner("mastodon.social")

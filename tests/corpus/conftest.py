@@ -137,15 +137,15 @@ STATED = options.Release(
     text=True,
     licence="CC-BY-4.0",
     authors=(
-        {"name": "Curie, Marie", "orcid": "0000-0002-1825-0097", "affiliation": 'Institute "of" <b>X</b>'},
-        {"name": "Ada Lovelace"},
+        options.Author("Curie, Marie", "0000-0002-1825-0097", 'Institute "of" <b>X</b>'),
+        options.Author("Ada Lovelace"),
     ),
     contact="corpus@example.org",
     version="1.0.0",
     doi="10.5281/zenodo.1234567",
     url="https://example.org/corpus",
     funding="A fund & another",
-    splits={"scheme": "grouped", "fractions": [0.6, 0.2, 0.2]},
+    splits=options.Splits("grouped", (0.6, 0.2, 0.2)),
 )
 STATEMENT = "Preface <i>.\n\n## Annotators\n- two students, <script>alert(1)</script>\n\nPaid by the hour.\n"
 
@@ -157,7 +157,7 @@ def write_release(folder, corpus, facts, texts=None, beside=None):
         shares = estimates(
             corpus, facts.labels.values, facts.sampling, automatic=facts.labels.automatic
         ).shares
-    return publish.write_release(folder, corpus, facts, texts, beside, shares)
+    return publish.write_release(folder, corpus, facts, texts, beside, shares=shares)
 
 
 @pytest.fixture(scope="module")

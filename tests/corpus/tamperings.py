@@ -11,9 +11,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from covmis_build.corpus import covmis_shape
+from covmis_build.corpus import bundle, covmis_shape
+from covmis_build.corpus.bundle import hash_tree, root_of
 from covmis_build.corpus.convert import read_corpus, write_corpus
-from covmis_build.corpus.publish import CHECKSUMS, hub_parts
+from covmis_build.corpus.publish import BUNDLE, CHECKSUMS, FACTS, data_hashes, hub_parts
+from covmis_build.corpus.release_facts import from_json, hashed
 from covmis_build.corpus.resources import IN_COVMIS_SHAPE
 from covmis_build.errors import CovmisError
 from covmis_build.study.verify import verify
@@ -41,6 +43,35 @@ def with_new_checksums(folder, before):
         if (folder / name).exists()
     ]
     (folder / CHECKSUMS).write_text("".join(lines))
+
+
+def with_new_root(folder):
+    """As somebody would leave it who makes the root hash anew, too, and writes it wherever it stands."""
+    facts = from_json((folder / FACTS).read_bytes())
+    hashes = data_hashes(folder, facts)
+    root = root_of(hash_tree(release=hashes))
+    if (folder / BUNDLE).exists():
+        files = opened(folder / BUNDLE)
+        manifest = json.loads(files.pop(bundle.MANIFEST))
+        files[bundle.FACTS] = hashed(facts)
+        manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+        tree = hash_tree(**manifest | {"release": hashes})
+        root = root_of(tree)
+        packed(folder / BUNDLE, files | {bundle.MANIFEST: tree})
+    for path in folder.rglob("*"):
+        if path.suffix in {".md", ".html", ".json"}:
+            path.write_bytes(path.read_bytes().replace(facts.root.encode(), root.encode()))
+
+
+def opened(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
 
 
 def in_every_format(change):
@@ -150,19 +181,47 @@ def in_bundle(change):
     """A change inside the bundle, its manifest made to fit."""
 
     def tamper(folder):
-        with zipfile.ZipFile(folder / "bundle.zip") as archive:
-            files = {name: archive.read(name) for name in archive.namelist()}
+        files = opened(folder / BUNDLE)
         change(files)
         manifest = json.loads(files["manifest.json"])
         manifest["files"] = {
             name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != "manifest.json"
         }
         files["manifest.json"] = json.dumps(manifest).encode()
-        with zipfile.ZipFile(folder / "bundle.zip", "w") as archive:
-            for name, data in files.items():
-                archive.writestr(name, data)
+        packed(folder / BUNDLE, files)
 
     return tamper
+
+
+def without(name):
+    return in_bundle(lambda files: files.pop(name))
+
+
+def inside(name, before, after):
+    def change(files):
+        assert before in files[name], (name, before)
+        files[name] = files[name].replace(before, after)
+
+    return in_bundle(change)
+
+
+def in_manifest(change):
+    def tamper(files):
+        manifest = json.loads(files[bundle.MANIFEST])
+        change(manifest)
+        files[bundle.MANIFEST] = json.dumps(manifest).encode()
+
+    return in_bundle(tamper)
+
+
+def forgotten(rows):
+    """A post that was found and not drawn: in no round."""
+    return rows["purged"].append("x:1")
+
+
+def other_guideline(files):
+    name = next(name for name in files if "/guidelines/" in name)
+    files[name] += b"One more rule."
 
 
 def in_table(name, change):
@@ -294,8 +353,63 @@ TAMPERINGS = {
     "the corpus in the bundle": in_table("data/release/corpus.parquet", lambda rows: rows.assign(label="favor")),
     "the seed in the bundle": in_bundle(other_seed),
     "no corpus in the bundle": in_bundle(lambda files: files.update({"data/release/corpus.parquet": b"PAR1"})),
+    "a claim's words in the bundle's list": in_bundle(
+        lambda files: files.update({"queries/claims.csv": files["queries/claims.csv"].replace(b"a", b"o", 40)})
+    ),
+    "a claim less in the bundle's list": in_bundle(
+        lambda files: files.update({"queries/claims.csv": files["queries/claims.csv"].rpartition(b"c6")[0]})
+    ),
+    "no claim list in the bundle": without("queries/claims.csv"),
+    "hits cut": in_table("data/build/hits.parquet", lambda rows: rows.iloc[:-40]),
+    "what found a hit": in_table("data/build/hits.parquet", lambda rows: rows.assign(kind="title")),
+    "dropped cut": in_table("data/build/dropped.parquet", lambda rows: rows.iloc[:-40]),
+    "why posts were dropped": in_table("data/build/dropped.parquet", lambda rows: rows.assign(reason="too old")),
+    "a query less": in_table("data/build/queries.parquet", lambda rows: rows.iloc[1:]),
+    "a query's words": in_table("data/build/queries.parquet", lambda rows: rows.assign(text="hoax")),
+    "a claim's words in the bundle's table": in_table("data/build/claims.parquet", lambda rows: rows.assign(text="Hoax.")),
+    "no hits in the bundle": without("data/build/hits.parquet"),
+    "no tables in the bundle": in_bundle(
+        lambda files: [files.pop(name) for name in list(files) if name.startswith("data/build/")]
+    ),
+    "an earlier guideline": in_bundle(other_guideline),
+    "a round's guideline": inside("annotation/rounds/001/guideline.md", b"e", b"a"),
+    "a round's agreement": inside("annotation/rounds/001/report.json", b"0.", b"1."),
+    "agreement over all rounds": inside("annotation/rounds/summary.json", b'"value": 0.', b'"value": 1.'),
+    "no agreement over all rounds": without("annotation/rounds/summary.json"),
+    "a purged post that nobody drew": in_manifest(forgotten),
+    "a purged post of the corpus": in_manifest(lambda told: told["purged"].append("x:1250000000000000000")),
+    "a seal": without("annotation/rounds/001/seal.json"),
+    "the last seal": without("annotation/rounds/002/seal.json"),
+    "all seals": in_bundle(lambda files: [files.pop(f"annotation/rounds/00{number}/seal.json") for number in (1, 2)]),
+    "a round": in_bundle(
+        lambda files: [files.pop(name) for name in list(files) if name.startswith("annotation/rounds/002/")]
+    ),
+    "a pilot": inside("annotation/rounds/001/round.json", b'"pilot": false', b'"pilot": true'),
+    "a round's labels": inside("annotation/rounds/002/round.json", b'"neither"', b'"nothing"'),
+    "no facts": gone("facts.json"),
+    "no facts in the bundle": without("data/release/facts.json"),
+    "no settings in the bundle": without("study.toml"),
+    "no bundle": gone("bundle.zip"),
+    "no card": gone("card.md"),
+    "no root hash": in_facts(lambda facts: facts.update(root="")),
+    "another root hash": in_facts(lambda facts: facts.update(root="0" * 64)),
+    "the guideline of today": inside("annotation/guideline.md", b"e", b"a"),
+    "when a round was opened": inside("annotation/rounds/001/round.json", b'"opened_at": "2026', b'"opened_at": "2020'),
+    "the settings of today": inside("study.toml", b"claims_per_round = 12", b"claims_per_round = 9"),
+    "versions of libraries": in_manifest(lambda told: told["versions"].update(duckdb="0.1")),
+    "how long people took": in_annotations(lambda rows: rows.assign(time="below 5 s")),
+    "how long posts are": in_json("statistics.json", lambda told: told["lengths"][0].update(mean=9.0)),
     "the licence's checksum": in_text("croissant.json", '"sha256": "', '"sha256": "0'),
 }  # fmt: skip
+
+
+OF_THE_ROOT = {"no bundle", "no facts in the bundle", "no root hash", "another root hash"}
+"""With a root hash made anew they are no changes: a release without a bundle, or the same one."""
+ROOT_ALONE = {
+    "the guideline of today", "when a round was opened", "the settings of today", "versions of libraries",
+    "how long people took",
+}  # fmt: skip
+"""Nothing else says the same: whoever makes the root hash anew is found out only by those who have the old one."""
 
 
 def failed(folder) -> list[str]:

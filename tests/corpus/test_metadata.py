@@ -12,9 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from covmis_build.corpus.citation import Author, bibtex
+from covmis_build.corpus.citation import bibtex
 from covmis_build.corpus.deposit import make_deposit
 from covmis_build.errors import InputError
+from covmis_build.options import Author
 from covmis_build.settings import parse
 from covmis_build.study.verify import verify
 from tests.corpus import checkers
@@ -167,13 +168,13 @@ def test_bibtex_cannot_be_left() -> None:
 @pytest.mark.parametrize(
     ("release", "problem"),
     [
-        ({"authors": [{"orcid": "0000-0002-1825-0097"}]}, "has no name"),
+        ({"authors": [{"orcid": "0000-0002-1825-0097"}]}, "name is required"),
         ({"authors": [{"name": "A", "orcid": "0000-0002-1825-0098"}]}, "not an ORCID"),
         ({"authors": [{"name": "A", "orchid": "x"}]}, "unknown key 'orchid'"),
         ({"authors": ["A"]}, "must be a table"),
         ({"authors": "A"}, "must be a list"),
-        ({"doi": "https://doi.org/10.5281/zenodo.1"}, "is not a DOI"),
-        ({"url": "example.org"}, "must start with http"),
+        ({"doi": "https://doi.org/10.5281/zenodo.1"}, "must be a DOI"),
+        ({"url": "example.org"}, "must be an address that starts with http"),
     ],
 )
 def test_wrong_metadata_is_refused_in_one_line(release, problem) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.test_help import loaded
 from tests.corpus.studies import covmis
 
-NEVER = {"numba", "llvmlite", "matplotlib", "sklearn", "statsmodels"}
+NEVER = {"numba", "llvmlite", "sklearn", "statsmodels"}
 
 
 @pytest.fixture(scope="module")

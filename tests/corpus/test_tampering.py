@@ -11,12 +11,29 @@ import pytest
 from covmis_build.corpus import signature
 from covmis_build.errors import InputError
 from covmis_build.study.verify import verify
-from tests.corpus.tamperings import TAMPERINGS, failed, in_annotations, in_text, with_new_checksums
+from tests.corpus.tamperings import (
+    OF_THE_ROOT,
+    ROOT_ALONE,
+    TAMPERINGS,
+    failed,
+    in_text,
+    with_new_checksums,
+    with_new_root,
+)
+
+ROOT = "the root hash that facts and card name is that of the files"
 
 
 @pytest.fixture(scope="module")
 def release(annotated, tmp_path_factory):
     return shutil.copytree(annotated / "data" / "release", tmp_path_factory.mktemp("whole") / "release")
+
+
+def without_bundle(release, folder):
+    copy = shutil.copytree(release, folder, ignore=shutil.ignore_patterns("bundle.zip"))
+    with_new_root(copy)
+    with_new_checksums(copy, release)
+    return copy
 
 
 def test_the_table_holds_what_was_tried_before_and_more() -> None:
@@ -31,27 +48,36 @@ def test_a_table_in_the_published_shape_says_what_it_lacks(release, tmp_path, na
         InputError, match=r"in COVMis-Stance's shape, without probabilities.*Name the folder of its release"
     ):
         verify(alone)
-    copy = shutil.copytree(release, tmp_path / "release", ignore=shutil.ignore_patterns("bundle.zip"))
-    with_new_checksums(copy, release)
+    copy = without_bundle(release, tmp_path / "release")
     for folder, wanted in ((copy, True), (release, False)):
         told = next(check for check in verify(folder / name) if "misinformation.csv has" in check.what)
         assert told.passed
         assert ("queries cannot be compared without a bundle" in told.detail) == wanted
 
 
-def test_seconds_are_the_one_thing_that_nothing_covers(release, tmp_path) -> None:
-    """The tenth: how long people took is a bucket in annotations, in no seal, and in no figure. The guide says so."""
+@pytest.mark.parametrize("name", sorted(OF_THE_ROOT))
+def test_the_root_hash_covers_what_is_not_there(release, tmp_path, name) -> None:
     copy = shutil.copytree(release, tmp_path / "release")
-    in_annotations(lambda rows: rows.assign(time="below 5 s"))(copy)
+    TAMPERINGS[name](copy)
+    with_new_checksums(copy, release)
+    assert failed(copy)
+
+
+@pytest.mark.parametrize("name", sorted(ROOT_ALONE))
+def test_what_the_root_hash_alone_covers(release, tmp_path, name) -> None:
+    """Whoever makes the root hash anew, too, is found out only by those who have the old one. The page says so."""
+    copy = shutil.copytree(release, tmp_path / "release")
+    TAMPERINGS[name](copy)
+    with_new_checksums(copy, release)
+    assert failed(copy) == [ROOT]
+    with_new_root(copy)
     with_new_checksums(copy, release)
     assert failed(copy) == []
-    guide = (Path(__file__).parents[2] / "docs" / "guides" / "release.md").read_text("utf-8")
-    assert "the seconds that people took (no seal covers them)" in guide
+    assert name in (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
 
 
 def test_a_signature_tells_whose_the_release_is(release, tmp_path) -> None:
-    copy = shutil.copytree(release, tmp_path / "release", ignore=shutil.ignore_patterns("bundle.zip"))
-    with_new_checksums(copy, release)
+    copy = without_bundle(release, tmp_path / "release")
     for name in ("ours", "theirs"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
     allowed = tmp_path / "allowed"
@@ -83,10 +109,12 @@ def test_nothing_is_wrong_with_the_whole_release(release) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TAMPERINGS)
-def test_a_change_is_noticed_though_the_checksums_fit(release, tmp_path, name) -> None:
+@pytest.mark.parametrize("name", sorted(TAMPERINGS.keys() - ROOT_ALONE - OF_THE_ROOT))
+def test_a_change_is_noticed_though_checksums_and_root_hash_fit(release, tmp_path, name) -> None:
     copy = shutil.copytree(release, tmp_path / "release")
     TAMPERINGS[name](copy)
+    if (copy / "facts.json").exists():
+        with_new_root(copy)
     with_new_checksums(copy, release)
     wrong = failed(copy)
     assert wrong, "nothing was noticed"
@@ -97,8 +125,7 @@ def test_a_change_is_noticed_though_the_checksums_fit(release, tmp_path, name) -
     "name", ["a label in all formats", "p_sample and weight", "what a person said", "kappa in the facts"]
 )
 def test_no_bundle_is_needed_for_that(release, tmp_path, name) -> None:
-    copy = shutil.copytree(release, tmp_path / "release", ignore=shutil.ignore_patterns("bundle.zip"))
-    with_new_checksums(copy, release)
+    copy = without_bundle(release, tmp_path / "release")
     assert failed(copy) == []
     TAMPERINGS[name](copy)
     with_new_checksums(copy, release)

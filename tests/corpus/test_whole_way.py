@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import socket
 import zipfile
 
 import pandas as pd
@@ -18,6 +20,7 @@ from covmis_build.errors import BrokenSeal, StaleTables
 from covmis_build.study.study import open_study
 from tests.corpus.studies import covmis, ran
 
+ROOT_HASH = re.compile(rb"Root hash: `[0-9a-f]{64}`")
 SAME = ("claims", "queries", "hits", "items", "dropped", "sample")
 
 
@@ -219,9 +222,9 @@ def test_a_bundle_rebuilds_the_same_tables_and_corpus_elsewhere(study, tmp_path)
         here = (study.places.build / f"{name}.parquet").read_bytes()
         assert (there / "data" / "build" / f"{name}.parquet").read_bytes() == here, name
     for name in ("corpus.csv", "corpus.jsonl", "corpus.parquet", "statistics.json", "card.md", "methods.md"):
-        assert (there / "data" / "release" / name).read_bytes() == (
-            whole.places.release / name
-        ).read_bytes(), name
+        again, first = ((home / name).read_bytes() for home in (there / "data/release", whole.places.release))
+        # the order of people's codes is a secret of the study, so annotations and with them the root hash are others
+        assert ROOT_HASH.sub(b"", again) == ROOT_HASH.sub(b"", first), name
     assert [one.stands for one in verify_chain(record.all_rounds(there / "annotation" / "rounds"))] == [
         True,
         True,
@@ -258,6 +261,25 @@ def test_purged_posts_are_missing_and_counted(study, tmp_path) -> None:
         study.places.folder / "data" / "archive",
     )
     assert covmis("release", "--study", there)["left_out"]["purged"] == 2
+
+
+@pytest.mark.slow
+def test_nothing_is_sent_unasked(study, tmp_path, monkeypatch) -> None:
+    """From the archive to a rebuilt study no command looks up a name or connects to anything."""
+
+    def asked(*words):
+        raise AssertionError(f"asks {words}")
+
+    monkeypatch.setattr(socket.socket, "connect", asked)
+    monkeypatch.setattr(socket, "getaddrinfo", asked)
+    copy = shutil.copytree(study.places.folder, tmp_path / "copy")
+    for words in (
+        ["run", "--force"], ["release", "--bundle"], ["verify"], ["status"], ["estimate"], ["round", "report"],
+        ["sample", "--plan"], ["claims", "lint"], ["queries", "show"],
+    ):  # fmt: skip
+        done = ran(*words, "--study", copy)
+        assert done.exit_code == 0, (words, done.exception)
+    covmis("hydrate", copy / "data/release/bundle.zip", "--into", tmp_path / "there")
 
 
 def test_an_estimate_of_an_unfinished_round_says_what_it_leans_on(study, tmp_path) -> None:

@@ -57,7 +57,6 @@ PAGES = (
     _systems("scores", "score", "--measures accuracy,macro_f1,kappa --by kind", "Two systems judged on the corpus"),
     _systems("scores-over-posts", "score", "--over posts", "The same systems over all posts that the sample stands for"),
     _systems("comparison", "compare", "--measure macro_f1", "Do two systems differ, and by how much?"),
-    _written("reproduction", "evaluate reproduce scarton2020", "Published figures, computed again"),
     _written("soft-labels", f"evaluate score --soft data/release/annotations.csv {SYSTEMS[1]} --order favor,neither,against --extra ignore", "A system judged by what several people said, without one truth"),
     Page("recall", "data/build/recall.html", ("recall", "report", "--queries", "--html"), "How much of what was said about the claims the queries find, what they miss, and queries that would find it"),
     Page("training", "annotation/training/t001/feedback/a1.html", ("round", "report", "--round", "t001"), "What somebody who practised has got wrong, and why"),

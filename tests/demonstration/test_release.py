@@ -11,7 +11,7 @@ import pytest
 
 from tests.corpus import checkers
 from tests.corpus.studies import covmis
-from tests.corpus.tamperings import TAMPERINGS, failed, in_annotations, with_new_checksums
+from tests.corpus.tamperings import TAMPERINGS, failed, with_new_checksums
 from tests.corpus.test_estimates_alone import by_numpy, by_r, same_as_ours, same_by_svy
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -99,10 +99,6 @@ def test_what_somebody_changes_is_noticed(release, tmp_path) -> None:
         with_new_checksums(copy, release)
         assert failed(copy), name
         shutil.rmtree(copy)
-    copy = shutil.copytree(release, tmp_path / "release")
-    in_annotations(lambda rows: rows.assign(time="below 5 s"))(copy)
-    with_new_checksums(copy, release)
-    assert failed(copy) == [], "no seal covers seconds"
 
 
 def test_parts_share_no_claim_and_no_near_copy(release) -> None:

@@ -103,10 +103,12 @@ def test_files_without_ids_are_joined_by_position_only_if_told(run, files) -> No
     assert json.loads(made.stdout)["scores"][0]["value"] == 1
     with pytest.raises(InputError, match=r"plain\.txt: has no ids that a\.csv has"):
         run("score", said, files / "a.csv")
-    lines = run("score", said, said, "--measures", "accuracy", "--json")
+    with pytest.raises(InputError, match=r"no column in common with plain\.txt but labels"):
+        run("score", said, said)
+    lines = run("score", said, said, "--by-position", "--measures", "accuracy", "--json")
     assert json.loads(lines.stdout)["scores"][0]["value"] == 1
     said.write_text("favor\n")
-    with pytest.raises(InputError, match="1 predictions for 120 items"):
+    with pytest.raises(InputError, match="1 prediction for 120 items"):
         run("score", gold, said, "--by-position")
 
 
@@ -250,20 +252,6 @@ def test_splitting_and_leakage(run, files) -> None:
     assert "test items" in run("leakage", corpus, "--parts", f"{parts}:fold_1").stdout
 
 
-def test_reproducing(run, files, monkeypatch) -> None:
-    monkeypatch.delenv("COVMIS_DATA_HOME", raising=False)
-    made = json.loads(run("reproduce", "--json").stdout)["figures"]
-    assert len(made) >= 300
-    assert set(made[0]) == {
-        "paper", "where", "published", "derived", "computed", "class", "status", "reason",
-    }  # fmt: skip
-    words = run("reproduce", "amemiya2021", "--out", files / "r.html").stdout
-    assert (
-        "mismatch: amemiya2021, Table 4, tau over all systems: published 0.8242, computed 0.868132" in words
-    )
-    assert "recomputed" in (files / "r.html").read_text()
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -277,7 +265,6 @@ def test_reproducing(run, files, monkeypatch) -> None:
         (("split", "{}/corpus.csv", "--out", "{}/p.csv", "--cuts", "3,9"), "random has no cuts"),
         (("compare", "{}/corpus.csv", "{}/a.csv", "--labels", LABELS), "at least two to compare"),
         (("split", "{}/corpus.csv", "--out", "{}/p.csv", "--fractions", "0.5"), "three numbers"),
-        (("reproduce", "Table 77"), "nothing is known"),
     ],
 )  # fmt: skip
 def test_errors_are_one_line(run, files, arguments, words) -> None:

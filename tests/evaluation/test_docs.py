@@ -12,7 +12,7 @@ from covmis_build.evaluation.catalogue import measures
 from tests.evaluation.reference import PAGE, with_table
 
 DOCS = Path(__file__).parents[2] / "docs"
-MODULES = ("catalogue", "compare", "leakage", "measure", "meta", "reproduction.reproduce", "score",
+MODULES = ("catalogue", "compare", "leakage", "measure", "meta", "score",
            "significance", "split")  # fmt: skip
 
 

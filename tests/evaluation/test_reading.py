@@ -66,6 +66,17 @@ def test_fnc_files_are_joined_by_position(tmp_path) -> None:
     assert list(read.labels()) == ["agree", "unrelated"]
 
 
+def test_semeval_s_own_files_are_text_with_tabs_and_a_header(tmp_path) -> None:
+    content = "ID\tTarget\tTweet\tStance\r\n1\tAtheism\tsaid #SemST\tAGAINST\r\n2\tAtheism\tmore\tNONE\r\n"
+    gold = read_labels(written(tmp_path / "gold.txt", content))
+    assert gold.labels(gold.id_column).to_dict() == {"1": "AGAINST", "2": "NONE"}
+    guess = written(tmp_path / "guess.txt", content.replace("NONE", "FAVOR"))
+    pairs = gold_and_systems(tmp_path / "gold.txt", {"m": guess})
+    assert pairs.joined_by == ("id",)
+    with pytest.raises(InputError, match="has several columns and no header"):
+        read_labels(written(tmp_path / "bare.txt", "1\tAGAINST\n2\tNONE\n"))
+
+
 def test_long_ids_stay_whole(tmp_path) -> None:
     answers = {"1250814876492185601": "favor"}
     for name, content in (
@@ -263,7 +274,7 @@ def test_between_two_columns_of_labels_nobody_chooses(tmp_path, header, predicte
 
 def paired(tmp_path, gold, system, **options):
     """The labels of gold and of a system, as they are paired."""
-    pairs = gold_and_systems(tmp_path / gold, {"m": tmp_path / system}, **options)
+    pairs = gold_and_systems(tmp_path / gold, {"m": tmp_path / system}, by_position=True, **options)
     return list(zip(pairs.gold, pairs.systems["m"], strict=True))
 
 

@@ -35,13 +35,14 @@ from covmis_build.collecting.prices import Budget, read_prices
 from covmis_build.collecting.retries import Clock
 from covmis_build.collecting.sources import bluesky, mastodon, x
 from covmis_build.collecting.sources.ids import read_ids
-from covmis_build.corpus.bundle import make_bundle
+from covmis_build.corpus.bundle import bundle_files, make_bundle
 from covmis_build.corpus.convert import write_corpus
+from covmis_build.corpus.release_facts import ReleaseFacts, hashed
 from covmis_build.credentials import Secret
 from covmis_build.errors import CovmisError
 from covmis_build.evaluation.label_files import read_labels
 from covmis_build.models.prompt import read_answers
-from covmis_build.settings import read_settings
+from covmis_build.settings import Settings, read_settings
 from covmis_build.study.hydrate import hydrate
 from covmis_build.study.import_claims import look_at_claims
 from covmis_build.study.look import look
@@ -106,7 +107,7 @@ def look_at(path: Path) -> None:
 
 def look_and_forget(path: Path) -> None:
     look_at(path)
-    look(path).told()
+    str(look(path))
     rewriting.posts_of_authors([path], FORGET)
     rewriting.rewrite(path, FORGET)
 
@@ -172,8 +173,9 @@ def corpus_files() -> dict[str, bytes]:
     folder = Path(tempfile.mkdtemp())
     for suffix in ("csv", "jsonl", "parquet"):
         write_corpus(folder / f"corpus.{suffix}", samples.corpus_frame(), text=False)
-    (folder / "study.toml").write_text('title = "t"\n')
-    bundle = make_bundle(folder, {}, {}, samples.corpus_frame(), purged=(), versions={"covmis": "1"})
+    facts = hashed(ReleaseFacts("t", "", "1"))
+    inside = bundle_files(folder, Settings("t"), {}, {}, samples.corpus_frame(), facts)
+    bundle, _ = make_bundle(inside, release={}, rows=1, purged=(), versions={"covmis": "1"})
     files = {
         f"corpus.{suffix}": (folder / f"corpus.{suffix}").read_bytes()
         for suffix in ("csv", "jsonl", "parquet")

@@ -12,6 +12,7 @@ import covmis_build as covmis
 from covmis_build import storage
 from covmis_build.building.stages import ranked_chances
 from covmis_build.errors import InputError
+from covmis_build.options import Nearest
 from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.rebuild import rebuild
 from covmis_build.study.round_settings import placeless
@@ -222,9 +223,9 @@ def test_wrong_settings_are_named(tmp_path, ranked, problem):
 
 
 def test_a_model_s_folder_is_nobody_s_business():
-    ranked = {"by": "bm25+model", "model": "/home/somebody/models/MiniLM"}
-    assert placeless(ranked) == {"by": "bm25+model", "model": "MiniLM"}
-    assert placeless({}) == {}
+    ranked = Nearest("bm25+model", model="/home/somebody/models/MiniLM")
+    assert placeless(ranked) == Nearest("bm25+model", model="MiniLM")
+    assert placeless(None) is None
 
 
 @pytest.mark.slow

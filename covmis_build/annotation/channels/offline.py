@@ -9,10 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.annotation.answers import Answer, Channel, Problem, Status, checked
+from covmis_build.annotation.answers import Answer, Channel, Problem, Status, as_moment, checked, plausible
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.guideline import as_html
 from covmis_build.characters import whole_in_json
@@ -22,7 +21,7 @@ from covmis_build.report.page import TEMPLATES, render
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -80,9 +79,9 @@ def embedded(data: Any) -> str:
 
 
 def read_export(
-    path: Path, annotators: Sequence[str], number: str, frozen: pd.DataFrame, scheme: Labels
+    path: Path, annotators: Sequence[str], number: str, items: Mapping[str, Mapping[str, Any]], scheme: Labels
 ) -> tuple[list[Answer], list[Problem]]:
-    """The answers of a file that the page exported, and what is wrong with them."""
+    """The answers of a file that the page exported, and what is wrong with them; a label taken back is `withdrawn`."""
     try:
         data = whole_in_json(json.loads(bytes_of(path).decode("utf-8-sig")))
     except (ValueError, RecursionError) as error:
@@ -90,7 +89,6 @@ def read_export(
             f"is not an export of the page: {error}", file=path, remedy="Export it again"
         ) from None
     _check_file(path, data, annotators, number)
-    known = by_item(frozen)
     answers: list[Answer] = []
     problems: list[Problem] = []
     for at, row in enumerate(data["answers"], start=1):
@@ -98,13 +96,16 @@ def read_export(
         answer = _answer(row, data["annotator"])
         if answer is None:
             problems.append(Problem(where, "is not an answer", "Export the page again"))
-        elif answer.item_id not in known:
+        elif answer.item_id not in items:
             problems.append(Problem(where, f"the item {answer.item_id} is not in round {number}"))
         else:
+            if row["at"] and not answer.given_at:
+                what = f"'{row['at'][:40]}' is no time: it counts as given now"
+                problems.append(Problem(where, what, "Put the clock there right"))
             answer_checked = checked(answer, scheme)
             if answer_checked.status == Status.INVALID:
                 problems.append(Problem(where, answer_checked.reason))
-            if answer_checked.shown != known[answer.item_id]["shown"]:
+            if answer_checked.shown != items[answer.item_id]["shown"]:
                 problems.append(
                     Problem(where, f"{answer.item_id} was shown with another text; its label is not used")
                 )
@@ -134,16 +135,16 @@ def _answer(row: Any, annotator: str) -> Answer | None:
     texts = ("id", "label", "sub", "comment", "at", "shown")
     if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in texts):
         return None
-    seconds = row.get("seconds")
-    timed = isinstance(seconds, int | float) and not isinstance(seconds, bool) and math.isfinite(seconds)
+    comment, flagged = row["comment"].strip(), row.get("flag") is True
     return Answer(
         item_id=row["id"],
         annotator=annotator,
         label=row["label"],
         sub_label=row["sub"],
-        comment=row["comment"].strip(),
+        comment=": ".join(filter(None, ["flagged" if flagged else "", comment])),
+        status=Status.GIVEN if row["label"] or comment else Status.WITHDRAWN,
         channel=Channel.HTML,
-        seconds=float(seconds) if timed and seconds is not None and seconds >= 0 else None,
-        given_at=row["at"][:19] + "Z" if row["at"] else "",
+        seconds=plausible(row.get("seconds")),
+        given_at=as_moment(row["at"]),
         shown=row["shown"],
     )

@@ -7,22 +7,27 @@ A sheet has one row an item, in the annotator's own order, and these columns:
     post        the post
     context     date, linked pages, quoted post …: what the study shows, one a paragraph
     label       to fill in: one of [labels] values (or its key), or `skip`
+    check       the row's number and a word made of that and the item; leave it as it is
     sub_label   to fill in; only where the scheme has sub-labels
     comment     to fill in, if there is something to say
 
 It may come back with another separator, in another encoding, or as a workbook of another program (xls, ods). A row
-whose claim or post is not the frozen one is refused: sorting one column alone moves labels to other posts.
+whose claim or post is not the frozen one is refused: sorting one column alone moves labels to other posts. The check
+beside each label shows labels that were moved together with it. In a workbook it is a formula that points at its label:
+spreadsheets let it follow the label to another row.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from covmis_build import keyed
 from covmis_build.annotation.answers import (
     RETURNED_AS,
     SKIP,
@@ -42,11 +47,12 @@ from covmis_build.storage import csv_bytes
 from covmis_build.text.shown import shown_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
 
+    from covmis_build.files.table import Mark
     from covmis_build.options import Labels
 
 
@@ -57,17 +63,20 @@ class Sheet:
     answers: list[Answer]
     problems: list[Problem]
     blank: list[str]
-    sorted_apart: bool
+    sorted_apart: str
+    """Rows in which equal labels stand together, as if their labels had been sorted by themselves."""
+    notes: list[Problem] = field(default_factory=list)
 
 
 ROW = " row"
 """Where a row keeps its number; no column can be called so."""
 FIXED = ("item_id", "claim", "post", "context")
+CHECK = "check"
 
 
 def header(scheme: Labels) -> list[str]:
     """The columns of a sheet for this scheme."""
-    return [*FIXED, "label", *(["sub_label"] if scheme.sub_labels else []), "comment"]
+    return [*FIXED, "label", CHECK, *(["sub_label"] if scheme.sub_labels else []), "comment"]
 
 
 def sheet(
@@ -84,8 +93,8 @@ def sheet(
     frozen_rows = by_item(frozen)
     order = list(dict.fromkeys([*wanted, *filled]))
     rows = []
-    for item in order:
-        cells = {**filled.get(item, {}), **fixed_cells(frozen_rows[item])}
+    for at, item in enumerate(order, start=2):
+        cells = {**filled.get(item, {}), **fixed_cells(frozen_rows[item]), CHECK: check_word(item, at)}
         rows.append([cells.get(name, "") for name in (*columns, *own)])
     columns += own
     if channel == Channel.CSV:
@@ -93,8 +102,19 @@ def sheet(
     subs = [name for names in scheme.sub_labels.values() for name in names]
     choices = {"label": [*scheme.values, SKIP], "sub_label": subs, "comment": []}  # noqa: PD011 - not pandas'
     choices |= {name: [] for name in own}
-    grid = Grid(columns, rows, {name: choices[name] for name in columns if name in choices})
+    grid = Grid(columns, rows, {name: choices[name] for name in columns if name in choices}, (CHECK, "label"))
     return xlsx(grid)
+
+
+def check_word(item: str, row: int) -> str:
+    """What stands beside the label of this item in this row.
+
+    >>> check_word("c1|x:1255", 2)
+    '2 kegi'
+    """
+    first, second, third, fourth = keyed.digest(0, "check", item, str(row))[:4]
+    vowels, others = "aeiou", "bdfgklmnprstvz"
+    return f"{row} {others[first % 14]}{vowels[second % 5]}{others[third % 14]}{vowels[fourth % 5]}"
 
 
 def fixed_cells(row: Mapping[str, Any]) -> dict[str, str]:
@@ -112,6 +132,9 @@ def own_columns(rows: Sequence[Mapping[str, str]], columns: Collection[str]) -> 
 def refuse_unkept(path: Path, table: Returned, known: Collection[str]) -> None:
     """Refuse a sheet that could not be written again without losing something of what stands in it."""
     stray = {row: f"'{text[:60]}' stands beyond the last column" for row, text in table.nameless.items()}
+    stray |= {mark.row: f"a note says '{mark.text[:60]}'" for mark in table.marks if mark.kind == "note"}
+    here = {int(row[ROW]) for row in table.rows if row["item_id"].strip() in known}
+    stray |= {row: why for row, why in table.moved().items() if row in here}
     for number, why in sorted((stray | table.untaken).items()):
         raise _would_be_lost(why, path, number)
     rows = table.rows
@@ -157,6 +180,8 @@ class Returned:
     """Row → why it is not taken."""
     nameless: dict[int, str]
     """Row → what stands there in cells that no column has."""
+    marks: list[Mark] = field(default_factory=list)
+    """Notes, struck-through cells and formulas of a workbook; their columns count the columns that have a name."""
 
     def problems(self, path: Path) -> list[Problem]:
         """What is not read, for the person who sent the table."""
@@ -172,11 +197,69 @@ class Returned:
             Problem(f"{path.name}, row {row}", *what) for row, what in sorted((untaken | nameless).items())
         ]
 
+    def notes(self, path: Path) -> list[Problem]:
+        """What people have written into notes on cells."""
+        return [
+            Problem(f"{path.name}, row {mark.row}", f"a note at {self.columns[mark.column - 1]} says '{mark.text[:200]}'")
+            for mark in self.marks
+            if mark.kind == "note"
+        ]  # fmt: skip
+
+    def struck(self) -> set[int]:
+        """The rows whose label is struck through."""
+        at = self.columns.index("label") + 1
+        return {mark.row for mark in self.marks if mark.kind == "struck" and mark.column == at}
+
+    def _checks(self) -> tuple[dict[int, re.Match[str]], dict[int, int]]:
+        """By row: the check, and the row of the label at which it points, where it is a formula."""
+        if CHECK not in self.columns:
+            return {}, {}
+        at = self.columns.index(CHECK) + 1
+        formulas = {
+            mark.row: mark.text for mark in self.marks if mark.kind == "formula" and mark.column == at
+        }
+        texts = {int(row[ROW]): row[CHECK] or formulas.get(int(row[ROW]), "") for row in self.rows}
+        checks = {row: check for row, text in texts.items() if (check := CHECKED.search(text.casefold()))}
+        points_at = {row: place for row, text in formulas.items() if (place := _row_in(text)) is not None}
+        return checks, points_at
+
+    def moved(self) -> dict[int, str]:
+        """Row → why its label may belong to another row, for each row that is filled in."""
+        checks, points_at = self._checks()
+        strangers = {at for row, at in points_at.items() if at != row}
+        moved = {}
+        for row in filter(_is_filled, self.rows) if checks else ():
+            number, check = int(row[ROW]), checks.get(int(row[ROW]))
+            if not check or check[0] != check_word(row["item_id"].strip(), int(check[1])):
+                moved[number] = "the check beside the label is another post's"
+            elif number in strangers or points_at.get(number, number) != number:
+                moved[number] = "labels were moved to other rows"
+        return moved
+
+    def order(self) -> list[dict[str, str]]:
+        """The rows as they were sent, where their checks say it."""
+        checks, _ = self._checks()
+        if len(checks) < len(self.rows):
+            return self.rows
+        return sorted(self.rows, key=lambda row: int(checks[int(row[ROW])][1]))
+
     def whole(self, path: Path) -> list[dict[str, str]]:
         """The rows, if all of them are taken."""
         for row, why in sorted(self.untaken.items()):
             raise InputError(why, file=path, row=row, remedy="Mend the row, or remove it")
         return self.rows
+
+
+CHECKED = re.compile(r"(\d{1,7}) [a-z]{4}\b")
+"""A check, also in the formula that shows it."""
+
+
+def _row_in(formula: str) -> int | None:
+    """The row of the label at which a formula points; 0 if that is gone; None if it cannot be seen."""
+    cell = re.search(r"IF\(\[?\.?\$?[A-Z]{1,3}\$?(\d+)", formula)
+    if cell:
+        return int(cell[1])
+    return 0 if "#REF!" in formula else None
 
 
 NO_SHEET = Returned([], [], {}, {})
@@ -222,7 +305,10 @@ def read_rows(path: Path, needed: Sequence[str]) -> Returned:
         row = {name.casefold(): text for name, text in cells.items() if name}
         rows.append({**row, ROW: str(number)})
     report(path, table)
-    return Returned(columns, rows, untaken, nameless)
+    named = [at for at, name in enumerate(names, start=1) if name]
+    place = {at: number for number, at in enumerate(named, start=1)}
+    marks = [mark._replace(column=place[mark.column]) for mark in table.marks if mark.column in place]
+    return Returned(columns, rows, untaken, nameless, marks)
 
 
 def without_items(path: Path, items: Collection[str]) -> dict[Path, bytes]:
@@ -239,7 +325,11 @@ def without_items(path: Path, items: Collection[str]) -> dict[Path, bytes]:
 
 
 def read_sheet(
-    path: Path, annotator: str, frozen: pd.DataFrame, scheme: Labels, labelled: Collection[str] = ()
+    path: Path,
+    annotator: str,
+    items: Mapping[str, Mapping[str, Any]],
+    scheme: Labels,
+    labelled: Collection[str] = (),
 ) -> Sheet:
     """What this annotator has filled in so far, and what is wrong with it, row by row.
 
@@ -247,13 +337,16 @@ def read_sheet(
     """
     table = read_rows(path, ("item_id", "claim", "post", "label", "comment"))
     rows, problems = table.rows, table.problems(path)
-    items = by_item(frozen)
     answers: dict[str, Answer] = {}
     blank: list[str] = []
     _of_one_person(rows, path)
     problems += _labels_elsewhere(rows, path, scheme)
+    moved, struck = table.moved(), table.struck()
+    untaken: dict[str, list[int]] = {}
+    _refuse_shifted(rows, path, table)
     for row in rows:
-        where, item = f"{path.name}, row {row[ROW]}", row["item_id"].strip()
+        number, item = int(row[ROW]), row["item_id"].strip()
+        where = f"{path.name}, row {number}"
         taken_back = item in labelled and not row["label"].strip()
         if taken_back or not _is_filled(row):
             blank.append(item)
@@ -262,11 +355,55 @@ def read_sheet(
         if wrong:
             problems.append(Problem(where, *wrong))
             continue
+        why = moved.get(number) or ("the label is struck through" if number in struck else "")
+        if why:
+            untaken.setdefault(why, []).append(number)
+            continue
         answer = checked(_answer(row, item, annotator, items[item], channel_of(path)), scheme)
         if answer.status == Status.INVALID:
             problems.append(Problem(where, answer.reason, _remedy(scheme)))
         problems += keep_answer(answers, answer, where)
-    return Sheet(list(answers.values()), problems, blank if answers else [], _sorted_apart(rows, scheme))
+    problems += [
+        Problem(
+            f"{path.name}, {spans(numbers)}", f"{why}: {counted(len(numbers), 'labels')} not taken", UNMOVE
+        )
+        for why, numbers in untaken.items()
+    ]
+    apart = _sorted_apart(table.order(), scheme)
+    return Sheet(
+        list(answers.values()), problems, blank if answers and not moved else [], apart, table.notes(path)
+    )
+
+
+UNMOVE = "Undo what moved or marked them, or fill in these rows again"
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Rows in words.
+
+    >>> spans([2, 3, 4, 7]), spans([5])
+    ('rows 2 to 4, 7', 'row 5')
+    """
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    told = ", ".join(" to ".join(map(str, part)) for part in parts)
+    return f"{'row' if len(numbers) == 1 else 'rows'} {told}"
+
+
+def _refuse_shifted(rows: Sequence[dict[str, str]], path: Path, table: Returned) -> None:
+    """Refuse a file with a label beyond its posts: the column was shifted. A workbook's checks say which rows were."""
+    if any(mark.kind == "formula" for mark in table.marks):
+        return
+    for row in rows:
+        if row["label"].strip() and not any(row[name].strip() for name in ("item_id", "claim", "post")):
+            raise InputError(
+                "has a label and no post: as if the column label had been shifted; none is taken",
+                file=path, row=int(row[ROW]), remedy="Shift the labels back, or remove this row",
+            )  # fmt: skip
 
 
 def _labels_elsewhere(rows: Sequence[dict[str, str]], path: Path, scheme: Labels) -> list[Problem]:
@@ -310,25 +447,65 @@ def _of_one_person(rows: Sequence[dict[str, str]], path: Path) -> None:
         )  # fmt: skip
 
 
-def _sorted_apart(rows: Sequence[dict[str, str]], scheme: Labels) -> bool:
-    """Whether equal labels stand together, which chance hardly ever brings about: one column was sorted.
+def _sorted_apart(rows: Sequence[dict[str, str]], scheme: Labels) -> str:
+    """Rows in which equal labels stand together more than chance allows, as if these labels had been sorted.
 
-    By their names, by their keys, upwards or downwards; in other orders only of more labels.
+    Chance does it in one of 10,000 sheets for the whole column, in about one of 1,000 for a part of it. Posts of a claim
+    stand together and have similar labels: unless the claims are mixed, what counts of a part is the order within each
+    claim, and how seldom the claims elsewhere have one label alone.
     """
-    given = [known_label(row["label"], scheme) for row in rows if row["label"].strip()]
-    counts = Counter(given)
-    orders = math.factorial(len(given))
-    for count in counts.values():
-        orders //= math.factorial(count)
-    together = 1 + sum(before != label for before, label in pairwise(given)) == len(counts)
-    names = list(dict.fromkeys(given))
+    given = [row for row in rows if row["label"].strip()]
+    labels = [known_label(row["label"], scheme) for row in given]
+    turns = [at for at, row in enumerate(given) if not at or row["claim"] != given[at - 1]["claim"]]
+    if len(turns) > len({row["claim"] for row in given}):
+        turns = []
+    for start, end in _together(labels):
+        if end - start == len(labels):
+            surprise, windows = _surprise(labels, [0, end], scheme), 2
+        else:
+            cuts = [start, *(at for at in turns if start < at < end), end]
+            surprise, windows = _surprise(labels, cuts, scheme), len(turns) or len(labels)
+            surprise += _one_label_alone(labels, [*turns, len(labels)], start, end)
+        if surprise > math.log(5000 * windows):
+            return spans(sorted(int(row[ROW]) for row in given[start:end]))
+    return ""
+
+
+def _one_label_alone(labels: Sequence[str], turns: Sequence[int], start: int, end: int) -> float:
+    """The logarithm of how seldom claims have one label alone, for each such claim in this stretch."""
+    claims = [(begin, stop) for begin, stop in pairwise(turns) if stop - begin > 3]
+    alone = [(begin, stop) for begin, stop in claims if len(set(labels[begin:stop])) == 1]
+    inside = sum(start <= begin and stop <= end for begin, stop in alone)
+    elsewhere = sum(stop <= start or begin >= end for begin, stop in claims)
+    return inside * math.log((elsewhere + 2) / (len(alone) - inside + 1))  # the rule of succession
+
+
+def _together(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The longest stretches in which equal labels stand together."""
+    reached = 0
+    for start in range(len(labels)):
+        seen, end = set[str](), start
+        while end < len(labels) and (labels[end] not in seen or labels[end] == labels[end - 1]):
+            seen.add(labels[end])
+            end += 1
+        if end > reached:
+            reached = end
+            yield start, end
+
+
+def _surprise(labels: Sequence[str], cuts: Sequence[int], scheme: Labels) -> float:
+    """The logarithm of how many orders these labels have within their blocks for each as orderly as this one."""
+    orders = 0.0
+    for begin, end in pairwise(cuts):
+        counts = Counter(labels[begin:end])
+        orders += math.lgamma(end - begin + 1) - sum(math.lgamma(count + 1) for count in counts.values())
+    names = list(dict.fromkeys(labels[cuts[0] : cuts[-1]]))
     keys = [scheme.values.index(name) if name in scheme.values else -1 for name in names]  # noqa: PD011 - not pandas'
     in_order = names in (sorted(names), sorted(names, reverse=True)) or keys in (
         sorted(keys),
         sorted(keys, reverse=True),
     )
-    # 1 in 10,000: about nine labels of two kinds each
-    return together and orders > 10_000 * (2 if in_order else math.factorial(len(counts)))
+    return orders - math.log(2 if in_order or len(cuts) > 2 else math.factorial(len(names)))
 
 
 def channel_of(path: Path) -> Channel:

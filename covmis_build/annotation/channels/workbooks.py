@@ -19,7 +19,16 @@ LONGEST_CELL = 32_000
 """Excel takes 32,767 characters; a longer text is cut here, with a sign that says so."""
 HIGHEST = 400
 """The height of a row, in points; Excel takes 409."""
-WIDTHS = {"item_id": 14, "claim": 34, "post": 70, "context": 40, "label": 12, "sub_label": 14, "comment": 40}
+WIDTHS = {
+    "item_id": 14,
+    "claim": 34,
+    "post": 70,
+    "context": 40,
+    "label": 12,
+    "sub_label": 14,
+    "comment": 40,
+    "check": 10,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,8 @@ class Grid:
     rows: Sequence[Sequence[str]]
     choices: dict[str, Sequence[str]]
     """Column to fill in → what may be chosen there; empty: free text."""
+    following: tuple[str, str] = ("", "")
+    """A column whose cells are formulas that follow the cells of another, wherever somebody moves them."""
 
 
 def as_cell(text: str) -> str:
@@ -85,6 +96,9 @@ def xlsx(grid: Grid) -> bytes:
         for column, text in enumerate(line, start=1):
             cell = page.cell(at, column)
             cell.value, cell.data_type = as_cell(text), "s"  # text, whatever it begins with: never a formula
+            if at > 1 and grid.columns[column - 1] == grid.following[0]:
+                followed = f"{get_column_letter(grid.columns.index(grid.following[1]) + 1)}{at}"
+                cell.value, cell.data_type = f'=IF({followed}="","{text}","{text}")', "f"
             cell.number_format = "@"
             cell.alignment = Alignment(wrap_text=True, vertical="top")
             cell.font = Font(bold=at == 1)

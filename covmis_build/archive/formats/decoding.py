@@ -29,18 +29,23 @@ def decoded(decoder: Decoder, line: bytes) -> Any:
     """A line as the decoder's type, mended where a post must not be lost for it.
 
     Halves of surrogate pairs, which JSON can say and text cannot, become marks; numbers beyond all bounds become one that
-    the reader empties and counts.
+    the reader empties and counts; an empty object in place of a list, as R writes it, is nothing.
     """
     try:
         return decoder.decode(line)
     except msgspec.DecodeError as error:
         numbers = any(sign in str(error) for sign in ("out of range", "got `float`"))
         half = b"\\ud" in line.lower() and not isinstance(error, msgspec.ValidationError)
-        if not numbers and not half:
+        of_r = "`array" in str(error) and "got `object`" in str(error)
+        if not (numbers or half or of_r):
             raise
-        row = json.loads(line, parse_int=whole_number, parse_float=_real)
+        row = json.loads(line, parse_int=whole_number, parse_float=_real, object_hook=_or_nothing)
         text = json.dumps(row, ensure_ascii=False).encode("utf-16", "surrogatepass")
         return decoder.decode(text.decode("utf-16", "replace").encode())
+
+
+def _or_nothing(record: dict[str, Any]) -> dict[str, Any] | None:
+    return record or None
 
 
 BEYOND = 2**63

@@ -35,10 +35,9 @@ UNRESOLVED = frozenset({"deleted", "unknown"})
 
 @dataclass(frozen=True, slots=True)
 class IdList:
-    """The ids of a file, each once and in its order; `suspicious` may have been rounded by a spreadsheet."""
+    """The ids of a file, each once and in its order."""
 
     post_ids: tuple[str, ...]
-    suspicious: tuple[str, ...]
 
     def of(self, prefix: str) -> list[str]:
         """The native ids of one platform: `x`, `bsky` or `masto`."""
@@ -52,7 +51,7 @@ def read_ids(path: Path) -> IdList:
     cells = [row[name].strip().strip("\"'") for row in sheet.whole(path)]
     report(path, sheet)
     check_rounded(path, sheet.rounded, [name])
-    suspicious = check_ids(path, [cell.removeprefix("x:") for cell in cells])
+    check_ids(path, [cell.removeprefix("x:") for cell in cells])
     post_ids: dict[str, None] = {}
     for row, cell in zip(sheet.numbers, cells, strict=True):
         read = post_id(cell)
@@ -65,7 +64,7 @@ def read_ids(path: Path) -> IdList:
             )
         if read:
             post_ids[read] = None
-    return IdList(tuple(post_ids), tuple(f"x:{read}" for read in suspicious))
+    return IdList(tuple(post_ids))
 
 
 @dataclass(slots=True)
@@ -157,7 +156,7 @@ def last_list(path: Path) -> tuple[IdList, str, str]:
         raise InputError(
             "is damaged", file=path, remedy="Name the list again: covmis collect ids FILE"
         ) from None
-    return IdList(last.ids, ()), last.again, last.begun
+    return IdList(last.ids), last.again, last.begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +210,8 @@ def _on_mastodon(listed: IdList) -> Iterator[Lookup]:
         server, _, number = native.partition("/")
         by_server.setdefault(server, []).append(number)
     for server, numbers in by_server.items():
-        # A token belongs to one server; public posts can be looked up without one.
+        # A token belongs to one server; public posts can be looked up without one. Ids come from anybody.
+        mastodon.refuse_inner(server)
         with closing(mastodon.connect(server, None)) as session:
 
             def look(part: Sequence[str], session: Any = session) -> Fetch:

@@ -15,6 +15,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from covmis_build.bounds import Unbounded, bounded, is_public
 from covmis_build.collecting.answers import MastodonAnswer, Unread, decoded, moment_of, parsed, seconds_of
 from covmis_build.collecting.crawl import Job, Page, Platform
 from covmis_build.collecting.retries import Fault
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 PAGE = 40
 BATCH = 1
+LARGEST, LONGEST = 32 << 20, 300.0
+"""Bytes of an answer, and seconds that it may take."""
 EMPTIES = 3
 """Empty pages that are looked behind: a server hides posts after it has counted the page."""
 
@@ -57,7 +60,22 @@ def connect(server: str, token: Secret | None) -> Session:
     except ImportError:
         raise MissingExtra.of("mastodon", "collecting from Mastodon") from None
     address = address_of(server)
-    wire = requests.Session()
+
+    class Wire(requests.Session):  # type: ignore[misc] # requests has no types here
+        def send(self, request: Any, **how: Any) -> Any:
+            """Ids may name anybody's server, so an answer has a length and a time."""
+            answer = super().send(request, **{**how, "stream": True})
+            answer._content = b""  # noqa: SLF001
+            try:
+                answer._content = b"".join(bounded(answer.iter_content(1 << 16), LARGEST, LONGEST))  # noqa: SLF001
+            except Unbounded as error:
+                raise requests.ConnectionError(str(error)) from None
+            finally:
+                answer._content_consumed = True  # noqa: SLF001
+                answer.close()
+            return answer
+
+    wire = Wire()
     wire.max_redirects = 0
     wire.trust_env = (
         False  # or a .netrc would take the token's place; proxies and certificates stay the system's
@@ -93,6 +111,17 @@ def address_of(server: str) -> str:
     if not parts.netloc or not secure or parts.username:
         raise InputError(f"{server} is not a Mastodon server", remedy="Like --server https://mastodon.social")
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def refuse_inner(server: str) -> None:
+    """Let no list of ids make this machine ask itself, or a machine of its network that has no public address."""
+    address = address_of(server)
+    declared = os.environ.get("MASTODON_SERVER", "")
+    if not is_public(address) and not (declared and address_of(declared) == address):
+        raise InputError(
+            f"ids name the server {server}, which is no public one",
+            remedy=f"If it is your own, set MASTODON_SERVER={address}",
+        )
 
 
 def platform(*, ids: bool = False) -> Platform:

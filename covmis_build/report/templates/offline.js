@@ -10,141 +10,390 @@
   };
   const mine = ["covmis", study.round, study.annotator, ""].join("/");
   const store = mine + (study.items.length ? study.items[0].shown : "");
+  const shownOf = new Map(study.items.map((item) => [item.id, item.shown]));
+  const FIELDS = { label: "", sub: "", comment: "", flag: false };
+  const OFTEN = 50; // answers after which an export is offered
+  const PAUSE = 5 * 60000; // a pause, after which an export is offered
+  const turns = []; // at each post, how many claims have begun; where they are mixed it says nothing
+  for (const [index, { parts: [[, text]] }] of study.items.entries()) {
+    const before = index && study.items[index - 1].parts[0][1] === text;
+    turns.push((turns.at(-1) || 0) + (before ? 0 : 1));
+  }
   const answers = {};
+  const done = []; // what Backspace takes back: [id, the fields before]
   let place = 0;
-  let since = Date.now();
+  let claim = "";
+  let since = performance.now();
+  let movedAt = -1000;
+  let exported = setting("exported", "");
+  let offeredAt = -PAUSE;
+  let pane = "";
+  let filter = "all";
 
-  const say = (text) => { at("message").textContent = text; };
-  const answered = () => study.items.filter((item) => answers[item.id] && answers[item.id].label).length;
-  const own = (item) => answers[item.id] ||
-    (answers[item.id] = { label: "", sub: "", comment: "", seconds: 0, at: "", shown: item.shown });
+  // --- answers: each field has its own time, so that two windows, or two computers, lose nothing of each other ---
 
-  function keep() {
-    try {
-      merge();
-      localStorage.setItem(store, JSON.stringify({ answers, place }));
-    } catch {
-      say("This browser keeps nothing: export before you close the page.");
+  const item = () => study.items[place];
+  const blank = (id) => ({ ...FIELDS, seconds: 0, times: {}, shown: shownOf.get(id) });
+  const own = (id) => answers[id] || (answers[id] = blank(id));
+  const labelled = (one) => Boolean(answers[one.id] && answers[one.id].label);
+  const answered = () => study.items.filter(labelled).length;
+  const timeOf = (answer) => Object.values(answer.times).sort().pop() || "";
+  const unexported = () => Object.values(answers).filter((one) => timeOf(one) > exported).length;
+
+  function change(id, fields) {
+    const answer = own(id);
+    for (const [name, value] of Object.entries(fields)) {
+      if (answer[name] === value) continue;
+      // Later than what it replaces, also where the clock was put back in between.
+      const before = Date.parse(answer.times[name]) || 0;
+      answer[name] = value;
+      answer.times[name] = new Date(Math.max(Date.now(), before + 1)).toISOString();
     }
+    keep(id);
   }
 
-  // The same page may be open twice, or have been sent again with more posts in another order (then it is kept under
-  // another name): of two answers the later counts, and a blank one never.
-  function merge() {
-    const shown = new Map(study.items.map((item) => [item.id, item.shown]));
-    for (const name of Object.keys(localStorage).filter((one) => one.startsWith(mine))) {
-      for (const [id, theirs] of Object.entries(JSON.parse(localStorage.getItem(name)).answers)) {
-        const ours = answers[id] || { label: "", comment: "", at: "" };
-        if (theirs.shown !== shown.get(id)) continue;
-        if (theirs.at > ours.at || (theirs.at === ours.at && !ours.label && !ours.comment)) answers[id] = theirs;
+  // Of each field the later value counts; of equally old ones the one that says something. Older pages had one time.
+  function merge(id, theirs) {
+    if (!theirs || theirs.shown !== shownOf.get(id)) return 0;
+    const ours = own(id);
+    let newer = 0;
+    for (const name of Object.keys(FIELDS)) {
+      const value = typeof theirs[name] === typeof FIELDS[name] ? theirs[name] : FIELDS[name];
+      const when = theirs.times ? theirs.times[name] || "" : value ? theirs.at || "" : "";
+      const before = ours.times[name] || "";
+      if (when > before || (when === before && value && !ours[name])) {
+        if (ours[name] !== value) newer = 1;
+        ours[name] = value;
+        if (when) ours.times[name] = when;
       }
     }
+    ours.seconds = Math.max(ours.seconds, Number(theirs.seconds) || 0);
+    return newer;
   }
 
-  function recall() {
-    try {
-      merge();
-      const kept = JSON.parse(localStorage.getItem(store) || "null");
-      if (kept) place = Math.min(kept.place || 0, study.items.length - 1);
-    } catch {
-      say("This browser keeps nothing: export before you close the page.");
-    }
+  // --- keeping them: on the disk before the next post is reached; if that fails, said until it is mended ---
+
+  const channel = "BroadcastChannel" in window ? new BroadcastChannel(mine) : null;
+  const waiting = new Set(); // what is to be written
+  const failed = new Set(); // what could not be
+  let base = null;
+  let saving = Promise.resolve();
+
+  function setting(name, otherwise) {
+    try { return localStorage.getItem(`covmis settings/${store}/${name}`) || otherwise; } catch { return otherwise; }
   }
+
+  function set(name, value) {
+    try { localStorage.setItem(`covmis settings/${store}/${name}`, value); } catch { /* only convenience is lost */ }
+  }
+
+  const asked = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+
+  async function openBase() {
+    const request = indexedDB.open("covmis", 1);
+    request.onupgradeneeded = () => request.result.createObjectStore("answers");
+    base = await asked(request);
+  }
+
+  async function write(ids) {
+    if (!base) await openBase();
+    await new Promise((resolve, reject) => {
+      const deal = base.transaction("answers", "readwrite", { durability: "strict" });
+      const kept = deal.objectStore("answers");
+      for (const id of ids) {
+        const key = mine + shownOf.get(id);
+        const reading = kept.get(key);
+        reading.onsuccess = () => { merge(id, reading.result); kept.put(answers[id], key); };
+      }
+      deal.oncomplete = resolve;
+      deal.onabort = deal.onerror = () => reject(deal.error);
+    });
+  }
+
+  function keep(id) {
+    waiting.add(id);
+    document.body.dataset.saved = "no";
+    if (channel) channel.postMessage({ id, answer: answers[id] });
+    saving = saving.then(async () => {
+      const ids = new Set([...failed, ...waiting]);
+      if (!ids.size) return;
+      waiting.clear(); // what changes while it is written is written again
+      try {
+        await write(ids);
+        failed.clear();
+      } catch {
+        try {
+          localStorage.setItem(store, JSON.stringify({ answers }));
+          failed.clear();
+        } catch {
+          for (const one of ids) failed.add(one);
+        }
+      }
+      trouble();
+    });
+  }
+
+  function trouble() {
+    const many = failed.size;
+    document.body.dataset.saved = many || waiting.size ? "no" : "yes";
+    at("trouble").hidden = !many;
+    at("lost").textContent = `${many} answer${many === 1 ? " is" : "s are"} not saved in this browser: its storage is full or ` +
+      "switched off. Export now, and do not close this page. Then free some disk space or allow storage for this file, and try again.";
+  }
+
+  async function recall() {
+    let names = [];
+    try { names = Object.keys(localStorage).filter((one) => one.startsWith(mine)); } catch { /* storage is switched off */ }
+    for (const name of names) {
+      try {
+        const kept = JSON.parse(localStorage.getItem(name)).answers;
+        for (const [id, theirs] of Object.entries(kept)) merge(id, theirs);
+      } catch { /* not ours */ }
+    }
+    try {
+      if (!base) await openBase();
+      const kept = await asked(base.transaction("answers").objectStore("answers").getAll(IDBKeyRange.bound(mine, mine + "\uffff")));
+      const idOf = new Map(study.items.map((one) => [one.shown, one.id]));
+      for (const theirs of kept) if (idOf.has(theirs.shown)) merge(idOf.get(theirs.shown), theirs);
+    } catch { /* said with the first answer that cannot be kept */ }
+  }
+
+  // --- the page ---
+
+  const say = (text) => { at("message").textContent = text; };
 
   function tick() {
-    const item = study.items[place];
     // A pause is not work: at most two minutes count at a time.
-    if (item && !document.hidden) own(item).seconds += Math.min((Date.now() - since) / 1000, 120);
-    since = Date.now();
+    if (item() && !document.hidden) own(item().id).seconds += Math.min((performance.now() - since) / 1000, 120);
+    if (performance.now() - since > PAUSE) offer();
+    since = performance.now();
   }
 
   function show() {
-    const item = study.items[place];
-    if (!item) { say("There is nothing to label in this round."); return; }
-    const answer = own(item);
-    at("parts").replaceChildren(...item.parts.map(([heading, text], index) => {
-      const part = make("section", "", "part " + (index === 0 ? "claim" : index === 1 ? "post" : "beside"));
-      const words = make("p", text, "outside");
-      words.dir = "auto";
-      part.append(make("h2", heading), words);
-      return part;
-    }));
-    at("comment").value = answer.comment;
-    choices(answer);
-    at("place").textContent = `${place + 1} of ${study.items.length}`;
-    at("answered").textContent = `${answered()} answered`;
-    at("bar").setAttribute("aria-valuenow", answered());
-    at("fill").style.width = `${100 * answered() / study.items.length}%`;
+    const one = item();
+    if (!one) { say("There is nothing to label in this round."); return; }
+    const text = one.parts[0][1];
+    const changed = text !== claim && study.items.length > 1;
+    if (at("parts").dataset.id !== one.id) {
+      at("parts").dataset.id = one.id;
+      at("parts").replaceChildren(...one.parts.map(([heading, words], index) => {
+        const kind = { 0: "claim", 1: "post" }[index] || "context " + heading.toLowerCase().replaceAll(" ", "-");
+        const part = make("section", "", "part " + kind);
+        const title = make("h2", heading);
+        if (!index && changed) { title.append(make("span", "New claim", "new")); part.classList.add("changed"); }
+        if (heading === "Link") part.append(title, ...words.split("\n").map(line));
+        else part.append(title, line(words));
+        return part;
+      }));
+      claim = text;
+    }
+    buttons();
+    progress();
+    if (pane === "list") list();
+  }
+
+  function line(text) {
+    const words = make("p", text, "outside" + (/^https?:\/\//.test(text) ? " address" : ""));
+    words.dir = "auto";
+    return words;
   }
 
   function button(text, key, pressed, act, kind) {
     const made = make("button", text, kind);
     made.type = "button";
-    if (key) made.append(make("kbd", key));
+    if (key) made.dataset.key = key;
     made.setAttribute("aria-pressed", String(pressed));
     made.addEventListener("click", act);
     return made;
   }
 
-  function choices(answer) {
+  const subKeys = [..."asdhjkrtyuiopqwxzvbm"].filter((one) => !study.labels.some((label) => label.key === one));
+
+  function buttons() {
+    const answer = own(item().id);
     const all = [...study.labels.map((one) => [one.label, one.key, ""]), ["skip", "0", "quiet"]];
     at("choices").replaceChildren(...all.map(([label, key, kind]) =>
       button(label, key, answer.label === label, () => choose(label), kind)));
-    const chosen = study.labels.find((one) => one.label === answer.label);
-    const subs = chosen ? chosen.subs : [];
+    const subs = subsOf(answer.label);
     at("subs").hidden = !subs.length;
-    at("subs").replaceChildren(...subs.map((sub) =>
-      button(sub, "", answer.sub === sub, () => { tick(); answer.sub = answer.sub === sub ? "" : sub; keep(); show(); })));
+    at("subs").replaceChildren(...subs.map((sub, index) =>
+      button(sub, subKeys[index], answer.sub === sub, () => refine(sub))));
+    at("flag").setAttribute("aria-pressed", String(answer.flag));
+    if (document.activeElement !== at("comment")) at("comment").value = answer.comment;
+    const writing = document.activeElement === at("comment") || Boolean(answer.comment);
+    at("remark").hidden = !writing;
+    at("write").setAttribute("aria-pressed", String(writing));
   }
+
+  const subsOf = (label) => (study.labels.find((one) => one.label === label) || { subs: [] }).subs;
+
+  function progress() {
+    const count = answered();
+    const left = study.items.length - count;
+    const times = Object.values(answers).filter((one) => one.label && one.seconds > 0).map((one) => one.seconds);
+    const pace = times.sort((a, b) => a - b)[Math.floor(times.length / 2)];
+    at("place").textContent = `Post ${place + 1} of ${study.items.length}` +
+      (turns.at(-1) > 1 && turns.at(-1) < study.items.length / 2 ? `, claim ${turns[place]} of ${turns.at(-1)}` : "");
+    at("answered").textContent = `${count} answered`;
+    at("pace").textContent = pace && left && count > 4 ? `${Math.round(pace)} s a post, ${duration(left * pace)} left` : "";
+    at("bar").setAttribute("aria-valuenow", count);
+    at("fill").style.width = `${100 * count / study.items.length}%`;
+    const open = unexported();
+    at("end").hidden = left > 0 || !open;
+    document.body.classList.toggle("finished", !at("end").hidden);
+  }
+
+  const duration = (seconds) => seconds < 5400 ? `${Math.max(1, Math.round(seconds / 60))} min` : `${(seconds / 3600).toFixed(1)} h`;
 
   function choose(label) {
     tick();
-    const answer = own(study.items[place]);
-    if (answer.label !== label) answer.sub = "";
-    answer.label = label;
-    answer.at = new Date().toISOString();
-    keep();
+    const { id } = item();
+    const { label: before, sub, flag, comment } = own(id);
+    done.push([id, { label: before, sub, flag, comment }]);
+    change(id, before === label ? { label } : { label, sub: "" });
+    const count = answered();
+    if (count % OFTEN === 0 && unexported() >= OFTEN) offer();
+    if (at("onwards").checked && !(subsOf(label).length && !own(id).sub)) onwards(); else { show(); said(label); }
+  }
+
+  function refine(sub) {
+    tick();
+    const { id } = item();
+    const { label, sub: before, flag, comment } = own(id);
+    done.push([id, { label, sub: before, flag, comment }]);
+    change(id, { sub: before === sub ? "" : sub });
+    if (at("onwards").checked && before !== sub) onwards(); else show();
+  }
+
+  const said = (label) => say(answered() === study.items.length ? "All posts have a label." : `${label}. Backspace takes it back.`);
+
+  function onwards() {
+    const label = own(item().id).label;
+    const next = nextOpen();
+    if (next === undefined) show(); else go(next);
+    movedAt = performance.now();
+    said(label);
+  }
+
+  function undo() {
+    const last = done.pop();
+    if (!last) { say("There is nothing to take back."); return; }
+    const [id, fields] = last;
+    change(id, fields);
+    go(study.items.findIndex((one) => one.id === id));
+    say("Taken back.");
+  }
+
+  function flag() {
+    const { id } = item();
+    const { label, sub, flag: before, comment } = own(id);
+    done.push([id, { label, sub, flag: before, comment }]);
+    change(id, { flag: !before });
     show();
-    say(answered() === study.items.length ? "All answered. Press Export and send the file." : "");
+    say(before ? "Not flagged any more." : "Flagged: the list shows it, and its comment begins with “flagged”.");
+  }
+
+  function write_() {
+    at("remark").hidden = false;
+    at("comment").focus();
   }
 
   function go(to) {
     tick();
     place = Math.max(0, Math.min(study.items.length - 1, to));
-    keep();
     show();
+    say("");
     window.scrollTo(0, 0);
   }
 
-  function open() {
+  // Whoever is used to pressing Enter after a label has not seen the post to which the label has led.
+  const next = () => { if (performance.now() - movedAt > 300) go(place + 1); };
+
+  function nextOpen() {
     const order = [...study.items.keys()];
-    const found = [...order.slice(place + 1), ...order.slice(0, place + 1)]
-      .find((one) => !(answers[study.items[one].id] || {}).label);
-    if (found === undefined) say("All answered. Press Export and send the file."); else go(found);
+    return [...order.slice(place + 1), ...order.slice(0, place + 1)].find((one) => !labelled(study.items[one]));
   }
 
-  function exported() {
+  function open() {
+    const found = nextOpen();
+    if (found === undefined) said(""); else if (performance.now() - movedAt > 300 || labelled(item())) go(found);
+  }
+
+  // --- the pane beside the posts: the guideline, or the list of all posts ---
+
+  function toggle(name) {
+    pane = pane === name ? "" : name;
+    for (const one of ["guideline", "list"]) {
+      at(one).hidden = pane !== one;
+      at(`show-${one}`).setAttribute("aria-expanded", String(pane === one));
+    }
+    document.body.classList.toggle("beside", Boolean(pane));
+    if (pane === "list") list();
+    if (pane && window.innerWidth < 900) at(pane).querySelector("button").focus();
+  }
+
+  const FILTERS = {
+    all: () => true,
+    open: (one) => !labelled(one),
+    flagged: (one) => (answers[one.id] || FIELDS).flag,
+    commented: (one) => Boolean((answers[one.id] || FIELDS).comment),
+  };
+
+  function list() {
+    at("filters").replaceChildren(...Object.entries(FILTERS).map(([name, fits]) =>
+      button(`${name} (${study.items.filter(fits).length})`, "", filter === name, () => { filter = name; list(); })));
+    at("rows").replaceChildren(...study.items.flatMap((one, index) => {
+      if (!FILTERS[filter](one)) return [];
+      const answer = answers[one.id] || FIELDS;
+      const marks = [answer.label || "open", answer.sub, answer.flag ? "flagged" : "", answer.comment && "commented"];
+      const row = button("", "", false, () => { if (window.innerWidth < 900) toggle("list"); go(index); });
+      row.removeAttribute("aria-pressed");
+      if (index === place) row.setAttribute("aria-current", "true");
+      row.append(make("span", `${index + 1}. ${marks.filter(Boolean).join(", ")}`, "marks"), make("span", one.parts[1][1].slice(0, 90), "start outside"));
+      const entry = make("li", "");
+      entry.append(row);
+      return [entry];
+    }));
+  }
+
+  // --- export and import ---
+
+  function offer() {
+    if (!unexported() || performance.now() - offeredAt < 60000) return;
+    offeredAt = performance.now();
+    at("offered").textContent = `${unexported()} answers are in this browser alone.`;
+    at("offer").hidden = false;
+  }
+
+  function contents() {
     return {
       format: study.format, round: study.round, annotator: study.annotator,
-      answers: study.items.filter((item) => answers[item.id] && (answers[item.id].label || answers[item.id].comment))
-        .map((item) => {
-          const { label, sub, comment, seconds, at: given, shown } = answers[item.id];
-          return { id: item.id, label, sub, comment, seconds: Math.round(10 * seconds) / 10, at: given, shown };
-        }),
+      answers: study.items.filter((one) => answers[one.id] && timeOf(answers[one.id])).map((one) => {
+        const { label, sub, comment, flag: flagged, seconds, times, shown } = answers[one.id];
+        return { id: one.id, label, sub, comment, flag: flagged, seconds: Math.round(10 * seconds) / 10, at: timeOf(answers[one.id]), times, shown };
+      }),
     };
   }
 
   function save() {
     tick();
-    keep();
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([JSON.stringify(exported(), null, 1)], { type: "application/json" }));
+    link.href = URL.createObjectURL(new Blob([JSON.stringify(contents(), null, 1)], { type: "application/json" }));
     link.download = study.file;
     document.body.append(link);
     link.click();
     link.remove();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-    say(`${answered()} of ${study.items.length} answers exported as ${link.download}.`);
+    exported = contents().answers.reduce((last, one) => one.at > last ? one.at : last, new Date().toISOString());
+    set("exported", exported);
+    at("offer").hidden = true;
+    show();
+    const without = contents().answers.filter((one) => !one.label && (one.comment || one.flag)).length;
+    say(`${answered()} of ${study.items.length} answers exported as ${link.download}. Send that file.` +
+      (without ? ` ${without} with a comment or a flag have no label yet.` : ""));
   }
 
   async function load(file) {
@@ -154,14 +403,9 @@
         say("That file is of another round or another annotator.");
         return;
       }
-      const known = new Map(study.items.map((item) => [item.id, item.shown]));
-      const fitting = data.answers.filter((one) => known.get(one.id) === one.shown);
-      // An older export takes nothing back: of two answers the later counts, as between two open pages.
-      const newer = fitting.filter((one) => !answers[one.id] || !answers[one.id].label || one.at > answers[one.id].at);
-      for (const { id, label, sub, comment, seconds, at: given, shown } of newer) {
-        answers[id] = { label, sub, comment, seconds: Number(seconds) || 0, at: given, shown };
-      }
-      keep();
+      const fitting = data.answers.filter((one) => shownOf.get(one.id) === one.shown);
+      const newer = fitting.filter((one) => merge(one.id, one));
+      for (const one of newer) keep(one.id);
       show();
       const kept = fitting.length - newer.length;
       say(`Answers loaded: ${newer.length}.` + (kept ? ` As new or newer here, and kept: ${kept}.` : ""));
@@ -170,31 +414,59 @@
     }
   }
 
+  // --- keys ---
+
   document.addEventListener("keydown", (event) => {
     const writing = event.target === at("comment");
-    if (event.key === "Escape" || (writing && event.key === "Enter" && (event.ctrlKey || event.metaKey))) {
-      at("comment").blur();
+    if (event.key === "Escape" || (writing && event.key === "Enter" && !event.shiftKey)) {
+      if (writing) { at("comment").blur(); buttons(); event.preventDefault(); } else if (pane) toggle(pane);
       return;
     }
-    if (writing || event.ctrlKey || event.metaKey || event.altKey || !study.items.length) return;
+    if (writing || event.ctrlKey || event.metaKey || event.altKey || event.repeat || !study.items.length) return;
+    if (event.target.type === "checkbox" && event.key === " ") return;
     const label = study.labels.find((one) => one.key === event.key);
+    const sub = subsOf(own(item().id).label)[subKeys.indexOf(event.key)];
     const acts = {
-      Enter: () => go(place + 1), ArrowRight: () => go(place + 1), ArrowLeft: () => go(place - 1),
-      n: open, e: save, c: () => at("comment").focus(), 0: () => choose("skip"),
+      Enter: next, ArrowRight: next, ArrowLeft: () => go(place - 1), Backspace: undo, 0: () => choose("skip"),
+      n: open, e: save, c: write_, f: flag, g: () => toggle("guideline"), l: () => toggle("list"),
     };
-    const act = label ? () => choose(label.label) : acts[event.key];
-    if (act && !(event.key === "Enter" && event.target.tagName === "BUTTON" && event.target.id !== "next")) {
+    const act = label ? () => choose(label.label) : sub ? () => refine(sub) : acts[event.key];
+    const pressed = event.target.closest("button");
+    if (act && !(event.key === "Enter" && pressed && pressed.id !== "next" && !pressed.closest("#choices, #subs"))) {
       event.preventDefault();
       act();
     }
   });
-  at("comment").addEventListener("input", () => { own(study.items[place]).comment = at("comment").value; keep(); });
-  at("back").addEventListener("click", () => go(place - 1));
-  at("next").addEventListener("click", () => go(place + 1));
-  at("open").addEventListener("click", open);
-  at("export").addEventListener("click", save);
+  const clicks = {
+    back: () => go(place - 1), next: () => go(place + 1), open, undo, flag, write: write_, export: save, "export-now": save, "export-end": save,
+    "export-lost": save, "show-guideline": () => toggle("guideline"), "show-list": () => toggle("list"), "close-guideline": () => toggle("guideline"),
+    "close-list": () => toggle("list"), later: () => { at("offer").hidden = true; }, again: () => item() && keep(item().id),
+  };
+  for (const [id, act] of Object.entries(clicks)) at(id).addEventListener("click", act);
+  for (const [id, key] of Object.entries({ "show-guideline": "g", "show-list": "l", export: "e", flag: "f", write: "c", open: "n" })) {
+    if (!study.labels.some((one) => one.key === key)) at(id).dataset.key = key;
+  }
+  at("comment").addEventListener("input", () => change(item().id, { comment: at("comment").value }));
+  at("comment").addEventListener("blur", () => { if (item()) show(); });
   at("load").addEventListener("change", (event) => { if (event.target.files[0]) load(event.target.files[0]); });
-  document.addEventListener("visibilitychange", () => { if (document.hidden) { tick(); keep(); } else { since = Date.now(); keep(); show(); } });
-  recall();
-  show();
+  at("onwards").checked = setting("onwards", "yes") === "yes";
+  at("onwards").addEventListener("change", () => set("onwards", at("onwards").checked ? "yes" : "no"));
+  document.addEventListener("visibilitychange", async () => {
+    if (document.hidden) { tick(); return; }
+    if (performance.now() - since > PAUSE) offer();
+    since = performance.now();
+    await recall();
+    show();
+  });
+  if (channel) channel.addEventListener("message", ({ data }) => { merge(data.id, data.answer); show(); });
+  window.addEventListener("beforeunload", (event) => {
+    if (failed.size || waiting.size || !at("end").hidden) event.preventDefault();
+  });
+  recall().then(() => {
+    const first = study.items.findIndex((one) => !labelled(one));
+    place = Math.max(0, first);
+    since = performance.now();
+    document.body.dataset.saved = "yes";
+    show();
+  });
 })();

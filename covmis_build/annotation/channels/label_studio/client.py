@@ -13,8 +13,9 @@ one is redirected is no answer.
 from __future__ import annotations
 
 import contextlib
-import datetime as dt  # noqa: TC003 - msgspec reads the types
+import datetime as dt
 import hashlib
+import json
 import os
 import time
 import warnings
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
+from covmis_build.bounds import Unbounded, bounded
 from covmis_build.characters import whole_in_json
 from covmis_build.errors import CheckFailed, MissingExtra, ServiceError
 
@@ -89,17 +91,34 @@ class Task(msgspec.Struct):
     annotations: list[Annotation] = []
 
 
+class _Changed(msgspec.Struct):
+    updated_at: dt.datetime = msgspec.field(default_factory=lambda: dt.datetime.now(dt.UTC))
+
+
 class _Tasks(msgspec.Struct):
     tasks: list[Task]
     total: int
 
 
+WITH_DRAFT = json.dumps(
+    {
+        "filters": {
+            "conjunction": "and",
+            "items": [
+                {"filter": "filter:tasks:draft_exists", "operator": "equal", "type": "Boolean", "value": True}
+            ],
+        }
+    }
+)
+"""The query for tasks with a draft."""
 TITLE = 50
 """Label Studio takes no longer titles."""
 BATCH = 200
 PAGE = 500
 ONCE = {"max_retries": 0, "timeout_in_seconds": 600}
 """How the client sends whatever it sends: whether anything is sent again is decided here."""
+LARGEST, LONGEST = 256 << 20, 600.0
+"""Bytes of an answer, and seconds that it may take."""
 PATIENCE = 120.0
 """How long a server may be away (a restart takes a few seconds) before we give up."""
 
@@ -188,11 +207,12 @@ class LabelStudio:
         """Change a project's settings."""
         self._again(lambda: self._client().projects.update(project, **settings, request_options=ONCE))
 
-    def tasks(self, project: int, *, answers: bool = False) -> Iterator[Task]:
-        """A project's tasks, with everybody's annotations if wanted."""
+    def tasks(self, project: int, *, answers: bool = False, query: str | None = None) -> Iterator[Task]:
+        """A project's tasks, or those that a query finds, with everybody's annotations if wanted."""
         seen, page = set[int](), 1
         while True:
-            whole = self._as(_Tasks, self._again(partial(self._tasks, project, page, answers=answers)))
+            ask = partial(self._tasks, project, page, answers=answers, query=query)
+            whole = self._as(_Tasks, self._again(ask))
             fresh = [task for task in whole.tasks if task.id not in seen]
             yield from fresh
             seen |= {task.id for task in fresh}
@@ -200,14 +220,18 @@ class LabelStudio:
             if not fresh or len(seen) >= whole.total:
                 return
 
-    def _tasks(self, project: int, page: int, *, answers: bool) -> Any:
+    def _tasks(self, project: int, page: int, *, answers: bool, query: str | None = None) -> Any:
         """A page of a project's tasks."""
         fields: Literal["all", "task_only"] = "all" if answers else "task_only"
         listed = self._client().tasks.list(
             project=project, page=page, page_size=100 if answers else PAGE, fields=fields,
-            include=None if answers else "id,data", request_options=ONCE,
+            include=None if answers else "id,data", query=query, request_options=ONCE,
         )  # fmt: skip
         return listed.response
+
+    def drafts(self, project: int) -> set[str]:
+        """The items of which somebody has saved a draft; whose it is, and what it says, is not shown to others."""
+        return {str(task.data.get("uid", "")) for task in self.tasks(project, query=WITH_DRAFT)}
 
     def by_uid(self, project: int) -> dict[str, list[Task]]:
         """A project's tasks by the item that each shows."""
@@ -218,60 +242,60 @@ class LabelStudio:
 
     def send(
         self, project: int, rows: Sequence[Mapping[str, Any]], answered: Collection[str] = frozenset()
-    ) -> int:
-        """Bring these tasks into the project, each at most once; how many were missing.
+    ) -> tuple[int, dict[str, str]]:
+        """Bring these tasks into the project, each at most once; how many were missing, and what had to be repaired.
 
         Those `answered` before need not be there: a project that was deleted is not filled with finished work.
 
         Copies that a broken import has left are removed, unless somebody has answered them.
         """
-        before = self.by_uid(project)
-        missing = [row for row in rows if row["uid"] not in before and row["uid"] not in answered]
-        until, before_that = time.monotonic() + self.patience, len(missing) + 1
-        while True:
-            have = self.by_uid(project)
+        have = self.by_uid(project)
+        left = missing = [row for row in rows if row["uid"] not in have and row["uid"] not in answered]
+        until = time.monotonic() + self.patience
+        while left:
+            try:
+                for at in range(0, len(left), BATCH):
+                    self._send(partial(self._import, project, left[at : at + BATCH]))
+            except _Interrupted:
+                time.sleep(0.3)
+            have, before = self.by_uid(project), len(left)
             left = [row for row in missing if row["uid"] not in have]
-            if not left:
-                break
-            if len(left) < before_that:
-                until, before_that = time.monotonic() + self.patience, len(left)
-            if time.monotonic() > until:
+            if len(left) < before:
+                until = time.monotonic() + self.patience
+            elif time.monotonic() > until:
                 raise ServiceError(
                     f"Label Studio at {self.url} takes no tasks; try `covmis round push` again"
                 )
-            try:
-                self._send(partial(self._import, project, left[:BATCH]))
-            except _Interrupted:
-                time.sleep(0.3)
-        self._remove_copies(project)
-        self._refresh(project, rows)
-        return len(missing)
+        self._remove_copies(project, have)
+        return len(missing), self._refresh(have, rows)
 
     def _import(self, project: int, rows: Sequence[Mapping[str, Any]]) -> None:
         tasks = [{"data": dict(row)} for row in rows]
         self._client().projects.import_tasks(project, request=tasks, request_options=ONCE)
 
-    def _remove_copies(self, project: int) -> None:
-        copies = [task.id for tasks in self.by_uid(project).values() for task in tasks[1:]]
-        if not copies:
+    def _remove_copies(self, project: int, have: dict[str, list[Task]]) -> None:
+        """Remove the copies that a broken import has left, there and in this listing."""
+        if all(len(tasks) == 1 for tasks in have.values()):
             return
         answered = {task.id for task in self.tasks(project, answers=True) if task.annotations}
-        for tasks in self.by_uid(project).values():
-            kept = [task for task in tasks if task.id in answered] or tasks[:1]
+        for uid, tasks in have.items():
+            have[uid] = [task for task in tasks if task.id in answered] or tasks[:1]
             for task in tasks:
-                if task not in kept:
+                if task not in have[uid]:
                     self.remove_task(task.id)
 
-    def _refresh(self, project: int, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Put back what a task shows where somebody changed it, or where there is more to show now."""
-        have = self.by_uid(project)
+    def _refresh(self, have: Mapping[str, list[Task]], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+        """Put back what a task shows where somebody changed it, or where there is more to show now: which, and when."""
+        repaired = dict[str, str]()
         for row in rows:
             for task in have.get(row["uid"], []):
                 if task.data != dict(row):
-                    self._again(partial(self._change_task, task.id, dict(row)))
+                    changed = self._as(_Changed, self._again(partial(self._change_task, task.id, dict(row))))
+                    repaired[row["uid"]] = in_utc(changed.updated_at)
+        return repaired
 
-    def _change_task(self, task: int, data: dict[str, Any]) -> None:
-        self._client().tasks.update(str(task), data=data, request_options=ONCE)
+    def _change_task(self, task: int, data: dict[str, Any]) -> Any:
+        return self._client().tasks.update(str(task), data=data, request_options=ONCE)
 
     def remove_task(self, task: int) -> None:
         """Remove a task and everything that hangs on it."""
@@ -343,7 +367,10 @@ class LabelStudio:
 
         if self._http is None:
             local = self.url.startswith(("http://127.0.0.1", "http://localhost"))
-            self._http = httpx.Client(timeout=600, trust_env=not local)
+            self._http = httpx.Client(
+                timeout=600, trust_env=not local, headers={"accept-encoding": "identity"},
+                event_hooks={"response": [_bound]},
+            )  # fmt: skip
         if self._sdk is None:
             self._sdk = makers_client().client.LabelStudio(
                 base_url=f"{self.url}/", api_key=self.token, httpx_client=self._http
@@ -355,6 +382,34 @@ class LabelStudio:
         if self._http is not None:
             self._http.close()
             self._http = self._sdk = None
+
+
+def _bound(response: httpx.Response) -> None:
+    """Let no answer be longer, slower or more tightly packed than those of Label Studio."""
+    import httpx
+
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise httpx.DecodingError("is packed, which nobody asked for")
+    blocks = response.stream
+
+    class Bounded(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            assert isinstance(blocks, httpx.SyncByteStream)
+            try:
+                yield from bounded(blocks, LARGEST, LONGEST)
+            except Unbounded as error:
+                raise httpx.ReadError(f"the answer is {error}") from None
+
+        def close(self) -> None:
+            if isinstance(blocks, httpx.SyncByteStream):
+                blocks.close()
+
+    response.stream = Bounded()
+
+
+def in_utc(moment: dt.datetime) -> str:
+    """A server's time as the record has it."""
+    return moment.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Gone(ServiceError):

@@ -30,7 +30,7 @@ LOOK = (
     ".covmis-link u,.covmis-link i{display:block;font-style:normal}.covmis-link b+i{font-weight:600}"
     ".covmis-link u{opacity:.7;font-size:.85em}"
     # a phone's bar at the top is wider than the phone; the texts need not be
-    "@media (max-device-width:30rem){.covmis-claim,.covmis-post,.covmis-beside{max-width:21rem}}"
+    "@media (max-device-width:30rem){.covmis{max-width:23rem}}"
     # what the task does not need: the panels of regions, which a post has not
     ".lsf-sidepanels__wrapper,.lsf-tabs-panel{display:none!important}"
     ".lsf-sidepanels{padding:0!important}.lsf-editor{margin:0!important;min-width:0!important;width:100%}"
@@ -47,7 +47,7 @@ def label_config(scheme: Labels, *, deciding: bool = False, discussion: bool = F
 
     `deciding` adds everybody's labels as A, B, …, the reason and the error class; `discussion` the choice undecided.
     """
-    root = ET.Element("View")
+    root = ET.Element("View", className="covmis")
     ET.SubElement(root, "Style").text = LOOK
     _shown(root, "claim", "Claim", "covmis-claim")
     _shown(root, "post", "Post", "covmis-post")

@@ -6,7 +6,6 @@ projects are found again by their descriptions.
 
 from __future__ import annotations
 
-import contextlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,11 +29,14 @@ from covmis_build.annotation.answers import (
 from covmis_build.annotation.channels.label_studio import tasks
 from covmis_build.annotation.channels.label_studio.client import Gone
 from covmis_build.annotation.channels.label_studio.label_config import label_config
+from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.pull import two_channels
 from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    import pandas as pd
 
     from covmis_build.annotation.channels.label_studio.client import LabelStudio
     from covmis_build.annotation.round_folder import RoundFolder
@@ -55,12 +57,12 @@ def push_round(
 ) -> list[tasks.SentProject]:
     """Make or complete everybody's project."""
     record.refuse_sealed(round_)
-    frozen = round_.asked()
+    items, answered = by_item(round_.asked()), _answered(round_)
     sent = []
     for code, wanted in work.items():
         project = tasks.send_project(
             server,
-            frozen,
+            items,
             wanted,
             code,
             study=study,
@@ -68,35 +70,49 @@ def push_round(
             config=config,
             guideline=guideline,
             remembered=_remembered(round_, server.url, code),
-            answered=_answered(round_, code),
+            answered=answered.get(code, frozenset()),
         )
-        _remember(round_, server.url, code, KnownProject(project.project, code, Phase.INDEPENDENT))
+        _remember(round_, server.url, code, project, code, Phase.INDEPENDENT)
         sent.append(project)
     return sent
 
 
-def _answered(round_: RoundFolder, code: str) -> set[str]:
-    """The items to which this person's answer is in the record."""
+def _answered(round_: RoundFolder) -> dict[str, set[str]]:
+    """By person, the items to which their answer is in the record."""
     current = present(round_.answers())
-    mine = current[(current["annotator"] == code) & (current["phase"] == Phase.INDEPENDENT)]
-    return set(mine.loc[mine["status"].isin([Status.GIVEN, Status.SKIPPED]), "item_id"])
+    mine = current[
+        (current["phase"] == Phase.INDEPENDENT) & current["status"].isin([Status.GIVEN, Status.SKIPPED])
+    ]
+    return {str(who): set(items) for who, items in mine.groupby("annotator")["item_id"]}
 
 
 def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
     """Bring back everybody's answers, and what the discussion and the third person have decided."""
-    pulled, every = Pulled(), list[Answer]()
-    for name, project in known_projects(round_).items():
-        try:
-            answers, problems = _read(server, round_, name, project)
-        except Gone:
-            pulled.problems.append(_deleted(name, project))
-            continue
-        pulled.answers += sum(answer.status != Status.WITHDRAWN for answer in answers)
-        pulled.problems += problems
-        record.count(pulled, round_, answers, now=now)
-        every += answers
-    pulled.problems += _older(round_, every)
-    pulled.problems += two_channels(round_.answers())
+    pulled, every, drafts, missing = Pulled(), list[Answer](), dict[str, int](), set[str]()
+    try:
+        for name, brought in _read(server, round_):
+            if isinstance(brought, Problem):
+                pulled.problems.append(brought)
+                continue
+            pulled.problems += brought.problems
+            every += brought.answers
+            drafts[name] = len(brought.drafts)
+            if brought.missing:
+                missing.add(name)
+            if brought.drafts:
+                what = (
+                    f"{counted(drafts[name], 'drafts')} saved and never submitted, as of {brought.drafts[0]}"
+                )
+                pulled.notes.append(
+                    Problem(name, what, "A draft is no answer: open the post and press Submit")
+                )
+    finally:  # what has come back is recorded, also where the server goes away in between
+        pulled.answers = sum(answer.status != Status.WITHDRAWN for answer in every)
+        record.count(pulled, round_, every, now=now)
+    _note_people(round_, drafts, missing)
+    labels = round_.answers()
+    pulled.problems += _older(round_, every, labels)
+    pulled.problems += two_channels(labels)
     return pulled
 
 
@@ -123,10 +139,10 @@ class Compared:
 def compare_round(server: LabelStudio, round_: RoundFolder) -> Compared:
     """Compare what is on Label Studio with what came from there and is in the record; nothing is recorded."""
     there: list[Answer] = []
-    for name, project in known_projects(round_).items():
-        with contextlib.suppress(Gone):
-            there += _read(server, round_, name, project)[0]
-    labels = _recorded(round_)
+    for _, brought in _read(server, round_):
+        if not isinstance(brought, Problem):
+            there += brought.answers
+    labels = _recorded(round_.answers())
     theirs = {_place(answer): (answer.label, answer.status) for answer in there if answer.status in _SAID}
     kept = {place for place, row in labels.items() if row.channel == Channel.LABEL_STUDIO}
     differ = [
@@ -144,27 +160,35 @@ def _place(answer: Answer) -> tuple[str, str, str]:
     return (answer.item_id, answer.phase, answer.annotator)
 
 
-def _recorded(round_: RoundFolder) -> dict[tuple[str, str, str], Label]:
+def _recorded(labels: pd.DataFrame) -> dict[tuple[str, str, str], Label]:
     """The present labels by item, phase and person."""
     return {
         (row.item_id, row.phase, row.annotator): row
-        for row in labels_of(present(round_.answers()))
+        for row in labels_of(present(labels))
         if row.status in _SAID
     }
 
 
-def _read(
-    server: LabelStudio, round_: RoundFolder, name: str, project: KnownProject
-) -> tuple[list[Answer], list[Problem]]:
-    return tasks.bring_back(
-        server, project.project, project.who, round_.asked(), round_.scheme, round_.answers(),
-        phase=project.phase, anybody=name == DISCUSSION,
-    )  # fmt: skip
+def _read(server: LabelStudio, round_: RoundFolder) -> Iterator[tuple[str, tasks.Brought | Problem]]:
+    """What each project of the round holds, or that it is not there any more."""
+    projects = known_projects(round_)
+    if not projects:
+        return
+    items, users, every = by_item(round_.asked()), server.users(), round_.answers()
+    labels = {str(who): rows for who, rows in every.groupby("annotator")}
+    for name, project in projects.items():
+        try:
+            yield name, tasks.bring_back(
+                server, project.project, project.who, items, users, round_.scheme, labels.get(project.who, every[:0]),
+                phase=project.phase, anybody=name == DISCUSSION, repaired=project.repaired,
+            )  # fmt: skip
+        except Gone:
+            yield name, _deleted(name, project)
 
 
-def _older(round_: RoundFolder, answers: Sequence[Answer]) -> list[Problem]:
+def _older(round_: RoundFolder, answers: Sequence[Answer], every: pd.DataFrame) -> list[Problem]:
     """Answers that are older than the record's and say something else: a server that was restored from a copy."""
-    labels = _recorded(round_)
+    labels = _recorded(every)
     differ = [
         answer.item_id
         for answer in answers
@@ -196,6 +220,7 @@ def adjudicate_round(
     frozen, labels = round_.items(), round_.labels()
     disputed = adjudication.disagreements(frozen, labels, round_.per_item)
     third = adjudication.undecided(frozen, labels, round_.per_item) if discuss else disputed
+    items = by_item(frozen)
     stages = [(THIRD, third, adjudicator, Phase.ADJUDICATION)]
     if discuss:
         stages.insert(0, (DISCUSSION, disputed, adjudication.TOGETHER, Phase.DISCUSSION))
@@ -206,11 +231,11 @@ def adjudicate_round(
         talked = adjudication.talked(labels) if name == THIRD else {}
         more = {item: {"said": _said(said[item], talked.get(item, ""))} for item in wanted}
         sent = tasks.send_project(
-            server, frozen, wanted, DISCUSSION if name == DISCUSSION else who, study=study, number=round_.number,
+            server, items, wanted, DISCUSSION if name == DISCUSSION else who, study=study, number=round_.number,
             config=label_config(round_.scheme, deciding=True, discussion=name == DISCUSSION), guideline=guideline,
             more=more, remembered=_remembered(round_, server.url, name),
         )  # fmt: skip
-        _remember(round_, server.url, name, KnownProject(sent.project, who, phase))
+        _remember(round_, server.url, name, sent, who, phase)
     return pulled
 
 
@@ -235,6 +260,12 @@ class KnownProject(Struct, frozen=True):
     project: int
     who: str
     phase: Phase
+    repaired: dict[str, str] = {}
+    """Items whose task showed another text, and when the last push put it back, by the server's clock."""
+    drafts: int = 0
+    """Drafts that the last pull found, and no answer to their items."""
+    missing: bool = False
+    """Whether the last pull found no user of this name."""
 
 
 class _Known(Struct, frozen=True):
@@ -261,14 +292,43 @@ def known_projects(round_: RoundFolder) -> dict[str, KnownProject]:
     return _known(round_).projects
 
 
+def project_address(round_: RoundFolder, name: str) -> str:
+    """Where a project's tasks are listed; empty if the round has none of this name."""
+    known = _known(round_)
+    project = known.projects.get(name)
+    return f"{known.url}/projects/{project.project}/data" if project else ""
+
+
 def _remembered(round_: RoundFolder, url: str, name: str) -> int | None:
     """The number of the project that this round has on this server."""
     known = _known(round_)
     return known.projects[name].project if known.url == url and name in known.projects else None
 
 
-def _remember(round_: RoundFolder, url: str, name: str, project: KnownProject) -> None:
-    known = _Known(url, known_projects(round_) | {name: project})
+def _remember(
+    round_: RoundFolder, url: str, name: str, sent: tasks.SentProject, who: str, phase: Phase
+) -> None:
+    """Note which project this is, and which of its tasks have been repaired."""
+    before = known_projects(round_).get(name)
+    repaired = before.repaired if before and before.project == sent.project else {}
+    project = KnownProject(
+        sent.project, who, phase, repaired | dict(sent.repaired), before.drafts if before else 0
+    )
+    _write_known(round_, _Known(url, known_projects(round_) | {name: project}))
+
+
+def _note_people(round_: RoundFolder, drafts: Mapping[str, int], missing: Collection[str]) -> None:
+    """Keep how many drafts each project holds and whose user is missing, for those who ask how far people are."""
+    known = _known(round_)
+    projects = {
+        name: msgspec.structs.replace(project, drafts=drafts.get(name, 0), missing=name in missing)
+        for name, project in known.projects.items()
+    }
+    if projects != known.projects:
+        _write_known(round_, _Known(known.url, projects))
+
+
+def _write_known(round_: RoundFolder, known: _Known) -> None:
     text = json.dumps(msgspec.to_builtins(known), indent=1, sort_keys=True)
     storage.write_text(round_.folder / "label_studio.json", text + "\n")
 

@@ -25,7 +25,7 @@ from covmis_build.engine import silent
 from covmis_build.errors import InputError, ServiceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from covmis_build.engine import Progress
 
@@ -150,10 +150,13 @@ def local_server() -> Server:
 
 
 def up(
-    server: Server, codes: Iterable[str], *, port: int = 0, say: Callable[[str], None],
+    server: Server, codes: Collection[str], *, port: int = 0, say: Callable[[str], None],
     progress: Progress = silent,
 ) -> str:  # fmt: skip
-    """Start the server, setting it up on the first time; its address. A running one only gets missing users."""
+    """Start the server, setting it up on the first time; its address. A running one only gets missing users.
+
+    Missing are also those whom somebody has deleted on the server.
+    """
     server.home.mkdir(parents=True, exist_ok=True)
     server.home.chmod(0o700)
     _install(server, say, progress)
@@ -164,10 +167,29 @@ def up(
         known |= {code: _user(code) for code in new}
         _write_private(server.users_file, known)
     _initialise(server, known[ADMIN], say, progress)
-    if new:
-        progress("Adding users to Label Studio", 0, len(new))
-        _run(server, ["-c", USERS], text=json.dumps([known[code] for code in known if code != ADMIN]))
-    return running or _start(server, port, say)
+    _add_users(server, [known[code] for code in new if code != ADMIN], progress)
+    running = running or _start(server, port, say)
+    there = _addresses(running, known[ADMIN]["token"])
+    _add_users(server, [known[code] for code in codes if known[code]["email"] not in there], progress)
+    return running
+
+
+def _add_users(server: Server, users: Sequence[Mapping[str, str]], progress: Progress) -> None:
+    if users:
+        progress("Adding users to Label Studio", 0, len(users))
+        _run(server, ["-c", USERS], text=json.dumps(users))
+
+
+def _addresses(url: str, token: str) -> set[str]:
+    """The e-mail addresses of the server's users."""
+    import httpx
+
+    head = {"Authorization": f"Token {token}"}
+    try:
+        answer = httpx.get(f"{url}/api/users/", headers=head, timeout=60, trust_env=False)
+        return {str(user["email"]) for user in answer.raise_for_status().json()}
+    except (httpx.HTTPError, ValueError) as error:
+        raise ServiceError(f"Label Studio at {url} does not list its users: {error}") from None
 
 
 def down(server: Server) -> bool:

@@ -6,19 +6,27 @@ by others. So everything that comes back is looked at, and what cannot be used i
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.adjudication import UNDECIDED
-from covmis_build.annotation.answers import Answer, Channel, Phase, Problem, Status, checked, withdrawals
-from covmis_build.annotation.channels.label_studio.client import project_key, project_title, user_of
+from covmis_build.annotation.answers import (
+    Answer,
+    Channel,
+    Phase,
+    Problem,
+    Status,
+    checked,
+    labels_of,
+    own_time,
+    plausible,
+    withdrawals,
+)
+from covmis_build.annotation.channels.label_studio.client import in_utc, project_key, project_title, user_of
 from covmis_build.annotation.channels.sheets import fixed_cells
-from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.guideline import as_html
 from covmis_build.text.shown import shown_parts
 
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.channels.label_studio.client import Annotation, LabelStudio, Task
     from covmis_build.options import Labels
+    from covmis_build.records import Label
 
 
 def task_data(row: Mapping[str, Any], more: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -75,11 +84,13 @@ class SentProject:
     added: int
     tasks: int
     url: str
+    repaired: Mapping[str, str] = field(default_factory=dict)
+    """Items whose task showed something else, and when that was put right, by the server's clock."""
 
 
 def send_project(  # noqa: PLR0913 - a project is all of these
     server: LabelStudio,
-    frozen: pd.DataFrame,
+    items: Mapping[str, Mapping[str, Any]],
     wanted: Sequence[str],
     who: str,
     *,
@@ -92,8 +103,7 @@ def send_project(  # noqa: PLR0913 - a project is all of these
     answered: Collection[str] = frozenset(),
 ) -> SentProject:
     """Make or complete this person's project: the form, the guideline, and each of these items once, in order."""
-    rows = by_item(frozen)
-    key = project_key(list(frozen["shown"]), number, who)
+    key = project_key([row["shown"] for row in items.values()], number, who)
     settings = {
         "label_config": config,
         "expert_instruction": str(as_html(guideline)).strip(),
@@ -109,35 +119,55 @@ def send_project(  # noqa: PLR0913 - a project is all of these
         changed = {name: value for name, value in settings.items() if now.get(name) != value}
         if changed:
             server.change(project, changed)
-    tasks = [task_data(rows[item], (more or {}).get(item)) for item in wanted]
-    added = server.send(project, tasks, answered)
-    return SentProject(who, project, added, len(tasks), f"{server.url}/projects/{project}/data")
+    tasks = [task_data(items[item], (more or {}).get(item)) for item in wanted]
+    added, repaired = server.send(project, tasks, answered)
+    return SentProject(who, project, added, len(tasks), f"{server.url}/projects/{project}/data", repaired)
 
 
-def bring_back(
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What came back from one project."""
+
+    answers: Sequence[Answer]
+    problems: Sequence[Problem]
+    drafts: Sequence[str] = ()
+    """Items without an answer of which somebody has saved a draft."""
+    missing: bool = False
+    """Whether the server has no such user."""
+
+
+def bring_back(  # noqa: PLR0913 - a project is all of these
     server: LabelStudio,
     project: int,
     who: str,
-    frozen: pd.DataFrame,
+    items: Mapping[str, Mapping[str, Any]],
+    users: Mapping[int, str],
     scheme: Labels,
     labels: pd.DataFrame,
     *,
     phase: Phase = Phase.INDEPENDENT,
     anybody: bool = False,
-) -> tuple[list[Answer], list[Problem]]:
+    repaired: Mapping[str, str] | None = None,
+) -> Brought:
     """This person's answers, and what is wrong with what is there. `anybody`: a discussion, where all may answer.
 
-    An answer that is in the record and not on its task any more has been taken back.
+    `labels` are those in the record: one that is not on its task any more has been taken back. An answer keeps the
+    hash with which it was recorded until it is saved again, whatever its task shows later; one that is not in the
+    record and is older than the last repair of its task may have been given to the altered text, and is stale.
     """
-    users = server.users()
     own = None if anybody else user_of(who, users)
-    items = by_item(frozen)
-    answers: list[Answer] = []
     problems: list[Problem] = []
     if own is None and not anybody:
-        remedy = "Name them in COVMIS_LABEL_STUDIO_USERS, like a1=mail@example.org"
-        return [], [Problem(who, "is no user of this Label Studio", remedy)]
-    known: set[str] = set()
+        remedy = (
+            "`covmis round push` makes them again on the local server; elsewhere name them in "
+            "COVMIS_LABEL_STUDIO_USERS, like a1=mail@example.org"
+        )
+        return Brought([], [Problem(who, "is no user of this Label Studio", remedy)], missing=True)
+    recorded = {
+        row.item_id: row
+        for row in labels_of(labels[(labels["phase"] == phase) & (labels["channel"] == Channel.LABEL_STUDIO)])
+    }
+    answers: dict[str, Answer] = {}
     blank: list[str] = []
     for task in server.tasks(project, answers=True):
         uid = str(task.data.get("uid", ""))
@@ -147,26 +177,64 @@ def bring_back(
             continue
         if not items[uid]["salt"]:  # purged: its label stays as it was given
             continue
-        answer, wrong = _one_task(task, uid, who, own, users, items[uid], scheme)
+        answer, wrong = _one_task(task, uid, who, own, users, scheme)
+        if answer is not None:
+            now, frozen = shown_now(task.data, items[uid]), items[uid]["shown"]
+            answer = replace(
+                answer, shown=_answered_to(answer, recorded.get(uid), now, (repaired or {}).get(uid, ""))
+            )
+            if answer.shown != frozen:
+                wrong.append(
+                    f"{uid} was shown with another text; its label is not used until {who} saves it again"
+                )
+            elif now != frozen:
+                wrong.append(
+                    f"{uid} shows another text since it was labelled; `covmis round push` puts it back"
+                )
         problems += [Problem(where, what) for what in wrong]
         if answer is None:
             blank.append(uid)
             continue
-        if uid in known:
+        answer = replace(answer, phase=phase)
+        earlier = answers.setdefault(uid, answer)
+        if earlier is not answer:
             problems.append(
                 Problem(where, f"a second task for {uid} has been answered", "Remove one of them")
             )
-            continue
-        known.add(uid)
-        answers.append(replace(answer, phase=phase))
-    taken_back = [uid for uid in dict.fromkeys(blank) if uid not in known]
-    answers += withdrawals(labels, taken_back, who, Channel.LABEL_STUDIO, phase=phase)
-    return answers, problems
+            answers[uid] = _one_of_two(earlier, answer)
+    return _with_withdrawals(server, project, who, answers, problems, blank, labels, phase)
+
+
+def _with_withdrawals(
+    server: LabelStudio, project: int, who: str, answers: Mapping[str, Answer], problems: list[Problem],
+    blank: Sequence[str], labels: pd.DataFrame, phase: Phase,
+) -> Brought:  # fmt: skip
+    """The answers, what is taken back by a task without one, and which of those have only been begun."""
+    open_ = [uid for uid in dict.fromkeys(blank) if uid not in answers]
+    drafts = server.drafts(project) if open_ else set()
+    begun = [uid for uid in open_ if uid in drafts]
+    taken_back = withdrawals(labels, open_, who, Channel.LABEL_STUDIO, phase=phase)
+    return Brought([*answers.values(), *taken_back], problems, begun)
+
+
+def _answered_to(answer: Answer, recorded: Label | None, now: str, repaired: str) -> str:
+    """The hash of what was shown when this answer was saved, as far as the server can tell."""
+    if recorded is not None and own_time(recorded) == answer.given_at:
+        return recorded.shown  # not saved again since
+    return now if answer.given_at > repaired else f"before-repair-{now}"
+
+
+def _one_of_two(first: Answer, second: Answer) -> Answer:
+    """Of the answers to two copies of a task the later; neither counts where they differ."""
+    later = max(first, second, key=lambda answer: answer.given_at)
+    if (first.label, first.status) == (second.label, second.status):
+        return later
+    both = f"{first.label or first.status} and {second.label or second.status}"
+    return replace(later, label="", sub_label="", status=Status.INVALID, reason=f"two answers: {both}")
 
 
 def _one_task(
-    task: Task, uid: str, who: str, own: int | None, users: Mapping[int, str],
-    frozen: Mapping[str, Any], scheme: Labels,
+    task: Task, uid: str, who: str, own: int | None, users: Mapping[int, str], scheme: Labels
 ) -> tuple[Answer | None, list[str]]:  # fmt: skip
     """The answer to one task, if there is one, and what is wrong with it."""
     wrong: list[str] = []
@@ -180,10 +248,7 @@ def _one_task(
             mine.append(annotation)
     if not mine:
         return None, wrong
-    shown = shown_now(task.data, frozen)
-    if shown != frozen["shown"]:
-        wrong.append(f"{uid} was shown with another text; its label is not used")
-    read = [checked(_answer(annotation, uid, who, shown, open_=own is None), scheme) for annotation in mine]
+    read = [checked(_answer(annotation, uid, who, open_=own is None), scheme) for annotation in mine]
     answer = read[-1]
     if len({(annotation.label, annotation.status) for annotation in read}) > 1:
         told = " and ".join(dict.fromkeys(annotation.label or annotation.status for annotation in read))
@@ -202,7 +267,7 @@ def _name(number: int | None, users: Mapping[int, str]) -> str:
     return users.get(number, f"user {number}").partition("@")[0] if number is not None else "somebody"
 
 
-def _answer(annotation: Annotation, uid: str, who: str, shown: str, *, open_: bool = False) -> Answer:
+def _answer(annotation: Annotation, uid: str, who: str, *, open_: bool = False) -> Answer:
     """One annotation as an answer, not yet checked against the scheme; a discussion may leave an item open."""
     parts: dict[str, list[str]] = {}
     for part in annotation.result or []:
@@ -211,7 +276,6 @@ def _answer(annotation: Annotation, uid: str, who: str, shown: str, *, open_: bo
     labels = parts.get("label", [])
     subs = [text for name, texts in parts.items() if name.startswith("sub_label_") for text in texts]
     skipped = annotation.was_cancelled or (open_ and labels == [UNDECIDED])
-    seconds = annotation.lead_time
     answer = Answer(
         item_id=uid,
         annotator=who,
@@ -221,10 +285,9 @@ def _answer(annotation: Annotation, uid: str, who: str, shown: str, *, open_: bo
         status=Status.SKIPPED if skipped else Status.GIVEN,
         reason="\n".join(parts.get("reason", [])).strip(),
         error_class=(parts.get("error_class") or [""])[0],
-        seconds=seconds if seconds is not None and math.isfinite(seconds) else None,
-        given_at=annotation.updated_at.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        seconds=plausible(annotation.lead_time),
+        given_at=in_utc(annotation.updated_at),
         channel=Channel.LABEL_STUDIO,
-        shown=shown,
     )
     if len(labels) > 1:
         return replace(answer, label="", status=Status.INVALID, reason=f"several labels: {', '.join(labels)}")

@@ -1,0 +1,113 @@
+"""Where most posts of a study were lost, the setting behind it, and what another value would keep: one sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from covmis_build.building.flow import ask
+from covmis_build.cleaning.words import length_rule
+from covmis_build.errors import counted
+from covmis_build.text.words import count_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from covmis_build.building.flow import Step
+    from covmis_build.options import Cleaning
+    from covmis_build.places import Places
+    from covmis_build.settings import Settings
+
+KEPT_ENOUGH = 0.5
+"""A study that keeps so large a share of its pairs, and of its claims, needs no advice."""
+TENTH = 0.1
+"""A share of a language's posts that nobody loses to their length without being told."""
+FEWEST = 50
+"""Posts of a language from which this share is looked at."""
+
+
+def losses(places: Places, settings: Settings, steps: Sequence[Step]) -> str:
+    """The step that took most pairs of a claim and a post, if few are left; near-duplicates are represented, not lost."""
+    by_name = {step.name: step for step in steps}
+    if not steps or not by_name["retrieve"].pairs:
+        return ""
+    found = (by_name["retrieve"].pairs or 0) + (by_name["retrieve"].dropped_pairs or 0)
+    kept = by_name["minimum_posts"].pairs or 0
+    copies = by_name["near_duplicates"].dropped_pairs or 0
+    selected, died = by_name["select"].claims, by_name["minimum_posts"].dropped_claims
+    if kept >= KEPT_ENOUGH * (found - copies) and died < KEPT_ENOUGH * selected:
+        return ""
+    candidates = [by_name[name] for name in ("retrieve", "one_claim_per_post", "language", "words")]
+    worst = max(candidates, key=lambda step: step.dropped_pairs or 0)
+    few = ""
+    if died:
+        few = f"{counted(died, 'claims')} of {selected:,} had fewer than minimum_posts = {settings.cleaning.minimum_posts} posts left"
+    least = KEPT_ENOUGH * (by_name["minimum_posts"].dropped_pairs or 0)
+    if not worst.dropped_pairs or worst.dropped_pairs < least:
+        return f"{few}. {_with_fewer(places)}" if few else ""
+    taken = f"{worst.dropped_pairs:,} of {found:,} pairs of a claim and a post were dropped"
+    return f"{taken}: {_advice(places, settings, worst)}.{f' {few}.' if few else ''}"
+
+
+def _with_fewer(places: Places) -> str:
+    """What a smaller minimum of posts would keep: half of the claims that were dropped for it."""
+    query = """SELECT count(*) FROM dropped WHERE unit = 'pair' AND step = 'minimum_posts' GROUP BY claim_id ORDER BY 1"""
+    sizes = [count for (count,) in ask(query, dropped=places.table("dropped"))]
+    if not sizes:
+        return ""
+    middle = sizes[len(sizes) // 2]
+    kept = sum(size >= middle for size in sizes)
+    return f"`[cleaning] minimum_posts = {middle}` would keep {counted(kept, 'claims')} of these"
+
+
+def _advice(places: Places, settings: Settings, step: Step) -> str:
+    """What a step dropped most, and the setting behind it."""
+    reason, count = max(step.reasons.items(), key=lambda pair: pair[1])
+    most = "" if count == step.dropped_pairs else f"{count:,} "
+    if reason == "repost":
+        return f'{most}reposts. `[retrieval] reposts = "keep"` would keep them'
+    if reason == "outside since and until":
+        return f"{most}outside `[retrieval]` since and until"
+    if reason == "does not match locally":
+        return f"{most}posts do not match their query here. `[retrieval] require_match` says which kinds must"
+    if step.name == "language":
+        languages = sorted(step.reasons.items(), key=lambda pair: -pair[1])[:3]
+        shown = ", ".join(f"{name.removeprefix('language ')} {number:,}" for name, number in languages)
+        return (
+            f"other languages ({shown}). `[cleaning] languages` is {', '.join(settings.cleaning.languages)}"
+        )
+    if step.name == "words":
+        return f"too short. {short_posts(places, settings.cleaning)}".rstrip(". ")
+    return f"{most}{reason}"
+
+
+def short_posts(places: Places, options: Cleaning) -> str:
+    """The languages of which the minimum length drops more than a tenth of the posts, and what would drop a tenth."""
+    files = {name: places.table(name) for name in ("items", "dropped", "posts")}
+    if not all(path.exists() for path in files.values()):
+        return ""
+    losing = [row for row in ask(COUNTS, **files) if row[1] >= FEWEST and row[2] > TENTH * row[1]]
+    if not losing:
+        return ""
+    rules = []
+    for language, _, _ in losing[:SHOWN]:
+        rule = length_rule(language, options)
+        texts = ask(TEXTS, language, **files)
+        lengths = sorted(count_words(text, unit=rule.unit, without=rule.without) for (text,) in texts)
+        rules.append(f"{language or 'und'} = {{ minimum = {lengths[int(TENTH * len(lengths))]} }}")
+    shown = ", ".join(
+        f"{language or 'und'} ({short:,} of {posts:,})" for language, posts, short in losing[:SHOWN]
+    )
+    others = f" and {len(losing) - SHOWN} other languages" if len(losing) > SHOWN else ""
+    return (
+        f"The minimum length drops more than a tenth of the posts in {shown}{others}. "
+        f"`[cleaning] words = {{ {', '.join(rules)} }}` would drop about a tenth."
+    )
+
+
+SHOWN = 3
+JUDGED = """SELECT DISTINCT post_id, step = 'words' AS short FROM dropped
+    WHERE unit = 'pair' AND step IN ('words', 'near_duplicates', 'minimum_posts') UNION SELECT post_id, false FROM items"""
+COUNTS = f"""SELECT language, count(*), count(*) FILTER (short) FROM ({JUDGED}) JOIN posts USING (post_id)
+    GROUP BY language ORDER BY 3 DESC, 1"""
+TEXTS = f"""SELECT text FROM ({JUDGED}) JOIN posts USING (post_id) WHERE language = ? ORDER BY hash(post_id), post_id LIMIT 2000"""
+"""Some of a language's posts, always the same."""

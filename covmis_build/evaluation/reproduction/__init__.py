@@ -1,1 +1,0 @@
-"""Published figures, recomputed from what their papers print."""

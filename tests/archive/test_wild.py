@@ -1,0 +1,121 @@
+"""Files as people and tools have published them: read, or refused with the lines of study.toml that read them."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from covmis_build import settings
+from covmis_build.archive.reader import How, read
+from covmis_build.archive.streams import jobs
+from covmis_build.errors import BrokenIds
+from covmis_build.files.ids import check_ids
+from covmis_build.study.look import look
+
+
+@pytest.fixture
+def wild(data_home):
+    return data_home / "wild"
+
+
+@pytest.fixture
+def expected(wild):
+    return json.loads((wild / "expected.json").read_text("utf-8"))
+
+
+def posts_of(path, rules=()):
+    (job,) = jobs([(path, path.name)])
+    reads = list(read(job, how=How(tuple(rules))))
+    assert [line.problem for line in reads if line.problem] == []
+    return [post for line in reads for post in line.posts]
+
+
+def rules_of(toml):
+    return settings.parse({"title": "t", **tomllib.loads(toml)}).retrieval.columns
+
+
+def test_r_writes_an_object_for_an_empty_list(wild, expected):
+    posts = posts_of(wild / "academictwitter_data.json")
+    assert [post.post_id for post in posts if post.text] == expected["academictwitter_data.json"]["ids"]
+
+
+def test_ids_in_single_quotes(wild, expected):
+    posts = posts_of(wild / "crisislex_t6.csv")
+    assert [post.post_id for post in posts] == expected["crisislex_t6.csv"]["ids"]
+    texts = [post.text for post in posts]
+    assert all(text in texts for text in expected["crisislex_t6.csv"]["texts"])
+
+
+def test_times_in_a_column_tweet_created(wild, expected):
+    about = expected["tweet_created.csv"]
+    posts = posts_of(wild / "tweet_created.csv")
+    assert ([post.post_id for post in posts], [post.created_at for post in posts]) == (
+        about["ids"],
+        about["created_at"],
+    )
+
+
+def test_relations_in_columns_of_x(wild, expected):
+    about = expected["x_account_archive.csv"]
+    posts = posts_of(wild / "x_account_archive.csv")
+    assert [post.post_id for post in posts] == about["ids"]
+    related = (sum(bool(post.repost_of) for post in posts), sum(bool(post.reply_to) for post in posts))
+    assert related == (about["reposts"], about["replies"])
+
+
+def test_an_id_that_stands_in_its_own_address_is_whole(wild, expected):
+    about = expected["facebook_fact_check.csv"]
+    posts = posts_of(wild / "facebook_fact_check.csv")
+    assert len({post.post_id for post in posts}) == len(posts) == about["rows"]
+    assert all(post.post_id.startswith("facebook:") for post in posts)
+
+
+def test_ids_that_went_through_floats_are_refused(wild):
+    (file,) = look(wild / "ids_through_floats.csv").files
+    assert "a program has read them as numbers and rounded them" in file.questions[0]
+
+
+def test_a_file_without_a_header_is_read_by_what_the_refusal_says(wild):
+    path = wild / "no_header.txt"
+    (file,) = look(path).files
+    assert 'header = false, id = "3"' in file.questions[0]
+    posts = posts_of(path, rules_of(file.settings))
+    lines = path.read_text("utf-8").splitlines()
+    assert [post.post_id for post in posts] == [f"x:{line.split(chr(9))[2]}" for line in lines]
+
+
+def test_times_that_ids_contradict_are_asked_for(wild, expected):
+    path = wild / "archive_in_tokyo_time.csv"
+    (file,) = look(path).files
+    assert "by +9 hours" in file.questions[0]
+    about = expected["archive_in_tokyo_time.csv"]
+    posts = posts_of(path, rules_of(file.settings))
+    assert [post.post_id for post in posts] == about["ids"]
+    assert [post.created_at for post in posts][:20] == about["true_times"]
+
+
+SNOWFLAKES = st.integers(2**60, 2**62).map(lambda number: number - number % 4096)
+
+
+@given(st.lists(SNOWFLAKES, min_size=100, max_size=200), st.randoms(use_true_random=False))
+def test_rounding_is_found_and_genuine_ids_are_not_accused(numbers, chance):
+    """A file as X's ids are: a quarter with a sequence number, the rest multiples of 4096."""
+    genuine = [
+        number + (chance.randrange(1, 4096) if at % 4 == 0 else 0) for at, number in enumerate(numbers)
+    ]
+    check_ids("f.csv", list(map(str, genuine)))
+    for broken in (
+        [float(number) for number in genuine],
+        [round(number, -(len(str(number)) - 15)) for number in genuine],
+    ):
+        with pytest.raises(BrokenIds):
+            check_ids("f.csv", [str(int(number)) for number in broken])
+
+
+@given(st.lists(st.integers(10**15, 10**16 - 1), max_size=300, unique=True))
+def test_evenly_distributed_ids_of_sixteen_digits_are_genuine(numbers):
+    check_ids("f.csv", list(map(str, numbers)))

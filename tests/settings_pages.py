@@ -1,0 +1,59 @@
+"""Write what follows from the settings' records (covmis_build/options.py): `python -m tests.settings_pages`.
+
+That is study.schema.json, what editors know of study.toml; the tables of docs/reference/settings.md; and the comments of the
+study.toml at the root.
+"""
+
+from __future__ import annotations
+
+import json
+import typing
+from dataclasses import fields
+from pathlib import Path
+
+import msgspec
+
+from covmis_build.options import Columns
+from covmis_build.settings import TABLES, Settings, meaning, read_settings, settings_toml, toml
+
+ROOT = Path(__file__).parents[1]
+SCHEMA = ROOT / "covmis_build" / "study.schema.json"
+PAGE = ROOT / "docs" / "reference" / "settings.md"
+STUDY = ROOT / "study.toml"
+NONE = {"type": "object", "maxProperties": 0}
+"""What stands for no record."""
+BEGIN = "<!-- made by python -m tests.settings_pages -->\n"
+
+
+def schema() -> str:
+    """The records as a JSON Schema; no table has keys but its own."""
+    made = msgspec.json.schema(Settings)
+    for record in made["$defs"].values():
+        record["additionalProperties"] = False
+        for key in record["properties"].values():
+            if "anyOf" in key:
+                key["anyOf"] = [NONE if kind == {"type": "null"} else kind for kind in key["anyOf"]]
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+
+
+def page() -> str:
+    """The page, with its tables of keys made anew."""
+    head = PAGE.read_text("utf-8").partition(BEGIN)[0]
+    tables = [section(f"[{name}]", kind) for name, kind in TABLES.items()]
+    return head + BEGIN + "\n".join([*tables, section("[[retrieval.columns]]", Columns)])
+
+
+def section(name: str, kind: type) -> str:
+    hints, usual = typing.get_type_hints(kind, include_extras=True), kind()
+    rows = []
+    for field in fields(kind):
+        value = getattr(usual, field.name)
+        default = "" if value is None else f"`{toml(list(value) if isinstance(value, tuple) else value)}`"
+        rows.append(f"| `{field.name}` | {default} | {meaning(hints[field.name])} |".replace("||", r"\|\|"))
+    return f"\n## {name}\n\n| key | default | meaning |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    SCHEMA.write_text(schema(), "utf-8")
+    PAGE.write_text(page(), "utf-8")
+    STUDY.write_text(settings_toml(read_settings(STUDY), explained=True), "utf-8")

@@ -1,0 +1,61 @@
+"""The sentence on where most posts were lost names the step that took most, its setting, and what another value keeps."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import covmis_build as covmis
+
+LONG = "garlic is said to cure the new virus in number {} of these quite long posts"
+
+
+def study_of(folder, posts, **settings):
+    study = covmis.new_study(folder / "s", title="S")
+    (study.places.folder / "queries/claims.csv").write_text(
+        "claim_id,text,keywords\na,Garlic cures,garlic\nb,Onions cure,onion\n"
+    )
+    rows = [
+        {"id_str": str(1250000000000000000 + 4194304 * at), "created_at": "Tue Apr 14 10:00:00 +0000 2020", "lang": "en", "entities": {"urls": []}} | post
+        for at, post in enumerate(posts)
+    ]  # fmt: skip
+    (study.places.folder / "data/archive/posts.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    study = study.change(**settings) if settings else study
+    return study, study.run(workers=1)
+
+
+def repost(at):
+    original = {
+        "id_str": str(1240000000000000000 + at),
+        "full_text": LONG.format(at),
+        "created_at": "Tue Apr 14 10:00:00 +0000 2020",
+        "entities": {"urls": []},
+    }
+    return {"full_text": f"RT @a: {LONG.format(at)}", "retweeted_status": original}
+
+
+@pytest.mark.parametrize(
+    ("posts", "said"),
+    [
+        ([repost(at) for at in range(40)] + [{"full_text": LONG.format(at)} for at in range(3)], 'reposts. `[retrieval] reposts = "keep"` would keep them'),
+        ([{"full_text": LONG.format(at), "lang": "de" if at % 3 else "fr"} for at in range(40)], "other languages (de 26, fr 14). `[cleaning] languages` is en"),
+        ([{"full_text": f"garlic number {at}"} for at in range(60)], "`[cleaning] words = { en = { minimum = 3 } }` would drop about a tenth"),
+        ([{"full_text": f"{LONG.format(at)} {'abcdefghijklmnopqrst'[at] * 9} {'abcdefghijklmnopqrst'[-at] * 12}"} for at in range(20)], "would keep 1 claim of these"),
+    ],
+    ids=["reposts", "languages", "words", "minimum_posts"],
+)  # fmt: skip
+def test_the_next_step_says_why_few_are_left(tmp_path, posts, said):
+    study, ran = study_of(tmp_path, posts)
+    assert said in ran.next
+    assert study.status().next == ran.next
+    assert f"Next: {ran.next}" in "\n".join(ran.sentences)
+
+
+def test_a_study_that_kept_enough_is_not_advised(tmp_path):
+    posts = [
+        {"full_text": f"{LONG.format(at)} {chr(97 + at % 26) * 9} {chr(97 + at // 26) * 12} w{at}"}
+        for at in range(60)
+    ]
+    _, ran = study_of(tmp_path, posts, cleaning={"minimum_posts": 5, "similarity": 0.99})
+    assert ran.next == "`covmis round open` (1 claim without a round)"
