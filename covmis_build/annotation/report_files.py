@@ -43,14 +43,17 @@ def write_reports(
 
     A sealed round keeps the report that was sealed.
     """
+    every = record.all_rounds(rounds)
     own = findings(round_.items(), round_.labels(), round_.scheme, round_.per_item)
+    counts_alone = [other.number for other in every if not other.pilot] == [round_.number]
+    same = counts_alone and (round_.scheme, round_.per_item) == (scheme, per_item)
+    summary = own if same else findings_of_rounds(every, scheme, per_item)
     if round_.checks:
-        own = replace(own, checks=checks_of(round_.checks, record.all_rounds(rounds)))
+        own = replace(own, checks=checks_of(round_.checks, every))
     guideline = guideline_note(rounds, round_)
     if not round_.sealed:
         remarks = [*filter(None, [verdict(own.agreement, target)]), guideline]
         _write(round_.folder, "report", own, f"Agreement in round {round_.number}", study, remarks)
-    summary = findings_of_rounds(record.all_rounds(rounds), scheme, per_item)
     if summary:
         remarks = [*filter(None, [verdict(summary.agreement, target)])]
         _write(rounds, "summary", summary, "Agreement over all rounds", study, remarks)

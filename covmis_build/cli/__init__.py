@@ -20,6 +20,7 @@ import typer
 
 from covmis_build import __version__
 from covmis_build.cli import console
+from covmis_build.cli.panels import ELSEWHERE, Group, Program
 from covmis_build.errors import CovmisError
 from covmis_build.report.terminal import printable
 
@@ -50,6 +51,7 @@ COMMANDS = {
 
 app = typer.Typer(
     name="covmis",
+    cls=Program,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -71,9 +73,9 @@ def program(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Build a stance corpus from a list of claims, and judge systems on it.
+    """Build a stance corpus from a list of claims, and evaluate classifiers on it.
 
-    Start with `covmis new my-study`; `covmis status` always says what to do next.
+    Start with `covmis new my-study`. `covmis status` shows what to do next.
     """
     console.loudness = verbose - quiet
     if quiet:
@@ -81,9 +83,12 @@ def program(
 
 
 for _name in GROUPS:
-    app.add_typer(importlib.import_module(f"covmis_build.cli.{_name}").app, name=_name.replace("_", "-"))
+    _group = importlib.import_module(f"covmis_build.cli.{_name}").app
+    for _command in _group.registered_commands:
+        _command.epilog = ELSEWHERE
+    app.add_typer(_group, name=_name.replace("_", "-"), cls=Group)
 for _name, _file in COMMANDS.items():
-    app.command(_name)(getattr(importlib.import_module(f"covmis_build.cli.{_file}"), _name))
+    app.command(_name, epilog=ELSEWHERE)(getattr(importlib.import_module(f"covmis_build.cli.{_file}"), _name))
 
 
 REFUSED = cast("type[Exception]", typer.BadParameter.__mro__[2])
@@ -122,14 +127,21 @@ def main() -> None:
 
 OF_COMMANDS = ("--study", "--json")
 """Options of commands that people also write before the command."""
+OF_PROGRAM = ("-q", "--quiet", "-v", "--verbose")
+"""Options of the program that people also write behind the command."""
 
 
 def in_order(words: Sequence[str]) -> list[str]:
-    """The same words with options of the command behind it, wherever they were written.
+    """The same words with options of the command behind it and the program's before it, wherever they were written.
 
-    >>> in_order(["-q", "--study", "mine", "round", "status"])
-    ['-q', 'round', 'status', '--study', 'mine']
+    >>> in_order(["-q", "--study", "mine", "round", "status", "-v"])
+    ['-v', '-q', 'round', 'status', '--study', 'mine']
     """
+    before_dashes = list(words[: words.index("--")] if "--" in words else words)
+    at = next((at for at, word in enumerate(before_dashes) if not word.startswith("-")), len(before_dashes))
+    loud = [word for word in before_dashes[at:] if word in OF_PROGRAM]
+    kept = [word for word in before_dashes[at:] if word not in OF_PROGRAM]
+    words = [*loud, *before_dashes[:at], *kept, *words[len(before_dashes) :]]
     before: list[str] = []
     moved: list[str] = []
     left = list(words)

@@ -25,7 +25,7 @@ def agreement(
     latex: Annotated[Path | None, Option(help="Also write the coefficients as a LaTeX table.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare people's labels in a file: every coefficient, with intervals, and words where there is no number.
+    """Compute inter-annotator agreement for any file.
 
     Example: covmis agreement labels.csv --order favor,neither,against
     """

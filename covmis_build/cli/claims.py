@@ -12,14 +12,14 @@ from covmis_build.cli.options import pairs_of
 from covmis_build.errors import InputError
 from covmis_build.study.study import open_study
 
-app = Typer(help="The claim list: import, check, choose.", no_args_is_help=True)
+app = Typer(help="Import, check and select claims.", no_args_is_help=True)
 
 
 @app.command("import")
 def import_list(
     source: Annotated[
         Path | None,
-        Argument(metavar="[FILE]", help="CSV, TSV, JSON, JSON lines, xlsx; or a folder of CoAID releases."),
+        Argument(metavar="FILE", help="CSV, TSV, JSON, JSON lines, xlsx; or a folder of CoAID releases."),
     ] = None,
     text: Annotated[str, Option(metavar="COLUMN", help="The column with the claims' sentences.")] = "",
     column: Annotated[
@@ -34,7 +34,7 @@ def import_list(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add the claims of a list to queries/claims.csv; claims already there stay as they are.
+    """Add claims from a list (CSV, Excel, JSON, ClaimReview).
 
     Columns are found by their names, as in CheckThat, COVIDLies, LIAR, FakeNewsNet, MultiClaim, scrapes of Politifact
     and Snopes, ClaimReview; --look shows which hold what, and what is left over. A FIELD is claim_id, titles,
@@ -69,7 +69,7 @@ def lint(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the claim list against the rules of A.1; every finding names its rule and proposes an edit.
+    """Check the claim list and propose corrections.
 
     Accepted edits are written to queries/claims.csv, with what stood there before in the column edits.
 
@@ -86,7 +86,7 @@ def select(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Select the claims with most posts found through titles and addresses, as the paper did (A.1).
+    """Select the claims with the most posts.
 
     Writes the column `selected` of queries/claims.csv, and counts, ranks and ties to queries/selection.csv.
 

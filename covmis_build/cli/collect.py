@@ -16,7 +16,7 @@ from covmis_build.cli.console import JsonOption, StudyOption, detail, print_resu
 from covmis_build.cli.options import with_options
 from covmis_build.errors import InputError
 
-app = Typer(help="Fetch posts from a platform into data/archive/.", no_args_is_help=True)
+app = Typer(help="Fetch posts from X, Bluesky or Mastodon.", no_args_is_help=True)
 
 EstimateOption = Annotated[
     bool, Option("--estimate", help="Say what it would find and cost; fetch no posts.")
@@ -55,7 +55,9 @@ def collect_x(
     prices: PricesOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Search X for every query of the study. It costs money, so it needs a --budget.
+    """Search X for all queries (costs money).
+
+    It needs a --budget.
 
     The token stands in the environment variable X_BEARER_TOKEN or in the keyring. `--estimate` asks X for counts,
     which is billed itself; it says how much before it asks, and keeps to the budget, too.
@@ -68,7 +70,7 @@ def collect_x(
 @app.command("bluesky")
 @with_options(Searching)
 def collect_bluesky(options: Searching, as_json: JsonOption = False) -> None:
-    """Search Bluesky for every query of the study. It costs nothing but time.
+    """Search Bluesky for all queries (free).
 
     The account stands in BLUESKY_HANDLE and BLUESKY_APP_PASSWORD, in the environment or in the keyring.
 
@@ -86,7 +88,7 @@ def collect_mastodon(
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """Search one Mastodon server for every query of the study. It costs nothing but time.
+    """Search a Mastodon server for all queries (free).
 
     The token of an app on that server stands in MASTODON_ACCESS_TOKEN, and the server in MASTODON_SERVER: the token is
     sent to no other one. In the keyring it stands as MASTODON_ACCESS_TOKEN@https://SERVER.
@@ -111,7 +113,9 @@ def collect_ids(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Look up posts by their ids, on X, Bluesky and Mastodon, with an outcome for each id.
+    """Fetch posts by id and record which are unavailable.
+
+    Ids may be of X, Bluesky and Mastodon.
 
     Outcomes (available, deleted, protected, suspended, unknown) stand in data/collect/outcomes.csv.
 
@@ -133,17 +137,6 @@ def collect_ids(
         looked_up = open_study(study).collect_ids(file, again=again, **options)
     print_result(looked_up, as_json=as_json)
     looked_up.check()
-
-
-@app.command("snscrape")
-def collect_snscrape() -> None:
-    """Say why snscrape can no longer search X, and what can be done instead.
-
-    Example: covmis collect snscrape
-    """
-    from covmis_build.study.collect import collect_from_snscrape
-
-    collect_from_snscrape()
 
 
 def _collect(source: str, options: Searching, as_json: bool, **own: Any) -> None:

@@ -30,9 +30,14 @@ if TYPE_CHECKING:
 
 StudyOption = Annotated[
     Path | None,
-    Option("--study", metavar="DIR", help="The study's folder (default: the nearest study.toml upwards)."),
+    Option(
+        "--study",
+        metavar="DIR",
+        help="The study's folder (default: the nearest study.toml upwards).",
+        hidden=True,
+    ),
 ]
-JsonOption = Annotated[bool, Option("--json", help="Print one JSON object instead of words.")]
+JsonOption = Annotated[bool, Option("--json", help="Print one JSON object instead of words.", hidden=True)]
 
 loudness = 0
 """-1 quiet, 0 normal, 1 verbose; set once by the program's own options."""

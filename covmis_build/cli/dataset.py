@@ -13,7 +13,7 @@ from covmis_build.cli.options import pairs_of
 from covmis_build.errors import InputError, counted
 from covmis_build.report.summary import Listing
 
-app = Typer(no_args_is_help=True, help="The field's stance and rumour corpora: list, show, get, convert.")
+app = Typer(no_args_is_help=True, help="Get and convert published stance corpora.")
 
 HomeOption = Annotated[
     Path | None,
@@ -24,7 +24,7 @@ NameArgument = Annotated[str, Argument(metavar="NAME", help="As `covmis dataset 
 
 @app.command("list")
 def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """List the corpora that covmis knows: labels, licence, and whether they are here.
+    """List the corpora that covmis can read.
 
     Example: covmis dataset list --home ~/corpora
     """
@@ -38,7 +38,7 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 @app.command()
 def show(name: NameArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Show what a corpus is: licence, terms, source, files, labels, traps; its counts if it is here.
+    """Show a corpus: licence, source, files, labels.
 
     Example: covmis dataset show covidlies-v0.2
     """
@@ -53,7 +53,7 @@ def get(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fetch a corpus whose licence allows it, with its checksums; for the others, say how to get it.
+    """Download a corpus, or explain how to get it.
 
     Licence and terms are shown first; nothing is fetched without --accept.
 
@@ -99,7 +99,7 @@ def convert(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write corpora in one shape: dataset, id, target_id, target, text, label, time, split, group, part.
+    """Convert corpora to one format.
 
     Labels are mapped where a map makes sense, and refused where it does not. Several corpora become a mixture in
     which `part` says where a row is from. COVMis-Stance's training data, without MNLI:

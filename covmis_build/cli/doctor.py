@@ -16,7 +16,7 @@ def doctor(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which parts of covmis are ready on this machine, and how to get the others.
+    """Check the installation.
 
     Ends with exit code 1 if a part of the core is missing. Of credentials only says whether they are set. In a study also
     says whether the buckets of its archive answer.

@@ -14,7 +14,7 @@ from covmis_build.cli.options import LevelOption, RunOption
 def estimate(
     corpus: Annotated[
         Path | None,
-        Argument(metavar="[CORPUS]", help="A released corpus (default: the rounds' gold labels)."),
+        Argument(metavar="CORPUS", help="A released corpus (default: the rounds' gold labels)."),
     ] = None,
     by: Annotated[
         str,
@@ -73,7 +73,9 @@ def estimate(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Estimate the share of each label among the posts fitted: distinct messages, and posts with their copies.
+    """Estimate the share of each label, with 95% CIs.
+
+    Reports unique posts (near-duplicates counted once) and all posts.
 
     Hájek shares with the weights 1/(p_claim·p_sample) and Wilson intervals for as many units as design and weights
     allow; totals are shares of the known number of posts; the audit of automatic labels is put in, the unweighted

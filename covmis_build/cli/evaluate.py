@@ -25,7 +25,7 @@ from covmis_build.cli.options import (
     with_options,
 )
 
-app = Typer(help="Score classifiers, compare them, and divide data into parts.", no_args_is_help=True)
+app = Typer(help="Score and compare classifiers; make and check splits.", no_args_is_help=True)
 
 
 @app.command()
@@ -57,7 +57,7 @@ def score(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score systems against gold: systems by measures, with intervals, per class and per group.
+    """Score classifiers, with confidence intervals.
 
     The released corpus serves as gold as it is: its claims are left out one by one, and its probabilities give the
     design-weighted values beside the unweighted ones. With --over posts, those alone, for distinct messages and for
@@ -106,7 +106,7 @@ def compare(
     out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare every pair of systems: difference, interval, p-value, effect size, and a careful sentence.
+    """Test differences between classifiers.
 
     Example: covmis evaluate compare gold.csv a=a.csv b=b.csv --measure macro_f1 --test tukey
     """
@@ -131,7 +131,7 @@ def meta(
     replicates: Annotated[int, Option(min=1, max=1_000_000, help="Replicates of the test.")] = 2000,
     as_json: JsonOption = False,
 ) -> None:
-    """Evaluate the measures themselves: similarity, consistency, and whether they tell the classes apart.
+    """Compare evaluation measures with each other.
 
     Example: covmis evaluate meta gold.csv a.csv b.csv c.csv --order favor,neither,against
     """
@@ -170,7 +170,7 @@ def split(
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Divide items into train, dev and test: at random, in time, or by claim, and say what the parts share.
+    """Split data into train, dev and test.
 
     What the column group holds together (a claim, a thread, an event) is never torn; with --similarity, near-copies
     are not, either. The parts are compared, as `leakage` does, before they are written.
@@ -198,7 +198,7 @@ def leakage(
     id_column: IdOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Say what the test part shares with train and dev: texts, near-copies, claims, time, missing classes.
+    """Find overlap between train and test.
 
     Example: covmis evaluate leakage corpus.csv --parts parts.csv
     """

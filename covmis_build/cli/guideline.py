@@ -10,7 +10,7 @@ from covmis_build.cli.console import JsonOption, StudyOption, tell
 from covmis_build.errors import CheckFailed, counted
 from covmis_build.study.study import open_study
 
-app = Typer(no_args_is_help=True, help="The guideline and its versions.")
+app = Typer(no_args_is_help=True, help="Compare the guideline with its earlier versions.")
 
 
 @app.callback()
@@ -26,7 +26,7 @@ def check(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the guideline with the version under which each label was given.
+    """List labels that a guideline change may affect.
 
     Example: covmis guideline check
     """

@@ -15,7 +15,7 @@ def hydrate(
     file: Annotated[
         Path | None,
         Argument(
-            metavar="[FILE]",
+            metavar="FILE",
             help="A released corpus, a table of ids (tweet_id,label), or a bundle (default: the study's corpus).",
         ),
     ] = None,
@@ -31,7 +31,7 @@ def hydrate(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring texts back to a release that has ids only, from posts in a local archive; list what is gone.
+    """Restore texts in a release that has only ids.
 
     Fetch the posts first: `covmis collect ids corpus.csv`. A bundle becomes a study in --into DIR: put posts into its
     archive, hydrate it once more if they come later, then `covmis run` and `covmis release` build the same corpus.

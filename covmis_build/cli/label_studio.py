@@ -8,7 +8,7 @@ from typer import Argument, Option, Typer, prompt
 
 from covmis_build.cli.console import JsonOption, StudyOption, progress, say, tell
 
-app = Typer(no_args_is_help=True, help="A local Label Studio: start, stop, look.")
+app = Typer(no_args_is_help=True, help="Start or stop a local Label Studio.")
 
 
 @app.command()
@@ -18,7 +18,7 @@ def up(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Start a Label Studio on this machine, with a user for each annotator; the first start sets it up.
+    """Start a local Label Studio with a user per annotator.
 
     It answers to this machine alone and connects to nothing outside. Its users' passwords stand in a file that only
     you can read.
@@ -64,7 +64,7 @@ def login(
 
 @app.command()
 def down(as_json: JsonOption = False) -> None:
-    """Stop the local Label Studio; its data stays.
+    """Stop the local Label Studio; data is kept.
 
     Example: covmis label-studio down
     """
@@ -76,7 +76,7 @@ def down(as_json: JsonOption = False) -> None:
 
 @app.command()
 def status(as_json: JsonOption = False) -> None:
-    """Say whether the local Label Studio runs, and where.
+    """Show whether Label Studio runs, and its URL.
 
     Example: covmis label-studio status
     """

@@ -24,7 +24,7 @@ from covmis_build.cli.options import (
 )
 from covmis_build.errors import InputError, counted
 
-app = Typer(help="Stance models: train, predict, compare, ask a language model.", no_args_is_help=True)
+app = Typer(help="Train baselines, prompt LLMs, test LLM annotators.", no_args_is_help=True)
 
 DataArgument = Annotated[
     Path,
@@ -32,7 +32,7 @@ DataArgument = Annotated[
 ]
 PostsArgument = Annotated[
     Path | None,
-    Argument(metavar="[DATA]", help="Posts and claims (default: the study's frozen items)."),
+    Argument(metavar="DATA", help="Posts and claims (default: the study's frozen items)."),
 ]
 LabelsOption = Annotated[str, Option(metavar="A,B,C", help="The label set (default: all labels of DATA).")]
 SchemesOption = Annotated[
@@ -131,7 +131,7 @@ def train(
     show: ShowOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Train a model: linear ones show their most telling features; transformers need the extra `models`.
+    """Train a baseline model.
 
     Transformers are `--model sentence-bert` or `cross-encoder` with `--set path=NAME`; a run that was stopped goes on
     where it was. `bertscore-sbert` also needs `--set unrelated=LABEL`: posts with a BERTScore below
@@ -166,7 +166,7 @@ def predict(
     show: ShowOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Predict a label for every row: a CSV file that `covmis evaluate score` reads.
+    """Predict labels with a trained model.
 
     With --errors, a page shows the most confident errors of each label, and accuracy by shared words and by kind of
     query. It has the posts' texts in it.
@@ -191,7 +191,7 @@ def table(
     schemes: SchemesOption = "random,chronological,stratified_chronological",
     as_json: JsonOption = False,
 ) -> None:
-    """Compare models across ways of dividing the data, in the shape of Mu et al.'s Table 4, with Welch's t-tests.
+    """Compare models across data splits.
 
     `given` follows the column split; with `zero_shot` every row is judged, and models learn from --before alone.
     --by-label has the shape of COVMis-Stance's Tables 9 and 12, --by kind that of Table 13. Measures that need an
@@ -214,7 +214,7 @@ def ablate(
     schemes: SchemesOption = "random",
     as_json: JsonOption = False,
 ) -> None:
-    """Change one thing about a model at a time, and see what it was worth: COVMis-Stance's Table 14.
+    """Measure the effect of each part of a model.
 
     Each dataset of --before is left out in turn (of a mixture with a column part, each part too), then single settings
     are changed: for transformers the order of post and claim (Table 11), class weights, warm-up, the kind of model; for
@@ -242,7 +242,7 @@ def prompt(
     model: Annotated[str, Option("--model", help="Of a batch: the model that is to answer.")] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Write one request per item for a language model of your choice, or read its answers back.
+    """Write LLM requests, or read their answers.
 
     A request shows what annotators are shown. Requests are JSON lines with `item_id`, `template` (a hash) and `messages`,
     or those of a batch. Nothing is sent: posts leave this machine only if you send them. Answers are JSON lines with
@@ -282,7 +282,7 @@ def ask(
     free_text: Annotated[bool, Option("--free-text", help="Do not send the schema of answers.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Send items to a language model and keep every answer: the only command of `model` that sends posts anywhere.
+    """Send items to an LLM server and save the answers.
 
     Without --yes it says what would be sent to whom, and sends nothing. A run that was stopped goes on where it was; no
     item is asked about again once it is answered. The answers are read as `covmis model prompt --answers` reads them.
@@ -327,7 +327,9 @@ def admit(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """May a machine stand in for a person on this corpus? The alternative annotator test (Calderon et al. 2025).
+    """Test whether a model can replace an annotator.
+
+    The alternative annotator test (Calderon et al. 2025).
 
     Each person is left out in turn, and machine and person are compared with the other people. A small ε is strict: at
     288 items, ε = .2 admits a machine with twice the people's error 94 times of 100, ε = .1 twice. The test on claims'

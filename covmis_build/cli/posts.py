@@ -9,7 +9,7 @@ from typer import Argument, Exit, Typer
 from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, warn
 from covmis_build.errors import counted
 
-app = Typer(help="Files of posts, of whatever tool and platform: look at them, bring them in.")
+app = Typer(help="Check and import files of posts.")
 
 FileArgument = Annotated[
     str, Argument(metavar="FILE", help="A file of posts, packed or not; here, or s3://….")
@@ -18,7 +18,7 @@ FileArgument = Annotated[
 
 @app.command()
 def look(file: FileArgument, study: StudyOption = None, as_json: JsonOption = False) -> None:
-    """Show what a file of posts is understood to be, and what would have to be said about it. Nothing is changed.
+    """Preview how covmis reads a file; changes nothing.
 
     Example: covmis posts look export.csv
     """
@@ -40,7 +40,9 @@ def look(file: FileArgument, study: StudyOption = None, as_json: JsonOption = Fa
 
 @app.command("import")
 def import_file(file: FileArgument, study: StudyOption = None, as_json: JsonOption = False) -> None:
-    """Convert a file of posts into the archive's own form, with a report; refused while there are open questions.
+    """Convert a file of posts to covmis's format.
+
+    Fails until all questions of `covmis posts look` are answered.
 
     Files may as well lie in the archive as they are: `covmis run` reads them by the same readers.
 

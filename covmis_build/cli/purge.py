@@ -11,7 +11,7 @@ from covmis_build.cli.console import JsonOption, StudyOption, print_result, prog
 
 def purge(
     keys: Annotated[
-        list[str] | None, Argument(metavar="[KEY]...", help="Post ids and author keys, beside purge.csv's.")
+        list[str] | None, Argument(metavar="KEY", help="Post ids and author keys, beside purge.csv's.")
     ] = None,
     outside: Annotated[
         bool, Option("--outside", help="Also rewrite archives outside the study's folder.")
@@ -19,7 +19,7 @@ def purge(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Forget posts and authors: archives, frozen texts, indexes, Label Studio, the next release.
+    """Delete posts or authors from the whole study.
 
     Takes the ids and keys in queries/purge.csv and those given here, which are put on that list, so that collecting
     never brings them back. Models that were trained in the study are removed if they may have learned from such a post. An author key is author:x:ID, author:bsky:DID, author:masto:SERVER/NAME, or a pseudonym.

@@ -10,18 +10,18 @@ from covmis_build.cli.console import JsonOption, StudyOption, print_result, prog
 from covmis_build.cli.options import numbers
 from covmis_build.study.study import open_study
 
-app = Typer(help="The queries: see, try, have suggested.", no_args_is_help=True)
+app = Typer(help="Show, test and suggest search queries.", no_args_is_help=True)
 
 
 @app.command()
 def show(
-    claim_id: Annotated[str, Argument(metavar="[CLAIM]", help="Only this claim's queries.")] = "",
+    claim_id: Annotated[str, Argument(metavar="CLAIM", help="Only this claim's queries.")] = "",
     platform: Annotated[str, Option(help="Also as searches for x, bluesky or mastodon.")] = "",
     limit: Annotated[int, Option(min=0, help="Characters a search may have (0: the platform's).")] = 0,
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the queries built from the claim list, in canonical form or as a platform wants them.
+    """Show the queries made from the claim list.
 
     Example: covmis queries show 12 --platform x
     """
@@ -37,7 +37,7 @@ def try_out(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Count the posts that queries find in the archive, and show some.
+    """Count the posts that each query finds.
 
     Posts are counted as `covmis run` counts them, once whatever their claims. New files are read first.
 
@@ -60,7 +60,7 @@ def suggest(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Propose keyword queries for a claim (A.2): quorums of its most telling parts, narrow, middle and wide.
+    """Suggest keyword queries for a claim.
 
     Parts are names, numbers, and words with their forms, the rarest in your archive first. A wider query finds all
     that a narrower one finds. Without an archive, the claim list tells which words are rare.

@@ -11,7 +11,7 @@ from covmis_build.cli.console import JsonOption, StudyOption, print_result, prog
 from covmis_build.cli.options import LevelOption, RunOption, with_options
 from covmis_build.study.study import open_study
 
-app = Typer(no_args_is_help=True, help="Recall of the queries: plan, draw, report.")
+app = Typer(no_args_is_help=True, help="Estimate how many relevant posts the queries miss.")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Drawing:
 @app.command()
 @with_options(Drawing)
 def plan(options: Drawing, folder: StudyOption = None, as_json: JsonOption = False) -> None:
-    """Show the frame of each claim's nearest posts, the largest weight, and what a draw is expected to tell.
+    """Preview the sampling frame and expected precision.
 
     Nothing is drawn. The frame are the posts that a query finds and, of all others, the nearest of each claim, by BM25 over
     the whole archive and by a sentence model where one is named.
@@ -64,7 +64,7 @@ def draw(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw pairs of a claim and a post for people, found and missed ones mixed, and freeze them as a recall round.
+    """Sample claim–post pairs for a recall round.
 
     The question is whether the post takes up the claim. Every pair has a known chance; a guess made of ranks and of the
     study's labels only sets it. Drawing again from the same frame with more --labels adds to the earlier round.
@@ -86,7 +86,7 @@ def report(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what share of the relevant posts the queries find: over all claims, by kind, by claim where enough was drawn.
+    """Estimate recall and suggest better queries.
 
     The lower end comes first, and the frame is named: beyond it nothing is known but how much there could be.
 

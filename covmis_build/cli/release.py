@@ -27,7 +27,9 @@ def release(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write data/release/: the corpus in three formats, its card, methods, statistics, metadata and checksums.
+    """Write the corpus, dataset card and methods text.
+
+    The corpus comes in three formats, with statistics, metadata and checksums, in data/release/.
 
     Made from the rounds as they were frozen and labelled; posts on queries/purge.csv are left out and counted.
     Refused while a round is not as it was sealed.
@@ -48,7 +50,7 @@ def release(
 
 def verify(
     file: Annotated[
-        Path | None, Argument(metavar="[FILE]", help="A bundle, a release's folder or one of its files.")
+        Path | None, Argument(metavar="FILE", help="A bundle, a release's folder or one of its files.")
     ] = None,
     signers: Annotated[
         Path | None,
@@ -57,7 +59,7 @@ def verify(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a release or a bundle: checksums, formats, weights; of a bundle also rounds and seals.
+    """Check a release or reproduction package.
 
     Example: covmis verify data/release/bundle.zip
     """

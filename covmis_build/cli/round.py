@@ -12,7 +12,7 @@ from covmis_build.cli.options import RunOption
 from covmis_build.errors import counted
 from covmis_build.study.study import open_study
 
-app = Typer(no_args_is_help=True, help="Annotate: open, push, pull, report, adjudicate, seal.")
+app = Typer(no_args_is_help=True, help="Run annotation rounds.")
 
 RoundOption = Annotated[str, Option("--round", metavar="N", help="The round (default: the last one opened).")]
 ChannelOption = Annotated[
@@ -41,7 +41,9 @@ def open_(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Freeze the next claims' sampled posts as a round, in the order of claims.csv.
+    """Freeze the posts of the next claims for annotation.
+
+    Takes the next claims in the order of queries/claims.csv.
 
     From then on the round is complete without data/build, and no later run changes or drops its items. Refused while
     the tables are not what today's settings and files would give.
@@ -66,7 +68,7 @@ def push(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Send the round to its annotators: sheets, offline pages, or one Label Studio project each.
+    """Write sheets or pages, or fill Label Studio projects.
 
     May be repeated at any time: what is there stays, what is missing is added.
 
@@ -79,13 +81,13 @@ def push(
 @app.command()
 def pull(
     files: Annotated[
-        list[Path] | None, Argument(metavar="[FILE]...", help="Files that came back from elsewhere.")
+        list[Path] | None, Argument(metavar="FILE", help="Files that came back from elsewhere.")
     ] = None,
     number: RoundOption = "",
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring labels back, from every channel that this round uses; check each; append what is new.
+    """Import the labels that annotators returned.
 
     May be repeated while people work: what has not changed adds nothing. Ends with exit code 1 if something that
     came back could not be used.
@@ -103,7 +105,7 @@ def pull(
 
 @app.command()
 def status(number: RoundOption = "", folder: StudyOption = None, as_json: JsonOption = False) -> None:
-    """Show who has labelled how much, the pace, the time left, and what to do next.
+    """Show each annotator's progress and the next step.
 
     Example: covmis round status
     """
@@ -113,7 +115,7 @@ def status(number: RoundOption = "", folder: StudyOption = None, as_json: JsonOp
 
 @app.command()
 def report(number: RoundOption = "", folder: StudyOption = None, as_json: JsonOption = False) -> None:
-    """Compute agreement for the round and over all rounds: HTML, JSON, CSV and LaTeX.
+    """Compute agreement (HTML, JSON, CSV, LaTeX).
 
     Written to the round's folder as report.*, and over all rounds but pilots as annotation/rounds/summary.*.
 
@@ -135,7 +137,7 @@ def board(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show all rounds on a page: who has done what, pace, agreement so far, the newest disagreements.
+    """Show a dashboard of all rounds.
 
     Written to annotation/rounds/board.html. Labels come into it with `covmis round pull`.
 
@@ -165,7 +167,7 @@ def adjudicate(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Settle disagreements: first a discussion, then a third person; run it again after each step.
+    """Resolve disagreements: discussion, then adjudicator.
 
     Writes sheets/discussion.csv (labels as A and B, in keyed order) and, for what was discussed without agreement
     (`undecided`), sheets/adjudication.csv; reads back what has been filled in. Nothing is written over.
@@ -181,7 +183,7 @@ def adjudicate(
 
 @app.command()
 def seal(number: RoundOption = "", folder: StudyOption = None, as_json: JsonOption = False) -> None:
-    """Close the round for good: hashes of items, labels, decisions, agreement and guideline, chained to the last seal.
+    """Close a finished round and record its hashes.
 
     Refused while a post has no final label. Sealing twice changes nothing.
 
@@ -199,7 +201,7 @@ def reopen(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Open some posts of a sealed round again, with a reason; the next seal names the one that it replaces.
+    """Reopen some items of a sealed round.
 
     What was sealed is kept and verified as before. Labels of the round's other posts are not taken.
 
@@ -221,7 +223,7 @@ def verify(
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check every seal against what is in the folders, and each seal against the one before.
+    """Check that sealed rounds are unchanged.
 
     Example: covmis round verify
     """

@@ -26,7 +26,7 @@ def sample(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show per claim and kind how many posts there are, their probability, and how many are expected and drawn.
+    """Show the sample, or plan its size.
 
     The draw shown is that of the study's present items, settings and opened rounds; `covmis run` makes it.
 

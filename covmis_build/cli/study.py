@@ -27,7 +27,7 @@ def new(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a folder for a new study, with settings, an example claim list and a README.
+    """Create a study folder with settings and an example.
 
     With --from covmis-stance it has the claims of the published corpus and its post ids, to be looked up with
     `covmis collect ids`.
@@ -48,7 +48,7 @@ def new(
 
 
 def run(
-    stages: Annotated[list[str] | None, Argument(metavar="[STAGE]...", help="Default: all stages.")] = None,
+    stages: Annotated[list[str] | None, Argument(metavar="STAGE", help="Default: all stages.")] = None,
     force: Annotated[bool, Option(help="Make them again even if nothing changed.")] = False,
     engine: EngineOption = "duckdb",
     master: MasterOption = "",
@@ -57,7 +57,10 @@ def run(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring the study up to date: read, claims, queries, retrieve, clean, sample; only what is stale.
+    """Build all tables, from claims to the sample.
+
+    Only stages whose input or settings changed are built again. Stages, in order: read, claims, queries, retrieve, clean,
+    sample. Safe to interrupt and repeat. Exit code 1 if too many lines of a file cannot be read.
 
     Example: covmis run
     """
@@ -83,7 +86,7 @@ def status(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show where the study stands: the stages, the flow from claims to labels, the rounds, and what to do next.
+    """Show progress and the next step.
 
     With --published, what came out stands beside what was published, and each claim and kind in data/build/published.csv.
 
@@ -110,7 +113,7 @@ def explain(
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell the whole story of a claim, a post or an item: found how, dropped why, drawn with what probability.
+    """Show why a post was found, dropped or sampled.
 
     Example: covmis explain x:1255000000000000000
     """

@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import credentials
-from covmis_build.collecting.sources import snscrape
 from covmis_build.errors import InputError, UnknownName, nearest
 
 if TYPE_CHECKING:
@@ -57,8 +56,6 @@ def searchable(
         return _bluesky()
     if source == Source.MASTODON:
         return _mastodon(server)
-    if source == "snscrape":
-        snscrape.search_twitter("every query of the study")
     raise UnknownName(f"no platform is called '{source}'", remedy=nearest(source, Source))
 
 

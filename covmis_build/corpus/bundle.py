@@ -39,8 +39,13 @@ CORPUS, FACTS = "data/release/corpus.parquet", "data/release/facts.json"
 TABLES = ("claims", "queries", "hits", "items", "dropped", "sample")
 """Of data/build: ids, numbers and the claims' own words, never a post's."""
 LEDGER = "data/build/ledger.jsonl"
-DRAWS = "annotation/rounds/draws.parquet"
-PLAIN = ("queries/claims.csv", "annotation/guideline.md", FORM, "annotation/rounds/summary.json", DRAWS)
+PLAIN = (
+    "queries/claims.csv",
+    "annotation/guideline.md",
+    FORM,
+    "annotation/rounds/summary.json",
+    "annotation/rounds/draws.parquet",
+)
 ROUND_FILES = ("round.json", "guideline.md", "decisions.parquet", "report.json", "seal.json", "frame.parquet")
 SEALED_FILES = tuple(name for name in ROUND_FILES if name not in {"round.json", "frame.parquet"})
 """What a round that was reopened keeps of an earlier seal."""

@@ -98,6 +98,7 @@ def write_release(
     facts: ReleaseFacts,
     texts: pd.Series[Any] | None = None,
     beside: Beside | None = None,
+    *,
     bundle: Callable[[bytes, dict[str, str]], tuple[bytes, str]] | None = None,
     shares: pd.DataFrame | None = None,
 ) -> Statistics:

@@ -106,10 +106,10 @@ def table_html(
         for row in frame.itertuples(index=False, name=None)
     ]
     folded = bool(longest) and len(rows) > longest
-    made = render(
+    html = render(
         "table.html", columns=columns, numeric=numeric, rows=rows, caption=caption, headings=headings, folded=folded
     )  # fmt: skip
-    return Markup(made)  # noqa: S704 - the template has escaped every cell
+    return Markup(html)  # noqa: S704 - the template has escaped every cell
 
 
 LONG = 20

@@ -49,7 +49,8 @@ def dawid_skene(codes: Codes, classes: int) -> DawidSkene:
     labels[counts.sum(1) == 0] = 1 / classes
     confusion, shares = _people(said, labels)
     for _ in range(ROUNDS):
-        scores = np.einsum("ipc,ptc->it", said, np.log(confusion)) + np.log(shares)
+        evidence = np.log(confusion).transpose(0, 2, 1).reshape(-1, classes)
+        scores = said.reshape(len(said), -1) @ evidence + np.log(shares)
         before, labels = labels, np.exp(scores - scores.max(1, keepdims=True))
         labels /= labels.sum(1, keepdims=True)
         confusion, shares = _people(said, labels)
@@ -59,6 +60,8 @@ def dawid_skene(codes: Codes, classes: int) -> DawidSkene:
 
 
 def _people(said: Array, labels: Array) -> tuple[Array, Array]:
-    confusion = np.einsum("it,ipc->ptc", labels, said) + PRIOR
+    _, people, classes = said.shape
+    counts = (labels.T @ said.reshape(len(said), -1)).reshape(classes, people, classes)
+    confusion = counts.transpose(1, 0, 2) + PRIOR  # people, true label, said label
     shares = labels.sum(0) + PRIOR
     return confusion / confusion.sum(2, keepdims=True), shares / shares.sum()

@@ -213,11 +213,6 @@ def collect(study: Study, source: str, wanted: Wanted) -> Collected:
     return Collected(source, task.budget, task.prices, crawled)
 
 
-def collect_from_snscrape() -> None:
-    """Say why snscrape can no longer search X."""
-    searchable("snscrape")
-
-
 def estimate(study: Study, source: str, wanted: Wanted) -> Estimate:
     """Say what a crawl would find and cost. Only X counts, and bills for it; the others are not even asked."""
     task = _task(study, source, wanted)

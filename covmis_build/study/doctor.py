@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CORE = (
     "duckdb", "httpx", "jinja2", "langdetect", "markdown-it-py", "matplotlib", "msgspec", "numba",
-    "numpy", "openpyxl", "pandas", "pyarrow", "python-calamine", "rapidfuzz", "rich", "scikit-learn", "scipy", "snowballstemmer", "typer",
+    "numpy", "openpyxl", "pandas", "pyarrow", "python-calamine", "rapidfuzz", "rich", "scikit-learn", "scipy", "snowballstemmer", "tomlkit", "typer",
     "zstandard",
 )  # fmt: skip
 """What pyproject.toml names."""
@@ -36,7 +36,6 @@ EXTRAS = {
     "x": (("twarc",), "collect posts from X"),
     "bluesky": (("atproto",), "collect posts from Bluesky"),
     "mastodon": (("mastodon",), "collect posts from Mastodon"),
-    "snscrape": (("snscrape",), "snscrape's own scrapers; its archives are read without it"),
     "language": (("py3langid", "pycld2"), "faster language detectors"),
     "keyring": (("keyring",), "keep credentials in the system's keyring"),
     "spark": (("pyspark",), "run matching and cleaning on Apache Spark"),

@@ -88,8 +88,9 @@ def rebuild(
     if there and frozen:
         every = pd.concat([items[["claim_id", "post_id"]] for items in frozen.values()])
         posts, intake = posts_of(every, there, study.settings.retrieval, progress, study.places.purge_csv)
-        for round_folder, items in frozen.items():
-            frozen[round_folder] = restore_texts(items, posts, purged=set(manifest.purged))
-            write_items(round_folder, frozen[round_folder])
+        with study.locked_rounds("covmis hydrate"):
+            for round_folder, items in frozen.items():
+                frozen[round_folder] = restore_texts(items, posts, purged=set(manifest.purged))
+                write_items(round_folder, frozen[round_folder])
     texts = [text for items in frozen.values() for text in items["text"]]
     return Rebuilt(folder, manifest.rows, len(texts), texts.count(""), intake, root, left_out)

@@ -143,9 +143,8 @@ def release(
         beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
         wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
-        write_release(
-            study.places.release, corpus, replace(facts, parts=parts), texts, beside, wanted, shares
-        )
+        facts = replace(facts, parts=parts)
+        write_release(study.places.release, corpus, facts, texts, beside, bundle=wanted, shares=shares)
         if sign is not None:
             signature.sign(study.places.release, Path(sign))
         upload = make_deposit(study.places.release, study.places.deposit) if deposit else None

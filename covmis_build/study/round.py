@@ -142,7 +142,7 @@ class Round:
         if self.sealed and not named and label_studio.used_by(self.folder):
             return self._compared()
         with self.study.locked_rounds("covmis round pull"):
-            now, work = record.moment(), self.work()
+            now, sent = record.moment(), round_work.sent(self.study.settings, self.folder)
             machines = {
                 predictions_path(self.folder, code): code for code in self.annotators if is_machine(code)
             }
@@ -154,11 +154,10 @@ class Round:
             sheets = [path for path in named if path.name not in stems]
             pulled = Pulled()
             if sheets or not named:
-                sent = round_work.sent(self.study.settings, self.folder)
                 pulled = pull_files(self.folder, people, sheets, now=now, besides=stems, sent=sent)
             for path in read:
                 code = machines[stems[path.name]]
-                pulled.add(pull_machine(self.folder, code, set(work.get(code, ())), path, now=now))
+                pulled.add(pull_machine(self.folder, code, set(sent.get(code, ())), path, now=now))
             if label_studio.used_by(self.folder) and not named:
                 pulled.add(label_studio.pull_round(self.study, self.folder))
             record.note_told(self.folder, pulled)

@@ -225,6 +225,12 @@ def test_a_label_of_an_altered_text_stays_stale_until_it_is_saved_again(
         told = covmis(folder, "round", "pull", fails=1)["problems"]
         assert "its label is not used until a1 saves it again" in told[0]
         assert usable_labels(folder) == 0
+    person = covmis(folder, "round", "status")["annotators"][0]
+    assert (person["given"], person["invalid"], person["left"]) == (0, 1, 11)
+    page = (folder / covmis(folder, "round", "board")["page"]).read_text()
+    link = f'<a href="{ls.address()}/projects/{project_of(pushed, "a1")}/data">{task["data"]["uid"]}</a>'
+    assert link in page.replace("&amp;", "&")
+    assert "given to another text: to be saved again" in page
     time.sleep(1.1)  # the record's times are whole seconds
     a1.change(number, "favor")
     assert covmis(folder, "round", "pull")["added"] == 1
@@ -252,7 +258,9 @@ def test_push_makes_a_deleted_user_again(folder, ls, pushed):
     number = next(user["id"] for user in admin.client.get("/api/users/").json() if user["email"] == email)
     admin.client.delete(f"/api/users/{number}/").raise_for_status()
     assert "a1: is no user of this Label Studio" in warned(folder)
+    assert covmis(folder, "round", "status")["annotators"][0]["missing"]
     covmis(folder, "round", "push")
+    assert not covmis(folder, "round", "status")["annotators"][0]["missing"]
     a1 = Person(ls, "a1")
     a1.answer(next(iter(a1.tasks(project_of(pushed, "a1")).values()))["id"], "favor")
     assert covmis(folder, "round", "pull")["added"] == 1
@@ -285,6 +293,11 @@ def test_drafts_are_told_and_are_no_answers(folder, ls, pushed):
     assert found["added"] == 1
     (note,) = found["notes"]
     assert note.startswith(f"a1: 1 draft saved and never submitted, as of {first['data']['uid']}")
+    told = covmis(folder, "round", "status")
+    assert told["next"].startswith(
+        "ask for drafts to be submitted: a1 (1); wait for a1 (10 posts), a2 (11 posts)"
+    )
+    assert told["annotators"][0]["drafts"] == 1
 
 
 def test_a_time_that_cannot_be_is_no_time(folder, ls, pushed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pandas as pd
 import pytest
@@ -15,7 +16,7 @@ from covmis_build.errors import InputError
 from covmis_build.settings import parse
 from covmis_build.stats.agreement import Figure
 from covmis_build.study.study import open_study
-from tests.annotation.small import as_if_run, covmis, label_both, study
+from tests.annotation.small import LABELS, as_if_run, covmis, fill, label_both, study
 
 FIGURE = Figure("Cohen's kappa", 0.73, low_by_claims=0.6, high_by_claims=0.8)
 
@@ -161,3 +162,33 @@ def test_more_people_for_each_item_of_an_open_round(tmp_path):
     sent = covmis(tmp_path, "round", "push")
     assert set(sent["items"].values()) == {11}
     assert open_study(tmp_path).round().folder.per_item == 3
+
+
+def test_pairs_of_many_people_are_one_table_and_long_tables_are_folded(tmp_path):
+    people = [f"a{number}" for number in range(1, 9)]
+    study(tmp_path, f"annotators = {people!r}\nper_item = 8\n".replace("'", '"'))
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    for who in people:
+        sheet = tmp_path / "annotation" / "rounds" / "001" / "sheets" / f"{who}.csv"
+        fill(
+            sheet,
+            lambda row, who=who: LABELS[
+                int(3 * keyed.uniform(1, row["item_id"], who[:2] if who > "a6" else ""))
+            ],
+        )
+    covmis(tmp_path, "round", "pull")
+    report = covmis(tmp_path, "round", "report")["round"]
+    page = (tmp_path / "annotation" / "rounds" / "001" / "report.html").read_text()
+    assert page.count("<svg") == 1, "the coefficients, and none for each of 28 pairs"
+    rows = re.findall(r'<th scope="row"><bdi>(a\d)</bdi></th>(.*?)</tr>', page, re.DOTALL)[:8]
+    shown = {
+        frozenset((one, other)): float(value)
+        for one, cells in rows
+        for other, value in zip(people, re.findall(r"<td[^>]*>([^<]*)</td>", cells), strict=True)
+        if value
+    }
+    known = {frozenset((pair["first"], pair["second"])): pair["kappa"]["value"] for pair in report["pairs"]}
+    assert shown == {pair: pytest.approx(value, abs=0.0051) for pair, value in known.items()}
+    assert "28 rows</summary>" in page
+    assert page.count('<a href="#part-') == page.count('<section id="part-')

@@ -6,6 +6,7 @@ from pathlib import Path
 import typer
 
 from covmis_build.cli import app
+from covmis_build.cli.panels import GLOBAL
 
 TARGET = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
 
@@ -13,9 +14,18 @@ TARGET = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
 def reference() -> str:
     """Every command: its help, its arguments and options."""
     lines = ["# Commands", "", "Made from the commands' own help by `python -m tests.cli.reference`.", ""]
+    lines += [
+        "Every command takes these options, before or after its name:",
+        "",
+        "| option | meaning |",
+        "|---|---|",
+    ]
+    lines += [f"| `{name}` | {meaning} |" for name, meaning in GLOBAL] + [""]
     for name, command in _commands(typer.main.get_command(app), ()):
         lines += [f"## covmis {name}", "", *_help(command), ""]
-        rows = [_row(one) for one in command.params if one.name != "help"]
+        rows = [
+            _row(one) for one in command.params if one.name != "help" and not getattr(one, "hidden", False)
+        ]
         if rows:
             lines += ["| option | meaning |", "|---|---|", *rows, ""]
     return "\n".join(lines)

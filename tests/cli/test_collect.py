@@ -287,12 +287,6 @@ def test_broken_ids_are_refused_before_anything_is_asked(study, on_x, text, word
     assert not on_x.requests
 
 
-def test_snscrape_says_why_it_cannot(study):
-    result = CliRunner().invoke(app, ["collect", "snscrape"])
-    assert isinstance(result.exception, ServiceError)
-    assert "covmis collect x" in str(result.exception)
-
-
 def echoing(request, right):
     """A server that repeats the secret in its error, as gateways do."""
     from tests.servers.loopback import Answer

@@ -8,6 +8,7 @@ import pytest
 import typer
 
 from covmis_build.cli import app
+from covmis_build.cli.panels import PANELS, line
 
 HEAVY = (
     "pandas",
@@ -46,6 +47,26 @@ def test_every_command_has_an_example_and_helps_its_options(name):
         assert parameter.name == "help" or getattr(parameter, "help", "x"), (
             f"{name}: {parameter.name} has no help"
         )
+
+
+def test_every_command_stands_in_one_panel_with_one_complete_line():
+    listed = [name for names in PANELS.values() for name in names]
+    program = typer.main.get_command(app)
+    assert sorted(listed) == sorted(program.commands)
+    for command in [*program.commands.values(), *COMMANDS.values()]:
+        assert 10 <= len(line(command)) <= 60, command.name
+
+
+@pytest.mark.parametrize("width", ["60", "80", "120"])
+def test_nothing_is_cut(width):
+    from typer.testing import CliRunner
+
+    for words in ([], ["round"], ["model"], ["evaluate", "score"]):
+        shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": width}).output
+        assert not [
+            part for part in shown.splitlines() if part.rstrip().endswith("...") and "]..." not in part
+        ]
+        assert max(map(len, shown.splitlines())) <= 100
 
 
 @pytest.mark.parametrize("name", COMMANDS)
