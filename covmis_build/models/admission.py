@@ -364,7 +364,7 @@ def _gain(
     items = sorted(item for item, number in counts.items() if sum(number.values()) > 1)
     majority = [min(counts[item], key=lambda label: (-counts[item][label], label)) for item in items]
     labels = sorted(set(majority))
-    constant = max(labels, key=lambda label: (majority.count(label), label)) if labels else ""
+    constant = min(labels, key=lambda label: (-majority.count(label), label)) if labels else ""
     at = {label: number for number, label in enumerate(labels)}
     right = [int(predictions[item] == label) for item, label in zip(items, majority, strict=True)]
     cells = np.array(

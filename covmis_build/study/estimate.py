@@ -17,6 +17,7 @@ from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.release import make_corpus
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, nearest
+from covmis_build.estimation.assisted import MOST_EXPLAINED
 from covmis_build.estimation.differences import compared_parts
 from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.predictions import Predictions, check_not_leaked, cross_fitted, predictions_for
@@ -99,6 +100,11 @@ def estimate(  # noqa: PLR0913 - every option is named
         for round_ in rounds
         if not round_.pilot and (waiting := undecided_items(round_))
     ]
+    if (figures.shares["r_squared"] >= MOST_EXPLAINED).any():
+        warnings.append(
+            "the predictions explain almost all of some share's variance, which hardly any model does: make sure that it "
+            "has not seen these labels"
+        )
     return replace(figures, warnings=(*warnings, *(predictions.warnings if predictions else ())))
 
 
