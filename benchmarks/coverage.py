@@ -28,12 +28,13 @@ import pandas as pd
 from covmis_build.estimation.assisted import assisted_estimate, deviations, strength
 from covmis_build.estimation.calibration import calibrate_to_groups, calibrated_mean
 from covmis_build.estimation.from_values import times
+from covmis_build.evaluation.setting import setting
 from covmis_build.options import KINDS
 from covmis_build.sampling.inclusion import Allocation, allocate
-from covmis_build.stats.coefficients import cohen_kappa
-from covmis_build.stats.intervals import Estimate, claims_interval, kappa_interval
+from covmis_build.stats.intervals import Estimate  # noqa: TC001 - a benchmark
 from covmis_build.stats.linearised import weighted_measures
-from covmis_build.stats.over_posts import Design, linear_estimate, made_design, mean
+from covmis_build.stats.over_claims import difference, over_claims
+from covmis_build.stats.over_posts import Design, expected_looseness, linear_estimate, made_design, mean
 
 LABELS = ("favor", "against", "neither")
 CLAIMS = 111
@@ -281,73 +282,117 @@ def bands(draws: int, pool: Pool, windows: int = 12) -> dict[str, float]:
     return {"all intervals at once": float(each), "the band": float(together)}
 
 
-def studies_of_claims(studies: int, claims: int) -> dict[str, float]:
-    """How often intervals over claims hold: accuracy, macro-F1, a difference, kappa; and their mean widths."""
-    chance = np.random.default_rng(claims)
-    many = claim_tables(20_000, chance)
-    whole = many.sum(0)
-    truth = {
-        "accuracy": measures(whole[:1])["accuracy"][0], "macro_f1": measures(whole[:1])["macro_f1"][0],
-        "kappa": float(cohen_kappa(whole[0])),
-    }  # fmt: skip
-    truth["difference"] = truth["accuracy"] - measures(whole[1:])["accuracy"][0]
-    held: dict[str, list[tuple[bool, float]]] = {name: [] for name in truth}
+def studies_of_claims(
+    studies: int, claims: int, items: int = 0, right: float = 0.7, rare: float = 0.2
+) -> dict[str, float]:
+    """How often intervals over claims hold: accuracy, macro-F1, kappa, a difference of two equal systems.
+
+    Of each: coverage, mean width, and the part of studies that are answered in words. `items` of a claim are lognormal
+    where it is 0; `right` is the systems' accuracy, `rare` the share of the rarest label.
+    """
+    chance = np.random.default_rng(claims + 1000 * items)
+    chosen = setting(["favor", "against", "neither"], names=["accuracy", "macro_f1", "kappa"])
+    less, less_ranges = difference(chosen.values, chosen.ranges)
+    many = claim_tables(20_000, chance, items, right, rare).sum(0)
+    truth = {name: float(values[0]) for name, values in chosen.values(many.sum(-1)[None]).items()}
+    held: dict[str, list[tuple[bool, float, bool]]] = {name: [] for name in (*truth, "difference")}
     for _ in range(studies):
-        tables = claim_tables(claims, chance)
-        sizes, total = tables[:, 0].sum((1, 2)), tables.sum(0)
-        out = total[None] - tables
-        values, left = measures(total[:1]), measures(out[:, 0])
-        ends = {
-            name: claims_interval(float(values[name][0]), left[name], sizes, bounds=(0.0, 1.0))
-            for name in ("accuracy", "macro_f1")
-        }
-        apart = measures(total[:1])["accuracy"][0] - measures(total[1:])["accuracy"][0]
-        ends["difference"] = claims_interval(
-            float(apart), left["accuracy"] - measures(out[:, 1])["accuracy"], sizes
-        )
-        n = total[0].sum()
-        expected = float((total[0].sum(0) * total[0].sum(1)).sum() / n**2)
-        ends["kappa"] = kappa_interval(
-            float(np.trace(total[0]) / n), expected, n, left_out=cohen_kappa(out[:, 0]), sizes=sizes
-        )
-        for name, (low, high, _) in ends.items():
-            if not np.isnan(low):
-                held[name].append((low <= truth[name] <= high, high - low))
+        tables = claim_tables(claims, chance, items, right, rare)
+        figures = over_claims(chosen.values, chosen.ranges, tables.sum(-1)[:, None])
+        apart = over_claims(less, less_ranges, tables[:, None])["accuracy"]
+        for name, figure, true in [
+            *((name, figures[name], truth[name]) for name in truth),
+            ("difference", apart, 0.0),
+        ]:
+            held[name].append((figure.low <= true <= figure.high, figure.high - figure.low, bool(figure.why)))
     return {
-        f"{name} {what}": float(np.mean([one[at] for one in found])) if found else np.nan
-        for name, found in held.items()
-        for at, what in enumerate(("coverage", "width"))
+        f"{name} {what}": float(value)
+        for name, rows in held.items()
+        for what, value in _of_those_with_an_interval(rows).items()
     }
 
 
-def claim_tables(claims: int, chance: np.random.Generator) -> np.ndarray:
-    """Confusion tables of two systems for each claim: sizes lognormal(2.3, 0.9), accuracy a claim beta(5, 2.5)."""
-    sizes = np.maximum(chance.lognormal(2.3, 0.9, claims).astype(int), 1)
+def _of_those_with_an_interval(rows: list[tuple[bool, float, bool]]) -> dict[str, float]:
+    known = [(inside, width) for inside, width, words in rows if not words]
+    coverage, width = np.mean(known, axis=0) if known else (np.nan, np.nan)
+    return {"coverage": coverage, "width": width, "words": 1 - len(known) / len(rows)}
+
+
+def claim_tables(
+    claims: int, chance: np.random.Generator, items: int, right: float, rare: float
+) -> np.ndarray:
+    """A table (gold, first, second) for each claim, of two equal systems whose skill differs between claims."""
+    sizes = np.full(claims, items) if items else np.maximum(chance.lognormal(2.3, 0.9, claims).astype(int), 1)
     claim = np.repeat(np.arange(claims), sizes)
-    spread = chance.dirichlet([1.6, 1.6, 0.8], claims)
+    spread = chance.dirichlet(np.array([(1 - rare) / 2, (1 - rare) / 2, rare]) * 4, claims)
     gold = (chance.random(len(claim))[:, None] > spread[claim].cumsum(1)[:, :-1]).sum(1)
-    tables = []
-    accuracy = chance.beta(5, 2.5, claims)
-    for shift in (0.0, 0.05):
-        right = chance.random(len(claim)) < np.clip(accuracy - shift, 0, 1)[claim]
-        said = np.where(right, gold, (gold + chance.integers(1, 3, len(claim))) % 3)
-        cells = np.bincount(claim * 9 + gold * 3 + said, minlength=claims * 9)
-        tables.append(cells.reshape(claims, 3, 3).astype(float))
-    return np.stack(tables, axis=1)
+    said = []
+    for _ in range(2):
+        skill = chance.beta(right * 8, (1 - right) * 8, claims)[claim]
+        well = chance.random(len(claim)) < skill
+        said.append(np.where(well, gold, (gold + chance.integers(1, 3, len(claim))) % 3))
+    cells = np.bincount(claim * 27 + gold * 9 + said[0] * 3 + said[1], minlength=claims * 27)
+    return cells.reshape(claims, 3, 3, 3).astype(float)
+
+
+CLAIM_CELLS = {
+    f"{claims} claims, {name}": (claims, *rest)
+    for claims in (3, 5, 12, 30)
+    for name, rest in {
+        "uneven": (0, 0.7, 0.2), "12 items, nearly all right": (12, 0.97, 0.3), "24 items, a rare label": (24, 0.7, 0.05)
+    }.items()
+}  # fmt: skip
+
+
+def cascades(draws: int) -> pd.DataFrame:
+    """Pools with heavy-tailed copies: coverage of the pool's share of posts where an interval is printed, and words."""
+    rows = []
+    for name, sizes in {
+        "one message of 4,000": lambda rng: np.r_[4000, rng.integers(1, 3, 1500)],
+        "Zipf 2.5": lambda rng: rng.zipf(2.5, 1500), "Zipf 2.0": lambda rng: rng.zipf(2.0, 1500),
+        "even": lambda rng: rng.integers(1, 2, 1500),
+    }.items():  # fmt: skip
+        for expected in (24, 120):
+            rng = np.random.default_rng(3)
+            size = sizes(rng).astype(float)
+            y = (rng.random(len(size)) < 0.4).astype(float)
+            y[np.argmax(size)] = 1.0
+            pi, true, held, words, flagged = (
+                np.full(len(size), expected / len(size)),
+                float(size @ y / size.sum()),
+                [],
+                0,
+                0,
+            )
+            loose = expected_looseness(pi, size / size.sum())
+            for _ in range(draws):
+                drawn = rng.random(len(size)) < pi
+                found = mean(y[drawn], made_design(pi[drawn]), sizes=size[drawn], expected=loose)
+                words, flagged = words + bool(found.why), flagged + found.flagged
+                held += [] if found.why else [found.low <= true <= found.high]
+            rows.append({"pool": name, "labels": expected, "coverage": np.mean(held) if held else np.nan,
+                         "words": words / draws, "flagged": flagged / draws})  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=800)
-    parser.add_argument("--only", choices=("claims", *SPREADS), default=None)
+    parser.add_argument("--only", choices=("claims", "cascades", *SPREADS), default=None)
     chosen = parser.parse_args()
-    if chosen.only != "claims":
+    if chosen.only in {None, "cascades"}:
+        print(f"\n## Posts with copies; {chosen.draws:,} draws each\n")
+        print_table(cascades(chosen.draws))
+    if chosen.only not in {"claims", "cascades"}:
         pools(chosen.draws, [chosen.only] if chosen.only else list(SPREADS))
-    if chosen.only not in SPREADS:
+    if chosen.only in {None, "claims"}:
         print(f"\n## Over claims; {chosen.draws:,} studies each\n")
         print_table(
             pd.DataFrame(
-                [{"claims": str(n), **studies_of_claims(chosen.draws, n)} for n in (3, 5, 12, 30, 111)]
+                [
+                    {"studies of": name, **studies_of_claims(chosen.draws, *cell)}
+                    for name, cell in CLAIM_CELLS.items()
+                ]
             )
         )
 

@@ -161,7 +161,7 @@ def compare(name: str, task: dict, frame, asked: argparse.Namespace) -> None:
             )
         found = score(
             parts["test"]["label"].tolist(), {model: runs}, labels=task["labels"], measures=task["measures"],
-            poles=task.get("poles"), class_weights=task.get("weights"), replicates=0,
+            poles=task.get("poles"), class_weights=task.get("weights"),
         ).to_frame()  # fmt: skip
         spread = found["sd"] if len(runs) > 1 else [None] * len(found)
         values = " | ".join(

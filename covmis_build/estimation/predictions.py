@@ -14,6 +14,7 @@ import pandas as pd
 
 from covmis_build import keyed
 from covmis_build.errors import InputError, nearest
+from covmis_build.stats.over_posts import made_design, mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 LABEL_COLUMNS = ("prediction", "predicted", "label")
 FOLD = "fold"
 """The column that says which part of the claims the predicting model had not seen."""
+
+
+PLACEBO = 0.999
+"""The level of the placebo test: honest predictions fail it once in a thousand times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,34 @@ def predictions_for(
         else ()
     )
     return Predictions(shares.reindex(wanted).set_axis(pool["item_id"].astype(str)), warnings)
+
+
+def check_not_leaked(shares: pd.DataFrame, labelled: pd.DataFrame, *, file: Path | str = "") -> None:
+    """Refuse predictions that were trained on the labels that they are to assist: a placebo test.
+
+    Honest predictions are a property of the pool like any other. So what is known of the pool, the share of each predicted
+    label and of its surer half and tenth, lies in the sample's own interval (99.9%, Bonferroni). A model that saw the
+    labelled posts is surer there. `shares` are those of the pool (index item_id); `labelled` has item_id, p_sample, p_claim.
+    """
+    sure, said = shares.max(axis=1), shares.to_numpy().argmax(axis=1)
+    marks = {f"the share predicted {label}": said == at for at, label in enumerate(shares.columns)}
+    marks |= {
+        f"the share of the surest {part} of the posts": (sure > sure.quantile(1 - size)).to_numpy()
+        for part, size in (("half", 0.5), ("tenth", 0.1))
+    }
+    marks = {name: mark for name, mark in marks.items() if 0 < mark.mean() < 1}
+    place = shares.index.get_indexer(pd.Index(labelled["item_id"]))
+    chances = (labelled["p_sample"] * labelled["p_claim"]).to_numpy(float)[place >= 0]
+    for name, mark in marks.items():
+        figure = mean(mark[place[place >= 0]].astype(float), made_design(chances))
+        low, high = figure.ends(1 - (1 - PLACEBO) / len(marks))
+        if mark.mean() < low or mark.mean() > high:
+            raise InputError(
+                f"fails the placebo test: {name} is {mark.mean():.1%} in the pool, and {figure.value:.1%} as the labelled "
+                f"posts have it ({low:.1%} to {high:.1%}). The model has seen these labels",
+                file=file,
+                remedy="Give a model's folder: covmis trains it by claim, each on the others (--assisted-by FOLDER)",
+            )
 
 
 def _shares(frame: pd.DataFrame, labels: Sequence[str], file: Path | str) -> pd.DataFrame:

@@ -7,7 +7,7 @@ machine wins a person where the person's advantage over it is smaller than ε, a
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +15,21 @@ import numpy as np
 
 from covmis_build.errors import InputError
 from covmis_build.models.prompt import agreement_with_people, independent_labels
+from covmis_build.stats.intervals import SIGNED, Estimate, Over, between
+from covmis_build.stats.over_claims import claim_tables, over_claims
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pandas as pd
+    from numpy.typing import NDArray
 
 FEWEST_ITEMS = 30
 """A person with fewer items is left out of the test."""
 FEWEST_CLAIMS = 10
 """From so many claims on, the test on claims' sums leads."""
+FEWEST_OF_GAIN = 3
+"""From so many claims on, the gain over the constant label is over claims."""
 Q = 0.05
 """The share of false wins among wins that the correction for many tests allows."""
 PASSES = 0.5
@@ -92,6 +97,10 @@ class Admission:
     """Agreement and kappa of the machine with each person, and of the people with one another."""
     audit: tuple[int, int] | None = None
     """Of audited items: how many automatic labels the machine gives, too, and how many items there are."""
+    gain: Estimate | None = None
+    """How much better the machine agrees with the people than the constant label does, each label counting the same."""
+    constant: str = ""
+    """The label that people gave most often."""
     left_out: tuple[str, ...] = ()
     alone: int = 0
     """Items that one person alone has labelled: there is nobody to compare with."""
@@ -104,9 +113,25 @@ class Admission:
 
     @property
     def passed(self) -> bool:
-        """Whether the machine may stand in for a person, by the test that leads."""
+        """Whether the machine may stand in for a person: by the test that leads, and better than one label for all."""
         verdict = self.by_claims if self.leads == "claims" else self.by_items
-        return verdict is not None and verdict.passed
+        return verdict is not None and verdict.passed and self.gains
+
+    @property
+    def gains(self) -> bool:
+        """Whether the interval of the gain over the constant label is above 0."""
+        return self.gain is not None and self.gain.low > 0
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it passes the test, and too few items of other labels say whether it beats the constant label."""
+        verdict = self.by_claims if self.leads == "claims" else self.by_items
+        return (
+            verdict is not None
+            and verdict.passed
+            and not self.gains
+            and not (self.gain and self.gain.high < 0)
+        )
 
     @property
     def advantage(self) -> float:
@@ -134,7 +159,8 @@ class Admission:
     def to_dict(self) -> dict[str, Any]:
         """All of it, for programs."""
         return {
-            "passed": self.passed, "epsilon": self.epsilon, "leads": self.leads, "advantage": self.advantage,
+            "passed": self.passed, "undecided": self.undecided, "constant": self.constant,
+            "gain": self.gain.to_dict() if self.gain else None, "epsilon": self.epsilon, "leads": self.leads, "advantage": self.advantage,
             "winning_rate_items": self.by_items.winning_rate,
             "winning_rate_claims": self.by_claims.winning_rate if self.by_claims else None, "claims": self.claims,
             "machine_error": self.machine_error, "people_error": self.people_error,
@@ -176,16 +202,28 @@ class Admission:
             f"{verdict.winning_rate:.2f} by {name}" for name, verdict in by.items() if verdict is not None
         ]
         lines: list[str | pd.DataFrame] = [
-            (f"{'Admitted' if self.passed else 'Not admitted'} at ε = {self.epsilon:g} (the test by {self.leads} decides): "
+            (f"{'Admitted' if self.passed else 'Undecided' if self.undecided else 'Not admitted'} at ε = {self.epsilon:g} (the test by {self.leads} decides): "
             f"winning rate {', '.join(rates)}; it passes from {PASSES:g} on. Advantage {self.advantage:.2f}."),
             (f"The machine contradicts {self.machine_error:.1%} of the people's labels; people contradict "
             f"{self.people_error:.1%} of each other's."),
-            self.to_frame(), self.pairs,
+            self._gain_in_words, self.to_frame(), self.pairs,
         ]  # fmt: skip
         if self.audit is not None:
             same, items = self.audit
             lines.append(f"Of {items:,} audited automatic labels the machine gives {same:,}.")
         return [*lines, *(f"- {note}" for note in self.notes)]
+
+    @property
+    def _gain_in_words(self) -> str:
+        """What the machine adds to saying the same label always."""
+        assert self.gain is not None
+        told = between(self.gain.low, self.gain.high, "+.2f")
+        more = f" ({told}, 95% interval {self.gain.interval})" if told else f" (no interval: {self.gain.why})"
+        few = " Too few items of the other labels to decide." if self.undecided else ""
+        return (
+            f"Gain over always saying {self.constant}, each label counting the same: {self.gain.value:+.2f}{more}; it must "
+            f"be above 0.{few}"
+        )
 
     def _repr_html_(self) -> str:
         first = self.summary()[0]
@@ -247,7 +285,7 @@ def admit(
         by_claims=by_claims, claims=count, machine_error=_machine_error(of_item, predictions),
         people_error=_people_error(of_item, judged),
         pairs=agreement_with_people(_frame(predictions), labels, values or sorted({*own["label"], *predictions.values()})),
-        audit=_audit(automatic, predictions), left_out=tuple(sorted(set(by_person) - set(tested))),
+        **_gain(of_item, predictions, claims), audit=_audit(automatic, predictions), left_out=tuple(sorted(set(by_person) - set(tested))),
         alone=sum(len(given) == 1 for item, given in of_item.items() if item in predictions),
         fewest_people=min((len(of_item[item]) for item in judged), default=0),
     )  # fmt: skip
@@ -316,6 +354,34 @@ def _people_error(of_item: Mapping[str, Mapping[str, str]], items: Sequence[str]
         if name != person
     ]
     return float(np.mean(wrong)) if wrong else math.nan
+
+
+def _gain(
+    of_item: Mapping[str, Mapping[str, str]], predictions: Mapping[str, str], claims: Mapping[str, str] | None
+) -> dict[str, Any]:
+    """The machine's agreement with the people's majority less that of one label for all; every label counts the same."""
+    counts = {item: Counter(given.values()) for item, given in of_item.items() if item in predictions}
+    items = sorted(item for item, number in counts.items() if sum(number.values()) > 1)
+    majority = [min(counts[item], key=lambda label: (-counts[item][label], label)) for item in items]
+    labels = sorted(set(majority))
+    constant = min(labels, key=lambda label: (-majority.count(label), label)) if labels else ""
+    at = {label: number for number, label in enumerate(labels)}
+    right = [int(predictions[item] == label) for item, label in zip(items, majority, strict=True)]
+    cells = np.array(
+        [[at[label] * 2 + hit] for label, hit in zip(majority, right, strict=True)], dtype=np.int64
+    )
+    control = np.array([label == constant for label in labels], dtype=float)
+    owners = None if claims is None else np.unique([claims[item] for item in items], return_inverse=True)[1]
+    over = Over.ITEMS if owners is None or len(set(owners.tolist())) < FEWEST_OF_GAIN else Over.CLAIMS
+    tables, alike = claim_tables(cells, (len(labels), 2), owners if over == Over.CLAIMS else None)
+
+    def gain(stack: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        known = stack.sum(-1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return {"": (np.where(known > 0, stack[..., 1] / known, np.nan) - control).mean(-1)}
+
+    figure = over_claims(gain, {"": SIGNED}, tables, multiplicity=alike, over=over)[""]
+    return {"gain": figure, "constant": constant}
 
 
 def _audit(automatic: Mapping[str, str] | None, predictions: Mapping[str, str]) -> tuple[int, int] | None:

@@ -17,9 +17,10 @@ from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.release import make_corpus
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, nearest
+from covmis_build.estimation.assisted import MOST_EXPLAINED
 from covmis_build.estimation.differences import compared_parts
 from covmis_build.estimation.label_error import answers_table
-from covmis_build.estimation.predictions import Predictions, cross_fitted, predictions_for
+from covmis_build.estimation.predictions import Predictions, check_not_leaked, cross_fitted, predictions_for
 from covmis_build.estimation.regression import ESTIMANDS, Formula, Regression, regression, with_covariates
 from covmis_build.estimation.scopes import Estimand, check_scopes
 from covmis_build.estimation.shares import Estimates, estimates, with_parts
@@ -99,6 +100,11 @@ def estimate(  # noqa: PLR0913 - every option is named
         for round_ in rounds
         if not round_.pilot and (waiting := undecided_items(round_))
     ]
+    if (figures.shares["r_squared"] >= MOST_EXPLAINED).any():
+        warnings.append(
+            "the predictions explain almost all of some share's variance, which hardly any model does: make sure that it "
+            "has not seen these labels"
+        )
     return replace(figures, warnings=(*warnings, *(predictions.warnings if predictions else ())))
 
 
@@ -173,7 +179,12 @@ def _predictions(
         table = _predicted_by(study, Path(given), inside, labelled, elsewhere=elsewhere)
     else:
         table = read_rows(Path(given)).frame()
-    return predictions_for(inside, table, study.settings.labels.values, elsewhere=elsewhere, file=file)
+    predictions = predictions_for(inside, table, study.settings.labels.values, elsewhere=elsewhere, file=file)
+    if not (
+        isinstance(given, str | Path) and Path(given).is_dir() and not elsewhere
+    ):  # covmis has cross-fitted those
+        check_not_leaked(predictions.shares, labelled, file=file)
+    return predictions
 
 
 def _predicted_by(

@@ -157,7 +157,7 @@ def write_release(folder, corpus, facts, texts=None, beside=None):
         shares = estimates(
             corpus, facts.labels.values, facts.sampling, automatic=facts.labels.automatic
         ).shares
-    return publish.write_release(folder, corpus, facts, texts, beside, shares)
+    return publish.write_release(folder, corpus, facts, texts, beside, shares=shares)
 
 
 @pytest.fixture(scope="module")

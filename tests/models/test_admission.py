@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from covmis_build.errors import InputError
-from covmis_build.models.admission import Comparison, _p_of_claims, admit, decide
+from covmis_build.models.admission import Comparison, _gain, _p_of_claims, admit, decide
 
 FIGURES = json.loads((Path(__file__).parents[1] / "vectors" / "alt_test.json").read_text())
 LABELS = np.array(["favor", "against", "neither"])
@@ -191,3 +191,34 @@ def test_what_the_test_cannot_tell_is_said():
 def test_an_undefined_p_is_never_a_win():
     assert decide({"a": float("nan"), "b": 1e-9}).won == ("b",)
     assert decide({"a": float("nan")}).winning_rate == 0
+
+
+INFERENCE = json.loads((Path(__file__).parents[1] / "vectors" / "inference.json").read_text())["admission"]
+
+
+@pytest.mark.parametrize("case", INFERENCE, ids=range(len(INFERENCE)))
+def test_the_gain_over_the_constant_label(case):
+    of_item = {str(at): {"a": str(label), "b": str(label)} for at, label in enumerate(case["others"])}
+    found = _gain(of_item, {str(at): str(label) for at, label in enumerate(case["machine"])}, None)
+    assert found["constant"] == str(case["control"])
+    assert found["gain"].value == pytest.approx(sum(case["gain"]), abs=1e-9)
+
+
+def test_a_machine_that_always_says_the_commonest_label_is_not_admitted():
+    """93% neither: such a machine is as near to the people as they are to each other, and knows nothing."""
+    rng = np.random.default_rng(4)
+    rows, claims, truth = [], {}, {}
+    for at in range(12 * 24):
+        item, claims[f"i{at}"] = f"i{at}", str(at % 12)
+        truth[item] = rng.choice(["neither", "favor", "against"], p=[0.93, 0.04, 0.03])
+        for who in "abc":
+            said = truth[item] if rng.random() > 0.05 else rng.choice(["neither", "favor", "against"])
+            rows.append((item, who, said))
+    people = pd.DataFrame(rows, columns=["item_id", "annotator", "label"])
+    lazy = admit(people, dict.fromkeys(truth, "neither"), epsilon=0.2, claims=claims)
+    assert not lazy.passed
+    assert (lazy.constant, lazy.gain.value) == ("neither", 0)
+    assert "Gain over always saying neither" in str(lazy.summary()[2])
+    good = admit(people, truth, epsilon=0.2, claims=claims)
+    assert good.gain.value > 0.4
+    assert good.passed or good.undecided
