@@ -13,33 +13,35 @@ import io
 import os
 import sys
 import tempfile
-import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from covmis_build import keyed
 from covmis_build.study.study import Study, open_study
 from tests.annotation.small import LABELS, study
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-def measured(folder: Path, posts: int, people: int) -> dict[str, float]:
-    """CPU seconds of each command."""
+
+def measured(folder: Path, posts: int, people: int) -> Iterator[tuple[str, float]]:
+    """Each command and its CPU seconds."""
     codes = [f"a{number}" for number in range(1, people + 1)]
     settings = f"annotators = {codes!r}\nper_item = {min(people, 2)}\n".replace("'", '"')
     claims = max(1, posts // 250)
     study(folder, settings, claims=claims, per_claim=posts // claims)
-    opened, times = open_study(folder), dict[str, float]()
-    times["open"] = cpu(lambda: opened.open_round(claims=claims))
-    round_ = opened.round()
-    times["push"] = cpu(lambda: round_.push(channel="csv"))
+    opened = open_study(folder)
+    yield "open", cpu(lambda: opened.open_round(claims=claims))
+    yield "push", cpu(lambda: opened.round().push(channel="csv"))
     fill(opened, codes)
-    for name in ("pull", "pull", "status", "report", "board"):
-        times[f"{name} again" if name in times else name] = cpu(getattr(opened.round(), name))
-    times["push again"] = cpu(lambda: opened.round().push(channel="csv"))
+    yield "pull", cpu(opened.round().pull)
+    for name in ("pull", "status", "report", "board"):
+        yield f"{name} again" if name == "pull" else name, cpu(getattr(opened.round(), name))
+    yield "push again", cpu(lambda: opened.round().push(channel="csv"))
     opened.round().adjudicate(discuss=False, channel="csv")
     decide(opened)
     opened.round().adjudicate(discuss=False, channel="csv")
-    times["seal"] = cpu(opened.round().seal)
-    return times
+    yield "seal", cpu(opened.round().seal)
 
 
 def fill(opened: Study, codes: list[str]) -> None:
@@ -76,7 +78,5 @@ def cpu(act) -> float:
 if __name__ == "__main__":
     posts, people = map(int, sys.argv[1:])
     with tempfile.TemporaryDirectory() as folder:
-        begun = time.perf_counter()
-        for name, seconds in measured(Path(folder), posts, people).items():
-            print(f"{name:12} {seconds:6.1f} CPU s")
-        print(f"{'all':12} {time.perf_counter() - begun:6.1f} s")
+        for name, seconds in measured(Path(folder), posts, people):
+            print(f"{name:12} {seconds:6.1f} CPU s", flush=True)
