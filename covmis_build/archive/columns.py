@@ -120,8 +120,8 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
         guessed = what != "repost" and not (what == "id" and rule.id is not None)
         understood.taken[what] = names or ([column_of(header, POSTS[what])] if guessed else [])
     understood.taken = {what: names for what, names in understood.taken.items() if any(names)}
-    for what, other in (("urls", "text"), ("claim", "id")):
-        if understood.taken.get(what) == understood.taken.get(other):
+    for what, same in (("urls", "text"), ("claim", "id")):
+        if understood.taken.get(what) == understood.taken.get(same):
             understood.taken.pop(what, None)
     if "id" not in understood.taken and rule.id is None:
         number = _id_in_first_line(header)

@@ -30,11 +30,11 @@ def losses(places: Places, settings: Settings, steps: Sequence[Step]) -> str:
     by_name = {step.name: step for step in steps}
     if not steps or not by_name["retrieve"].pairs:
         return ""
-    found = (by_name["retrieve"].pairs or 0) + (by_name["retrieve"].dropped_pairs or 0)
+    pairs = (by_name["retrieve"].pairs or 0) + (by_name["retrieve"].dropped_pairs or 0)
     kept = by_name["minimum_posts"].pairs or 0
     copies = by_name["near_duplicates"].dropped_pairs or 0
     selected, died = by_name["select"].claims, by_name["minimum_posts"].dropped_claims
-    if kept >= KEPT_ENOUGH * (found - copies) and died < KEPT_ENOUGH * selected:
+    if kept >= KEPT_ENOUGH * (pairs - copies) and died < KEPT_ENOUGH * selected:
         return ""
     candidates = [by_name[name] for name in ("retrieve", "one_claim_per_post", "language", "words")]
     worst = max(candidates, key=lambda step: step.dropped_pairs or 0)
@@ -44,7 +44,7 @@ def losses(places: Places, settings: Settings, steps: Sequence[Step]) -> str:
     least = KEPT_ENOUGH * (by_name["minimum_posts"].dropped_pairs or 0)
     if not worst.dropped_pairs or worst.dropped_pairs < least:
         return f"{few}. {_with_fewer(places)}" if few else ""
-    taken = f"{worst.dropped_pairs:,} of {found:,} pairs of a claim and a post were dropped"
+    taken = f"{worst.dropped_pairs:,} of {pairs:,} pairs of a claim and a post were dropped"
     return f"{taken}: {_advice(places, settings, worst)}.{f' {few}.' if few else ''}"
 
 

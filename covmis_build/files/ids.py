@@ -86,8 +86,8 @@ def _beyond_chance(ids: Sequence[str], cut: int) -> bool:
     if not cut:
         return False
     expected = sum(5.0 ** -(len(post_id) - KEPT_DIGITS) for post_id in ids) / len(ids)
-    found = cut / len(ids)
-    if found <= expected:
+    share = cut / len(ids)
+    if share <= expected:
         return False
-    rest = (1 - found) * math.log((1 - found) / (1 - expected)) if found < 1 else 0.0
-    return len(ids) * (found * math.log(found / expected) + rest) > NEXT_TO_IMPOSSIBLE
+    rest = (1 - share) * math.log((1 - share) / (1 - expected)) if share < 1 else 0.0
+    return len(ids) * (share * math.log(share / expected) + rest) > NEXT_TO_IMPOSSIBLE

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from covmis_build import storage, tables
+from covmis_build import storage
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, StaleTables, UnfinishedPurge, UnknownName
 from covmis_build.places import STUDY_TOML, Places
@@ -102,7 +102,9 @@ class Study:
     @property
     def posts(self) -> pd.DataFrame:
         """The posts that a query found; `created_at` is a time."""
-        return tables.with_times(self._table("posts"))
+        from covmis_build.tables import with_times
+
+        return with_times(self._table("posts"))
 
     @property
     def hits(self) -> pd.DataFrame:
