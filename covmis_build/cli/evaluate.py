@@ -24,6 +24,7 @@ from covmis_build.cli.options import (
     three,
     with_options,
 )
+from covmis_build.errors import counted
 
 app = Typer(help="Score and compare classifiers; make and check splits.", no_args_is_help=True)
 
@@ -71,14 +72,14 @@ def score(
     how: dict[str, Any] = {
         "measures": listed(measures) or None, "clusters": clusters, "probabilities": probabilities, "level": level
     }  # fmt: skip
-    columns = None
+    read: dict[str, Any] | None = None
     if soft:
         scores: Any = score_soft_files(gold, systems, extra=options.extra, **options.scheme, **how)
     else:
         files, judging = options.read(gold, systems)
         scores = score_files(files, over, by=listed(by), people=people, **how, **judging)
-        columns = files.columns
-    _tell(scores, _titled(scores.tables()), out, columns=columns, as_json=as_json)
+        read = options.how_read(files)
+    _tell(scores, _titled(scores.tables()), out, read=read, as_json=as_json)
 
 
 @app.command()
@@ -117,7 +118,7 @@ def compare(
     )  # fmt: skip
     square = comparison.matrix().rename_axis("").reset_index()
     matrix = [f"p-values, {comparison.adjustment}:", square] if len(files.systems) > 2 else []
-    _tell(comparison, [*matrix, *comparison.sentences], out, columns=files.columns, as_json=as_json)
+    _tell(comparison, [*matrix, *comparison.sentences], out, read=options.how_read(files), as_json=as_json)
 
 
 @app.command()
@@ -144,7 +145,7 @@ def meta(
         replicates=replicates,
         **how,
     )
-    _tell(result, _titled(result.tables()), columns=files.columns, as_json=as_json)
+    _tell(result, _titled(result.tables()), read=options.how_read(files), as_json=as_json)
 
 
 @app.command()
@@ -213,17 +214,19 @@ def leakage(
 
 def _tell(
     results: Any, parts: Iterable[Any], files: list[Path] | None = None, *,
-    columns: list[dict[str, str]] | None = None, as_json: bool,
+    read: dict[str, Any] | None = None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Write the results to files, and print them: as JSON, or in words and tables; and which columns were judged."""
+    """Write the results to files, and print them: as JSON, or in words and tables; and what was read and joined."""
     for file in files or ():
         results.write(file)
     ends = [f"Written: {file}" for file in files or ()]
-    if columns:
-        read = dict.fromkeys(f"{column['file']}:{column['column']}" for column in columns)
-        ends.insert(0, f"Labels read from {', '.join(read)}.")
-    told = results.to_dict() | ({"columns": columns} if columns else {})
-    tell(told, [*parts, *ends], as_json=as_json)
+    if read:
+        places = dict.fromkeys(f"{column['file']}:{column['column']}" for column in read["columns"])
+        joined = " and ".join(read["joined_by"])
+        ends.insert(
+            0, f"Labels read from {', '.join(places)}. {counted(read['rows'], 'rows')} joined by {joined}."
+        )
+    tell(results.to_dict() | (read or {}), [*parts, *ends], as_json=as_json)
 
 
 def _titled(tables: list[tuple[str, Any]]) -> list[Any]:

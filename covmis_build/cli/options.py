@@ -163,6 +163,11 @@ class Judging:
             "id": self.id_column,
         }
 
+    def how_read(self, files: FilesToScore) -> dict[str, Any]:
+        """Which columns were read, and how their rows were joined."""
+        joined = files.joined_by(by_position=self.by_position)
+        return {"columns": files.columns, "joined_by": list(joined), "rows": len(files.gold.table)}
+
     def read(self, gold: str, systems: list[str]) -> tuple[FilesToScore, dict[str, Any]]:
         """The files, and what `score`, `compare` and `meta` are told alike."""
         from covmis_build.study.evaluate import files_to_score

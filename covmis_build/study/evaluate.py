@@ -11,6 +11,7 @@ from covmis_build.errors import CheckFailed, InputError
 from covmis_build.evaluation.gold_and_systems import (
     CLAIMS,
     PROBABILITIES,
+    gold_and_systems,
     parts_of_spec,
     read_spec,
     read_specs,
@@ -69,6 +70,10 @@ class FilesToScore:
         """Which column of each file is read as the labels."""
         sides = [("gold", self.gold), *((name, run) for name, runs in self.systems.items() for run in runs)]
         return [{"of": side, "file": table.name, "column": table.label_column} for side, table in sides]
+
+    def joined_by(self, *, by_position: bool) -> tuple[str, ...]:
+        """By what the rows of gold and systems are joined."""
+        return gold_and_systems(self.gold, self.systems, by_position=by_position).joined_by
 
     def clusters(self, column: str) -> str | None:
         """The column of claims: as named, found, or none."""
