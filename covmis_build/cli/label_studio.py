@@ -49,7 +49,7 @@ def login(
         str, Argument(metavar="URL", help="Your Label Studio, as `label_studio_url` names it.")
     ],
 ) -> None:
-    """Store the token of a Label Studio of your own in the system's keyring.
+    """Store the token of your Label Studio in the keyring.
 
     It is asked for without being shown, and is sent to this address alone. In place of it you can set the environment
     variables LABEL_STUDIO_API_KEY and LABEL_STUDIO_URL.

@@ -63,9 +63,8 @@ def test_nothing_is_cut(width):
 
     for words in ([], ["round"], ["model"], ["evaluate", "score"]):
         shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": width}).output
-        assert not [
-            part for part in shown.splitlines() if part.rstrip().endswith("...") and "]..." not in part
-        ]
+        lines = [part for part in shown.splitlines() if not part.startswith("Usage")]
+        assert not [part for part in lines if part.rstrip().endswith("...")]
         assert max(map(len, shown.splitlines())) <= 100
 
 
