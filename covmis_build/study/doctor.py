@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from covmis_build.report.summary import Summary
 
 CORE = (
-    "duckdb", "httpx", "jinja2", "langdetect", "markdown-it-py", "matplotlib", "msgspec", "numba",
+    "duckdb", "httpx", "jinja2", "langdetect", "markdown-it-py", "msgspec", "numba",
     "numpy", "openpyxl", "pandas", "pyarrow", "python-calamine", "rapidfuzz", "rich", "scikit-learn", "scipy", "snowballstemmer", "tomlkit", "typer",
     "zstandard",
 )  # fmt: skip

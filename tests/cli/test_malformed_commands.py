@@ -182,7 +182,7 @@ LABELS = {
 def test_broken_predictions(tmp_path, name):
     (tmp_path / "gold.csv").write_text(GOOD)
     (tmp_path / name).write_bytes(LABELS[name])
-    line = ended(2, "evaluate", "score", tmp_path / "gold.csv", tmp_path / name, "--replicates", "5")
+    line = ended(2, "evaluate", "score", tmp_path / "gold.csv", tmp_path / name)
     assert name.split(".")[0] in line
 
 
@@ -195,9 +195,7 @@ def test_predictions_that_would_run_code(tmp_path):
 @pytest.mark.parametrize("where", ["gold.csv/x.html", "x.doc"])
 def test_a_page_that_cannot_be_written(tmp_path, where):
     (tmp_path / "gold.csv").write_text(GOOD)
-    ended(
-        2, "evaluate", "score", *[tmp_path / "gold.csv"] * 2, "--replicates", "0", "--out", tmp_path / where
-    )
+    ended(2, "evaluate", "score", *[tmp_path / "gold.csv"] * 2, "--out", tmp_path / where)
     assert [path.name for path in tmp_path.iterdir()] == ["gold.csv"]
 
 
@@ -254,8 +252,6 @@ def test_a_hostile_name_of_a_system(tmp_path):
         "score",
         tmp_path / "gold.csv",
         f"{EVIL}={tmp_path / 'gold.csv'}",
-        "--replicates",
-        "0",
     )
     code, out, err = covmis(*arguments)
     assert code == 0

@@ -74,7 +74,7 @@ def test_a_language_model_beside_the_annotators_of_the_demonstration(built, tmp_
     assert pairs["model", first]["kappa"] < 1
 
     gold.to_csv(tmp_path / "gold.csv", index=False)
-    words = ["--missing", "wrong", "--measures", "accuracy", "--replicates", "20"]
+    words = ["--missing", "wrong", "--measures", "accuracy"]
     score = run(evaluate.app, "score", tmp_path / "gold.csv", f"model={tmp_path / 'predictions.csv'}", *words)
     (row,) = [one for one in score["scores"] if one["measure"] == "accuracy"]
     truth = gold.set_index("item_id")["label"]
