@@ -38,6 +38,8 @@ OF_X = frozenset({"tweetid", "statusid", "tweetids"})
 """Names that only X's posts have."""
 TOGETHER = 256
 """Rows that are looked at together."""
+LOOKED_AT = 10_000
+"""Characters of a cell in which escapes and addresses are looked for: a longer cell is no post and no address."""
 X_LENGTHS = range(15, 21)
 ENOUGH, DAY = 0.9, 86_400
 COMPARED, QUARTER = 20, 900
@@ -178,8 +180,8 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         moments += _column(block, at.get("created_at", []))
         claims_told.update(_column(block, at["claim"]) if "claim" in at else ())
         texts = _column(block, at.get("text", []))
-        escaped += sum(1 for text in texts if "&" in text and ESCAPES.search(text))
-        nothing += sum(text in NOTHING for text in texts)
+        escaped += sum(1 for text in texts if text.find("&", 0, LOOKED_AT) >= 0 and ESCAPES.search(text))
+        nothing += sum(len(text) <= LOOKED_AT and text in NOTHING for text in texts)
         if "language" in at:
             of_no_language += sum(cell in NOTHING for cell in _column(block, at["language"]))
     understood.notes += table.notes
@@ -243,7 +245,9 @@ def in_addresses(table: Table, column: int, asked: AbstractSet[str] | None = Non
     for _, cells, problem in table.rows():
         own = "" if problem else bare_cell(cells[column])
         if own and (asked is None or own in asked):
-            address = next((cell for cell in cells if own in cell and "://" in cell), "")
+            address = next(
+                (cell for cell in cells if len(cell) <= LOOKED_AT and own in cell and "://" in cell), ""
+            )
             addressed |= {own: address} if address else {}
     return addressed
 

@@ -109,11 +109,13 @@ def weights_resource(columns: Sequence[str]) -> Resource:
     told = {
         **{name: people_labels.MEANINGS[name] for name in ("item_id", "claim_id")},
         "design": "how the post was drawn: poisson (by its own probability) or two_phase (a fixed number a claim)",
-        "rule": "the label that a rule set, whoever judged it later", "weight": "the corpus' weight",
+        "rule": "the label that a rule set, whoever judged it later", "p_audit": "the probability that people checked the rule's label, once the post was drawn; 1 where no rule set a label",
+        "weight": "the corpus' weight",
     }  # fmt: skip
     numbers = [name for name in columns if name not in told]
-    types = [(name, pa.string()) for name in told if name != "weight"]
-    types += [(name, pa.float64()) for name in ("weight", *numbers)]
+    chances = ("p_audit", "weight")
+    types = [(name, pa.string()) for name in told if name not in chances]
+    types += [(name, pa.float64()) for name in (*chances, *numbers)]
     return Resource(
         WEIGHTS, "Weights, and those of the jackknife that leaves out one claim at a time (JK1).", ("item_id",),
         pa.schema(types), told | {name: f"the weight in replicate {name.removeprefix('weight_')}" for name in numbers},

@@ -121,12 +121,25 @@ def audit_of(corpus: pd.DataFrame, automatic: Mapping[str, str], weights: Floats
     labels = corpus["label"].to_numpy(dtype=object)
     groups = np.where(own, labels, np.where(by_rule, groups, ""))
     checked = (corpus["how"] == AUDITED).to_numpy()
-    fractions = np.array(corpus.get("p_audit", pd.Series(np.nan, corpus.index)), dtype=float)
-    fractions[groups == ""] = 1.0  # of what people labelled nothing is checked
-    for group in set(groups) - {""}:  # where nobody kept the share that people check: as many as they did
-        here = groups == group
-        fractions[here & ~(fractions > 0)] = max(float(checked[here].mean()), 1 / here.sum())
+    known = np.array(corpus.get("p_audit", pd.Series(np.nan, corpus.index)), dtype=float)
+    fractions = chances_of_checks(corpus, groups, known)
     return Audit(groups, checked, labels, weights, corpus["p_sample"].to_numpy(dtype=float), fractions)
+
+
+def chances_of_checks(
+    corpus: pd.DataFrame, rules: Sequence[str] | NDArray[np.object_], known: Floats
+) -> Floats:
+    """For each item the chance that people check its rule's label; 1 where no rule set one.
+
+    Where nobody kept that chance: the share that people did check.
+    """
+    groups, chances = np.asarray(rules, dtype=object), known.copy()
+    checked = (corpus["how"] == AUDITED).to_numpy()
+    chances[groups == ""] = 1.0
+    for group in set(groups) - {""}:
+        here = groups == group
+        chances[here & ~(chances > 0)] = max(float(checked[here].mean()), 1 / here.sum())
+    return chances
 
 
 def upper_bound(checked: float, *, level: float = 0.95) -> float:

@@ -73,7 +73,7 @@ def draw(
     chances = [
         *ledger.of_strata(claim, number, allocation), *ledger.of_items(claim, number, "kept", again, strata)
     ]  # fmt: skip
-    new = [Draw(item, now[kind_of[item]], number, designs[0]) for item in drawn - past.keys()]
+    new = [Draw(item, now[kind_of[item]], number, designs[0]) for item in sorted(drawn - past.keys())]
     return [_kept(item, row, again[item]) for item, row in past.items()] + new, chances
 
 

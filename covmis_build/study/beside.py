@@ -17,7 +17,7 @@ from covmis_build.estimation.replicates import FEWEST_CLAIMS, replicate_weights
 from covmis_build.estimation.shares import design_in_pool, pairs_drawn
 from covmis_build.evaluation.leakage import leakage
 from covmis_build.evaluation.release_splits import release_splits
-from covmis_build.sampling.audit import AUDITED, AUTOMATIC
+from covmis_build.sampling.audit import AUDITED, AUTOMATIC, chances_of_checks
 from covmis_build.text.near_duplicates import near_duplicate_pairs
 
 if TYPE_CHECKING:
@@ -129,7 +129,12 @@ def weights_of(
         else [governed.design] * len(corpus)
     )
     weights, _ = replicate_weights(corpus)
-    told = {"claim_id": corpus["claim_id"].to_numpy(), "design": design, "rule": rule}
+    told = {
+        "claim_id": corpus["claim_id"].to_numpy(),
+        "design": design,
+        "rule": rule,
+        "p_audit": chances_of_checks(corpus, rule, drawn["p_audit"].to_numpy(dtype=float)),
+    }
     weights = pd.concat([weights[["item_id"]], pd.DataFrame(told), weights.drop(columns="item_id")], axis=1)
     pairs = pairs_drawn(
         corpus["item_id"].tolist(), design_in_pool(corpus.assign(design=design), pool, governed)

@@ -126,14 +126,14 @@ def test_settings_of_a_stranger_are_proposals(release, tmp_path) -> None:
 
 
 def test_a_bundle_says_nothing_of_the_machine_that_made_it(annotated, tmp_path) -> None:
-    copy = shutil.copytree(annotated, tmp_path / "copy")
+    same, copy = (shutil.copytree(annotated, tmp_path / name) for name in ("same", "copy"))
     toml = (copy / "study.toml").read_text()
     own = {"label_studio_url": '"https://mine.example"', "archive": f'["{copy}/data/archive"]'}
     (copy / "study.toml").write_text(changed(f"# my note\n{toml}", **own))
-    before = opened(annotated / "data/release/bundle.zip")
-    covmis("run", "--force", "--study", copy)
-    covmis("release", "--bundle", "--study", copy)
-    after = opened(copy / "data/release/bundle.zip")
+    for folder in (same, copy):
+        covmis("run", "--force", "--study", folder)
+        covmis("release", "--bundle", "--study", folder)
+    before, after = (opened(folder / "data/release/bundle.zip") for folder in (same, copy))
     assert before == after, "neither a clock nor a place on a machine is in it"
 
 

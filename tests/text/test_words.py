@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covmis_build.options import WITHOUT
+from covmis_build.options import Part
 from covmis_build.text.words import KINDS, count_words, default_unit
 
 POST = "RT @who: (@you) 5G towers, #5G causes #COVID19 🤔🤔 — see https://t.co/abc www.example.org ..."
@@ -67,7 +69,7 @@ def test_leaving_out_never_adds(text, without):
 
 
 def test_the_settings_know_what_may_be_left_out():
-    assert set(WITHOUT) == set(KINDS)
+    assert set(get_args(Part)) == set(KINDS)
 
 
 def test_units_of_languages():

@@ -48,10 +48,9 @@ audited <- function(label, size) {
   later <- function(part) 0
   for (rule in setdiff(unique(items$rule[items$how == "audited"]), "")) {
     here <- items$rule == rule; rows <- here & items$how == "audited"
-    w <- (weight * size)[rows]
-    part <- sum(w) / sum((weight * size)[here])
+    w <- (weight * size / items$p_audit)[rows]
     share <- sum(w * y[rows]) / sum(w)
-    loose <- (w / sum(w))^2 * (1 - items$p_sample[rows] * part)
+    loose <- (w / sum(w))^2 * (1 - (items$p_sample * items$p_audit)[rows])
     worth <- if (sum(loose) > 0) 1 / sum(loose) else Inf
     guess <- 0.5 / (worth + 1)
     doubt <- if (share > 0 && share < 1) sum(loose * (y[rows] - share)^2) else guess * (1 - guess) / worth
