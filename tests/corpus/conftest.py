@@ -185,7 +185,7 @@ def stated(tmp_path_factory):
     )  # fmt: skip
     weights, pairs = weights_of(
         corpus,
-        frozen.drop_duplicates("item_id").set_index("item_id"),
+        frozen.drop_duplicates("item_id").set_index("item_id").assign(p_audit=0.05),
         None,
         options.Sampling(design="two_phase"),
     )
