@@ -42,17 +42,20 @@ def score(
         Option(metavar="COLUMN", help="Inclusion probabilities (default: gold's p_claim · p_sample; none)."),
     ] = "",
     by: Annotated[
-        str, Option(metavar="A,B", help="Also by these columns of gold; month and year come from created_at.")
+        str, Option(metavar="A,B", help="Also per value of these columns of gold, month or year.")
     ] = "",
     over: Annotated[
-        str, Option(help="items: those with gold; or posts: all they were drawn from.")
+        str, Option(help="items (those with gold) or posts (all that were sampled from).")
     ] = "items",
     people: Annotated[
         str,
-        Option(metavar="FILE", help="A row a person and item (default: a release's annotations.csv; none)."),
+        Option(
+            metavar="FILE",
+            help="One row per person and item (default: a release's annotations.csv; or none).",
+        ),
     ] = "",
     soft: Annotated[
-        bool, Option("--soft", help="GOLD has a row a person and item; systems give shares.")
+        bool, Option("--soft", help="GOLD has one row per person and item; systems give shares.")
     ] = False,
     level: LevelOption = 0.95,
     out: OutOption = None,
@@ -60,10 +63,9 @@ def score(
 ) -> None:
     """Score classifiers, with confidence intervals.
 
-    The released corpus serves as gold as it is: its claims are left out one by one, and its probabilities give the
-    design-weighted values beside the unweighted ones. With --over posts, those alone, for distinct messages and for
-    posts with their copies, with the design of the study's rounds. Where everybody's labels are known, what a person
-    scores against the others stands beside the systems, and the most that a system can hope for.
+    With a released corpus as gold, intervals are over its claims, and its probabilities give weighted scores for all posts
+    found. --over posts prints these only, for unique posts and for all posts. If the labels of each person are known, the
+    table also has human performance and a ceiling.
 
     Example: covmis evaluate score data/release/corpus.csv mine=predictions.csv --by kind
     """
