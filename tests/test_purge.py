@@ -288,6 +288,21 @@ def test_a_trace_is_found_in_whatever_is_packed(tmp_path):
     assert not any(Traces([OTHER]).in_file(path) for path in tmp_path.iterdir())
 
 
+def test_a_short_id_is_no_part_of_a_longer_one(tmp_path):
+    """Ids of a forum are numbers like 17: a purge of 1 would never end, and every other command wait for it."""
+    traces = Traces(["forum:1", "x:12"])
+    for text in (b"c1|forum:17", b"myforum:1", b"x:125", b'"id": 1'):
+        assert not traces.ids_in(text), text
+    for text in (b'{"post_id": "forum:1"}', b"c1|forum:1,favor", b"x:12\n"):
+        assert traces.ids_in(text), text
+
+
+def test_a_purge_of_a_post_that_is_nowhere_ends(folder):
+    done = covmis(folder, "purge", "x:1")
+    assert done["problems"] == []
+    assert not (folder / "queries/purge-journal.jsonl").exists()
+
+
 def test_words_are_found_as_json_escapes_them(tmp_path):
     words = words_of(["Größe ist nicht alles, sagte Frau Müller über Äpfel und Öl"])
     (tmp_path / "a.json").write_text(json.dumps(["… sagte Frau Müller über Äpfel und Öl"]))
