@@ -7,6 +7,7 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import zstandard
@@ -16,6 +17,7 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.archive.traces import Traces, words_of
 from covmis_build.building.purge import add_to_list, read_keys, read_list
 from covmis_build.errors import InputError, ServiceError
+from covmis_build.ranking.vectors import SentenceModel, Vectors
 from covmis_build.study import purge as purging
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, label_both
@@ -198,6 +200,16 @@ def test_pages_of_the_build_go_with_its_tables(folder):
     assert flow.exists()
     covmis(folder, "purge", GONE)
     assert not flow.exists()
+
+
+def test_vectors_of_texts_go_with_a_post_that_no_table_names(folder):
+    """A sentence model reads posts that no query finds; its vectors are kept by a hash of the text."""
+    with Vectors(
+        SentenceModel("m", "1", lambda texts: np.ones((len(texts), 4))), folder / "data/build"
+    ) as kept:
+        kept.prepare(["What nobody drew"])
+    covmis(folder, "purge", "x:1255000000000000099")
+    assert not list((folder / "data/build").glob("vectors-*"))
 
 
 def test_a_link_leads_to_what_is_purged(folder, tmp_path):
