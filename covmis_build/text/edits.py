@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from covmis_build.engine.port import silent
 from covmis_build.text.compiled import njit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
-
-    from covmis_build.engine.port import Progress
 
     Numbers = NDArray[np.int64]
 
@@ -43,7 +40,10 @@ class Nearest:
 
 
 def nearest_texts(
-    texts: Sequence[str], among: Sequence[str], edits: int, progress: Progress = silent
+    texts: Sequence[str],
+    among: Sequence[str],
+    edits: int,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Nearest:
     """The nearest of `among` for each text: within `edits`, and with less than one character in five changed.
 
@@ -71,14 +71,14 @@ def nearest_texts(
     end = np.searchsorted(other_lengths - allowed, lengths, side="right")
     step = max(1, PAIRS // len(others))
     for at in range(0, len(own), step):
-        progress("comparing texts", at, len(own))
+        if progress:
+            progress("comparing texts", at, len(own))
         part = slice(at, at + step)
         one, other = alike(
             lengths[part], counts[part], other_lengths, other_counts, begin[part], end[part], edits
         )
         if len(one):
             _measure(found, own, others, rows, one + at, other, where, edits)
-    progress("comparing texts", len(own), len(own))
     return found
 
 
