@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 TYPES = {"string": "string", "double": "float64", "int64": "int64"}
-NO_LICENCE = "No licence has been stated"
+WHOLE = "corpus"
+"""The name of the only split where a release has no parts."""
 
 
 def header(
@@ -25,7 +26,7 @@ def header(
 ) -> str:
     """The YAML header; every value is JSON, which is YAML. `splits` gives each part's rows, where there are parts."""
     size = next((name for most, name in SIZES if numbers.rows < most), "1M<n<10M")
-    parts = splits or {"train": numbers.rows}
+    parts = splits or {WHOLE: numbers.rows}
     files = {name: f"{name}.parquet" if splits else "corpus.parquet" for name in parts}
     described: dict[str, Any] = {
         "pretty_name": facts.title,
@@ -47,11 +48,23 @@ def header(
         "dataset_info": {
             "config_name": "default",
             "features": [_feature(name, numbers.labels) for name in columns(text=facts.release.text)],
-            "splits": [{"name": name, "num_examples": rows} for name, rows in parts.items()],
         },
     }
     lines = (f"{name}: {json.dumps(value)}" for name, value in described.items())
     return "---\n" + "\n".join(lines) + "\n---\n\n"
+
+
+def usage(splits: Mapping[str, int] | None, row: Mapping[str, Any], *, annotated: bool) -> str:
+    """How to load the dataset, and one row of it, as a section of the card."""
+    lines = ["from datasets import load_dataset", ""]
+    lines += [f'{name} = load_dataset("OWNER/NAME", split="{name}")' for name in splits or (WHOLE,)]
+    lines += ['annotations = load_dataset("OWNER/NAME", "annotations", split="train")'] if annotated else []
+    instance = json.dumps(dict(row), ensure_ascii=False, indent=1)
+    code = "\n".join(lines)
+    return (
+        "## Load it\n\nOWNER/NAME is where this folder was uploaded.\n\n"
+        f"```python\n{code}\n```\n\nOne row:\n\n```json\n{instance}\n```\n"
+    )
 
 
 def _feature(name: str, labels: tuple[str, ...]) -> dict[str, Any]:
@@ -65,4 +78,4 @@ def _licence(stated: str) -> dict[str, str]:
     licence = licence_of(stated)
     if licence and licence.hub:
         return {"license": licence.hub}
-    return {"license": "other", "license_name": stated or NO_LICENCE}
+    return {"license": "other", "license_name": stated} if stated else {"license": "unknown"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 from dataclasses import dataclass, replace
@@ -202,6 +203,12 @@ def _parquet_bytes(rows: pd.DataFrame, schema: pa.Schema) -> bytes:
     return data.getvalue()
 
 
+def _first_row(folder: Path) -> dict[str, str]:
+    """The first item of the corpus, as its file has it."""
+    with (folder / "corpus.csv").open(encoding="utf-8-sig", newline="") as file:
+        return next(csv.DictReader(file), {})
+
+
 def rendered(
     folder: Path, facts: ReleaseFacts, numbers: Statistics, divided: pd.DataFrame | None
 ) -> dict[str, str]:
@@ -212,6 +219,7 @@ def rendered(
     sizes = None if divided is None else divided["part"].value_counts()
     parts = None if sizes is None else {name: int(sizes[name]) for name in PARTS if name in sizes}
     header = hugging_face.header(facts, numbers, annotated=PEOPLE in resources, splits=parts)
+    usage = hugging_face.usage(parts, _first_row(folder), annotated=PEOPLE in resources)
     data = [
         name
         for name in (*ALWAYS, *SOMETIMES)
@@ -228,7 +236,7 @@ def rendered(
         "statistics.html": statistics_page.statistics_html(facts, numbers),
         "statistics.tex": statistics_page.statistics_latex(facts, numbers),
         STATISTICS: _statistics_json(facts, numbers),
-        f"{HUGGING_FACE}/README.md": header + told,
+        f"{HUGGING_FACE}/README.md": f"{header}{told}\n{usage}",
         "croissant.json": croissant.croissant(facts, numbers, lead, files, resources),
         "datapackage.json": datapackage(facts, title, lead, resources),
         "datacite.json": datacite(facts, lead),

@@ -11,7 +11,7 @@ from covmis_build import storage
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -78,25 +78,35 @@ def notebook(parts: Sequence[tuple[str, str, pd.DataFrame]]) -> str:
     )
 
 
-def cell(row: Mapping[Any, Any]) -> str:
+def cell(row: Mapping[Any, Any], digits: int = 3) -> str:
     """A value with its interval; over runs with its standard deviation."""
-    if row.get("runs", 1) > 1 and not _missing(row["sd"]):
-        return f"{bounded(row['value'], row['low'], row['high'])} ± {row['sd']:.3f}"
-    return bounded(row["value"], row["low"], row["high"])
+    shown = bounded(row["value"], row["low"], row["high"], digits)
+    return f"{shown} ± {row['sd']:.3f}" if row.get("runs", 1) > 1 and not _missing(row["sd"]) else shown
 
 
-def bounded(value: float, low: float, high: float) -> str:
+def bounded(value: float, low: float, high: float, digits: int = 3) -> str:
     """A value with its interval, if there is one."""
     if _missing(value):
         return "–"
-    return f"{value:z.3f}" if _missing(low) else f"{value:z.3f} [{low:z.3f}, {high:z.3f}]"
+    shown = f"{value:z.{digits}f}"
+    return shown if _missing(low) else f"{shown} [{low:z.3f}, {high:z.3f}]"
 
 
-def latex_cell(row: Mapping[Any, Any], best: float) -> str:
+def telling_digits(values: Iterable[float]) -> int:
+    """As many decimals as different values need to look different: 3 at least, 6 at most.
+
+    >>> telling_digits([0.825, 0.8194]), telling_digits([0.82041, 0.82034, 0.7])
+    (3, 4)
+    """
+    different = {round(float(value), 6) for value in values if not _missing(value)}
+    return next((n for n in (3, 4, 5) if len({round(value, n) for value in different}) == len(different)), 6)
+
+
+def latex_cell(row: Mapping[Any, Any], best: float, digits: int = 3) -> str:
     """A value for LaTeX, the best one in bold, with its standard deviation over runs."""
     if _missing(row["value"]):
         return "--"
-    shown = f"{row['value']:.3f}"
+    shown = f"{row['value']:.{digits}f}"
     if row["value"] == best:
         shown = f"\\textbf{{{shown}}}"
     return shown + (f" $\\pm$ {row['sd']:.3f}" if row["runs"] > 1 else "")

@@ -19,6 +19,7 @@ from covmis_build.evaluation.rendering import (
     escape,
     latex_cell,
     notebook,
+    telling_digits,
     titled,
     write,
 )
@@ -170,10 +171,12 @@ class Scores:
     def overall(self) -> pd.DataFrame:
         """Systems by measures, values with their intervals, or over runs with their standard deviation."""
         chosen = self.table[self.table["group_by"] == ""]
+        digits = chosen.groupby("measure")["value"].agg(telling_digits)
         rows = []
         for name in dict.fromkeys(chosen["system"]):
             of = chosen[chosen["system"] == name].to_dict("records")
-            rows.append({"system": name, **{_symbol(row["measure"]): cell(row) for row in of}})
+            cells = {_symbol(row["measure"]): cell(row, digits[row["measure"]]) for row in of}
+            rows.append({"system": name, **cells})
         rows += [
             {
                 "system": HUMAN[name],
@@ -282,10 +285,13 @@ class Scores:
             name: pivot[name].max() if measures[name].higher_is_better else pivot[name].min()
             for name in names
         }
+        digits = chosen.groupby("measure")["value"].agg(telling_digits)
         lines = []
         for system in dict.fromkeys(chosen["system"]):
             rows = {row["measure"]: row for row in chosen[chosen["system"] == system].to_dict("records")}
-            lines.append([escape(system), *(latex_cell(rows[name], best[name]) for name in names)])
+            lines.append(
+                [escape(system), *(latex_cell(rows[name], best[name], digits[name]) for name in names)]
+            )
         for name, values in self.human.items():
             lines.append(
                 [escape(HUMAN[name]), *(f"{values[of]:.3f}" if of in values else "--" for of in names)]

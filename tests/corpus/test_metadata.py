@@ -49,11 +49,12 @@ def test_hugging_faces_loader_loads_the_folder(request, said, tmp_path) -> None:
     folder, corpus = request.getfixturevalue(said)
     annotated = said == "stated"
     lines = checkers.hugging_face(folder, tmp_path, annotated=annotated)
+    assert not any("malformed" in line or "Ignoring" in line for line in lines)
     labels = ["favor", "against", "neither"]
     assert [str(len(corpus)), str(corpus.shape[1]), "ClassLabel", *labels] in [line.split() for line in lines]
     assert sorted(corpus["label"]) in [line.split() for line in lines]
     divided = (
-        pd.read_csv(folder / "splits.csv")["part"].value_counts() if annotated else {"train": len(corpus)}
+        pd.read_csv(folder / "splits.csv")["part"].value_counts() if annotated else {"corpus": len(corpus)}
     )
     assert "parts " + " ".join(f"{name}={divided[name]}" for name in sorted(dict(divided))) in lines
     if annotated:

@@ -237,7 +237,7 @@ def test_a_damaged_corpus_is_refused_in_one_line(tmp_path, change, message) -> N
         ("CC-BY-4.0", 'license: "cc-by-4.0"'),
         ("CC BY 4.0", 'license: "cc-by-4.0"'),
         ('Ask us\nfirst: "please"', 'license: "other"\nlicense_name: "Ask us\\nfirst: \\"please\\""'),
-        ("", 'license: "other"\nlicense_name: "No licence has been stated"'),
+        ("", 'license: "unknown"'),
     ],
 )
 def test_the_header_for_hugging_face_names_the_licence(licence, header) -> None:
