@@ -78,22 +78,33 @@ def run(
 
 
 def status(
-    html: Annotated[bool, Option("--html", help="Also the flow as a page: data/build/flow.html.")] = False,
+    html: Annotated[
+        bool, Option("--html", help="Also write the flow as a page: data/build/flow.html.")
+    ] = False,
     published: Annotated[
         Path | None,
-        Option(metavar="DIR", help="Instead: beside the published corpus that this study builds again."),
+        Option(metavar="DIR", help="Compare with the published corpus that this study rebuilds."),
     ] = None,
+    dropped: Annotated[
+        str, Option(metavar="STEP", help="Instead: posts that this step of the flow dropped, with reasons.")
+    ] = "",
+    reason: Annotated[str, Option(help="With --dropped: of this reason alone.")] = "",
+    claim: Annotated[str, Option(help="With --dropped: of this claim alone.")] = "",
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show progress and the next step.
 
-    With --published, what came out stands beside what was published, and each claim and kind in data/build/published.csv.
+    With --published, also writes each claim and query type to data/build/published.csv.
 
     Example: covmis status --html
     """
     from covmis_build.study.study import open_study
 
+    if dropped:
+        posts = open_study(study).dropped_posts(dropped, reason=reason, claim=claim)
+        print_result(posts, as_json=as_json)
+        return
     home = open_study(study, half_purged=True)
     if published is not None and html:
         raise InputError(
