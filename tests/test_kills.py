@@ -499,10 +499,12 @@ def calls_of(prepared: Prepared, key: str, folder: Path) -> list[int]:
     return killing.of_each_kind(made, of_files, OF_EACH, key)
 
 
-@pytest.mark.slow
+OTHERS = ("run", "round pull csv", "release", "purge posts", "collect bluesky")
+
+
 @pytest.mark.needs("clients", "label_studio_sdk")
 @pytest.mark.parametrize(
-    "name", ["run", "round pull csv", "round seal", "release", "purge posts", "collect bluesky"]
+    "name", ["round seal", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
 )
 def test_a_call_that_fails_loses_nothing(prepare, tmp_path, name):
     for at, fault in enumerate(FAULTS):

@@ -101,10 +101,14 @@ def test_models_that_may_have_learned_from_the_post_go_and_are_named(folder):
     for name in ("models/a/weights-1.npz", "models/a/model.json", "models/b/model.json"):
         storage.write_bytes(folder / name, b"{}")
     storage.write_bytes(folder / "models/mine.json", b"{}")
+    stopped = folder / "cells/checkpoint-4"
+    storage.write_bytes(stopped / "course.json", b"{}")
+    (stopped / "model.safetensors").write_bytes(b"weights")
     assert open_study(folder).purge(posts=["x:1255000000000000999"]).notes == []
     assert (folder / "models/a/weights-1.npz").exists(), "nobody has labelled that post"
     done = open_study(folder).purge(posts=[GONE])
-    assert [note.split(":")[0] for note in done.notes] == ["models/a", "models/b"]
+    assert [note.split(":")[0] for note in done.notes] == ["models/a", "models/b", "cells/checkpoint-4"]
+    assert not stopped.exists()
     assert [path.name for path in (folder / "models").rglob("*") if path.is_file()] == ["mine.json"]
     storage.write_bytes(folder / "models/a/model.json", b"{}")
     open_study(folder).purge(posts=["x:1255000000000000999"])

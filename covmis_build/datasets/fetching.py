@@ -47,8 +47,8 @@ def fetch(name: str, home: Path | str, *, client: httpx.Client | None = None) ->
 
 def _refuse_inner(request: httpx.Request) -> None:
     """Let no description of a corpus, nor a redirect, make this machine ask itself or its own network."""
-    if not is_public(str(request.url)):
-        raise ServiceError(f"{request.url} is no public address")
+    if request.url.scheme != "https" or not is_public(str(request.url)):
+        raise ServiceError(f"{request.url} is no public address of the kind https://")
 
 
 def _download(session: httpx.Client, url: str) -> bytes:

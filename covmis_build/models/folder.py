@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "model.json"
+COURSE = "course.json"
+"""Written last into the checkpoint of a training, and removed first: what has none is half written, and does not count."""
 
 
 def settle(folder: Path, whole: dict[str, Any]) -> None:

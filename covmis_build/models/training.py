@@ -33,6 +33,7 @@ from covmis_build.models.encoders import (
     texts_of,
     torch_seed,
 )
+from covmis_build.models.folder import COURSE
 from covmis_build.models.run_card import add_rows
 from covmis_build.stats.class_weights import class_weights
 
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 
     from covmis_build.engine import Progress
 
-COURSE = "course.json"
-"""Written last into a checkpoint, and removed first: what has none is half written, and does not count."""
 VERSION = 2
 """Version of training. Raise it when the same inputs give another model."""
 

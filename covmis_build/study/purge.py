@@ -370,12 +370,16 @@ def _models(places: Places, posts: set[str]) -> list[str]:
     frozen = (storage.read_columns(path, columns) for path in places.frozen)
     if not any((items["post_id"].isin(posts) & (items["salt"] != "")).any() for items in frozen):
         return []
-    files = [path for path in storage.outputs_of(places.folder) if path.name == model_folder.NAME]
+    outputs = storage.outputs_of(places.folder)
+    files = [path for path in outputs if path.name == model_folder.NAME]
     folders = [path.parent for path in files if path.exists() or any(path.parent.glob("weights-*"))]
+    stopped = [path.parent for path in outputs if path.name == model_folder.COURSE and path.parent.is_dir()]
+    for folder in stopped:
+        storage.remove(folder)
     for folder in folders:
         for path in [*folder.glob("weights-*"), folder / model_folder.NAME]:  # what names the model goes last
             storage.remove(path)
-    return [places.relative(folder) for folder in folders]
+    return [places.relative(folder) for folder in [*folders, *stopped]]
 
 
 def _of_study(places: Places) -> list[Path]:

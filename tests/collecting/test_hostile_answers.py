@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from covmis_build import bounds
 from covmis_build.archive import pages
 from covmis_build.collecting.retries import LONGEST_ADVICE, MOST_WAITING
-from covmis_build.collecting.sources import bluesky, mastodon, x
+from covmis_build.collecting.sources import bluesky, mastodon, wire, x
 from covmis_build.credentials import Secret
 from tests.servers.bluesky import Bluesky
 from tests.servers.loopback import says
@@ -125,6 +129,45 @@ def test_no_wait_is_endless(source, run, job, time, name, headers, status):
     assert done.stopped
     assert max(time.waited) <= LONGEST_ADVICE
     assert sum(time.waited) <= MOST_WAITING + LONGEST_ADVICE
+
+
+SPACES = b'{"data": [], "posts": [], "statuses": []' + b" " * (4 << 20) + b"}"
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "packed"])
+def test_an_answer_has_a_length(source, run, job, time, monkeypatch, name, packed):
+    for module in (wire, bluesky):
+        monkeypatch.setattr(module, "LARGEST", 1 << 20)
+    server, fetch, platform = source(name)
+    body, how = (gzip.compress(SPACES), {"content_encoding": "gzip"}) if packed else (SPACES, {})
+    server.faults.extend([says(200, body, **how)] * 50)
+    done = run([job(source=name, until="2021-01-01T00:00:00Z")], fetch, platform)
+    assert (done.fault, done.finished) == ("outage", 0)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_an_answer_has_a_time(source, run, job, time, monkeypatch, name):
+    server, fetch, platform = source(name)
+    each = itertools.count(0, 400)  # each block takes 400 seconds
+    monkeypatch.setattr(bounds, "time", SimpleNamespace(monotonic=lambda: next(each)))
+    server.faults.extend([says(200, b'{"data": [], "posts": [], "statuses": [], "meta": {}}')] * 50)
+    done = run([job(source=name, until="2021-01-01T00:00:00Z")], fetch, platform)
+    assert (done.fault, done.finished) == ("outage", 0)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("where", ["loopback", "file:///etc/passwd", "a line end"])
+def test_nobody_is_sent_elsewhere(source, run, job, time, name, where):
+    with Bluesky([]) as elsewhere:
+        there = {"loopback": f"{elsewhere.address}/sink", "a line end": f"/x\r\n {elsewhere.address}"}
+        server, fetch, platform = source(name)
+        server.faults.extend(
+            [says(status, b"", location=there.get(where, where)) for status in (301, 302, 307)] * 20
+        )
+        done = run([job(source=name, until="2021-01-01T00:00:00Z")], fetch, platform)
+        assert (bool(done.stopped), done.finished) == (True, 0)
+        assert not elsewhere.requests
 
 
 def test_a_suspended_author_is_suspended_whatever_the_type_says():

@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from covmis_build.archive import pages
-from covmis_build.collecting.sources import mastodon
+from covmis_build.collecting.sources import mastodon, wire
 from covmis_build.credentials import Secret
 from covmis_build.errors import InputError
 from tests.servers.loopback import says, tears
@@ -127,7 +127,7 @@ def test_a_server_is_an_https_address(server):
 
 def test_an_answer_that_unpacks_without_end_is_none(serve, run, job, tmp_path, monkeypatch):
     """Ids may name anybody's server."""
-    monkeypatch.setattr(mastodon, "LARGEST", 1 << 20)
+    monkeypatch.setattr(wire, "LARGEST", 1 << 20)
     server, session = serve(posts(1))
     bomb = gzip.compress(b'{"statuses": [' + b" " * (8 << 20) + b"]}")
     server.faults.extend([says(200, bomb, content_encoding="gzip")] * 20)
@@ -146,6 +146,9 @@ def test_an_answer_that_unpacks_without_end_is_none(serve, run, job, tmp_path, m
         "192.168.1.1",
         "[::1]",
         "169.254.169.254",
+        "127.1",
+        "0x7f.0.0.1",
+        "127.0.0.1.",
         "printer",
         "nas.local",
     ],

@@ -238,3 +238,43 @@ def test_entities_of_a_workbook_are_not_resolved(tmp_path, entity) -> None:
     files[sheet] = kinds.encode() + files[sheet].replace(b"favor", entity.encode(), 1)
     packed(tmp_path / "labels.xlsx", files)
     assert "unrecognized entity" in covmis("agreement", tmp_path / "labels.xlsx", code=2)["error"]
+
+
+CELL = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+ODS = """<!DOCTYPE x [<!ENTITY file SYSTEM "file:///etc/passwd">]><office:document-content
+ xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"
+ xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+ ><office:body><office:spreadsheet><table:table table:name="labels">{}</table:table></office:spreadsheet></office:body>
+ </office:document-content>"""
+
+
+@pytest.mark.parametrize(
+    "link", ["", '<table:table-source xlink:href="file:///etc/passwd" table:table-name="x"/>']
+)
+@pytest.mark.parametrize("label", ["favor", "&file;"])
+def test_an_ods_brings_no_file_of_this_machine(tmp_path, link, label):
+    rows = [("item", "annotator", "label"), *((f"i{at}", who, label) for at in range(2) for who in "ab")]
+    cells = ("".join(map(CELL.format, row)) for row in rows)
+    content = ODS.format(link + "".join(f"<table:table-row>{row}</table:table-row>" for row in cells))
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    manifest = '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
+    files = {"mimetype": kind, "content.xml": content, "META-INF/manifest.xml": manifest}
+    packed(tmp_path / "labels.ods", files)
+    told = json.dumps(covmis("agreement", tmp_path / "labels.ods", code=0 if label == "favor" else 2))
+    assert "root:" not in told
+    assert ("favor" in told) == (label == "favor")
+
+
+def test_a_link_to_another_workbook_is_not_followed(tmp_path):
+    """What the program that saved the sheet had found there counts, or nothing."""
+    book = openpyxl.Workbook()
+    for row in [
+        ("item", "annotator", "label"),
+        *((f"i{at}", who, "favor") for at in range(2) for who in "ab"),
+    ]:
+        book.active.append(row)
+    book.active["C2"] = "='file:///etc/[passwd]x'!A1"
+    book.save(tmp_path / "labels.xlsx")
+    told = covmis("agreement", tmp_path / "labels.xlsx", code=2)["error"]
+    assert "root:" not in told
+    assert "row 2" in told

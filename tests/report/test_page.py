@@ -112,3 +112,10 @@ def test_no_p_value_is_nothing():
     assert "&lt; 0.001" in html
     assert html.count("0.000") == 1  # the effect's
     assert "&lt; 0.001" in rows_html(["pair", "p"], [("a1 and a2", 0.0004)], p_values=["p"])
+
+
+def test_regions_of_tables_have_names_of_their_own():
+    """Readers of screens list them by name."""
+    tables = [table_html(pd.DataFrame({name: [1]})) for name in ("claim", "kind")]
+    names = [re.search('role="region" aria-label="([^"]+)"', table)[1] for table in tables]
+    assert names == ["Table: claim", "Table: kind"]

@@ -22,10 +22,11 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build import keyed
 from covmis_build.annotation.answers import (
@@ -459,38 +460,58 @@ def _sorted_apart(rows: Sequence[dict[str, str]], scheme: Labels) -> str:
     turns = [at for at, row in enumerate(given) if not at or row["claim"] != given[at - 1]["claim"]]
     if len(turns) > len({row["claim"] for row in given}):
         turns = []
+    claims = _claims(labels, turns)
     for start, end in _together(labels):
         if end - start == len(labels):
             surprise, windows = _surprise(labels, [0, end], scheme), 2
         else:
             cuts = [start, *(at for at in turns if start < at < end), end]
             surprise, windows = _surprise(labels, cuts, scheme), len(turns) or len(labels)
-            surprise += _one_label_alone(labels, [*turns, len(labels)], start, end)
+            surprise += _one_label_alone(claims, start, end)
         if surprise > math.log(5000 * windows):
             return spans(sorted(int(row[ROW]) for row in given[start:end]))
     return ""
 
 
-def _one_label_alone(labels: Sequence[str], turns: Sequence[int], start: int, end: int) -> float:
+class _Claims(NamedTuple):
+    """Where the claims of a sheet begin and end, of more than three posts; and those that have one label alone."""
+
+    begins: list[int]
+    ends: list[int]
+    alone_begins: list[int]
+    alone_ends: list[int]
+
+
+def _claims(labels: Sequence[str], turns: Sequence[int]) -> _Claims:
+    claims = [(begin, end) for begin, end in pairwise([*turns, len(labels)]) if end - begin > 3]
+    alone = [(begin, end) for begin, end in claims if len(set(labels[begin:end])) == 1]
+    return _Claims(
+        [begin for begin, _ in claims], [end for _, end in claims],
+        [begin for begin, _ in alone], [end for _, end in alone],
+    )  # fmt: skip
+
+
+def _one_label_alone(claims: _Claims, start: int, end: int) -> float:
     """The logarithm of how seldom claims have one label alone, for each such claim in this stretch."""
-    claims = [(begin, stop) for begin, stop in pairwise(turns) if stop - begin > 3]
-    alone = [(begin, stop) for begin, stop in claims if len(set(labels[begin:stop])) == 1]
-    inside = sum(start <= begin and stop <= end for begin, stop in alone)
-    elsewhere = sum(stop <= start or begin >= end for begin, stop in claims)
-    return inside * math.log((elsewhere + 2) / (len(alone) - inside + 1))  # the rule of succession
+    inside = max(0, bisect_right(claims.alone_ends, end) - bisect_left(claims.alone_begins, start))
+    elsewhere = bisect_right(claims.ends, start) + len(claims.begins) - bisect_left(claims.begins, end)
+    return inside * math.log(
+        (elsewhere + 2) / (len(claims.alone_begins) - inside + 1)
+    )  # the rule of succession
 
 
 def _together(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The longest stretches in which equal labels stand together."""
+    """The longest stretches in which equal labels stand together; each begins where another label begins."""
+    begins = [at for at in range(len(labels)) if not at or labels[at] != labels[at - 1]]
     reached = 0
-    for start in range(len(labels)):
-        seen, end = set[str](), start
-        while end < len(labels) and (labels[end] not in seen or labels[end] == labels[end - 1]):
-            seen.add(labels[end])
-            end += 1
-        if end > reached:
-            reached = end
-            yield start, end
+    for number, start in enumerate(begins):
+        seen, last = set[str](), number
+        while last < len(begins) and labels[begins[last]] not in seen:
+            seen.add(labels[begins[last]])
+            last += 1
+        if last > reached:
+            reached = last
+            yield start, begins[last] if last < len(begins) else len(labels)
 
 
 def _surprise(labels: Sequence[str], cuts: Sequence[int], scheme: Labels) -> float:

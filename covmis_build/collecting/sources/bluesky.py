@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+from covmis_build.bounds import bounding
 from covmis_build.collecting.answers import BlueskyAnswer, BlueskyPost, Unread, decoded, seconds_of
 from covmis_build.collecting.crawl import Job, Page, Platform
 from covmis_build.collecting.retries import Fault
+from covmis_build.collecting.sources.wire import LARGEST, LONGEST
 from covmis_build.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
@@ -64,7 +66,12 @@ def connect(handle: str, password: Secret) -> Session:
         from atproto_client import Client
     except ImportError:
         raise MissingExtra.of("bluesky", "collecting from Bluesky") from None
-    return Session(Client(os.environ.get(ADDRESS, "") or SERVER), handle.removeprefix("@"), password)
+    client = Client(os.environ.get(ADDRESS, "") or SERVER)
+    wire = client.request._client  # noqa: SLF001 - atproto has no settings for these
+    wire.follow_redirects = False
+    wire.headers["accept-encoding"] = "identity"
+    wire.event_hooks = {"response": [bounding(LARGEST, LONGEST)]}
+    return Session(client, handle.removeprefix("@"), password)
 
 
 def platform(*, ids: bool = False) -> Platform:

@@ -15,10 +15,11 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from covmis_build.bounds import Unbounded, bounded, is_public
+from covmis_build.bounds import is_public
 from covmis_build.collecting.answers import MastodonAnswer, Unread, decoded, moment_of, parsed, seconds_of
 from covmis_build.collecting.crawl import Job, Page, Platform
 from covmis_build.collecting.retries import Fault
+from covmis_build.collecting.sources.wire import whole
 from covmis_build.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 PAGE = 40
 BATCH = 1
-LARGEST, LONGEST = 32 << 20, 300.0
-"""Bytes of an answer, and seconds that it may take."""
 EMPTIES = 3
 """Empty pages that are looked behind: a server hides posts after it has counted the page."""
 
@@ -64,16 +63,7 @@ def connect(server: str, token: Secret | None) -> Session:
     class Wire(requests.Session):  # type: ignore[misc] # requests has no types here
         def send(self, request: Any, **how: Any) -> Any:
             """Ids may name anybody's server, so an answer has a length and a time."""
-            answer = super().send(request, **{**how, "stream": True})
-            answer._content = b""  # noqa: SLF001
-            try:
-                answer._content = b"".join(bounded(answer.iter_content(1 << 16), LARGEST, LONGEST))  # noqa: SLF001
-            except Unbounded as error:
-                raise requests.ConnectionError(str(error)) from None
-            finally:
-                answer._content_consumed = True  # noqa: SLF001
-                answer.close()
-            return answer
+            return whole(super().send(request, **{**how, "stream": True}))
 
     wire = Wire()
     wire.max_redirects = 0

@@ -29,6 +29,7 @@ from covmis_build.collecting.answers import (
 )  # fmt: skip
 from covmis_build.collecting.crawl import Job, Page, Platform
 from covmis_build.collecting.retries import Fault
+from covmis_build.collecting.sources.wire import whole
 from covmis_build.errors import InputError, MissingExtra, nearest
 
 if TYPE_CHECKING:
@@ -322,7 +323,9 @@ def _client(token: Secret) -> Any:
 
         def get(self, url: str, **settings: Any) -> Any:
             try:
-                answer = self.client.get(url, timeout=(10, 60), allow_redirects=False, **settings)
+                answer = whole(
+                    self.client.get(url, timeout=(10, 60), allow_redirects=False, stream=True, **settings)
+                )
             except requests.exceptions.RequestException as error:
                 self.connect()
                 raise Fault("outage", f"no answer ({type(error).__name__})") from None

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from covmis_build.bounds import Unbounded, bounded
+from covmis_build.bounds import bounding
 from covmis_build.characters import whole_in_json
 from covmis_build.errors import CheckFailed, MissingExtra, ServiceError
 
@@ -369,7 +369,7 @@ class LabelStudio:
             local = self.url.startswith(("http://127.0.0.1", "http://localhost"))
             self._http = httpx.Client(
                 timeout=600, trust_env=not local, headers={"accept-encoding": "identity"},
-                event_hooks={"response": [_bound]},
+                event_hooks={"response": [bounding(LARGEST, LONGEST)]},
             )  # fmt: skip
         if self._sdk is None:
             self._sdk = makers_client().client.LabelStudio(
@@ -382,29 +382,6 @@ class LabelStudio:
         if self._http is not None:
             self._http.close()
             self._http = self._sdk = None
-
-
-def _bound(response: httpx.Response) -> None:
-    """Let no answer be longer, slower or more tightly packed than those of Label Studio."""
-    import httpx
-
-    if response.headers.get("content-encoding", "identity") != "identity":
-        raise httpx.DecodingError("is packed, which nobody asked for")
-    blocks = response.stream
-
-    class Bounded(httpx.SyncByteStream):
-        def __iter__(self) -> Iterator[bytes]:
-            assert isinstance(blocks, httpx.SyncByteStream)
-            try:
-                yield from bounded(blocks, LARGEST, LONGEST)
-            except Unbounded as error:
-                raise httpx.ReadError(f"the answer is {error}") from None
-
-        def close(self) -> None:
-            if isinstance(blocks, httpx.SyncByteStream):
-                blocks.close()
-
-    response.stream = Bounded()
 
 
 def in_utc(moment: dt.datetime) -> str:
