@@ -1,4 +1,4 @@
-"""What was understood of each file of an archive, and what could not be read, as people are told it."""
+"""What was understood of each file of an archive, and what could not be read, as people are reported it."""
 
 from __future__ import annotations
 

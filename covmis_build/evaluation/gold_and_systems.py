@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CLAIMS = ("claim_id", "mid", "event", "misconception_id")
-"""Columns that are taken for the claims of items, in this order."""
+"""Columns that are treated as the claims of items, in this order."""
 PROBABILITIES = ("p_claim", "p_sample")
 """Columns of a corpus whose product is an item's inclusion probability."""
 SYSTEM = "system"
@@ -171,7 +171,7 @@ def _under_golds_ids(
     """Predictions under gold's own ids, or in the order of gold's rows; and by what they were joined.
 
     Tables are joined by ids that both have, otherwise by the other columns that both have if these identify rows or agree
-    row for row; by position alone only where that is asked for.
+    row for row; by position alone only where that is requested.
     """
     if not isinstance(own, Labelled):  # a Series of a frame with gold's rows belongs to them
         same_rows = table is not None and hasattr(gold, "columns") and hasattr(own, "to_numpy")
@@ -200,7 +200,7 @@ def _under_golds_ids(
 
 
 def _are_runs(predictions: Any) -> bool:
-    """A list of tables: several runs of one system. Lists of lists are told apart where they are joined."""
+    """A list of tables: several runs of one system. Lists of lists are reported apart where they are joined."""
     return isinstance(predictions, list | tuple) and any(
         isinstance(run, Labelled | Path)
         or hasattr(run, "columns")

@@ -1,4 +1,4 @@
-"""Dividing items so that what belongs together stays together: a claim's posts, a thread's, an event's, near-copies."""
+"""Dividing items so that what belongs together stays together: a claim's posts, a thread's, an event's, near-duplicates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def kept_together(
         joined.append(np.array([number[owner] for owner in alone], dtype=np.int64))
     if texts is not None:
         joined.append(near_duplicate_groups(texts, similarity))
-    # every item is a node, and so is every owner and every group of near-copies
+    # every item is a node, and so is every owner and every group of near-duplicates
     starts = np.cumsum([0, *(int(numbers.max(initial=-1)) + 1 for numbers in joined)])
     ends = [numbers + start for numbers, start in zip(joined, starts[:-1], strict=True)]
     rows, columns = np.tile(np.arange(size), len(ends)), np.concatenate(ends)

@@ -1,4 +1,4 @@
-"""What a test part shares with the parts that a system learns from: texts, near-copies, claims, time, classes."""
+"""What a test part shares with the parts that a system learns from: texts, near-duplicates, claims, time, classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NEAR = 0.2
-"""A normalised distance below this is a near-copy: one character in five changed."""
+"""A normalised distance below this is a near-duplicate: one character in five changed."""
 
 
 COMPARED = 4_000_000

@@ -101,7 +101,7 @@ def _checked_shares(scheme: str, fractions: Sequence[float], cuts: Cuts | None) 
 def _together(
     frame: pd.DataFrame, scheme: str, group: str, text: str, similarity: float | None
 ) -> NDArray[np.int64] | None:
-    """Which items must not come into different parts; None where each stands for itself."""
+    """Which items must not come into different parts; None where each represents itself."""
     if scheme == "stratified_chronological" and (group or similarity is not None):
         raise InputError(
             "stratified_chronological cuts each label at its own time, and would tear groups",
@@ -306,7 +306,9 @@ def _folds(
     place = {item: row for row, item in enumerate(ids)}
     fold = np.empty(len(ids), dtype=np.int64)
     start = 0
-    for label in sorted(set(labels)):  # goes on where the last label ended: folds differ by one item at most
+    for label in sorted(
+        set(labels)
+    ):  # continues where the last label ended: folds differ by one item at most
         members = keyed.order(seed, "split", (ids[row] for row in np.flatnonzero(labels == label)))
         for position, item in enumerate(members):
             fold[place[item]] = (start + position) % folds

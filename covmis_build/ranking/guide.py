@@ -1,4 +1,4 @@
-"""A guess of which posts take up their claim, from ranks and scores; it only sets chances, so a bad one biases nothing."""
+"""A guess of which posts are about their claim, from ranks and scores; it only sets probabilities, so a bad one biases nothing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Guide:
 
 
 def fit(posts: pd.DataFrame, relevant: Mapping[str, bool]) -> Guide:
-    """Fit a guess to labelled posts of a ranking; `relevant` says of items (claim|post) whether they take up the claim."""
+    """Fit a guess to labelled posts of a ranking; `relevant` says of items (claim|post) whether they are about the claim."""
     items = posts["claim_id"] + "|" + posts["post_id"]
     known = items.isin(relevant).to_numpy()
     y = np.array([relevant[item] for item in items[known]], dtype=int)

@@ -84,7 +84,7 @@ class Annotation(msgspec.Struct):
 
 
 class Task(msgspec.Struct):
-    """An item as it stands there."""
+    """An item unchanged there."""
 
     id: int
     data: dict[str, Any]
@@ -385,7 +385,7 @@ class LabelStudio:
 
 
 def _bound(response: httpx.Response) -> None:
-    """Let no answer be longer, slower or more tightly packed than those of Label Studio."""
+    """Let no answer be longer, slower or more tightly compressed than those of Label Studio."""
     import httpx
 
     if response.headers.get("content-encoding", "identity") != "identity":
