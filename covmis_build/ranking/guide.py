@@ -38,8 +38,8 @@ class Guide:
     def sentence(self) -> str:
         """What guides the draw."""
         if not self.coefficients:
-            return "The draw is guided by the rank alone: the study has too few labels for a better guess."
-        return f"The draw is guided by {self.labels:,} labels of posts found."
+            return "Probabilities follow the rank only: the study has too few labels for a better score."
+        return f"Probabilities follow a score learned from {self.labels:,} labels of found posts."
 
 
 def fit(posts: pd.DataFrame, relevant: Mapping[str, bool]) -> Guide:

@@ -72,14 +72,14 @@ class Plan(Result):
                 f"{facts.pairs_missed:,} that none finds; {facts.beyond:,} lie beyond it."
             ),
             (
-                f"The draw: {facts.labels:,.0f} of those that no query finds and {facts.labels_found:,.0f} of the others, "
-                f"mixed; every yes is read by a second person.{weight}"
+                f"The sample: {facts.labels:,.0f} pairs that no query found and {facts.labels_found:,.0f} others, "
+                f"mixed; each yes goes to a second person.{weight}"
             ),
             self.guide.sentence,
         ]
         if self.draws["recall"].notna().any():
             parts += [
-                "Expected, if missed posts are like found ones (they are rarer as a rule, and intervals wider):",
+                "Expected precision, if missed posts are like found ones (usually they are rarer and intervals are wider):",
                 self.draws,
             ]
         return parts

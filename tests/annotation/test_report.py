@@ -70,7 +70,7 @@ def test_the_report_names_target_guideline_and_one_number(tmp_path):
     scope = report.to_dict()["all_rounds"]["scope"]
     told = report.to_dict()["all_rounds"]["notes"][0]
     assert f"{scope['automatic_items_left_out']} of {scope['frozen_items']} frozen items have one (" in told
-    assert f"{scope['audited_items']} of them were given to people" in told
+    assert f"{scope['audited_items']} of these also given to the annotators" in told
 
 
 def test_the_audits_unit_is_the_post(tmp_path):
