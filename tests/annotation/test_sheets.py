@@ -83,7 +83,9 @@ def test_one_column_sorted_apart_is_refused_row_by_row(path):
     write_rows(path, rows)
     _, problems = read(path)
     assert problems
-    assert all("the post is not the one of" in str(one) and "sorted separately" in str(one) for one in problems)
+    assert all(
+        "the post is not the one of" in str(one) and "sorted separately" in str(one) for one in problems
+    )
 
 
 def test_what_is_wrong_is_said_with_its_row(path):
