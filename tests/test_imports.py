@@ -57,7 +57,8 @@ ARROWS = {
     **dict.fromkeys(ROOMS, GROUND | LEAVES),
     "building": GROUND | LEAVES | ROOMS,
     "study": GROUND | LEAVES | ROOMS | {"building"},
-    "cli": {"study", "errors", "engine", "report"}
+    "workbench": {"study", "errors", "report"},  # pages over the study; it calculates nothing
+    "cli": {"study", "errors", "engine", "report", "workbench"}
     | {"models", "annotation", "estimation"},  # commands that need no study
 }
 for room, further in {
@@ -88,6 +89,7 @@ MAY_USE_NETWORK = (
     "annotation/channels/label_studio/",
     "datasets/fetching.py",
     "models/asking.py",
+    "workbench/app.py",  # listens on this machine; opens no connection
     "storage.py",  # names the machine that holds a lock; opens no connection
 )
 FILES = {

@@ -48,6 +48,15 @@ def losses(places: Places, settings: Settings, steps: Sequence[Step]) -> str:
     return f"{taken}: {_advice(places, settings, worst)}.{f' {few}.' if few else ''}"
 
 
+def advice(places: Places, settings: Settings, step: Step) -> str:
+    """What another setting would keep of what this step dropped, in a sentence; empty where no setting would."""
+    if not step.dropped_pairs:
+        return ""
+    if step.name == "minimum_posts":
+        return _with_fewer(places)
+    return _advice(places, settings, step) if step.name in {"retrieve", "language", "words"} else ""
+
+
 def _with_fewer(places: Places) -> str:
     """What a smaller minimum of posts would keep: half of the claims that were dropped for it."""
     query = """SELECT count(*) FROM dropped WHERE unit = 'pair' AND step = 'minimum_posts' GROUP BY claim_id ORDER BY 1"""
@@ -76,7 +85,8 @@ def _advice(places: Places, settings: Settings, step: Step) -> str:
             f"other languages ({shown}). `[cleaning] languages` is {', '.join(settings.cleaning.languages)}"
         )
     if step.name == "words":
-        return f"too short. {short_posts(places, settings.cleaning)}".rstrip(". ")
+        rule = f"`[cleaning] minimum_words` is {settings.cleaning.minimum_words}"
+        return f"too short. {short_posts(places, settings.cleaning) or rule}".rstrip(". ")
     return f"{most}{reason}"
 
 

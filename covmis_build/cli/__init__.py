@@ -43,7 +43,7 @@ GROUPS = (
 """Files with an `app`: `covmis claims …`. An underscore in the file's name is a hyphen in the command's."""
 
 COMMANDS = {
-    "new": "study", "run": "study", "status": "study", "explain": "study", "doctor": "doctor", "purge": "purge",
+    "new": "study", "open": "open", "run": "study", "status": "study", "explain": "study", "doctor": "doctor", "purge": "purge",
     "sample": "sample", "estimate": "estimate", "agreement": "agreement", "release": "release",
     "hydrate": "hydrate", "verify": "release",
 }  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -89,8 +90,13 @@ def print_result(result: Result, *after: str, as_json: bool, **more: Any) -> Non
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Progress on anything longer than a second: a bar in a terminal, plain lines elsewhere, silence with -q."""
-    if loudness < 0:
+    """Progress on anything longer than a second: a bar in a terminal, plain lines elsewhere, silence with -q.
+
+    With COVMIS_PROGRESS=json in the environment, an object a line, for programs that show it themselves.
+    """
+    if os.environ.get("COVMIS_PROGRESS") == "json":
+        yield _objects()
+    elif loudness < 0:
         yield silent
     elif sys.stderr.isatty():
         yield from _bar()
@@ -142,5 +148,22 @@ def _lines() -> Progress:
             if had < done < total and total > FEW:
                 left = f", about {(total - done) * (now - start) / (done - had):.0f} s left"
             print(f"{step}{count} (after {now - began:.0f} s{left})", file=sys.stderr, flush=True)
+
+    return report
+
+
+OFTEN = 0.2
+"""Seconds between two objects of a step."""
+
+
+def _objects() -> Progress:
+    last: tuple[str, float] = ("", 0.0)
+
+    def report(step: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if step != last[0] or done == total or now - last[1] >= OFTEN:
+            last = (step, now)
+            print(json.dumps({"step": step, "done": done, "of": total}), file=sys.stderr, flush=True)
 
     return report

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PANELS = {
-    "Start": ("new", "run", "status"),
+    "Start": ("new", "run", "status", "open"),
     "Posts & queries": ("claims", "posts", "queries", "collect"),
     "Annotate": ("sample", "guideline", "round", "label-studio", "agreement"),
     "Results": ("estimate", "recall", "explain"),

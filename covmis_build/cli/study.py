@@ -85,6 +85,11 @@ def status(
         Path | None,
         Option(metavar="DIR", help="Compare with the published corpus that this study rebuilds."),
     ] = None,
+    dropped: Annotated[
+        str, Option(metavar="STEP", help="Instead: posts that this step of the flow dropped, with reasons.")
+    ] = "",
+    reason: Annotated[str, Option(help="With --dropped: of this reason alone.")] = "",
+    claim: Annotated[str, Option(help="With --dropped: of this claim alone.")] = "",
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -96,6 +101,10 @@ def status(
     """
     from covmis_build.study.study import open_study
 
+    if dropped:
+        posts = open_study(study).dropped_posts(dropped, reason=reason, claim=claim)
+        print_result(posts, as_json=as_json)
+        return
     home = open_study(study, half_purged=True)
     if published is not None and html:
         raise InputError(

@@ -20,7 +20,7 @@ from covmis_build.evaluation.label_files import (
     read_labels,
     with_gold_id_name,
 )
-from covmis_build.evaluation.split import moments
+from covmis_build.evaluation.times import moments
 from covmis_build.files.columns import column_of
 from covmis_build.files.reading import SUFFIXES
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-CLAIMS = ("claim_id", "mid", "event", "misconception_id")
-"""Columns that are treated as the claims of items, in this order."""
 PROBABILITIES = ("p_claim", "p_sample")
 """Columns of a corpus whose product is an item's inclusion probability."""
 SYSTEM = "system"
@@ -171,7 +169,7 @@ def _under_golds_ids(
     """Predictions under gold's own ids, or in the order of gold's rows; and by what they were joined.
 
     Tables are joined by ids that both have, otherwise by the other columns that both have if these identify rows or agree
-    row for row; by position alone only where that is requested.
+    row for row; by position alone only where that is asked for.
     """
     if not isinstance(own, Labelled):  # a Series of a frame with gold's rows belongs to them
         same_rows = table is not None and hasattr(gold, "columns") and hasattr(own, "to_numpy")
@@ -200,7 +198,7 @@ def _under_golds_ids(
 
 
 def _are_runs(predictions: Any) -> bool:
-    """A list of tables: several runs of one system. Lists of lists are reported apart where they are joined."""
+    """A list of tables: several runs of one system. Lists of lists are told apart where they are joined."""
     return isinstance(predictions, list | tuple) and any(
         isinstance(run, Labelled | Path)
         or hasattr(run, "columns")

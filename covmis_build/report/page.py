@@ -234,10 +234,15 @@ def _is_numeric(cells: list[Any]) -> bool:
 
 @cache
 def _environment() -> jinja2.Environment:
+    return environment_of()
+
+
+def environment_of(*folders: Path) -> jinja2.Environment:
+    """What fills templates of these folders and of ours: outside text escaped, missing names refused."""
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FileSystemLoader([*folders, TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

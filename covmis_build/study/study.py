@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from covmis_build.archive.counted import CountedPosts
     from covmis_build.archive.intake import Intake
     from covmis_build.archive.words import Words
+    from covmis_build.building.dropped_posts import DroppedPosts
     from covmis_build.claims.lint import Findings
     from covmis_build.claims.selection import Selection
     from covmis_build.collecting.cost import Estimate
@@ -157,6 +158,12 @@ class Study:
                 remedy="Run `covmis run` first, or add --run",
             )
 
+    def stages(self) -> dict[str, bool]:
+        """Each stage, and whether its tables are what today's settings and files give; fast, nothing is made."""
+        from covmis_build.building.run import current
+
+        return current(self.places, self.settings)
+
     def status(self) -> Status:
         """Where the study stands, and what is next."""
         from covmis_build.study.status import status
@@ -189,6 +196,12 @@ class Study:
         from covmis_build.study.status import write_flow_page
 
         return write_flow_page(self, shown or self.status())
+
+    def dropped_posts(self, step: str, *, reason: str = "", claim: str = "", limit: int = 30) -> DroppedPosts:
+        """Some of the posts that a step of the flow dropped, with their texts; of one reason or claim, or of all."""
+        from covmis_build.building.dropped_posts import dropped_posts
+
+        return dropped_posts(self.places, self.settings, step, reason=reason, claim=claim, limit=limit)
 
     def explain(self, wanted: str) -> list[str]:
         """The whole story of a claim, a post or an item, in sentences."""

@@ -1,0 +1,38 @@
+"""`covmis open`: the study in the browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from typing import Annotated
+
+from typer import Option
+
+from covmis_build.cli.console import StudyOption, say
+
+
+def open(  # noqa: A001 - the command's name
+    read_only: Annotated[bool, Option("--read-only", help="Show the study; refuse every change.")] = False,
+    port: Annotated[int, Option(min=0, max=65535, help="The port (0: any free one).")] = 0,
+    no_browser: Annotated[
+        bool, Option("--no-browser", help="Print the address, and open no browser.")
+    ] = False,
+    folder: StudyOption = None,
+) -> None:
+    """Open the study in the browser, on this machine alone.
+
+    The printed address holds a secret: whoever has it can change the study from this machine. Ctrl-C ends it.
+
+    Example: covmis open
+    """
+    from covmis_build.study.study import open_study
+    from covmis_build.workbench import app
+
+    study = open_study(folder, half_purged=True)
+    listener = app.listen(port)
+    number = listener.getsockname()[1]
+    guard = app.application(study.places.folder, number, read_only=read_only)
+    address = f"http://{app.HOST}:{number}/?token={guard.token}"
+    say(f"{study.settings.title}: {address}", "Only this machine can open it. Ctrl-C ends it.")
+    if not no_browser:
+        webbrowser.open(address)
+    app.serve(guard, listener)

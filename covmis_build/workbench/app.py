@@ -1,0 +1,112 @@
+"""The workbench as a web application, and the server that shows it to this machine alone."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import anyio
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from covmis_build.errors import CovmisError
+from covmis_build.report.page import TEMPLATES
+from covmis_build.workbench import flow, overview
+from covmis_build.workbench.bench import TEMPLATES as OWN
+from covmis_build.workbench.bench import Bench, bench_of
+from covmis_build.workbench.guard import Guard
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from starlette.requests import Request
+
+HOST = "127.0.0.1"
+LISTENING = 0.2
+"""Seconds between two looks at what is at work."""
+
+
+def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
+    """The workbench of a study, for requests to this port; `.token` is the secret of the first address."""
+    app = Starlette(
+        routes=[
+            Route("/", overview.overview),
+            Route("/flow", flow.flow),
+            Route("/story/{id:path}", flow.story),
+            Route("/session", overview.session),
+            Route("/session/{name}", overview.download),
+            Route("/start/{name}", overview.start, methods=["POST"]),
+            Route("/end", _end, methods=["POST"]),
+            Route("/events", _events),
+            Route("/static/style.css", _style),
+            Mount("/static", StaticFiles(directory=OWN.parent / "static")),
+        ],
+        exception_handlers={CovmisError: _refused, HTTPException: _missing},
+    )
+    app.state.bench = bench = Bench(folder, read_only)
+    return Guard(app, bench, port)
+
+
+def _style(_: Request) -> Response:
+    """The one style sheet of all pages, those of the reports among them."""
+    return Response((TEMPLATES / "style.css").read_bytes(), media_type="text/css")
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """What the library refuses, in its words."""
+    code = 404 if "no claim has the id" in str(error) else 400
+    return bench_of(request).page(request, "refused.html", "doctor", code=code, sentence=str(error))
+
+
+def _missing(request: Request, error: Exception) -> Response:
+    code = error.status_code if isinstance(error, HTTPException) else 500
+    return bench_of(request).page(
+        request, "refused.html", "status", code=code, sentence="There is no such page."
+    )
+
+
+async def _end(request: Request) -> Response:
+    bench_of(request).jobs.end()
+    return Response(status_code=204)
+
+
+async def _events(request: Request) -> Response:
+    """How far the work is, as server-sent events, until it has ended."""
+    jobs = bench_of(request).jobs
+
+    async def news() -> AsyncIterator[str]:
+        heard = -1
+        while jobs.last and not await request.is_disconnected():
+            if heard != jobs.changes:
+                heard = jobs.changes
+                about = jobs.last.to_dict()
+                yield f"data: {json.dumps(about)}\n\n"
+                if about["state"] != "running":
+                    return
+            await anyio.sleep(LISTENING)
+
+    return StreamingResponse(news(), media_type="text/event-stream")
+
+
+def serve(guard: Guard, listener: socket.socket) -> None:
+    """Show it until somebody ends it with Ctrl-C; what is at work ends, too."""
+    config = uvicorn.Config(guard, log_level="warning", server_header=False, timeout_graceful_shutdown=1)
+    try:
+        with suppress(KeyboardInterrupt):  # how people end it
+            uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        guard.bench.jobs.end()
+
+
+def listen(port: int) -> socket.socket:
+    """A socket on this machine alone; port 0 is any free one."""
+    listener = socket.create_server((HOST, port))
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio leaves it out here: 40 ms a page
+    return listener

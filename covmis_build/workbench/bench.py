@@ -1,0 +1,153 @@
+"""One study, opened in a browser: what its pages share, and what was done in this session."""
+
+from __future__ import annotations
+
+import shlex
+import threading
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import parse_qsl, quote
+
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from covmis_build.errors import CovmisError, InputError
+from covmis_build.report.page import environment_of, in_prose
+from covmis_build.study.study import Study, open_study
+from covmis_build.workbench import figures
+from covmis_build.workbench.jobs import Jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from covmis_build.study.status import Status
+
+T = TypeVar("T")
+TEMPLATES = Path(__file__).parent / "templates"
+PLACES = (("/", "Overview"), ("/flow", "Flow"))
+LARGEST_FORM = 1 << 20
+MOST_KEPT = 500
+TABLES = ("data/build/*.parquet", "data/build/ledger.jsonl", "queries/*")
+ROUNDS = ("annotation/rounds/*", "annotation/rounds/*/*", "annotation/rounds/*/sheets/*")
+"""Files that most figures depend on."""
+
+
+class Act(NamedTuple):
+    """Something that was done in this session: when, the command that does the same, and the same in Python."""
+
+    at: str
+    command: str
+    python: str
+
+
+@dataclass
+class Bench:
+    """The study's folder, what is at work, and figures that are kept until a file that they depend on has changed."""
+
+    folder: Path
+    read_only: bool = False
+    acts: list[Act] = field(default_factory=list)
+    _kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
+
+    def __post_init__(self) -> None:
+        """Make ready what needs the folder."""
+        self.jobs = Jobs(self.folder)
+        self.templates = environment_of(TEMPLATES)
+        self.templates.globals |= {
+            "fig": figures, "places": PLACES, "quote": lambda text: quote(str(text), safe=""), "read_only": self.read_only,
+        }  # fmt: skip
+        self.templates.filters |= {"n": _whole, "pc": _percent, "sentence": _sentence}
+
+    @property
+    def study(self) -> Study:
+        """The study as its files are now."""
+        return open_study(self.folder)
+
+    def keep(self, name: str, files: tuple[str, ...], make: Callable[[], T]) -> T:
+        """A figure, made again when one of these files has changed; a refusal is never kept."""
+        with self._locks[name]:
+            state = [
+                (str(path), (about := path.stat()).st_mtime_ns, about.st_size)
+                for pattern in ("study.toml", *files)
+                for path in sorted(self.folder.glob(pattern))
+                if path.is_file()
+            ]
+            if name not in self._kept or self._kept[name][0] != state:
+                figure_now = make()
+                while len(self._kept) >= MOST_KEPT:
+                    self._kept.pop(next(iter(self._kept)), None)
+                self._kept[name] = (state, figure_now)
+            figure: T = self._kept[name][1]
+            return figure
+
+    def status(self) -> Status:
+        """Where the study stands; the stages are looked at anew each time."""
+        study = self.study
+        return self.keep(
+            f"status {sorted(study.stages().items())}",
+            (*TABLES, *ROUNDS, "data/release/checksums.txt"),
+            study.status,
+        )
+
+    def page(
+        self, request: Request, template: str, *command: str, code: int = 200, **context: Any
+    ) -> HTMLResponse:
+        """A page; `command` are the words of the command line that shows the same."""
+        html = self.templates.get_template(template).render(
+            here=request.url.path, title=self._title(), job=self.jobs.shown(),
+            command=shlex.join(["covmis", *command]), **context,
+        )  # fmt: skip
+        return HTMLResponse(html, code)
+
+    def _title(self) -> str:
+        """The study's title; of one that cannot be opened now, as in the middle of a purge, its folder's name."""
+        try:
+            return self.study.settings.title
+        except CovmisError:
+            return self.folder.name
+
+    def note(self, *command: str, python: str) -> None:
+        """Remember what was done, for the session's script."""
+        self.acts.append(Act(time.strftime("%H:%M"), shlex.join(["covmis", *command]), python))
+
+
+def bench_of(request: Request) -> Bench:
+    """The workbench that this request is for."""
+    bench: Bench = request.app.state.bench
+    return bench
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form; files do not come in forms here."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST_FORM:
+            raise InputError("a form of more than 1 MB")
+    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+
+
+def back_to(place: str) -> Response:
+    """Go to a page of ours; what names another place leads to the overview."""
+    ours = place.startswith("/") and not place.startswith(("//", "/\\"))
+    return RedirectResponse(place if ours else "/", 303)
+
+
+def _whole(value: float | None) -> str:
+    return "–" if value is None or value != value else f"{value:,.0f}"  # noqa: PLR0124 - not a number
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None or value != value else f"{value:.0%}"  # noqa: PLR0124 - not a number
+
+
+def _sentence(text: object) -> str:
+    """A sentence of the library's: with a capital, and code where it has backticks."""
+    written = str(text)
+    return in_prose(written[:1].upper() + written[1:])

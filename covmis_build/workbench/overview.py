@@ -1,0 +1,95 @@
+"""Where the study stands, the one thing to do now, and the commands that a page may start."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from starlette.responses import PlainTextResponse
+
+from covmis_build.errors import UnknownName
+from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, form_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+STARTED = {
+    "run": (("run",), "study.run()"),
+    "round open": (("round", "open"), "study.open_round()"),
+    "round push": (("round", "push"), "study.round({round}).push()"),
+    "round pull": (("round", "pull"), "study.round({round}).pull()"),
+    "round report": (("round", "report"), "study.round({round}).report()"),
+    "round adjudicate": (("round", "adjudicate"), "study.round({round}).adjudicate()"),
+    "round seal": (("round", "seal"), "study.round({round}).seal()"),
+    "release": (("release",), "study.release()"),
+}
+"""The commands that pages start, each with the same in Python; those of a round take its number."""
+BUTTONS = {
+    "run": "Bring the study up to date", "round open": "Open the next round", "release": "Write the release",
+}  # fmt: skip
+
+
+def overview(request: Request) -> Response:
+    """The first page."""
+    bench = bench_of(request)
+    status = bench.status()
+    rounds = [
+        (round_, bench.keep(f"round {round_.number}", ROUNDS, round_.status)) for round_ in bench.study.rounds
+    ]
+    return bench.page(
+        request, "overview.html", "status", status=status, steps={step.name: step for step in status.flow},
+        rounds=rounds, files=bench.study.intake.files, next=_next(status.next),
+    )  # fmt: skip
+
+
+def _next(sentence: str) -> dict[str, str]:
+    """What the library says is next, and what of it is a button: a command to start, or a page to go to."""
+    asked = re.search(r"`covmis ([a-z ]+)", sentence)
+    command = asked[1].strip() if asked else ""
+    return {
+        "sentence": sentence,
+        "command": command if command in BUTTONS else "",
+        "button": BUTTONS.get(command, ""),
+    }
+
+
+async def start(request: Request) -> Response:
+    """Start a command."""
+    bench, form = bench_of(request), await form_of(request)
+    name, number = request.path_params["name"].replace("-", " "), form.get("round", "")
+    if name not in STARTED:
+        raise UnknownName(f"no page starts '{name}'")
+    words, python = STARTED[name]
+    if "{round}" in python:
+        number = bench.study.round(number).number
+        words = (*words, "--round", number)
+    bench.jobs.start(*words)
+    bench.note(*words, python=python.format(round=repr(number)))
+    return back_to(form.get("back", "/"))
+
+
+def session(request: Request) -> Response:
+    """What was done in this session, as a shell script and as Python."""
+    bench = bench_of(request)
+    return bench.page(request, "session.html", "open", scripts=scripts(bench))
+
+
+def scripts(bench: Bench) -> dict[str, str]:
+    """The session as two scripts, by their files' names."""
+    shell = ["#!/bin/sh", "# In the study's folder: does again what was done in the browser.", "set -e"]
+    python = [
+        '"""In the study\'s folder: does again what was done in the browser."""', "", "import covmis_build as covmis",
+        "", "study = covmis.open_study()",
+    ]  # fmt: skip
+    shell += [act.command for act in bench.acts]
+    python += [act.python for act in bench.acts]
+    return {"session.sh": "\n".join(shell) + "\n", "session.py": "\n".join(python) + "\n"}
+
+
+def download(request: Request) -> Response:
+    """One of the scripts as a file."""
+    name, known = request.path_params["name"], scripts(bench_of(request))
+    if name not in known:
+        raise UnknownName(f"no script is called '{name}'", remedy=f"There are {', '.join(known)}")
+    return PlainTextResponse(known[name], headers={"content-disposition": f'attachment; filename="{name}"'})

@@ -1,0 +1,54 @@
+"use strict";
+(() => {
+  const at = (selector, root = document) => root.querySelector(selector);
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+  document.addEventListener("click", async (event) => {
+    const pressed = (name) => event.target.closest(`[data-${name}]`);
+    if (pressed("copy")) {
+      await navigator.clipboard.writeText(at(".cli code").textContent);
+      pressed("copy").textContent = "Copied";
+    }
+    if (pressed("help")) at("#keys").showModal();
+    if (pressed("end")) fetch("/end", { method: "POST" });
+    if (pressed("close")) at(".work").hidden = true;
+  });
+
+  // Keys: j and k go from post to post, / goes to the search box, ? shows the keys.
+  document.addEventListener("keydown", (event) => {
+    if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "?") at("#keys").showModal();
+    const cards = all(".case, .post");
+    const now = cards.indexOf(document.activeElement.closest(".case, .post"));
+    if ("jk".includes(event.key) && cards.length) {
+      const card = cards[Math.max(0, Math.min(cards.length - 1, now + (event.key === "j" ? 1 : -1)))];
+      card.tabIndex = 0;
+      card.focus();
+    }
+  });
+
+  // On a phone the places are a row that scrolls: the present one is in view.
+  at(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
+  // What is at work, as it comes.
+  const work = at(".work");
+  if (work && work.dataset.state === "running") {
+    const source = new EventSource("/events");
+    const ends = { done: "Done", failed: "Failed", ended: "Ended by you; what was whole is kept" };
+    source.onmessage = (event) => {
+      const job = JSON.parse(event.data);
+      const running = job.state === "running";
+      const count = job.of > 1 ? `, ${job.done.toLocaleString("en")} of ${job.of.toLocaleString("en")}` : "";
+      at(".step", work).textContent = running ? job.step + count : ends[job.state];
+      const bar = at("progress", work);
+      if (job.of > 1) Object.assign(bar, { max: job.of, value: job.done });
+      else bar.removeAttribute("value");
+      if (running) return;
+      source.close();
+      work.dataset.state = job.state;
+      bar.hidden = at("[data-end]", work).hidden = true;
+      at("[data-again]", work).hidden = at("[data-close]", work).hidden = false;
+      Object.assign(at("pre", work), { textContent: job.lines.join("\n"), hidden: !job.lines.length });
+    };
+  }
+})();

@@ -1,0 +1,58 @@
+"""A study that was run, and a browser's requests to its workbench without a browser."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import pytest
+
+import covmis_build as covmis
+from covmis_build.workbench.app import application
+
+with warnings.catch_warnings():  # it asks for httpx2, which is httpx under another name
+    warnings.simplefilter("ignore")
+    from starlette.testclient import TestClient
+
+PORT = 8111
+OURS = f"http://127.0.0.1:{PORT}"
+HOSTILE = "<script>document.title='hacked'</script><img src=x onerror=alert(1)>"
+CLAIMS = f"""claim_id,text,keywords
+a,Garlic cures the virus {HOSTILE},garlic
+b,Onions cure the virus,onion
+"""
+
+
+def client_of(study, *, read_only=False, greeted=True) -> TestClient:
+    guard = application(study.places.folder, PORT, read_only=read_only)
+    client = TestClient(guard, base_url=OURS, headers={"origin": OURS})
+    client.bench, client.token = guard.bench, guard.token
+    if greeted:
+        client.get(f"/?token={guard.token}")
+    return client
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Two claims, thirty posts about each, some of them too short or in another language, one hostile."""
+    study = covmis.new_study(tmp_path / "s", title=f"Study {HOSTILE}")
+    study.places.claims_csv.write_text(CLAIMS)
+    texts = [f"{plant} number {at} of these quite long posts cures the new virus for sure {'abcdefgh'[at % 8] * 9}"
+             for plant in ("garlic", "onion") for at in range(30)]  # fmt: skip
+    texts += [
+        f"garlic {HOSTILE}",
+        "garlic yes",
+        "l'ail garlic est une plante que tous les gens du pays aiment bien manger",
+    ]
+    rows = [{"id_str": str(1250000000000000000 + 4194304 * at), "created_at": "Tue Apr 14 10:00:00 +0000 2020",
+             "lang": "fr" if "ail" in text else "en", "entities": {"urls": []}, "full_text": text}
+            for at, text in enumerate(texts)]  # fmt: skip
+    (study.places.folder / "data/archive/posts.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    study = study.change(cleaning={"minimum_posts": 2, "similarity": 0.99})
+    study.run(workers=1)
+    return study
+
+
+@pytest.fixture
+def client(study):
+    return client_of(study)

@@ -1,0 +1,131 @@
+"""What the pages say is what the library says, as new as the files; what they start are commands."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import covmis_build as covmis
+from covmis_build.errors import InputError
+from tests.workbench.conftest import client_of
+
+
+def wait_for(jobs):
+    until = time.monotonic() + 120
+    while jobs.last.state == "running" and time.monotonic() < until:
+        time.sleep(0.05)
+    return jobs.last
+
+
+def test_the_overview_says_what_is_next_and_is_as_new_as_the_files(client, study):
+    page = client.get("/").text
+    assert "covmis round open" in page
+    assert 'action="/start/round-open"' in page
+    assert "data/archive/posts.jsonl" in page or "archive/posts.jsonl" in page
+    study.change(cleaning={"minimum_words": 3})
+    page = client.get("/").text
+    assert 'action="/start/run"' in page
+    assert "to be made" in page
+
+
+def test_each_step_opens_to_what_it_dropped_with_the_reason(client, study):
+    page = client.get("/flow").text
+    assert "/flow?step=language&amp;reason=language%20fr#posts" in page
+    opened = client.get("/flow", params={"step": "language", "reason": "language fr", "claim": "a"})
+    assert "est une plante" in opened.text
+    assert "covmis status --dropped language --reason &#39;language fr&#39; --claim a" in opened.text
+    assert "1 dropped" in opened.text
+    assert "[cleaning] languages" in opened.text
+    assert client.get("/flow?step=nonsense").status_code == 400
+
+
+def test_a_story_is_what_explain_says(client, study):
+    dropped = study.dropped_posts("language").posts[0]
+    page = client.get(f"/story/{dropped.claim_id}|{dropped.post_id}").text
+    assert "language fr" in page
+    assert client.get("/story/nobody").status_code == 400
+
+
+def test_dropped_posts_counts_all_and_shows_the_same_few(study):
+    dropped = study.dropped_posts("words", limit=1)
+    assert dropped.total == len(study.dropped.query("step == 'words' and unit == 'pair'")) == 2
+    assert len(dropped.posts) == 1
+    assert dropped.posts == study.dropped_posts("words", limit=1).posts
+    assert dropped.of_claims == {"a": 2}
+    assert "minimum_words" in dropped.advice
+    assert study.dropped_posts("words", claim="b").total == 0
+    with pytest.raises(InputError, match="no step is called"):
+        study.dropped_posts("nonsense")
+
+
+def test_a_button_is_a_command_whose_progress_and_end_a_page_shows(client, study):
+    study.change(cleaning={"minimum_words": 3})
+    assert (
+        client.post("/start/run", data={"back": "/flow"}, follow_redirects=False).headers["location"]
+        == "/flow"
+    )
+    with pytest.raises(InputError, match="is at work"):
+        client.bench.jobs.start("run")
+    assert wait_for(client.bench.jobs).state == "done"
+    study = covmis.open_study(study.places.folder)
+    assert all(study.stages().values())
+    assert study.stages() == study.status().stages
+    first, again = client.get("/").text, client.get("/").text
+    assert 'data-state="done"' in first
+    assert 'class="work"' not in again
+    assert client.get("/events").text.startswith('data: {"command": "covmis run", "state": "done"')
+    assert client.get("/session/session.sh").text.endswith("set -e\ncovmis run\n")
+    assert client.get("/session/session.py").text.endswith("study = covmis.open_study()\nstudy.run()\n")
+
+
+def test_what_fails_says_why(client, study):
+    study.places.claims_csv.write_text("nonsense\n1\n")
+    client.post("/start/run")
+    job = wait_for(client.bench.jobs)
+    assert job.state == "failed"
+    assert "claims.csv" in " ".join(job.lines)
+    assert "Failed" in client.get("/").text
+
+
+def test_work_ends_when_asked(client, monkeypatch, study):
+    monkeypatch.setattr(sys, "executable", str(study.places.folder / "sleeps"))
+    sleeper = study.places.folder / "sleeps"
+    sleeper.write_text('#!/bin/sh\necho \'{"step": "reading", "done": 1, "of": 9}\' >&2\nsleep 300\n')
+    sleeper.chmod(0o700)
+    client.post("/start/run")
+    until = time.monotonic() + 30
+    while client.bench.jobs.last.step != "reading" and time.monotonic() < until:
+        time.sleep(0.02)
+    assert 'max="9" value="1"' in client.get("/").text
+    client.post("/end")
+    assert client.bench.jobs.last.process.wait(30) != 0
+    assert client.bench.jobs.last.state == "ended"
+
+
+def test_the_script_does_the_same_elsewhere(client, study, tmp_path):
+    study.change(cleaning={"minimum_words": 3})
+    client.post("/start/run")
+    assert wait_for(client.bench.jobs).state == "done"
+    text = client.get("/session/session.sh").text
+    assert shlex.split(text.splitlines()[-1]) == ["covmis", "run"]
+    here = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    before = study.places.table("sample").read_bytes()
+    for path in study.places.build.glob("*.parquet"):
+        path.unlink()
+    subprocess.run(["sh", "-c", text], cwd=study.places.folder, env=here, check=True, capture_output=True)
+    assert study.places.table("sample").read_bytes() == before
+
+
+def test_an_empty_study_and_one_in_the_middle_of_a_purge_have_pages(tmp_path):
+    study = covmis.new_study(tmp_path / "new", title="New")
+    client = client_of(study)
+    assert "Bring the study up to date" in client.get("/").text
+    assert "Nothing has been built yet" in client.get("/flow").text
+    study.places.purge_journal.write_text('{"posts": [], "authors": []}\n')
+    assert client.get("/").status_code == 400
