@@ -135,7 +135,7 @@ def test_estimate_in_words_and_json(study):
     assert made["audit"][0]["audited"] > 0
     assert rows["messages", "average claim", "", "favor"]["total"] is None
     words = run("estimate", "--study", study)
-    assert "not shares of public opinion" in words
+    assert "do not describe public opinion" in words
     assert "average claim" in words
 
 
