@@ -176,7 +176,7 @@ def _system(scheme: str, host: str, _process: int) -> tuple[Any, str]:
 
 @contextmanager
 def _told(address: Path | str, done: str = "read") -> Iterator[None]:
-    """Whatever a store refuses, and a network that fails, is said in one line and never taken for a damaged file."""
+    """Whatever a store refuses, and a network that fails, is said in one line and never treated as a damaged file."""
     import pyarrow as pa
 
     try:

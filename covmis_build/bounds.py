@@ -1,4 +1,4 @@
-"""Servers that somebody else names: which ones are asked, and how much of what they answer is read."""
+"""Servers that another person names: which ones are asked, and how much of what they answer is read."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Secrets come from the environment or the keyring and stay in memory: in no file, log, message or argument list.
 
-A secret is asked for by name (`X_BEARER_TOKEN`). The environment is looked at first, then the system's keyring,
+A secret is requested by name (`X_BEARER_TOKEN`). The environment is looked at first, then the system's keyring,
 where `keyring set covmis X_BEARER_TOKEN` puts it without showing it. A secret of a server that a person chooses is that
 server's alone: the environment names both, or the keyring holds it under the server's address.
 """
@@ -134,7 +134,7 @@ def store(name: str, address: str, secret: Secret) -> None:
 
 
 def plain(name: str) -> str:
-    """A setting that stands beside the secrets but is none: a handle. Posts may contain it."""
+    """A setting that is next to the secrets but is none: a handle. Posts may contain it."""
     value = os.environ.get(name, "").strip() or _from_keyring(name)
     if not value:
         raise InputError(

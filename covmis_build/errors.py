@@ -162,7 +162,7 @@ ours raise the same, and tests with whole files find them."""
 
 @contextmanager
 def doubted(path: Path | str, what: str = "cannot be read", remedy: str = "") -> Iterator[None]:
-    """Whatever goes wrong in this block is the fault of a file that somebody else has made, and said in one line."""
+    """Whatever goes wrong in this block is the fault of a file that another person has made, and said in one line."""
     import pyarrow as pa
 
     try:

@@ -41,7 +41,7 @@ class FarTables:
         return near
 
     def put(self, table: str, path: Path, content: str) -> None:
-        """Set a table that waits here beside the others, which count until the ledger's next entry."""
+        """Set a table that waits here next to the others, which count until the ledger's next entry."""
         name = _name(table, content)
         (self.address / name).put(path)
         storage.put(path, self.build / name)
@@ -71,7 +71,7 @@ class FarTables:
         return {table: name for names in stages.values() for table, name in names.items()}
 
     def _entries(self) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
-        """The lines of the ledger, and the objects that each names. Damage is told by who reads it for its own sake."""
+        """The lines of the ledger, and the objects that each names. Damage is reported by who reads it for its own sake."""
         log = self.build / "ledger.jsonl"
         for line in log.read_bytes().split(b"\n")[:-1] if log.exists() else ():
             with suppress(ValueError, LookupError, TypeError, AttributeError):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["title", "news_url", "fact_check_url", "keywords"]
 KINDS: tuple[str, ...] = get_args(Kind)
-"""The four kinds of query, in the order in which they are printed everywhere."""
+"""The four query types, in the order in which they are printed everywhere."""
 
 RANKED = "ranked"
 """A fifth kind of hit: no query finds the post, but it is among the nearest of its claim."""
@@ -30,7 +30,7 @@ Part = Literal["urls", "mentions", "hashtags", "rt", "symbols"]
 
 Unit = Literal["platform", "year", "month", "day"]
 STRATA: tuple[str, ...] = get_args(Unit)
-"""What `[sampling] strata_by` may divide each kind of query by."""
+"""What `[sampling] strata_by` may divide each query type by."""
 
 SimilarWithout = Literal["urls", "mentions", "retweet_mark", "entities"]
 Language = Annotated[

@@ -5,7 +5,7 @@ A package adds something with an entry point, as in its pyproject.toml:
     [project.entry-points."covmis.measures"]
     hits = "their_package.measures:HITS"
 
-It is imported when it is asked for by its name. One that is faulty is an error then, and no sooner.
+It is imported when it is requested by its name. One that is faulty is an error then, and no sooner.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every write of covmis goes through here: beside the target first, then renamed; killed anywhere, nothing is torn.
+"""Every write of covmis goes through here: next to the target first, then renamed; killed anywhere, nothing is torn.
 
 What a function here has promised is on disk when it returns: the file, its name, and the folders that were made for it.
 """
@@ -68,7 +68,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
 
 
 def _target(path: Path) -> Path:
-    """The file itself, or the one that it is a link to; in a study, none outside: its files may come from somebody else."""
+    """The file itself, or the one that it is a link to; in a study, none outside: its files may come from another person."""
     if not path.is_symlink():
         return path
     study = _study_of(path)
@@ -86,7 +86,7 @@ def _whole(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _beside(target: Path, create: Callable[[Path], Path]) -> Iterator[Path]:
-    """A new file or folder beside the target, locked as long as its maker lives, and removed at the end if it is left."""
+    """A new file or folder next to the target, locked as long as its maker lives, and removed at the end if it is left."""
     make_folder(target.parent)
     _sweep(target.parent)
     for last in (False, False, True):  # another command's sweep may take it before it is locked
@@ -156,14 +156,14 @@ def make_folder(folder: Path) -> None:
 
 
 OURS = ".covmis-"
-"""In the name of everything that a write makes beside its target: other programs write hidden `.part` files, too."""
+"""In the name of everything that a write makes next to its target: other programs write hidden `.part` files, too."""
 
 _UNSIGNED = re.compile(r"\.(?P<target>.+)\.[a-z0-9_]{8}\.part")
 """How covmis 0.1.0 named them."""
 
 
 def is_unfinished(path: Path) -> bool:
-    """Whether a killed write of covmis has left this file beside the one that it was to replace."""
+    """Whether a killed write of covmis has left this file next to the one that it was to replace."""
     if not (path.name.startswith(".") and path.suffix == ".part"):
         return False
     unsigned = _UNSIGNED.fullmatch(path.name)
@@ -350,7 +350,7 @@ def _flush_folder(path: Path) -> None:
     except OSError as error:
         if error.errno in FAILED:
             raise InputError(
-                f"nobody can say whether it is on disk: {error.strerror}",
+                f"it may not be on disk: {error.strerror}",
                 file=path,
                 remedy="Run the command again",
             ) from error
@@ -438,7 +438,7 @@ def cut(path: Path, size: int) -> None:
 
 
 MADE_AGAIN = "Remove it and run `covmis run` again"
-RESTORED = "Restore it from a copy: it cannot be made again"
+RESTORED = "Restore it from a copy: it cannot be rebuilt"
 
 
 def read_table(path: Path, table: str, *, among: tuple[str, Collection[str]] | None = None) -> pd.DataFrame:

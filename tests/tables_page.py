@@ -25,9 +25,21 @@ def page() -> str:
 
 
 def section(table: records.Table) -> str:
-    """A table: what a row is, and a line a column."""
+    """A table: what a row is, and a line a column; of columns that an earlier table has, too, their names."""
     head = f"\n## {table.name}\n\nMade by {table.made_by}. A row is {table.row}.\n\n| column | type | what it is |\n|---|---|---|\n"
-    return head + "".join(line(column, table) for column in table.columns)
+    earlier: dict[str, list[str]] = {}
+    rows = ""
+    for column in table.columns:
+        first = next(
+            other.name
+            for other in records.TABLES.values()
+            if any((one.name, one.about) == (column.name, column.about) for one in other.columns)
+        )
+        if first == table.name or column.name in table.key:
+            rows += line(column, table)
+        else:
+            earlier.setdefault(first, []).append(column.name)
+    return head + rows + "".join(f"\nAs in {name}: {', '.join(names)}.\n" for name, names in earlier.items())
 
 
 def line(column: records.Column, table: records.Table) -> str:

@@ -113,7 +113,7 @@ def test_the_page_shows_the_largest_groups_and_how_unlike_their_members_are(tmp_
     assert [one["size"] for one in chains] == [2]
     assert 0.8 < chains[0]["weakest"] < 1
     page = _page(study)
-    assert "The largest groups of near-identical posts, and their least similar two" in page
+    assert "Largest near-duplicate groups: check for wrong merges" in page
     assert all(chains[0][name] in page for name in ("weakest_a", "weakest_b"))
     assert page.count(text(0)) == 2, "people judge texts, not ids"
 

@@ -169,7 +169,7 @@ def test_the_list_takes_what_people_write_and_refuses_the_rest(tmp_path):
 
 
 def test_nothing_to_forget_is_an_error(folder):
-    assert "nothing is to be forgotten" in covmis(folder, "purge", fails=2)["error"]
+    assert "there is nothing to delete" in covmis(folder, "purge", fails=2)["error"]
 
 
 def test_the_store_and_its_words_go_whatever_they_hold(folder):

@@ -109,7 +109,7 @@ REFUSED = {
     "[labels] automatic: 'url' is not a kind of query": "[labels]\nautomatic = { url = 'against' }",
     "must be different and at least per_item = 2": "[annotation]\nannotators = ['a1']",
     "'a 1' cannot be a code": "[annotation]\nannotators = ['a 1', 'b']",
-    "label_studio_url must be an address that starts with http": "[annotation]\nlabel_studio_url = 'ftp://x'",
+    "label_studio_url must be a URL that starts with http": "[annotation]\nlabel_studio_url = 'ftp://x'",
     "seed must be a whole number": "seed = 1.5",
     "labels must be a table": "labels = 3",
     "is not TOML": "labels = ",

@@ -1,4 +1,4 @@
-"""From several people's labels to one: discussion first, then a third person; nothing is ever written over.
+"""From several people's labels to one: discussion first, then an adjudicator; nothing is ever written over.
 
 Both steps are CSV sheets (or projects of their own in Label Studio). Labels stand there as A, B, … in keyed order,
 so that nobody defends a label for being theirs.
@@ -57,7 +57,7 @@ ERROR_CLASSES = ("slip", "guideline", "context", "ambiguous", "other")
 """Why people disagreed: a slip, the guideline does not say, something was not visible, the post allows both."""
 DISCUSSION_SHEET, ADJUDICATION_SHEET = "discussion.csv", "adjudication.csv"
 UNDECIDED = "undecided"
-"""What a discussion writes that ends without agreement: the third person decides."""
+"""What a discussion writes that ends without agreement: the adjudicator decides."""
 TOGETHER = "together"
 """The annotator's code of a discussion."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -79,7 +79,7 @@ def disagreements(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> 
 
 def undecided(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> list[str]:
     """The disagreements that were discussed without agreement."""
-    # They are discussed; a third person decides where no agreement is reached (3.1).
+    # They are discussed; an adjudicator decides where no agreement is reached (3.1).
     current = usable(labels, frozen)
     discussed = current[(current["phase"] == Phase.DISCUSSION) & (current["status"] == Status.SKIPPED)]
     return [item for item in disagreements(frozen, labels, per_item) if item in set(discussed["item_id"])]
@@ -123,7 +123,7 @@ def decision_sheet(
     notes: Mapping[str, str] | None = None,
     before: Sequence[dict[str, str]] = (),
 ) -> bytes:
-    """The sheet on which these items are decided, with everybody's labels and comments beside them.
+    """The sheet on which these items are decided, with everybody's labels and comments next to them.
 
     Columns: item_id, claim, post, context, A, comment A, B, comment B, …, discussed (where there are `notes`), and
     to fill in: label, sub_label, error_class, reason, comment.
@@ -156,9 +156,9 @@ def read_decisions(
     path: Path, phase: Phase, decider: str, frozen: pd.DataFrame, scheme: Labels, decided: Mapping[str, str],
     disputed: Collection[str],
 ) -> tuple[list[Answer], list[Problem]]:  # fmt: skip
-    """What has been decided on this sheet so far; `undecided` passes an item on to the third person.
+    """What has been decided on this sheet so far; `undecided` passes an item on to the adjudicator.
 
-    A row without a label decides nothing, also if its item is one of those `decided` before: that is told. So is a row
+    A row without a label decides nothing, also if its item is one of those `decided` before: that is reported. So is a row
     for an item that is neither `disputed` nor decided.
     """
     items = by_item(frozen)
@@ -169,7 +169,7 @@ def read_decisions(
         where, item = f"{path.name}, row {row[ROW]}", row["item_id"].strip()
         if not row["label"].strip():
             if item in decided:
-                blank = f"no label for {item}, which was decided as {decided[item]}: that stands"
+                blank = f"no label for {item}, which was decided as {decided[item]}; the decision stays"
                 problems.append(Problem(where, blank, f"Write another label, or {UNDECIDED}"))
             continue
         wrong = misplaced(row, items.get(item))
@@ -177,8 +177,8 @@ def read_decisions(
             problems.append(Problem(where, *wrong))
             continue
         if item not in disputed and item not in decided:
-            agreed = f"{item} is no disagreement: this row decides nothing"
-            problems.append(Problem(where, agreed, "Remove the row; who labelled it can change their label"))
+            agreed = f"{item} is not a disagreement: this row is ignored"
+            problems.append(Problem(where, agreed, "Remove the row; its annotators can change their labels"))
             continue
         answer, problem = decision(row, item, phase, decider, items[item], scheme)
         if problem:
@@ -219,12 +219,15 @@ def decision(
     if answer.status == Status.INVALID:
         return answer, f"{answer.reason}. Write {', '.join(scheme.values)}, or {UNDECIDED}"
     if not known:
-        return answer, f"the error class '{error_class}' counts as other. Known: {', '.join(ERROR_CLASSES)}"
+        return (
+            answer,
+            f"the error class '{error_class}' is recorded as other. Known: {', '.join(ERROR_CLASSES)}",
+        )
     return answer, ""
 
 
 def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> Pulled:
-    """Bring back the discussion's and the third person's sheets."""
+    """Bring back the discussion's and the adjudicator's sheets."""
     frozen, scheme = round_.items(), round_.scheme
     pulled = Pulled()
     for name, phase, who in (
@@ -246,7 +249,7 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
 
 
 def write_decision_sheets(round_: RoundFolder, *, seed: int, discuss: bool = True) -> dict[str, list[str]]:
-    """Write the sheets of what is to be discussed, and of what goes to the third person; what each contains."""
+    """Write the sheets of what is to be discussed, and of what goes to the adjudicator; what each contains."""
     frozen, labels = round_.items(), round_.labels()
     talk = disagreements(frozen, labels, round_.per_item)
     third = undecided(frozen, labels, round_.per_item) if discuss else talk
@@ -288,18 +291,18 @@ class Settlement(Result):
             f"{counted(self.disagreements, 'disagreements')}: "
             + (f"{by_most} settled by the majority, " if by_most else "")
             + f"{self.discussed} settled by discussion, "
-            f"{self.adjudicated} by the third person; {self.to_discuss} to discuss, "
-            f"{self.to_adjudicate} for the third person."
+            f"{self.adjudicated} by the adjudicator; {self.to_discuss} to discuss, "
+            f"{self.to_adjudicate} for the adjudicator."
         )
         if not self.to_discuss and not self.to_adjudicate:
             return [told]
         sheets = record.sheets_of(self.round)
-        settled = "; rows that the majority settled may stay as they are" if by_most else ""
+        settled = "; rows that a majority decided can stay unchanged" if by_most else ""
         to_fill = (
             [f"{sheets}{DISCUSSION_SHEET} (a label, or `undecided`{settled})"] if self.to_discuss else []
         )
-        to_fill += [f"{sheets}{ADJUDICATION_SHEET} (the third person's label)"] if self.to_adjudicate else []
-        return [told, f"Fill in {' and '.join(to_fill)}, then run this again."]
+        to_fill += [f"{sheets}{ADJUDICATION_SHEET} (the adjudicator's label)"] if self.to_adjudicate else []
+        return [told, f"Fill in {' and '.join(to_fill)}, then run this command again."]
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round adjudicate --json` prints it."""

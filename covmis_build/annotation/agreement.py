@@ -331,15 +331,15 @@ def _why_undefined(matrix: LabelMatrix, counts: Array, double: int) -> str:
     if not matrix.items:
         return "There are no labels yet."
     if len(matrix.people) < 2:
-        return f"Only {matrix.people[0]} has labelled; agreement needs two people."
+        return f"Only {matrix.people[0]} has labelled; agreement needs two annotators."
     if not double:
-        return "No item has labels of two people, so there is nothing to compare."
+        return "No item has labels of two annotators, so agreement cannot be computed."
     used = [
         label for label, count in zip(matrix.classes, counts[counts.sum(1) > 1].sum(0), strict=False) if count
     ]
     if len(used) == 1:
         return (
-            f"Everybody gave the label {used[0]} to every item that two people labelled: they agree on all of them, "
-            "and a correction for chance is not defined."
+            f"All annotators gave the label {used[0]} to every item with two labels: they agree on all items, "
+            "and coefficients corrected for chance are undefined."
         )
     return ""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Phase(StrEnum):
-    """When a label was given: by each for themselves, talking it over, or by the third person."""
+    """When a label was given: by each for themselves, talking it over, or by the adjudicator."""
 
     INDEPENDENT = "independent"
     DISCUSSION = "discussion"
@@ -122,7 +122,7 @@ class Pulled(Result):
     old: set[str] = field(default_factory=set, repr=False)
 
     def add(self, more: Pulled) -> None:
-        """Count what came from another channel, too; a problem that both tell is told once."""
+        """Count what came from another channel, too; a problem that both tell is reported once."""
         self.added += more.added
         self.answers += more.answers
         self.withdrawn += more.withdrawn
@@ -395,9 +395,9 @@ def answered(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, list[Label
 
 
 def deciding(rows: Sequence[Label]) -> list[Label]:
-    """Of an item's independent answers those that decide: people's; a single person's beside the machines' answers.
+    """Of an item's independent answers those that decide: people's; a single person's next to the machines' answers.
 
-    So a machine can keep an item open for a third person, but neither be outvoted by people nor tip the scales.
+    So a machine can keep an item open for an adjudicator, but neither be outvoted by people nor tip the scales.
     """
     people = [row for row in rows if not is_machine(row.annotator)]
     return people if len(people) != 1 else list(rows)

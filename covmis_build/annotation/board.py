@@ -81,11 +81,7 @@ def _people(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
         per_day = _answers_a_day(folder.labels())
         for worker in progress.workers:
             pace = per_day.get(worker.annotator)
-            name = (
-                f"{worker.annotator}: no user of Label Studio any more"
-                if worker.missing
-                else worker.annotator
-            )
+            name = f"{worker.annotator}: user missing on Label Studio" if worker.missing else worker.annotator
             rows.append(
                 (
                     folder.number, name, _bar(worker.given + worker.skipped, worker.items), worker.left,
@@ -97,7 +93,7 @@ def _people(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
         "Round", "Annotator", "Answered", "To come", "To repair", "Drafts", "Seconds", "A day", "Days left"
     )  # fmt: skip
     prose = (
-        "Seconds: the median for a post. A day: answers on a day on which they work; days left at that pace."
+        "Seconds: median per post. Per day: answers on a working day; days left at that pace."
         if rows
         else "No round is open."
     )
@@ -138,7 +134,7 @@ def _agreement(
     prose = " ".join(part for part in (f"{findings.sentence}.", verdict) if part)
     return [
         Section("Agreement so far", prose=prose, body=rows_html(("Label", "Given", "Positive agreement"), labels)),
-        Section("Claims, the hardest first", body=rows_html(("Claim", "In words", "Posts", "Raw agreement"), claims)),
+        Section("Claims, most disagreements first", body=rows_html(("Claim", "In words", "Posts", "Raw agreement"), claims)),
     ]  # fmt: skip
 
 
@@ -167,16 +163,16 @@ def _by_eye(rounds: Sequence[tuple[RoundFolder, Progress]]) -> list[Section]:
         other_text = stale(folder.labels(), folder.items())
         again = [(row, row.reason) for row in labels_of(invalid)]
         given = other_text[other_text["status"].isin([Status.GIVEN, Status.SKIPPED])]
-        again += [(row, "given to another text: to be saved again") for row in labels_of(given)]
+        again += [(row, "given to an altered text: save it again") for row in labels_of(given)]
         rows += [(folder.number, _place(folder, row), row.annotator, why) for row, why in again]
         people = current[current["phase"] == Phase.INDEPENDENT]
         skipped = people.groupby("item_id")["status"].agg(lambda states: set(states) == {Status.SKIPPED})
         rows += [
-            (folder.number, item, "", "skipped by all who answered")
+            (folder.number, item, "", "skipped by all annotators")
             for item in skipped.index[skipped.astype(bool)]
         ]
     columns = ("Round", "Item", "Annotator", "What is wrong")
-    return [Section("What needs a person's eye", body=rows_html(columns, rows))] if rows else []
+    return [Section("Needs attention", body=rows_html(columns, rows))] if rows else []
 
 
 def _place(folder: RoundFolder, row: Label) -> Markup:

@@ -2,7 +2,7 @@
 
 Checks are the same for everybody. Repeats are each person's own: posts that they have labelled in a sealed round, drawn
 by chance whatever became of them; how often both labels are the same is their agreement with themselves. (Checks that
-somebody has labelled before count there, too.) Both stand in a folder of their own, annotation/checks/c002 for round
+somebody has labelled before count there, too.) Both are in a folder of their own, annotation/checks/c002 for round
 002, with their labels and the checks' key: nothing of them counts for gold, agreement, a seal or a release.
 """
 
@@ -51,7 +51,7 @@ class Repeat:
     def __str__(self) -> str:
         when = f"half of them within {self.days:.0f} days" if self.days >= 1 else "within a day"
         return (
-            f"{self.annotator}: {self.same} of {counted(self.posts, 'posts')} the same again "
+            f"{self.annotator}: {self.same} of {counted(self.posts, 'posts')} the same label again "
             f"({self.share:.0%}, {in_percent(self.low, self.high)}; {when})"
         )
 
@@ -69,7 +69,7 @@ class Checked:
         """In words: everybody's share of known labels, and how far people agree with themselves."""
         told = [f"Checks, {row}." for row in self.accuracies if not row.label]
         told += [f"The same person again, {row}." for row in self.repeats]
-        return told or ["Posts of earlier rounds are hidden in this one; nobody has answered them yet."]
+        return told or ["Posts of earlier rounds are hidden in this round; they have no answers yet."]
 
 
 def how_many(frozen: pd.DataFrame, options: Annotation) -> int:

@@ -165,7 +165,7 @@ def assignment(
 ) -> dict[str, list[str]]:
     """Who labels what: for each annotator their items, in an order of their own.
 
-    Keyed, so a change of the roster moves as little as it can, and whoever has labelled an item keeps it. Someone
+    Keyed, so a change of the roster moves as little as it can, and the person who has labelled an item keeps it. Someone
     who left keeps the labels they gave: those items need one annotator less. Purged items are nobody's work.
     `order` "claim" keeps the posts of a claim together, the claims in an order of the annotator's own. `workload` are
     shares of the work: who has 0.5 is half as likely to get an item. An item that somebody gave the label `twice` goes

@@ -67,9 +67,9 @@ def check_seals(rounds: Sequence[RoundFolder]) -> None:
     for round_, check in zip(rounds, verify_chain(rounds), strict=True):
         if check.sealed and check.changed:
             raise BrokenSeal(
-                f"round {check.round} is not as it was sealed: {', '.join(check.changed)}",
+                f"round {check.round} was changed after sealing: {', '.join(check.changed)}",
                 file=round_.folder,
-                remedy="Restore it from a copy; `covmis round verify` lists every change",
+                remedy="Restore it from git or a backup; `covmis round verify` lists the changes",
             )
 
 
@@ -99,7 +99,7 @@ def decide(frozen: pd.DataFrame, labels: pd.DataFrame, *, per_item: int, twice: 
 
     automatic     by the rule, outside the audit
     audited       an automatic item that people labelled: their label counts, whatever it is
-    adjudicated   the third person's word
+    adjudicated   the adjudicator's word
     discussed     what the annotators agreed on afterwards
     agreed        all said the same before talking
     majority      more than half of at least three said the same
@@ -126,7 +126,7 @@ def decide(frozen: pd.DataFrame, labels: pd.DataFrame, *, per_item: int, twice: 
 
 
 def _settled(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, tuple[str, How]]:
-    """Items that were talked over or went to the third person, whose word goes before the discussion's."""
+    """Items that were talked over or went to the adjudicator, whose word goes before the discussion's."""
     current = usable(labels, frozen)
     current = current[current["status"] == Status.GIVEN]
     settled: dict[str, tuple[str, How]] = {}

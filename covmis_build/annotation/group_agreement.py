@@ -50,7 +50,7 @@ class ClaimAgreement(GroupAgreement, frozen=True):
 
 
 class KindAgreement(GroupAgreement, frozen=True):
-    """Agreement on the posts that one kind of query found."""
+    """Agreement on the posts that one query type found."""
 
     name: str = field(name="kind")
 
@@ -104,8 +104,8 @@ def too_small(rounds: Sequence[RoundAgreement]) -> list[str]:
         return []
     apart = 1.96 * math.sqrt(2) * sum(errors) / len(errors)
     told = (
-        f"Kappas of two single rounds must lie about {apart:.2f} apart before chance is an unlikely explanation; "
-        "one round of 144 labels cannot tell 0.61 from 0.67."
+        f"With rounds of this size, only differences of about {apart:.2f} or more between two kappas are detectable. "
+        "With 144 labels, a round cannot distinguish 0.61 from 0.67."
     )
     return [told]
 
@@ -116,7 +116,7 @@ def homogeneity(rounds: Sequence[RoundAgreement]) -> tuple[Homogeneity | None, l
     if len(kappas) < 2:
         return None, []
     test, common = one_mean(kappas)
-    told = "differ more than chance explains" if test.p < 0.05 else "do not differ more than chance explains"
+    told = "differ significantly" if test.p < 0.05 else "show no evidence of a difference"
     return Homogeneity(test.statistic, test.df, test.p, common), [
         f"The kappas of {len(kappas)} rounds {told} (chi-square {test.statistic:.2f} on {test.df}, p = {test.p:.3f})."
     ]

@@ -24,7 +24,7 @@ def read_guideline(path: Path) -> str:
     """The guideline's text; a missing file is an error, because labels refer to it."""
     if not path.is_file():
         problem = "is a folder, not a file" if path.is_dir() else "is missing"
-        raise InputError(problem, file=path, remedy="Write down how to label there, in Markdown")
+        raise InputError(problem, file=path, remedy="Write the labelling instructions there, in Markdown")
     try:
         return bytes_of(path).decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
@@ -66,7 +66,7 @@ class EarlierVersion:
         ]
         lines += [f"  {line}" for line in self.diff]
         if not self.text_kept:
-            lines.append("  Its text was not kept, so all its labels are listed.")
+            lines.append("  Its text is not available, so all its labels are listed.")
         if self.names:
             lines.append(f"  Changed lines name: {', '.join(self.names)}")
         return [

@@ -1,6 +1,6 @@
-"""Machines among a round's annotators, each admitted by the alternative annotator test: their labels, and people's beside them.
+"""Machines among a round's annotators, each admitted by the alternative annotator test: their labels, and people's next to them.
 
-A machine's predictions stand in `sheets/model-NAME.csv` (item_id, prediction), as `covmis model ask` and `covmis model
+A machine's predictions are in `sheets/model-NAME.csv` (item_id, prediction), as `covmis model ask` and `covmis model
 prompt --answers` write them. It labels what the round gives it and no more; no label is gold by it (see `gold`).
 """
 

@@ -141,7 +141,7 @@ def whom_to_wait_for(people: Sequence[Worker]) -> str:
     """Who is to do how much, and what keeps them: the sentence before `covmis round pull`."""
     missing = [worker.annotator for worker in people if worker.missing]
     if missing:
-        return f"`covmis round push` ({', '.join(missing)}: no user of Label Studio any more)"
+        return f"`covmis round push` ({', '.join(missing)}: user missing on Label Studio)"
     drafts = [f"{worker.annotator} ({worker.drafts})" for worker in people if worker.drafts]
     open_ = [worker for worker in people if worker.left]
     names = ", ".join(f"{worker.annotator} ({counted(worker.left, 'posts')})" for worker in open_[:MANY])
@@ -159,7 +159,7 @@ def _advice_on_relevance(
 ) -> str:
     here = f"--round {round_.number}"
     if not round_.sealed and any(worker.left for worker in people):
-        return f"`covmis round push {here}` (again after each pull: every yes goes to a second person), `covmis round pull {here}`"
+        return f"`covmis round push {here}` (again after each pull: each yes goes to a second person), `covmis round pull {here}`"
     if set(disagreements) & set(undecided):
         return f"`covmis round adjudicate {here}`, then `covmis recall report`"
     if undecided or round_.sealed:
@@ -183,5 +183,5 @@ def _advice(
     if set(undecided) & set(disagreements):
         return "`covmis round report`, discuss, `covmis round adjudicate`"
     if undecided:
-        return "look at the posts without a label: `covmis round report`"
+        return "check the posts without a label: `covmis round report`"
     return "`covmis round report`, then `covmis round seal`"

@@ -53,8 +53,8 @@ def pull_files(
 ) -> Pulled:  # fmt: skip
     """Bring back sheets and the offline page's exports: those named, or all in the round's folder but those `besides`.
 
-    Answers count for whoever gave them; that somebody has labelled what is not `sent` to them is told.
-    A file that cannot be read is told, and the others are recorded; it is an error if there is no other.
+    Answers count for the person who gave them; that somebody has labelled what is not `sent` to them is reported.
+    A file that cannot be read is reported, and the others are recorded; it is an error if there is no other.
     """
     record.refuse_sealed(round_)
     named = list(files) or [path for path in _sheets(round_) if path.name not in besides]
@@ -76,7 +76,7 @@ def pull_files(
         pulled.notes += notes
         nobodys = [answer for answer in read if answer.item_id not in people]
         pulled.problems += [
-            Problem(answer.annotator, f"labels {answer.item_id}, which is nobody's work")
+            Problem(answer.annotator, f"labels {answer.item_id}, which is not assigned to anybody")
             for answer in nobodys
         ]
         answers[path] = [answer for answer in read if answer.item_id in people]
@@ -139,8 +139,8 @@ def _read(
     if sheet.sorted_apart and not named:
         of_study = f"{record.sheets_of(round_.number)}{path.name}"
         raise InputError(
-            f"equal labels stand together in {sheet.sorted_apart}, as if these labels had been sorted by themselves: "
-            "none is taken",
+            f"equal labels are grouped together in {sheet.sorted_apart}, as if the labels had been sorted without their "
+            "rows; none is imported",
             file=path,
             remedy=f"Undo the sorting; if the order is right, name the file: `covmis round pull {of_study}`",
         )
@@ -167,7 +167,7 @@ def _older(
 ) -> list[Problem]:
     """That answers of this sheet differ from the record and do not count, since the file is older than what was recorded.
 
-    A file may lie about its age: packed and unpacked, it can be hours older than it is.
+    A file may lie about its age: compressed and decompressed, it can be hours older than it is.
     """
     if path.suffix.casefold() == ".json":
         return []
@@ -181,7 +181,7 @@ def _older(
     )
     if not items:
         return []
-    what = f"{counted(len(items), 'answers')} ({_as(items)}) differ from the record and do not count: the file is older"
+    what = f"{counted(len(items), 'answers')} ({_as(items)}) differ from the record and are not used, because the file is older"
     return [Problem(path.name, what, "If the file is right, open it, save it, and pull again")]
 
 
@@ -207,7 +207,7 @@ def _two_files(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
         *(
             Problem(
                 f"{first.name} and {second.name}",
-                f"differ in {counted(len(items), 'answers')} ({_as(items)}); the later one counts",
+                f"differ in {counted(len(items), 'answers')} ({_as(items)}); the later one is used",
                 "Keep one of the files",
             )
             for (first, second), items in differing.items()
@@ -215,8 +215,8 @@ def _two_files(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
         *(
             Problem(
                 f"{first.name} and {second.name}",
-                f"{counted(len(items), 'answers')} of the first {'is' if len(items) == 1 else 'are'} blank in the "
-                f"second, which is later ({_as(items)}), and nothing is taken back",
+                f"{counted(len(items), 'answers')} of the first {'is' if len(items) == 1 else 'are'} empty in the "
+                f"second, which is later ({_as(items)}); no label is withdrawn",
                 "Put all answers into one of the files and remove the other",
             )
             for (first, second), items in emptied.items()
@@ -241,8 +241,8 @@ def _under_two_codes(answers: Mapping[Path, Sequence[Answer]]) -> list[Problem]:
             problems.append(
                 Problem(
                     f"{first.name} and {path.name}",
-                    f"have the same {counted(len(read), 'answers')} in the same order: is one person's sheet there twice?",
-                    "Take the wrong one away and pull again; what it brought can be taken back with its labels emptied",
+                    f"have the same {counted(len(read), 'answers')} in the same order. Is one sheet there twice?",
+                    "If one is a copy, empty its labels and pull again",
                 )
             )
     return problems
@@ -262,7 +262,7 @@ def _not_theirs(path: Path, answers: Sequence[Answer], sent: Mapping[str, Collec
     if not items:
         return []
     what = f"{counted(len(items), 'answers')} ({_as(items)}) to posts that are not {who}'s work"
-    return [Problem(path.name, what, "They count; is it another person's sheet?")]
+    return [Problem(path.name, what, "They are used. Is it another annotator's sheet?")]
 
 
 def _as(items: Sequence[str]) -> str:
@@ -279,16 +279,16 @@ def _whose(path: Path, annotators: Sequence[str], *, named: bool) -> str:
     kind = path.suffix.casefold()
     if kind not in READ:
         raise InputError(
-            "is no sheet and no export of the page",
+            "is not an annotation file (a sheet or an export of the offline page)",
             file=path,
-            remedy=f"Save it as one of {', '.join(sorted(READ))}, or put it elsewhere",
+            remedy=f"Save it as one of {', '.join(sorted(READ))}, or move it elsewhere",
         )
     fitting = [code for code in annotators if re.match(rf"{re.escape(code)}(?![A-Za-z0-9_-])", path.name)]
     if not fitting and kind != ".json":
         raise InputError(
-            "does not say whose sheet it is",
+            "does not name its annotator",
             file=path,
-            remedy=f"Begin its name with the annotator's code: {', '.join(annotators)}",
+            remedy=f"Start its name with the annotator's code: {', '.join(annotators)}",
         )
     return max(fitting, key=len, default="")
 
@@ -307,7 +307,7 @@ def two_channels(labels: pd.DataFrame) -> list[Problem]:
     return [
         Problem(
             who,
-            f"answered {counted(len(items), 'items')} differently in two channels, as {items[0]}; the later answer counts",
+            f"answered {counted(len(items), 'items')} differently in two channels, e.g. {items[0]}; the later answer is used",
         )
         for who, items in sorted(differing.items())
     ]

@@ -42,7 +42,7 @@ class Sent(Result):
         return [
             *self._to_people,
             *(
-                f"{code} is a machine: put its predictions of {counted(len(self.work[code]), 'posts')} into {path}."
+                f"{code} is a model: put its predictions of {counted(len(self.work[code]), 'posts')} into {path}."
                 for code, path in self.machines.items()
             ),
         ]
@@ -54,12 +54,12 @@ class Sent(Result):
                 f"{project.annotator}: {project.url} ({counted(project.added, 'tasks')} added)"
                 for project in self.projects
             ]
-        lines = [f"Written: {name}" for name in self.written] or ["Everything was sent out already."]
+        lines = [f"Written: {name}" for name in self.written] or ["Everything was already sent."]
         named = f" --round {self.round}" if kind_of(self.round) else ""
         return [
             *lines,
-            f"Give each annotator their file of {sheets_of(self.round)}, and nobody the others'.",
-            f"Put what comes back there, then `covmis round pull{named}`.",
+            f"Send each annotator only their own file from {sheets_of(self.round)}.",
+            f"Put completed files back there, then run `covmis round pull{named}`.",
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def push_pages(
 
 
 def _parts(items: Sequence[str], size: int) -> Iterator[tuple[str, Sequence[str]]]:
-    """The posts of each page, and what its file's name ends with; all on one page where no size is asked for."""
+    """The posts of each page, and what its file's name ends with; all on one page where no size is requested."""
     if not size:
         yield "", items
         return

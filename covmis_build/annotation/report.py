@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Scope(Struct, frozen=True):
-    """What the numbers are about: which rounds, and what is left out of them."""
+    """What the numbers are about: which rounds, and what is omitted of them."""
 
     rounds: list[str]
     pilot: bool
@@ -50,22 +50,21 @@ class Scope(Struct, frozen=True):
     @property
     def notes(self) -> list[str]:
         """The same in words."""
-        audited = f" ({self.audited_items} of them were given to people, too, as a check)"
+        audited = f" ({self.audited_items} of these also given to the annotators as an audit)"
         by_rule = (
-            f"Automatic labels are left out: {self.automatic_items_left_out} of {self.frozen_items} frozen items have a "
-            f"label by rule{audited if self.audited_items else ''}, and nobody's agreement with a rule is agreement "
-            "between people."
+            f"Automatic labels are excluded: {self.automatic_items_left_out} of {self.frozen_items} frozen items have "
+            f"one{audited if self.audited_items else ''}. Only the rule produced them, so they say nothing about agreement."
         )
         notes = [by_rule]
         if self.pilot:
-            notes.append("This is a pilot round: it counts neither for gold nor for the study's kappa.")
+            notes.append("This is a pilot round: it is excluded from gold labels and from the study's kappa.")
         for count, what in (
-            (self.incomplete_items, "Items not yet labelled by everybody they were given to"),
-            (self.skipped, "Answers that skip their item"),
-            (self.invalid, "Answers that could not be used"),
+            (self.incomplete_items, "Items that an annotator has not labelled yet"),
+            (self.skipped, "Skipped items"),
+            (self.invalid, "Unusable answers"),
             (
                 self.labels_of_another_text,
-                "Labels given to another text than the frozen one, and therefore not used",
+                "Labels given to an altered text, and not used",
             ),
         ):
             if count:
@@ -91,7 +90,7 @@ class Audit(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a report says: agreement between people, what stands beside it, and every disagreement with its texts."""
+    """What a report says: agreement between people, what is next to it, and every disagreement with its texts."""
 
     agreement: Agreement
     disagreements: tuple[Case, ...] = ()
@@ -119,7 +118,7 @@ class Findings:
         """The headline in words."""
         compared = self.agreement
         if not compared.items_with_two_labels:
-            return "no post has labels of two people yet"
+            return "no post has labels of two annotators yet"
         raw = compared.raw.value
         return (
             f"{compared.kappa}; raw agreement {'not defined' if raw is None else f'{raw:.2f}'}; "
@@ -137,10 +136,7 @@ class Findings:
         return self.agreement.to_dict() | {name: to_builtins(value) for name, value in beside.items()}
 
 
-MACHINE = (
-    "Machine among the annotators: {}. Agreement is reported between people, without it, and no label is gold by it "
-    "alone."
-)
+MACHINE = "Model among the annotators: {}. Agreement is between people only, and no label is gold because of the model alone."
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -190,7 +186,7 @@ class Report(Result):
 
 
 def verdict(compared: Agreement, target: Target | None) -> str:
-    """Whether a target of [annotation] is reached, not reached, or cannot be told; empty without one."""
+    """Whether a target of [annotation] is reached, not reached, or cannot be decided; empty without one."""
     if not target:
         return ""
     figures = {
@@ -203,15 +199,15 @@ def verdict(compared: Agreement, target: Target | None) -> str:
 
 
 def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> str:
-    """Whether this coefficient is high enough; where it cannot be told, how many claims, or posts, would tell.
+    """Whether this coefficient is high enough; where it cannot be decided, how many claims, or posts, would tell.
 
     >>> from covmis_build.stats.agreement import Figure
     >>> against(Figure("Cohen's kappa", 0.73, low_by_claims=0.6, high_by_claims=0.8), 0.67, claims=12, posts=90)
-    "Target 0.67 cannot be told: Cohen's kappa is 0.73 (0.60 to 0.80, 95% interval over claims). About 57 claims would tell, if it stays as it is."
+    "Target 0.67 cannot be decided: Cohen's kappa is 0.73 (0.60 to 0.80, 95% interval over claims). About 57 claims would be enough if the value stays the same."
     """
     value, interval = figure.value, figure.interval
     if value is None or interval is None:
-        return f"Target {least:g} cannot be told: {figure.why or 'there is no interval yet'}"
+        return f"Target {least:g} cannot be decided: {figure.why or 'there is no interval yet'}"
     told = f"{figure.name} is {value:.2f} ({interval})"
     if interval.low >= least:
         return f"Target {least:g} is reached: {told}."
@@ -219,12 +215,14 @@ def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> 
         return f"Target {least:g} is not reached: {told}."
     units, what = (claims, "claims") if interval.over == "claims" else (posts, "posts with two labels")
     reach = value - interval.low if value > least else interval.high - value
-    more = "The value is so near that no number of claims would tell soon: look at the disagreements."
+    more = (
+        "The value is too close to the target for any practical number of claims: look at the disagreements."
+    )
     if units and abs(value - least) >= 0.01:
         # an interval's width falls with the root of the units: at so many it leaves the target out
         need = math.ceil(units * (reach / (value - least)) ** 2)
-        more = f"About {need:,} {what} would tell, if it stays as it is."
-    return f"Target {least:g} cannot be told: {told}. {more}"
+        more = f"About {need:,} {what} would be enough if the value stays the same."
+    return f"Target {least:g} cannot be decided: {told}. {more}"
 
 
 def findings(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, per_item: int) -> Findings:

@@ -97,7 +97,7 @@ def agreement_of_file(
     path: Path, *, labels: Sequence[str], order: Sequence[str], html: Path | None = None,
     latex: Path | None = None,
 ) -> Agreement:  # fmt: skip
-    """Agreement between people whose labels stand in a CSV file; as a page and a LaTeX table, too, if wanted."""
+    """Agreement between people whose labels are in a CSV file; as a page and a LaTeX table, too, if wanted."""
     try:
         compared = agreement(read_labels_file(path), labels=labels, order=order or None)
     except InputError as error:

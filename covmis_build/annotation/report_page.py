@@ -36,7 +36,7 @@ def report_page(findings: Findings, *, title: str, study: str, remarks: Sequence
         _classes(compared),
         *_rounds(compared),
         *_drift(compared.drift),
-        *_groups("By kind of query", "Kind", compared.by_kind),
+        *_groups("By query type", "Kind", compared.by_kind),
         *_groups("By claim", "Claim", compared.by_claim),
         *_second_opinion(compared.dawid_skene),
         *_machines(findings.machines),
@@ -86,17 +86,15 @@ def _coefficients(compared: Agreement, notes: Sequence[str]) -> Section:
     ]
     prose = "\n\n".join(notes)
     if compared.kappa_max is not None:
-        prose += f"\n\nThe greatest kappa that these people's use of the labels allows is {compared.kappa_max:.3f}."
+        prose += f"\n\nWith these label frequencies kappa cannot exceed {compared.kappa_max:.3f}."
     forest = [
         figures.forest(
             shown,
             alt="; ".join(f"{name} {value:.3f}" for name, value, *_ in shown),
-            unit="coefficient, with its 95% interval (over claims where there are enough)",
+            unit="coefficient, with its 95% interval (over claims if there are enough)",
         )
     ] if shown else []  # fmt: skip
-    return Section(
-        "How far people agree", prose=prose, body=rows_html(columns, compared.printed), figures=forest
-    )
+    return Section("Agreement", prose=prose, body=rows_html(columns, compared.printed), figures=forest)
 
 
 DRAWN = 6
@@ -106,7 +104,7 @@ DRAWN = 6
 def _confusion(compared: Agreement) -> Section:
     pairs = [pair for pair in compared.pairs if pair.items]
     if not pairs:
-        return Section("Who confuses what", prose="No two people have labelled the same post.")
+        return Section("Confusions between annotators", prose="No post has labels of two annotators.")
     rows = [
         (
             f"{pair.first} and {pair.second}", pair.items, pair.raw_agreement, pair.kappa.value,
@@ -118,15 +116,20 @@ def _confusion(compared: Agreement) -> Section:
     tests = ("Bowker's p", "Stuart and Maxwell's p")
     columns = ("Pair", "Posts", "Raw agreement", "Cohen's κ", INTERVAL, *tests)
     told = (
-        "Bowker tests whether the confusions go both ways alike; Stuart and Maxwell test whether both use each label "
-        "equally often."
+        "A small p of Bowker's test means that confusions go more often in one direction. A small p of the "
+        "Stuart–Maxwell test means that the annotators use the labels with different frequency."
     )
     body = rows_html(columns, rows, p_values=tests)
     if len(compared.annotators) > DRAWN:
-        return Section("Who agrees with whom", prose=told, body=_kappas(pairs, compared.annotators) + body)
-    cells = "Each cell counts the posts that one person gave the row's label and the other the column's. "
+        return Section(
+            "Agreement between annotators", prose=told, body=_kappas(pairs, compared.annotators) + body
+        )
+    cells = "Rows: label of one annotator; columns: label of the other. "
     return Section(
-        "Who confuses what", prose=cells + told, body=body, figures=[_heat(pair, compared) for pair in pairs]
+        "Confusions between annotators",
+        prose=cells + told,
+        body=body,
+        figures=[_heat(pair, compared) for pair in pairs],
     )
 
 
@@ -155,9 +158,9 @@ def _classes(compared: Agreement) -> Section:
         for each in compared.classes
     ]
     return Section(
-        "Label by label",
-        prose="Positive agreement: of all times this label was given, the part in which the other person gave it too. "
-        "A prevalence index far from 0 lowers kappa without lowering agreement; a bias index far from 0 says that one "
+        "Agreement per label",
+        prose="Positive agreement: the probability that the second annotator gives the label if the first did. Prevalence index far "
+        "from 0: kappa is low even if annotators agree. Bias index far from 0: one "
         "person uses the label more.",
         body=rows_html(columns, rows),
     )
@@ -196,8 +199,8 @@ def _drift(drifts: Sequence[Drift]) -> list[Section]:
     ]  # fmt: skip
     columns = ("Annotator", "Label", *(f"Round {part.round}" for part in drifts[0].rounds), "p")
     prose = (
-        "How many percentage points more often somebody gives a label than the others do on the same posts. "
-        "A small p says that this changed from round to round."
+        "Percentage points by which a person gives a label more often than the others, on the same posts. "
+        "A small p means that this changed between rounds."
     )
     return [Section("Drift", prose=prose, body=rows_html(columns, rows, p_values=("p",)))]
 
@@ -216,22 +219,22 @@ def _second_opinion(second: SecondOpinion | None) -> list[Section]:
         return []
     doubted = ", ".join(f"{doubt.item}: {doubt.label}" for doubt in second.against_most)
     prose = (
-        "Dawid and Skene's model estimates how often each person is right, and from that the likely label of each "
-        "post. It is a check: gold does not come from it."
+        "Dawid and Skene's model estimates each annotator's accuracy and each post's most likely label. "
+        "Gold labels never use it."
         f"\n\nPosts where it prefers another label than most people: {doubted or 'none'}."
     )
     rows = [(each.annotator, each.estimated_accuracy) for each in second.annotators]
-    body = rows_html(("Annotator", "Estimated share of right labels"), rows)
+    body = rows_html(("Annotator", "Estimated accuracy"), rows)
     return [Section("A second opinion", prose=prose, body=body)]
 
 
 def _machines(machines: Sequence[BesidePerson]) -> list[Section]:
     if not machines:
         return []
-    columns = ("Machine", "Its labels", "Person", "Posts that both have", "Labelled alike", "κ")
+    columns = ("Machine", "Its labels", "Person", "Posts labelled by both", "Labelled alike", "κ")
     rows = [(row.machine, row.labels, row.person, row.posts, row.same, row.kappa) for row in machines]
-    prose = "Admitted by `covmis model admit`. All other figures of this page are about people alone."
-    return [Section("Machines among the annotators", prose=prose, body=rows_html(columns, rows))]
+    prose = "Admitted by `covmis model admit`. All other numbers on this page are for people only."
+    return [Section("Models among the annotators", prose=prose, body=rows_html(columns, rows))]
 
 
 def _time(times: Sequence[TimePerItem]) -> list[Section]:
@@ -251,12 +254,12 @@ def _time(times: Sequence[TimePerItem]) -> list[Section]:
 def _audit(audit: Audit | None) -> list[Section]:
     if not audit:
         return []
-    told = f"Posts with an automatic label that were shown to people, who could not tell: {audit.items}. "
+    told = f"Posts with an automatic label that annotators checked without knowing it: {audit.items}. "
     if audit.error_rate is None:
-        told += "Nobody has labelled them yet."
+        told += "They have no labels yet."
     else:
         told += (
-            f"{audit.contradict} of their {audit.labels} labels contradict the rule: an error rate of "
+            f"{audit.contradict} of their {audit.labels} labels differ from the automatic label: error rate "
             f"{100 * audit.error_rate:.1f}% ({in_percent(audit.low, audit.high, 1)} over "
             f"{counted(audit.posts, 'posts')})."
         )
@@ -272,8 +275,8 @@ def _checks(checks: Checked | None) -> list[Section]:
         for row in checks.accuracies
     ]
     told = (
-        f"{counted(checks.posts, 'posts')} with a label that several people stand behind were hidden among the others; those whom it was "
-        "known from may be among the annotators. Intervals are Wilson's, over posts. Nothing of this counts for agreement."
+        f"{counted(checks.posts, 'posts')} with a known label were hidden among the others; the people who gave it may be "
+        "among the annotators. Wilson intervals over posts. These labels are excluded from agreement."
     )
     sections = [Section("Checks", prose=told, body=rows_html(columns, rows) if rows else Markup(""))]
     if checks.repeats:
@@ -289,5 +292,5 @@ def _checks(checks: Checked | None) -> list[Section]:
 
 def _disagreements(findings: Findings) -> Section:
     count = len(findings.disagreements)
-    prose = f"Posts: {count}. Each with everybody's label and comment." if count else "There is none."
+    prose = f"Posts: {count}. Each with all labels and comments." if count else "There is none."
     return Section("Every disagreement", prose=prose, body=cases_html(findings.disagreements))

@@ -63,7 +63,7 @@ class RoundKind(StrEnum):
     """Posts whose label is known, hidden among the work of a round: c002 goes with 002."""
 
     def folder(self, rounds: Path) -> Path:
-        """Where rounds of this kind stand: beside the rounds that count."""
+        """Where rounds of this kind stand: next to the rounds that count."""
         return rounds if self == RoundKind.STANCE else rounds.with_name(self.name.lower())
 
 
@@ -73,7 +73,7 @@ def kind_of(number: str) -> RoundKind:
 
 
 def sheets_of(number: str) -> str:
-    """Where the round's sheets are, as a person is told."""
+    """Where the round's sheets are, as a person is reported."""
     kind = kind_of(number)
     return f"annotation/{kind.name.lower() if kind else 'rounds'}/{number}/sheets/"
 
@@ -95,7 +95,7 @@ class Reopening(Struct, frozen=True):
 
 
 class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What round.json says; what only some rounds have to say does not stand in the others' file."""
+    """What round.json says; what only some rounds have to say does not are in the others' file."""
 
     round: str = ""
     pilot: bool
@@ -196,7 +196,7 @@ class RoundFolder:
 
     @property
     def asks_relevance(self) -> bool:
-        """Whether it asks if posts take up their claim, not for a stance."""
+        """Whether it asks if posts are about their claim, not for a stance."""
         return self.kind == RoundKind.RECALL
 
     @property
@@ -258,7 +258,7 @@ def create(  # noqa: PLR0913 - each is something that round.json says
     folder = rounds / str(frozen["round"].iloc[0])
     if any((folder / name).exists() for name in ("items.parquet", "labels.parquet", "seal.json")):
         raise InputError(
-            "is a round already, and an earlier one is missing",
+            "is a round, but an earlier round is missing",
             file=folder,
             remedy="Restore the missing round's folder from a copy",
         )
@@ -333,7 +333,7 @@ def guideline_path(rounds: Path, version: str) -> Path:
 
 
 def earlier_guideline(rounds: Path, version: str) -> str | None:
-    """The text of an earlier version, if it was kept; labels that name no version may be somebody else's."""
+    """The text of an earlier version, if it was kept; labels that name no version may be another person's."""
     path = guideline_path(rounds, version)
     return path.read_text("utf-8") if VERSION.fullmatch(version) and path.exists() else None
 
@@ -373,10 +373,10 @@ def _read_about(path: Path) -> About:
     try:
         about = msgspec.convert(read_json(path), About)
     except msgspec.ValidationError as error:
-        raise InputError(f"is not as covmis writes it: {error}", file=path, remedy=remedy) from None
+        raise InputError(f"is not in covmis's format: {error}", file=path, remedy=remedy) from None
     if not about.labels.values:  # noqa: PD011 - not pandas'
         raise InputError("lacks labels.values", file=path, remedy=remedy)
-    for code in about.annotators:  # they become names of files, and the round may be somebody else's
+    for code in about.annotators:  # they become names of files, and the round may be another person's
         if not CODE.fullmatch(code.removeprefix(MACHINE)):
             raise InputError(f"'{code}' cannot be an annotator's code", file=path, remedy=remedy)
     return about
@@ -416,7 +416,7 @@ def add_labels(round_: RoundFolder, answers: Iterable[Answer], *, now: str) -> i
 
 
 def count(pulled: Pulled, round_: RoundFolder, answers: Sequence[Answer], *, now: str) -> None:
-    """Append these answers, and count what that added; answers to items that are not open are told."""
+    """Append these answers, and count what that added; answers to items that are not open are reported."""
     checks = round_.checks
     if checks:
         known = set(checks.items()["item_id"])
@@ -441,9 +441,9 @@ def count(pulled: Pulled, round_: RoundFolder, answers: Sequence[Answer], *, now
         pulled.problems.append(
             Problem(
                 f"round {round_.number}",
-                f"{len(changed)} answers differ from what was sealed ({changed[0].item_id}"
-                f"{', …' if len(changed) > 1 else ''}), and their posts are not open again",
-                "`covmis round reopen` opens them, with a reason",
+                f"{len(changed)} answers differ from the sealed ones ({changed[0].item_id}"
+                f"{', …' if len(changed) > 1 else ''}), and their posts are not reopened",
+                "To accept them, use `covmis round reopen`",
             )
         )
 
@@ -461,9 +461,9 @@ def _clocks(fresh: pd.DataFrame) -> list[Problem]:
             if wrong:
                 what = (
                     f"{counted(len(wrong), 'answers')} ({wrong[0].item_id}{', …' if wrong[1:] else ''}) given at "
-                    f"{own_time(wrong[0])} by the clock there, {when}; in the record they have {wrong[0].given_at}"
+                    f"{own_time(wrong[0])} by that computer's clock, {when}; recorded as {wrong[0].given_at}"
                 )
-                problems.append(Problem(who, what, "Put that clock right"))
+                problems.append(Problem(who, what, "Correct that clock"))
     return problems
 
 

@@ -1,7 +1,7 @@
 """The seal of a round: hashes of everything that was decided, chained to the round before; never text, never names.
 
 A purge takes texts, comments and salts and leaves the hashes, so a sealed round still verifies and says "purged".
-The last seal's own hash is worth printing in the paper: whoever has it can tell if anything before it was changed.
+The last seal's own hash is worth printing in the paper: the person who has it can tell if anything before it was changed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Seal:
         """What to keep of it."""
         return [
             f"Round {self.round} is sealed: {self.seal}",
-            "Whoever has this number can tell if anything before it changed.",
+            "Publish this hash, for example in your paper: it lets others verify that nothing was changed.",
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,11 +79,7 @@ class Verified:
     def sentence(self) -> str:
         """The outcome in words."""
         state = (
-            "stands"
-            if self.stands
-            else "CHANGED: " + ", ".join(self.changed)
-            if self.sealed
-            else "not sealed"
+            "valid" if self.stands else "CHANGED: " + ", ".join(self.changed) if self.sealed else "not sealed"
         )
         return f"Round {self.round}: {state}" + (
             f"; {counted(self.purged, 'posts')} purged" if self.purged else ""
@@ -170,9 +166,9 @@ def verify(
     now = seal(contents, previous="", number=number)
     changed = [name for name in SEALED if now.get(name) != sealed.get(name)]
     if sealed.get("previous") not in previous:
-        changed.append("the seal before it")
+        changed.append("the previous seal")
     if sealed.get("replaces", "") != replaces:
-        changed.append("the seal that it replaces")
+        changed.append("the replaced seal")
     if sealed.get("seal") != own_hash(sealed) or sealed.get("round") != number:
         changed.append("the seal itself")
     changed += [f"the text of {item}" for item in _other_texts(frozen)]
@@ -195,7 +191,7 @@ def verify_chain(rounds: Sequence[RoundFolder]) -> list[Verified]:
 
 
 def seal_round(rounds: Sequence[RoundFolder], round_: RoundFolder, *, undecided: Sequence[str]) -> Seal:
-    """Seal this round, as it stands in its folder; sealing twice changes nothing.
+    """Seal this round, as it is in its folder; sealing twice changes nothing.
 
     `rounds` are all of the study; `undecided` the round's items without a final label. Refused while there is one,
     and while an earlier round is not sealed.
@@ -205,15 +201,13 @@ def seal_round(rounds: Sequence[RoundFolder], round_: RoundFolder, *, undecided:
     earlier = [other for other in rounds if other.number < round_.number]
     still_open = [other.number for other in earlier if not other.sealed]
     if still_open:
-        raise CheckFailed(
-            f"round {still_open[0]} is not sealed yet: seals are a chain, in the order of the rounds"
-        )
+        raise CheckFailed(f"round {still_open[0]} is not sealed yet; seal rounds in their order")
     if undecided:
         shown = ", ".join(undecided[:3]) + (", …" if len(undecided) > 3 else "")
         raise CheckFailed(
             f"{counted(len(undecided), 'items')} of round {round_.number} "
             f"{'has' if len(undecided) == 1 else 'have'} no final label ({shown}). "
-            "`covmis round status` says what is missing, `covmis round adjudicate` decides disagreements"
+            "`covmis round status` shows what is missing; `covmis round adjudicate` resolves disagreements"
         )
     before = earlier[-1].seal() if earlier else None
     kept = replaced_seals(round_)
@@ -231,13 +225,13 @@ def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) 
     sealed = round_.seal()
     if sealed is None:
         raise InputError(
-            f"round {round_.number} is not sealed", remedy="Its labels can be changed as they are"
+            f"round {round_.number} is not sealed", remedy="Its labels can be changed without reopening"
         )
     known = set(round_.items()["item_id"])
     unknown = [item for item in items if item not in known]
     if unknown or not items:
         what = f"the item {unknown[0]} is not in round {round_.number}" if unknown else "no item is named"
-        raise InputError(what, remedy="Name items as `covmis explain` and the report do: claim|post")
+        raise InputError(what, remedy="Write items as claim|post")
     if not reason.strip():
         raise InputError("there is no reason", remedy='Say why, like --reason "two labels were swapped"')
     entry = Reopening(sorted(set(items)), reason.strip(), now, sealed["seal"])
@@ -251,7 +245,7 @@ def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) 
     about = msgspec.structs.replace(round_.about, reopened=[*earlier[:-1], entry])
     reopened = replace(round_, about=about)
     write_about(reopened)
-    # last: killed before, the round is still sealed, and the same call goes on
+    # last: killed before, the round is still sealed, and the same call continues
     storage.remove(round_.folder / "seal.json")
     return reopened
 

@@ -204,8 +204,8 @@ def feedback(round_: RoundFolder, annotator: str, *, study: str) -> str:
         )
         for row in wrong
     ]  # fmt: skip
-    prose = f"{len(mine) - len(wrong)} of your {len(mine)} labels are the known ones. " + (
-        "The others, each with what is known and why:" if wrong else "There is nothing to look at again."
+    prose = f"{len(mine) - len(wrong)} of your {len(mine)} labels are correct. " + (
+        "The others, with the correct label and the reason:" if wrong else "All labels are correct."
     )
     answers = Section("Your answers", prose=prose, body=cases_html(cases))
     return page(f"Training {round_.number}, {annotator}", [answers], study=study)
@@ -220,5 +220,5 @@ def write_report(round_: RoundFolder, *, study: str) -> TrainingReport:
         files.append(f"annotation/{round_.folder.parent.name}/{round_.number}/feedback/{who}.html")
     mark = read_json(round_.folder / "training.json")["pass_mark"]
     left = len(round_.decisions()) - min((row.posts for row in rows if not row.label), default=0)
-    notes = (f"Somebody has {counted(left, 'posts')} to go.",) if left else ()
+    notes = (f"An annotator has {counted(left, 'posts')} to go.",) if left else ()
     return TrainingReport(round_.number, tuple(rows), mark, tuple(files), notes)

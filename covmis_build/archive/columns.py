@@ -203,7 +203,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     if "claim" in taken and not rule.claim and not (told and named >= ENOUGH * told):
         name = taken.pop("claim")[0]
         understood.notes.append(
-            f"the column {name} is not taken for claims: {named:,} of its {told:,} values are the study's claims"
+            f"the column {name} is not used as claims: {named:,} of its {told:,} values are the study's claims"
         )
     if not rule.escapes and escaped > 0.005 * understood.rows:
         understood.notes.append(f'{escaped:,} texts have &amp; and the like (escapes = "x" or "html")')
@@ -211,7 +211,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
 
 
 def _compare_with_ids(understood: Understood, native_ids: Sequence[str], moments: Sequence[str]) -> None:
-    """Times without a zone are taken for UTC, unless ids of X say that nearly all are ahead or behind by the same hours."""
+    """Times without a zone are treated as UTC, unless ids of X say that nearly all are ahead or behind by the same hours."""
     offsets = Counter[int]()
     for native, moment in zip(native_ids, moments, strict=True):
         own = ids.snowflake_time(ids.post_id(native).removeprefix("x:"))
@@ -290,12 +290,10 @@ def _platform(
         return "x"
     addressed = in_addresses(table, table.header.index(understood.taken["id"][0]))
     if len(addressed) >= ENOUGH * len(set(bare)) and (site := platform_of_addresses(addressed.values())):
-        understood.notes.append(
-            f"{site}'s: {len(addressed):,} ids are in addresses of that site in their rows"
-        )
+        understood.notes.append(f"{site}'s: {len(addressed):,} ids are in URLs of that site in their rows")
         return site
     if "text" not in understood.taken:
-        understood.notes.append("ids alone are taken for X's: the posts themselves stand elsewhere")
+        understood.notes.append("bare ids are treated as X's; the posts are in other files")
         return "x"
     compared = agreeing = 0
     for native, moment in zip(native_ids, moments, strict=True):

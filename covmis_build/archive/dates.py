@@ -56,7 +56,7 @@ _ISO = re.compile(
 _PLAIN_ISO = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
 )
-"""What Python reads as it stands, and its zone."""
+"""What Python reads unchanged, and its zone."""
 _COMMON_ISO = re.compile(
     r"[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])[T ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"
     r"(?:\.\d{3}(?:\d{3})?)?(?:Z|\+00:00)?",
@@ -69,7 +69,7 @@ _WORDS = re.compile(r"[A-Za-z]{3},? .*\d{1,2}:\d{2}.*")
 _BEHIND = re.compile(
     r"\d{1,2}:\d{2}(?::\d{2})?(?:\s*(?:GMT|UTC?)?([+-]\d{1,2}(?::?\d{2})?)|\s+([A-Za-z]{1,5}))?(?:\s+\d{4})?(?:\s*\([^)]*\))?$"
 )
-"""What stands behind the clock of a time in words: hours from UTC, or letters, if it has either."""
+"""What follows the clock of a time in words: hours from UTC, or letters, if it has either."""
 LONGEST = 100
 """Characters of a time; what is longer is none."""
 _SLASHED = re.compile(
@@ -99,7 +99,7 @@ class TimeForm(NamedTuple):
 
 
 def common_iso(text: str) -> str:
-    """A common time in ISO 8601, in UTC to the second; without a zone it is taken for UTC. Empty for any other text."""
+    """A common time in ISO 8601, in UTC to the second; without a zone it is treated as UTC. Empty for any other text."""
     return f"{text[:10]}T{text[11:19]}Z" if _COMMON_ISO.fullmatch(text) else ""
 
 
@@ -135,7 +135,7 @@ def settle(cells: Iterable[str], *, date_format: str = "", zone: str = "") -> Ti
     form = seen.form
     if seen.letters and form in {Form.LETTERS, Form.RFC_2822}:
         return _by_letters(seen, form, zone)
-    note = "times without a zone are taken for UTC (timezone = …)" if seen.without_zone and not zone else ""
+    note = "times without a zone are treated as UTC (timezone = …)" if seen.without_zone and not zone else ""
     return _slashed(seen, zone, note) if form is Form.DAY_OR_MONTH else TimeForm(form, zone=zone, note=note)
 
 
@@ -200,17 +200,13 @@ def _slashed(seen: _Seen, zone: str, note: str) -> TimeForm:
     if may_begin_with_years and not seen.second_above:
         return TimeForm(
             Form.DAY_OR_MONTH,
-            problem=f"day and year cannot be told apart: '{seen.example}' may begin with either "
+            problem=f"day and year are ambiguous: '{seen.example}' may begin with either "
             '(date_format = "%d/%m/%y %H:%M" or "%y/%m/%d %H:%M")',
         )
     if seen.first_above != seen.second_above:
         return TimeForm(Form.DAY_FIRST if seen.first_above else Form.MONTH_FIRST, zone=zone, note=note)
     first, mark, second = re.findall(r"\d+|[./-]", seen.example)[:3]
-    said = (
-        "some have the day first, some the month"
-        if seen.first_above
-        else "day and month cannot be told apart"
-    )
+    said = "some have the day first, some the month" if seen.first_above else "day and month are ambiguous"
     return TimeForm(
         Form.DAY_OR_MONTH,
         problem=f"{said}: '{seen.example}' is day {first} of month {second}, or day {second} of month {first} "

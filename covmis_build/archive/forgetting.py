@@ -19,7 +19,7 @@ REPEATS = ("retweeted_status", "retweetedTweet", "reblog", "subject", "repostedP
 STAMPS = ("__covmis", "__twarc")
 PURGED = "purged"
 SHORT = 6
-"""Shorter numbers are taken for ids only where there is content beside them: they may count something."""
+"""Shorter numbers are treated as ids only where there is content next to them: they may count something."""
 
 _TOKEN = re.compile(rb"[0-9A-Za-z_]{4,}")
 _WORD = re.compile(r"[0-9A-Za-z_]{4,}")

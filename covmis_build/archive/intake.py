@@ -1,4 +1,4 @@
-"""What was understood of each file of an archive, and what could not be read, as people are told it."""
+"""What was understood of each file of an archive, and what could not be read, as people are reported it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Outcome(StrEnum):
 
 
 WORDS = {
-    Outcome.REPOSTS: "reposts, told {reason}",
+    Outcome.REPOSTS: "reposts, detected {reason}",
     Outcome.SKIPPED: "{reason}: no posts",
     Outcome.NOTED: "{reason}",
-    Outcome.UNREADABLE: "not read: {reason}",
-    Outcome.REFUSED: "not read: {reason}",
+    Outcome.UNREADABLE: "skipped: {reason}",
+    Outcome.REFUSED: "skipped: {reason}",
 }
 
 

@@ -1,6 +1,6 @@
 """The raw pages of one search, one zstd frame a page, and the checkpoint that each page carries in itself.
 
-A store cannot add to a file: there each page is a file of its own while its search goes on, and then they are joined.
+A store cannot add to a file: there each page is a file of its own while its search continues, and then they are joined.
 
 A line is the platform's answer as it came, with one key more: `__covmis`, a stamp that says which query asked,
 when, with which versions, and where the next page begins. Page and checkpoint are one write: there is no moment at
@@ -58,7 +58,7 @@ class Stamp(msgspec.Struct, frozen=True, omit_defaults=True):
     newest: str = ""
     notes: list[str] = []
     unread: str = ""
-    """Why the answer could not be understood: it is no checkpoint, and its page is asked for again."""
+    """Why the answer could not be understood: it is no checkpoint, and its page is requested again."""
 
 
 class _Line(msgspec.Struct):
@@ -133,7 +133,7 @@ def _whole_of(part: Path) -> Path:
 
 
 def join(path: Path) -> None:
-    """At the end of a search: its pages as one file; killed in between, both are there, and `join_ended` goes on."""
+    """At the end of a search: its pages as one file; killed in between, both are there, and `join_ended` continues."""
     parts, pieces = _parts(path), _pieces(path)
     if parts and pieces != [path]:
         with storage.replacing(path) as whole, whole.open("wb") as file:
@@ -161,7 +161,7 @@ def _finite(value: Any) -> Any:
 
 
 def stamps(path: Path) -> Iterator[Stamp]:
-    """The stamps of all whole pages of a file; a torn end is left out."""
+    """The stamps of all whole pages of a file; a torn end is omitted."""
     for line, _ in _frames(path):
         stamp = _stamp(line, path)
         if stamp is not None:
@@ -169,7 +169,7 @@ def stamps(path: Path) -> Iterator[Stamp]:
 
 
 def _stamp(line: bytes, path: Path) -> Stamp | None:
-    """A page's stamp, also beside halves of surrogate pairs, which msgspec does not take."""
+    """A page's stamp, also next to halves of surrogate pairs, which msgspec does not take."""
     try:
         return _decoder.decode(line).stamp
     except msgspec.DecodeError:

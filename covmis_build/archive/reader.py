@@ -180,7 +180,7 @@ def _of_tool(table: Table, known: str, tool: formats.TableTool, name: str) -> Un
 
 
 def file_of(job: streams.Job) -> str:
-    """The file that a job reads, as tables name it: of a packed file, its member."""
+    """The file that a job reads, as tables name it: of a compressed file, its member."""
     return f"{job.name}!{job.member}" if job.member else job.name
 
 

@@ -1,4 +1,4 @@
-"""Take posts out of the files of an archive: each file is read as it is packed, and replaced whole or not at all."""
+"""Take posts out of the files of an archive: each file is read as it is compressed, and replaced whole or not at all."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
 
 
 def _rewrite_tar(path: Path, packed: str, forget: Forget, check: Check) -> Rewritten:
-    """A tar file member by member, each packed as it was."""
+    """A tar file member by member, each compressed as it was."""
     if not any(forget.touches(line) for line in _lines(path)):
         return Rewritten(path, 0)
     changed = 0
@@ -272,7 +272,7 @@ def _copy_member(
 
 
 def _packing(target: IO[bytes], packed: str) -> IO[bytes]:
-    """Something to write to that packs as the file was packed, and leaves the file open."""
+    """Something to write to that packs as the file was compressed, and leaves the file open."""
     if packed == "gz":
         return gzip.GzipFile(fileobj=target, mode="wb", mtime=0)  # type: ignore[return-value]
     if packed == "bz2":

@@ -336,7 +336,7 @@ class Tally:
         self.counts[name, "", Outcome.REFUSED.value, in_one_line(why)] = (1, 0, paste)
 
     def add(self, line: Read, outcome: Outcome, reason: str = "", count: int = 1, example: str = "") -> None:
-        """Count this; place and example are the first one's, also where a file stands twice in a packed one."""
+        """Count this; place and example are the first one's, also where a file stands twice in a compressed one."""
         key, first = (line.file, line.form, outcome.value, reason), (line.place, example[:200])
         if known := self.counts.get(key):
             count, first = known[0] + count, min(first, known[1:])

@@ -1,6 +1,6 @@
 """The store: every post of the archive as a row of Parquet, whatever anybody asks of it later.
 
-A part of the store is a file of the archive, a range of a large one, or a file inside a packed one. This file says
+A part of the store is a file of the archive, a range of a large one, or a file inside a compressed one. This file says
 which columns a row has, how posts become rows, and which copy of a post counts.
 """
 
@@ -39,7 +39,7 @@ STORE = pa.schema(
      ("query", tables.STRING),      ("file", tables.STRING), ("place", tables.COUNT), ("form", tables.STRING), ("part", tables.STRING),
      ("row", tables.COUNT)]
 )  # fmt: skip
-"""A row of the store. `part` and `row` name it; `place` is where the post stands in its file (`offset` in other tables);
+"""A row of the store. `part` and `row` name it; `place` is where the post is in its file (`offset` in other tables);
 `has_content` is false where there is neither text nor link; `claimed` is which claims a list or a search put it to, `query`
 the search that it came from."""
 

@@ -1,7 +1,7 @@
-"""Files of lines, plain or packed: what is in an archive, cut into jobs, and the lines of a job with their offsets.
+"""Files of lines, plain or compressed: what is in an archive, cut into jobs, and the lines of a job with their offsets.
 
-A job is a byte range of a plain file, a whole packed file, or one member of a tar file. Offsets count unpacked bytes.
-What is packed how is seen from the first bytes, not from the name.
+A job is a byte range of a plain file, a whole compressed file, or one member of a tar file. Offsets count decompressed bytes.
+What is compressed how is seen from the first bytes, not from the name.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _first_element(start: bytes) -> Any:
 
 
 def open_whole(job: Job, limits: Limits) -> IO[bytes]:
-    """The content of a job as one file that can be read to its end, unpacked."""
+    """The content of a job as one file that can be read to its end, decompressed."""
     path = place(job.path)
     if not job.member:
         with path.open("rb") as file:
@@ -184,7 +184,7 @@ def open_whole(job: Job, limits: Limits) -> IO[bytes]:
 
 
 def _unpacked_head(head: bytes) -> bytes:
-    """What a file begins with, unpacked; of the first bytes of a packed one, as far as they go."""
+    """What a file begins with, decompressed; of the first bytes of a compressed one, as far as they go."""
     try:
         return unpacked(io.BytesIO(head), packed).read(SLACK) if (packed := kind(head)) else head
     except PACKED:
@@ -196,7 +196,7 @@ def _inner_head(path: Path, packed: str) -> bytes:
         try:
             return unpacked(file, packed).read(CHUNK)
         except PACKED:
-            return b"{"  # it is told why when it is read
+            return b"{"  # it is reported why when it is read
 
 
 def _zipped(path: Path, name: str) -> list[Job]:
@@ -335,7 +335,7 @@ def _members(path: Path, name: str) -> list[Job]:
 
 
 def _tar_lines(job: Job, packed: str, limits: Limits) -> Iterator[Block]:
-    """The lines of one member, or of all members of a packed tar file, which cannot be jumped in."""
+    """The lines of one member, or of all members of a compressed tar file, which cannot be jumped in."""
     if job.member.startswith("\0"):
         yield Block(job.name, 0, b"", f"the tar file is damaged: {job.member[1:]}"[:200])
         return
@@ -452,7 +452,7 @@ def _all_of(stream: IO[bytes] | io.RawIOBase) -> bytes:
 
 
 def _table_of(stream: IO[bytes] | io.RawIOBase) -> bytes:
-    """A table that lies in a packed file; it is kept in memory, since its readers jump in it."""
+    """A table that lies in a compressed file; it is kept in memory, since its readers jump in it."""
     content = _all_of(stream)
     if len(content) > LONGEST_DOCUMENT:
         raise OSError(f"a table of more than {LONGEST_DOCUMENT >> 20} MiB in a packed file: unpack it")
@@ -487,7 +487,7 @@ def _zip_members(job: Job, limits: Limits) -> Iterator[Block]:
 
 
 def _last(waiting: _Waiting, offset: int, name: str) -> Iterator[Block]:
-    """What stands behind the last line end."""
+    """What follows the last line end."""
     rest = waiting.data
     if waiting.too_long:
         yield Block(name, offset, b"", too_long(waiting.longest))

@@ -1,4 +1,4 @@
-"""Searching files byte by byte for what is to be forgotten: unpacked as far as covmis knows how, whatever made them."""
+"""Searching files byte by byte for what is to be forgotten: decompressed as far as covmis knows how, whatever made them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ PIECE = 1 << 20
 """Bytes that are searched at once."""
 
 BLOCK, DEEPEST = 4096, 5
-"""Bytes by which a file's form is told; how often something may be packed within something packed."""
+"""Bytes by which a file's form is reported; how often something may be compressed within something compressed."""
 
 OVERLAP = 512
 """Bytes of the piece before that are searched again: no needle is longer."""
 
 SHORTEST_WORDS, LONGEST_WORDS = 16, 120
-"""Characters of a piece of text that is searched for: shorter ones stand in many posts."""
+"""Characters of a piece of text that is searched for: shorter ones are in many posts."""
 
 NAMES_A_PERSON = 9
 """Digits of an author's number from which on it is searched for: shorter ones count likes and followers, too."""
@@ -109,7 +109,7 @@ def _escaped(text: str) -> bytes:
 
 
 def pieces(path: Path) -> Iterator[bytes]:
-    """What a file holds, unpacked, in pieces that overlap."""
+    """What a file holds, decompressed, in pieces that overlap."""
     with path.open("rb") as file:
         if file.peek(16).startswith(b"SQLite format 3\0"):
             yield from _of_sqlite(path)
@@ -117,7 +117,7 @@ def pieces(path: Path) -> Iterator[bytes]:
 
 
 def _inside(stream: io.BufferedReader, size: int, depth: int = 0) -> Iterator[bytes]:
-    """The bytes themselves; of what is packed, however often, those inside, and in all no more than the limits allow."""
+    """The bytes themselves; of what is compressed, however often, those inside, and in all no more than the limits allow."""
     head = stream.peek(BLOCK)[:BLOCK]
     if depth < DEEPEST and (packed := kind(head)):
         content = bounded(unpacked(stream, packed), size, Limits())
@@ -152,7 +152,7 @@ def _overlapping(stream: IO[bytes], overlap: int = OVERLAP) -> Iterator[bytes]:
 
 
 def _of_zip(file: IO[bytes], size: int, depth: int) -> Iterator[bytes]:
-    """The members of a zip file, which spreadsheets and bundles are; what is packed inside, too."""
+    """The members of a zip file, which spreadsheets and bundles are; what is compressed inside, too."""
     with zipfile.ZipFile(file) as whole:
         for member in whole.infolist():
             with whole.open(member) as content:
@@ -161,7 +161,7 @@ def _of_zip(file: IO[bytes], size: int, depth: int) -> Iterator[bytes]:
 
 
 def _of_table(batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
-    """Every text of every column, since pages of a table are packed."""
+    """Every text of every column, since pages of a table are compressed."""
     import pyarrow as pa
 
     try:

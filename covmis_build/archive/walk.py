@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 NOT_POSTS = "README.md"
-"""What a person may say about an archive, beside it."""
+"""What a person may say about an archive, next to it."""
 
 
 class ArchiveFile(NamedTuple):
@@ -52,7 +52,7 @@ def first_of_each(archive: Sequence[Path], files: Sequence[ArchiveFile]) -> list
 
 
 def unfinished_writes(archive: Sequence[Path]) -> list[Path]:
-    """What killed writes have left beside the files that they were to replace, which are whole."""
+    """What killed writes have left next to the files that they were to replace, which are whole."""
     return [file.path for file in archive_files(archive, hidden=True) if storage.is_unfinished(file.path)]
 
 

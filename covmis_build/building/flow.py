@@ -98,7 +98,7 @@ def _dropped_counts(path: Path) -> dict[tuple[str, str], dict[str, int]]:
 
 
 def ask(query: str, *values: str | list[str], **tables: Path | list[Path]) -> list[tuple[Any, ...]]:
-    """The rows of a small question to tables on disk, in one file or more; `?` stands for each of the values."""
+    """The rows of a small question to tables on disk, in one file or more; `?` represents each of the values."""
     import duckdb
 
     with duckdb.connect() as connection:
@@ -138,7 +138,7 @@ def missing_from_build(places: Places, frozen: pd.DataFrame) -> dict[str, str]:
 
 
 def flow_page(title: str, steps: Sequence[Step], rounds: pd.DataFrame, chains: pd.DataFrame) -> str:
-    """The flow as a page: what is left after each step, and why the rest went; `chains` are the largest groups of near-identical posts."""
+    """The flow as a page: what is left after each step, and why the rest went; `chains` are the largest groups of near-duplicate posts."""
     from covmis_build.report import figures
     from covmis_build.report.page import Section, page, rows_html, table_html
 
@@ -149,9 +149,9 @@ def flow_page(title: str, steps: Sequence[Step], rounds: pd.DataFrame, chains: p
     left = [(step.keeps, float(step.pairs)) for step in steps if step.pairs is not None]
     sections = [
         Section(
-            "From the claim list to the sample",
-            prose="A pair is a post that a query of a claim found. Whatever is not kept is dropped at one step, for "
-            "one reason; data/build/dropped.parquet lists every pair, and `covmis explain ID` tells the story of one.",
+            "From claims to the sample",
+            prose="A pair is a claim and a post that one of its queries found. Each dropped pair has one step and one reason. "
+            "data/build/dropped.parquet lists every pair, and `covmis explain ID` shows the history of one.",
             body=rows_html(columns, rows),
             figures=[
                 figures.bars(
@@ -163,9 +163,9 @@ def flow_page(title: str, steps: Sequence[Step], rounds: pd.DataFrame, chains: p
     if len(chains):
         sections.append(
             Section(
-                "The largest groups of near-identical posts, and their least similar two",
-                prose="Groups join what is connected through others, too. Do the two of a row say the same? Where they do "
-                'not, `grouping = "greedy"` or a greater `similarity` parts them.',
+                "Largest near-duplicate groups: check for wrong merges",
+                prose="Each row shows the two least similar posts of one group. If they say different things, the group is too "
+                'large: raise `similarity`, or set `grouping = "greedy"`.',
                 body=table_html(chains),
             )
         )

@@ -77,7 +77,7 @@ def read(path: Path) -> list[Entry]:
                 "is damaged",
                 file=path,
                 row=number,
-                remedy="Delete this ledger and run `covmis run`: it rebuilds the tables; rounds and labels stand elsewhere",
+                remedy="Delete this ledger and run `covmis run`: it rebuilds the tables; rounds and labels are not affected",
             ) from None
     return entries
 

@@ -58,7 +58,7 @@ def candidates(
 ) -> pd.DataFrame:
     """The table `candidates`: each claim's nearest posts of those that are not `matched` for any, as `[retrieval] ranked` asks.
 
-    Ranks are places among all posts, found or not: where found ones come first, chances fall as little as nearness does.
+    Ranks are places among all posts, found or not: where found ones come first, probabilities fall as little as nearness does.
     """
     import pandas as pd
 

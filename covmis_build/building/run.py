@@ -2,7 +2,7 @@
 
 A stage's key is a hash of its version, its settings, the seed, the keys of the stages it reads from, and the
 content of files from outside. Same key: nothing is done. The engine is not part of the key, because it does not
-change a single row. Tables are written beside the old ones and renamed together, or in a store (`far_tables.py`) under new
+change a single row. Tables are written next to the old ones and renamed together, or in a store (`far_tables.py`) under new
 names; the ledger's entry comes last.
 """
 
@@ -230,7 +230,7 @@ def _make(
     progress: Progress,
     content: Callable[[Path], str],
 ) -> StageRun:
-    """Run one stage: write its tables beside, note the start, rename them, note the end."""
+    """Run one stage: write its tables next to, note the start, rename them, note the end."""
     began = time.monotonic()
     log = places.build / "ledger.jsonl"
     with opened.fresh() as engine:
@@ -242,7 +242,7 @@ def _make(
                 log, Entry(stage.name, Event.STARTED, key.whole, tables=facts if places.far else {})
             )
             for table, path in waiting.items():
-                if places.far:  # beside the old ones, which are in force until the entry is there
+                if places.far:  # next to the old ones, which are in force until the entry is there
                     places.far.put(table, path, facts[table].sha256)
                 else:
                     storage.put(path, places.table(table))

@@ -274,7 +274,7 @@ def ranked_chances(places: Places, settings: Settings, items: pd.DataFrame) -> d
     nearest, ranked = settings.retrieval.ranked, items[items["kind"] == RANKED]
     if ranked.empty:
         return {}
-    # frozen ones that a query finds since are candidates no more: chances depend on nobody who was drawn
+    # frozen ones that a query finds since are candidates no more: probabilities depend on nobody who was drawn
     question = f"SELECT DISTINCT post_id FROM hits WHERE kind <> '{RANKED}' AND post_id IN (SELECT unnest(?))"
     found = ask(question, ranked["post_id"].tolist(), hits=places.table("hits"))
     ranked = ranked[~ranked["post_id"].isin([post for (post,) in found])]

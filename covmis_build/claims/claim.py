@@ -79,9 +79,9 @@ def checked(claims: Sequence[Claim], path: Path) -> pd.DataFrame:
 
 
 def claims_frame(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows as the table `claims`, and beside it the columns of the CSV alone: verdicts, and a person's own.
+    """Rows as the table `claims`, and next to it the columns of the CSV alone: verdicts, and a person's own.
 
-    Columns without any value are left out; the stages read the table and nothing beside it.
+    Columns without any value are omitted; the stages read the table and nothing next to it.
     """
     frame = tables.frame(tables.conform(rows, "claims"))
     for name in rows.columns.difference(frame.columns, sort=False):

@@ -33,7 +33,7 @@ def vocabulary(documents: list[Any]) -> Vocabulary | None:
 
 
 def claims(documents: list[Any], path: Path, *, google: bool) -> list[Claim]:
-    """One claim for each text that was reviewed; several reviews of it bring several fact-check addresses."""
+    """One claim for each text that was reviewed; several reviews of it bring several fact-check URLs."""
     return merged(
         review
         for document in documents
@@ -74,7 +74,7 @@ def merged(reviews: Iterable[Review]) -> list[Claim]:
 
 
 def _together(known: Sequence[str], more: Sequence[str]) -> list[str]:
-    """Each address once, however it is written."""
+    """Each URL once, however it is written."""
     first: dict[str, str] = {}
     for address in filter(None, (*known, *more)):
         first.setdefault(canonical_url(address) or address, address)
@@ -156,7 +156,7 @@ def _first(node: Any) -> dict[str, Any]:
 
 
 def _day(value: Any) -> str:
-    """The day of an ISO 8601 time, as schema.org wants them; what is none is left out."""
+    """The day of an ISO 8601 time, as schema.org wants them; what is none is omitted."""
     day = re.match(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?!\d)", _text(value))
     return day[0] if day else ""
 

@@ -1,4 +1,4 @@
-"""CoAID releases: news and claim files with up to five news addresses, and the posts found by their titles."""
+"""CoAID releases: news and claim files with up to five news URLs, and the posts found by their titles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAC_ROMAN = str.maketrans(
 
 
 def is_header(header: Sequence[str]) -> bool:
-    """Whether this is the header of a CoAID list: a nameless index, and addresses in columns of these names."""
+    """Whether this is the header of a CoAID list: a nameless index, and URLs in columns of these names."""
     return bool(header) and header[0] == "" and {"fact_check_url", "news_url", "title"} <= set(header)
 
 
@@ -65,7 +65,7 @@ def claims(path: Path) -> list[Claim]:
 
 
 def posts(path: Path) -> list[tuple[str, str]]:
-    """Pairs of claim and post from the `_tweets.csv` beside each list."""
+    """Pairs of claim and post from the `_tweets.csv` next to each list."""
     pairs: set[tuple[str, str]] = set()
     for file in files(path):
         beside = file.with_name(f"{file.stem}_tweets.csv")
@@ -91,7 +91,7 @@ def mended(text: str) -> str:
 
 
 def _day(text: str) -> str:
-    """A day such as 11-Apr-20, in ISO form; what is not a day is left out."""
+    """A day such as 11-Apr-20, in ISO form; what is not a day is omitted."""
     for form in ("%d-%b-%y", "%Y-%m-%d", "%m/%d/%Y", "%m/%d/%y", "%B %d, %Y"):
         try:
             return datetime.strptime(text.strip(), form).date().isoformat()  # noqa: DTZ007 - days have no zone

@@ -110,7 +110,7 @@ def _accepted(claims: pd.DataFrame, finding: dict[Any, Any]) -> pd.DataFrame:
 
 
 def _without(row: dict[str, Any], rule: str, address: str) -> dict[str, Any]:
-    """A claim without this address, under whatever form it was written."""
+    """A claim without this URL, under whatever form it was written."""
     key = canonical_url(address) or address
     columns = ("fact_check_urls",) if rule == "shared" else ("news_urls", "fact_check_urls")
     gone = {name: [url for url in row[name] if (canonical_url(url) or url) == key] for name in columns}

@@ -1,6 +1,6 @@
 """A claim list against the rules of A.1: what is found names its rule and proposes an edit where one can be made.
 
-Rules about addresses hold in every language; rules about words exist for the languages of `wording`, and claims in
+Rules about URLs hold in every language; rules about words exist for the languages of `wording`, and claims in
 others are reported as not checked. What is true of most claims is one line about the list, not a line a claim.
 """
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 COLUMNS = ["finding", "claim_id", "rule", "section", "says", "proposal"]
 SAME = 0.6
-"""Share of common words from which two claims are taken for the same story."""
+"""Share of common words from which two claims are treated as the same story."""
 
 MANY = 3
 """Claims that may share one fact-check before it counts as a page about many."""
 
 RELATED = 0.25
-"""Share of common words below which claims that share an address tell different stories."""
+"""Share of common words below which claims that share a URL tell different stories."""
 
 DIFFERENT = 2
 """Longer words that each of two like claims has for itself, from which they tell different stories."""
@@ -45,7 +45,7 @@ COMMON = 1_000
 """Claims that share a word, from which it says nothing about two of them being the same story."""
 
 WITHOUT = "without "
-"""A proposal to take off an address; it follows."""
+"""A proposal to take off a URL; it follows."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -170,7 +170,7 @@ def _likeness(first: set[str], second: set[str]) -> float:
 
 
 def _same_story(rows: list[Any]) -> Iterator[_Finding]:
-    """A.1: items from the same news become one; told by nearly the same words, or like words and a shared address."""
+    """A.1: items from the same news become one; told by nearly the same words, or like words and a shared URL."""
     reasons: dict[tuple[int, int], list[str]] = defaultdict(list)
     order = {row["claim_id"]: at for at, row in enumerate(rows)}
     words = [set(tokens(row["text"])) for row in rows]

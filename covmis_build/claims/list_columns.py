@@ -1,6 +1,6 @@
-"""Which column of somebody else's list holds what: by the list's known shape, by the user, by its name.
+"""Which column of another person's list holds what: by the list's known shape, by the user, by its name.
 
-Names are compared by their letters and digits, whatever their case. What no field takes is left over, and told.
+Names are compared by their letters and digits, whatever their case. What no field takes is remaining, and told.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FACT_CHECKER = re.compile(
 
 
 class Shape(NamedTuple):
-    """A published list whose columns are known: its name, the columns by which it is told, and what they hold."""
+    """A published list whose columns are known: its name, the columns by which it is reported, and what they hold."""
 
     name: str
     told_by: frozenset[str]
@@ -54,7 +54,7 @@ LIAR_COLUMNS = (
     "id", "label", "statement", "subject", "speaker", "job", "state", "party", "barely_true", "false", "half_true", "mostly_true",
     "pants_on_fire", "context",
 )  # fmt: skip
-"""LIAR has no header; its cells stand in this order."""
+"""LIAR has no header; its cells are in this order."""
 
 PRESETS = ("liar", *dict.fromkeys(shape.name for shape in SHAPES), "table")
 
@@ -145,7 +145,7 @@ def _example(sheet: Sheet, column: str) -> str:
 
 
 def _settle_url(columns: dict[str, str], sheet: Sheet) -> None:
-    """Addresses of a column that says no more are fact-checks where most of their hosts are fact-checkers."""
+    """URLs of a column that says no more are fact-checks where most of their hosts are fact-checkers."""
     column = columns.pop("url", "")
     if column and "fact_check_urls" not in columns:
         urls = [row[column].strip() for row in sheet.rows if row[column].strip()]
@@ -154,7 +154,7 @@ def _settle_url(columns: dict[str, str], sheet: Sheet) -> None:
 
 
 def is_fact_check(url: str) -> bool:
-    """Whether an address is known to be a fact-checker's, by its host or the name of its section."""
+    """Whether a URL is known to be a fact-checker's, by its host or the name of its section."""
     parts = urlsplit(url if "//" in url else f"//{url}")
     return bool(
         _FACT_CHECKER.search(parts.netloc.lower()) or re.search(r"/[\w-]*fact-?check", parts.path.lower())

@@ -36,7 +36,7 @@ _NAMES = {
 }
 JSON_SUFFIXES = {".json", ".jsonl", ".jsonld", ".ndjson"}
 _DAY = re.compile(r"(\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ]\S+)?)?)?)?")
-"""A day, month or year as they sort; whoever merges claims takes the first."""
+"""A day, month or year as they sort; the person who merges claims takes the first."""
 
 _YES, _NO = {"true", "yes", "1", "y", "x", ""}, {"false", "no", "0", "n"}
 
@@ -157,7 +157,7 @@ def _is_json(path: Path) -> bool:
 
 
 def _is_foreign(path: Path, form: str) -> bool:
-    """Whether a file is a table of somebody else's, rather than ours, CoAID's or fact-checks."""
+    """Whether a file is a table of another person's, rather than ours, CoAID's or fact-checks."""
     if form or path.is_dir():
         return False
     if path.suffix.lower() in SUFFIXES:
@@ -307,7 +307,7 @@ def _lines(cell: str) -> list[str]:
 
 
 def _addresses(cell: str) -> list[str]:
-    """The addresses of a cell, with the scheme that some lists leave off."""
+    """The URLs of a cell, with the scheme that some lists leave off."""
     written = re.findall(r"https?://[^\s'\"<>|]+", cell) or [
         part for part in cell.split() if re.match(r"[\w-]+(\.[\w-]+)+(/|$)", part)
     ]

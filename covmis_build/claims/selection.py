@@ -44,7 +44,7 @@ class Selection(Result):
 
 
 def select(claims: pd.DataFrame, hits: pd.DataFrame, top: int) -> Selection:
-    """The `top` claims by distinct posts found through titles and addresses.
+    """The `top` claims by distinct posts found through titles and URLs.
 
     Claims with equal counts are taken in the order of the list; those that share the count of the last one taken
     are marked as tied, so that the report can say that the choice among them was only that.

@@ -155,7 +155,7 @@ def _correction(text: str, words: Words) -> Iterator[Remark]:
         rumour = rumour[clause.end() :]
     if rumour != text:
         plain = _UPPER_NOT.sub("", rumour, count=1)
-        # what stands behind "Fact check:" or "No," may deny the rumour, and its opposite cannot be told
+        # what follows "Fact check:" or "No," may deny the rumour, and its opposite cannot be told
         denied = bool(re.search(words.denies, plain, re.IGNORECASE))
         safe = not denied and not (clause and words.own_order)
         yield Remark("correct", "is a correction, not the rumour", _sentence(plain) if safe else "")
@@ -209,7 +209,7 @@ def _cut(text: str) -> list[str]:
 
 
 def _statements(text: str, words: Words) -> list[str]:
-    """The sentences of a claim if each stands by itself: long enough, no half of a quotation, leaning on none before."""
+    """The sentences of a claim if each is alone: long enough, no half of a quotation, leaning on none before."""
     plain = re.sub(rf"[{_OPEN}{_CLOSE}]|''", "", text)
     parts = _cut(plain)
     inner = re.search(rf"[{_OPEN}]", text[1:-1]) or re.search(rf"{_spoken(words)}\W", plain, re.IGNORECASE)

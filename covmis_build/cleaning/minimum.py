@@ -30,7 +30,7 @@ HAVING COUNT(CASE WHEN step = '' THEN 1 END) = 0"""
 
 STEP = Step(
     name="minimum_posts",
-    # Items with fewer than 24 posts are left out (3.1): 24 stay.
+    # Items with fewer than 24 posts are omitted (3.1): 24 stay.
     drops=lambda options: f"posts_left < {options.minimum_posts}",
     reason=lambda _pair, options: f"its claim has fewer than {options.minimum_posts} posts left",
 )

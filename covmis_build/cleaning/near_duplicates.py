@@ -25,9 +25,9 @@ SELECT {keys}, p.text, m.draw_number - CASE WHEN c.frozen = 1 THEN 1.0 ELSE 0.0 
 FROM (SELECT {keys}, MAX(frozen) AS frozen, MIN(ranked) AS ranked FROM chosen WHERE {stays} GROUP BY {keys}) AS c
 JOIN measured AS m USING (post_id) JOIN posts AS p USING (post_id)
 WHERE c.frozen = 1 OR (m.language_fits = 1 AND m.long_enough = 1)"""
-"""What the steps before have left, and frozen items, which stand for their group: they come before all others.
+"""What the steps before have left, and frozen items, which represent their group: they come before all others.
 
-A post that a query finds stands for its copies that none finds.
+A post that a query finds represents its copies that none finds.
 """
 
 
@@ -42,7 +42,7 @@ PATTERNS = {
     "urls": re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE),
     "mentions": re.compile(r"(?<!\w)[@＠]\w+"),  # noqa: RUF001 - likewise
 }
-"""What is left out before texts are compared, in this order; entities (`&amp;`) are resolved before."""
+"""What is omitted before texts are compared, in this order; entities (`&amp;`) are resolved before."""
 
 
 def compared(text: str, without: Collection[str]) -> str:
@@ -67,14 +67,14 @@ OTHER = " "
 
 WITH_OTHERS = """
 SELECT post_id, text, priority FROM ours UNION ALL SELECT post_id, text, -2.0 AS priority FROM others"""
-"""Posts of other corpora stand for their groups before all of ours."""
+"""Posts of other corpora represent their groups before all of ours."""
 
 
 def groups(
     engine: Engine, chosen: Table, measured: Table, posts: Table, others: Table | None, options: Cleaning, *,
     stays: str,
 ) -> Groups:  # fmt: skip
-    """Groups of near-identical posts: in the whole study, or within each claim; with posts of other corpora."""
+    """Groups of near-duplicate posts: in the whole study, or within each claim; with posts of other corpora."""
     # Same content: TF-IDF fitted on all posts, a cosine greater than 80% (3.1).
     keys = "claim_id, post_id" if options.scope == "claim" else "post_id"
     texts = engine.sql(TEXTS.format(keys=keys, stays=stays), chosen=chosen, measured=measured, posts=posts)

@@ -19,7 +19,7 @@ FROM (
     SELECT claim_id, post_id, NULL AS kind, NULL AS ranked, 1 AS frozen FROM frozen
   ) AS every GROUP BY claim_id, post_id
 ) AS pairs"""
-"""Every claim and post that came in, once, with the kinds of query that found it, and whether none did."""
+"""Every claim and post that came in, once, with the query types that found it, and whether none did."""
 
 DRAWN = pa.schema(
     [

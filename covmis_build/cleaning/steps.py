@@ -7,7 +7,7 @@
 5. minimum_posts       claims with too few posts left go, with their posts
 
 The unit is the pair of a claim and a post: what came in is an item or a row of `dropped`, and this is checked.
-Items frozen by an opened round stay as they are whatever the steps say, and stand for their group of duplicates.
+Items frozen by an opened round stay as they are whatever the steps say, and represent their group of duplicates.
 A step is a file; here they are only put in order. Joins are SQL; what looks into a text or draws a number is a
 function over blocks of rows.
 """
@@ -191,7 +191,7 @@ def _items(
 def new_items(block: pa.Table, *, seed: int, drawn: bool) -> pa.Table:
     """Items from the pairs that stay; a column of items that is counted for pairs is taken from there.
 
-    A post found by several kinds of query belongs to one stratum, drawn among its kinds by a keyed number.
+    A post found by several query types belongs to one stratum, drawn among its kinds by a keyed number.
     """
     ids, kinds, others = [], [], []
     for claim, post, found_by, claims in rows(block, "claim_id", "post_id", "kinds", "claims"):

@@ -20,7 +20,7 @@ class Unread(Exception):
 
 
 def decoded(payload: Any, kind: type[T]) -> T:
-    """The part of an answer that is asked for by this type; raises Unread."""
+    """The part of an answer that is requested by this type; raises Unread."""
     try:
         return msgspec.convert(payload, kind, strict=False)
     except (ValueError, OverflowError, RecursionError) as error:
@@ -96,7 +96,7 @@ class XProblem(msgspec.Struct):
 
 
 class XIncludes(msgspec.Struct):
-    """What came beside the posts that were asked for."""
+    """What came next to the posts that were asked for."""
 
     posts: list[dict[str, Any]] | None = None
     tweets: list[dict[str, Any]] | None = None

@@ -1,7 +1,7 @@
-"""Carry searches to their end: page by page, each on disk before the next is asked for, within a budget.
+"""Carry searches to their end: page by page, each on disk before the next is requested, within a budget.
 
-What has been fetched is known from the pages themselves, so a crawl that was killed at any moment goes on where it
-was: at most the one page that was on its way is asked for again.
+What has been fetched is known from the pages themselves, so a crawl that was killed at any moment continues where it
+was: at most the one page that was on its way is requested again.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One answer: as it came, and what the crawl must know of it. `next` is where to go on; empty at the end.
+    """One answer: as it came, and what the crawl must know of it. `next` is where to continue; empty at the end.
 
     `lost` says what the platform has and will not show.
     """
@@ -79,7 +79,7 @@ class Page:
 
 
 Fetch = Callable[[Job, str, int], Page]
-"""Ask for one page: the job, where to go on, and how many posts at most."""
+"""Ask for one page: the job, where to continue, and how many posts at most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Which searches remain to be carried out: the study's queries, in the platform's words, for the time not covered yet.
 
-A plan is written before anything is fetched, so that a crawl that was cut off goes on with the very same windows.
+A plan is written before anything is fetched, so that a crawl that was cut off continues with the very same windows.
 Planning again looks at what there is: windows that were begun are finished, and only time that no window covers is
 added. So nothing is fetched twice, however often one collects.
 """

@@ -2,14 +2,14 @@
 
 Each source translates its client's exceptions and status codes into a `Fault`; `persistently` acts on it.
 
-rate_limit   wait until the platform's window opens again, then go on, `MOST_WAITING` in all
+rate_limit   wait until the platform's window opens again, then continue, `MOST_WAITING` in all
 outage       the server or the line fails: wait longer each time, at most `TRIES` times in a row
 malformed    an answer that cannot be read: the same
-expired      the session ran out: renew it once, then go on
+expired      the session ran out: renew it once, then continue
 usage_cap    the plan's monthly cap is used up       ┐
 no_credit    the account has no credit left          │ stop the whole crawl, cleanly; what was fetched is kept
 refused      the credentials are not accepted        ┘
-bad_query    the platform cannot read this query: leave it, note it, go on with the next
+bad_query    the platform cannot read this query: leave it, note it, continue with the next
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ SEALED_FILES = tuple(name for name in ROUND_FILES if name not in {"round.json", 
 EMPTIED = ("items.parquet", "labels.parquet")
 """Of a round: they go along without texts and remarks."""
 LARGEST, MOST_FILES, RATIO, ROOM = 1 << 30, 100_000, 1000, 1 << 20
-"""Of a bundle: bytes that it unpacks to, its files, and how many times its packed size one of them may unpack to, if it is larger than ROOM."""
+"""Of a bundle: bytes that it decompresses to, its files, and how many times its compressed size one of them may decompress to, if it is larger than ROOM."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 EMPTY_TEXTS = ("text", "quoted", "parent", "salt")
 EMPTY_LISTS = ("cards", "media")
@@ -157,7 +157,7 @@ def without_texts(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_remarks(labels: pd.DataFrame) -> pd.DataFrame:
-    """Labels without what people wrote beside them: comments repeat posts."""
+    """Labels without what people wrote next to them: comments repeat posts."""
     return labels.assign(comment="", reason="")
 
 
@@ -208,7 +208,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
-    """The manifest and the files of a bundle, names and sizes checked before anything is unpacked."""
+    """The manifest and the files of a bundle, names and sizes checked before anything is decompressed."""
     with doubted(path, "is not a whole zip file"), zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         _refuse_bomb(entries, path)
@@ -232,7 +232,7 @@ def read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
 
 
 def _refuse_bomb(entries: list[zipfile.ZipInfo], path: Path) -> None:
-    """Refuse what would fill memory, before anything is unpacked."""
+    """Refuse what would fill memory, before anything is decompressed."""
     swells = any(entry.file_size > max(ROOM, RATIO * entry.compress_size) for entry in entries)
     if swells or sum(entry.file_size for entry in entries) > LARGEST or len(entries) > MOST_FILES:
         raise InputError(
@@ -271,7 +271,7 @@ class Unpacked(NamedTuple):
 def unpack(path: Path, folder: Path) -> Unpacked:
     """Make a study of a bundle in this folder, which may hold an archive of posts and nothing else of a study's.
 
-    Tables of the build are not unpacked: `covmis run` makes them. Purged posts go on the list of what to forget.
+    Tables of the build are not decompressed: `covmis run` makes them. Purged posts continue the list of what to forget.
     """
     manifest, files = read_bundle(path)
     if differing(manifest, files) or STUDY_TOML not in files:

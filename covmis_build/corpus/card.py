@@ -54,8 +54,8 @@ def html_card(facts: ReleaseFacts, numbers: Statistics) -> str:
         )
     if facts.root:
         words = (
-            "The SHA-256 over every data file of this release, its bundle with all seals, and what this card says. "
-            "Whoever has this number can verify that none of them was changed, exchanged or taken away."
+            "The SHA-256 over all data files of this release, its bundle with all seals, and the numbers of this card. "
+            "With it others can verify that nothing was changed, exchanged or removed."
         )
         told = Markup("<p><code>{}</code> ({})</p>").format(facts.root, facts.sealed_rounds)
         page_sections.append(page.Section("Root hash", words, told))
@@ -71,10 +71,7 @@ def html_card(facts: ReleaseFacts, numbers: Statistics) -> str:
     )
 
 
-SIMULATED = (
-    "The posts of this corpus are simulated: they were made to try and to show the way from claims "
-    "to labels, and say nothing about anyone's opinion."
-)
+SIMULATED = "The posts of this corpus are simulated, to demonstrate the software. They say nothing about real opinions."
 
 
 def lead(facts: ReleaseFacts, numbers: Statistics) -> str:

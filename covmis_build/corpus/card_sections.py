@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from covmis_build.corpus.release_facts import ReleaseFacts
     from covmis_build.corpus.statistics import Statistics
 
-COLLECTION = "Queries were made for each claim, and what they found was cleaned in steps. The unit is a pair of claim and post."
+COLLECTION = "Queries were made for each claim; the posts that they found were cleaned in steps. The unit is a pair of claim and post."
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def sections(facts: ReleaseFacts, numbers: Statistics) -> list[Section]:
         Section("How to cite", "", code=bibtex(facts)),
         Section(
             "Data statement and datasheet",
-            "What these two ask of every corpus, as far as the study knows.",
+            "The questions of both documents, answered as far as the study knows.",
             tables=[
                 ("Data statement (Bender and Friedman 2018)", data_statement(facts), {}),
                 ("Datasheet (Gebru et al. 2021)", datasheet(facts, numbers), {}),
@@ -79,17 +79,16 @@ def _contents(facts: ReleaseFacts, numbers: Statistics) -> Section:
         "Texts are part of this release"
         + (", with every account named @user." if facts.release.mask_mentions else ", as posted.")
         if facts.release.text
-        else "This release holds ids, no texts: the platforms' terms leave passing texts on to the platforms, and "
-        "a post that its author deletes disappears from the corpus."
+        else "This release contains post ids but no texts: platform terms restrict sharing texts, and posts that their "
+        "authors delete should disappear from copies."
     )
-    kinds = {"kind": "kind of query", "total": "all", "automatic": "by rule", "manual": "by people"}
+    kinds = {"kind": "query type", "total": "all", "automatic": "automatic", "manual": "by people"}
     return Section(
         "What it contains",
-        f"A row is a post and the claim that it was found for, in corpus.csv, corpus.jsonl and corpus.parquet: the same "
-        f"rows in each. {text}",
+        f"Each row is a post paired with a claim. corpus.csv, corpus.jsonl and corpus.parquet contain the same rows. {text}",
         tables=[
-            ("Posts by kind of query and label", numbers.by_kind, kinds),
-            ("How the labels came about", how, {"rows": "posts"}),
+            ("Posts by query type and label", numbers.by_kind, kinds),
+            ("Label sources", how, {"rows": "posts"}),
             ("Columns", rows, {}),
         ],
         figure=_kind_figure(numbers),
@@ -104,7 +103,7 @@ def _kind_figure(numbers: Statistics) -> Markup:
     return figures.stacked(
         [str(kind).replace("_", " ") for kind in rows["kind"]],
         series,
-        alt="Posts by kind of query and label: "
+        alt="Posts by query type and label: "
         + "; ".join(
             f"{row['kind']} {', '.join(f'{row[name]} {name}' for name in numbers.labels)}"
             for row in rows.to_dict("records")
@@ -115,10 +114,10 @@ def _kind_figure(numbers: Statistics) -> Markup:
 
 def _purpose(facts: ReleaseFacts) -> Section:
     return Section(
-        "What it is for",
-        "To train and to test systems that tell whether a post supports a claim, denies it or does neither, and to "
-        "estimate how the posts found for these claims divide. It is not for judging single people, and no list of "
-        "liars: a post that repeats a claim may be mistaken, joking or quoted out of context.",
+        "Purpose",
+        "To train and test classifiers of the stance of a post towards a claim, and to estimate the share of each stance among "
+        "the posts found. It is not for judging individual people: a post that repeats a claim may be mistaken, joking or "
+        "quoted out of context.",
         points=[f"Labels: {listed(facts.labels.values)}."]
         + ([f"From one end to the other: {listed(facts.labels.order)}."] if facts.labels.order else []),
     )
@@ -130,9 +129,9 @@ def _nearest(facts: ReleaseFacts) -> list[str]:
     if nearest is None:
         return []
     told = (
-        f"Every weighted figure is of the posts that a query finds and, of all others, the {nearest.depth} nearest of each claim "
-        f"({nearest.ranked_by}); {nearest.expected:g} of the latter were expected for each claim, with chances that fall with the "
-        f"rank and weights of up to {nearest.weights_up_to:g} where that was possible."
+        f"Every weighted figure describes the posts that a query found and the {nearest.depth} most similar other posts of each "
+        f"claim ({nearest.ranked_by}). Of the latter {nearest.expected:g} were expected per claim; more similar posts had a "
+        f"higher probability, with weights of up to {nearest.weights_up_to:g} if possible."
     )
     return [told]
 
@@ -149,11 +148,11 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
         *_nearest(facts),
         *facts.recall,
         f"Languages: {listed(cleaning.languages)}; posts of {unit}.",
-        f"Posts more than {cleaning.similarity:.0%} alike (TF-IDF cosine) count as one message; one of each group was kept.",
+        f"Posts more than {cleaning.similarity:.0%} similar (TF-IDF cosine) are near-duplicates; one of each group was kept.",
         "A post found for several claims stayed with one, chosen at random."
         if cleaning.one_claim_per_post
-        else "A post found for several claims may stand under each of them.",
-        f"Claims with fewer than {count(cleaning.minimum_posts, 'post')} were left out.",
+        else "A post found for several claims can occur with each of them.",
+        f"Claims with fewer than {count(cleaning.minimum_posts, 'post')} were dropped.",
     ]
     flow = pd.DataFrame(
         [
@@ -161,7 +160,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
              listed((f"{reason} ({number:,})" for reason, number in step.reasons.items()), last="and") if step.reasons else "")
             for step in facts.flow
         ],
-        columns=["left after the step", "claims", "pairs", "dropped", "why"],
+        columns=["kept after the step", "claims", "pairs", "dropped", "why"],
     )  # fmt: skip
     for name in ("pairs", "dropped"):
         flow[name] = flow[name].astype("Int64").astype(object).where(flow[name].notna(), None)
@@ -178,22 +177,22 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
 def _sampling(facts: ReleaseFacts, numbers: Statistics) -> Section:
     drawn = facts.sampling
     design = (
-        "each post was drawn by its own probability (Poisson)"
+        "each post was sampled independently (Poisson)"
         if drawn.design == "poisson"
-        else "they were drawn in two phases, a fixed number for each claim"
+        else "they were sampled in two phases, a fixed number per claim"
     )
     left = ", ".join(f"{reason}: {number:,}" for reason, number in facts.left_out.items() if number)
     shares = numbers.shares.assign(estimand=numbers.shares["estimand"].map(ESTIMANDS))
-    names = {"unweighted": "in the rows", "share": "estimated", "design_effect": "design effect"}
+    names = {"unweighted": "in the sample", "share": "estimated", "design_effect": "design effect"}
     return Section(
         "Sampling and weights",
-        f"For each claim {drawn.per_claim} posts were expected, at least {drawn.per_kind} of each "
-        f"{listed(['kind of query', *drawn.strata_by])} where there are so many; {design}. The column weight undoes "
-        "these probabilities: sums of weights estimate what was retrieved, while plain counts show what the sample was made to contain."
+        f"For each claim {drawn.per_claim} posts were expected, with a quota of {drawn.per_kind} per "
+        f"{listed(['query type', *drawn.strata_by])} (fewer if there are fewer); {design}. Use the column weight for any "
+        "statement about all retrieved posts; unweighted counts reflect the sampling design."
         + (
-            f"\n\nDrawn and not in the release: {left}."
+            f"\n\nSampled but not in the release: {left}."
             if left
-            else "\n\nEverything that was drawn is in the release."
+            else "\n\nAll sampled posts are in the release."
         ),
         tables=[
             ("Estimated shares with 95% intervals", shares, names),
@@ -209,31 +208,30 @@ def _annotation(facts: ReleaseFacts) -> Section:
     people = facts.annotators
     points = [
         (
-            f"{count(people, 'annotator')}; {count(facts.annotation.per_item, 'label')} asked for on each post, given "
-            "without seeing each other's."
+            f"{count(people, 'annotator')}; {count(facts.annotation.per_item, 'label')} per post, given "
+            "independently."
         ),
         *([facts.machines_told] if facts.machines else []),
         (
-            f"Shown beside claim and post: {listed(facts.annotation.show)}. Not shown: the kind of query, labels set by rule, "
-            "predictions."
+            f"Shown with claim and post: {listed(facts.annotation.show)}. Not shown: query type, automatic labels, predictions."
         ),
         (
-            f"After every {count(facts.claims_a_round, 'claim')} agreement was looked at, disagreements were "
-            "discussed, and a third person decided what stayed open."
+            f"After every {count(facts.claims_a_round, 'claim')} agreement was measured, disagreements were "
+            "discussed, and an adjudicator decided the rest."
         ),
-        f"Labels set by rule: {rules}." if facts.labels.automatic else "No label was set by rule.",
+        f"Automatic labels: {rules}." if facts.labels.automatic else "There are no automatic labels.",
     ]
     if facts.audit.audited:
         audited, changed = facts.audit.audited, facts.audit.changed
         points.append(
-            f"Of the labels set by rule, {audited:,} were hidden among the others and judged by people, who gave another "
-            f"label to {changed:,} ({share_interval(changed, audited)}); theirs count."
+            f"In a blind audit annotators labelled {audited:,} posts with automatic labels and changed {changed:,} "
+            f"({share_interval(changed, audited)}); their labels are used."
         )
     versions: dict[str, list[str]] = {}
     for round_ in facts.rounds:
         versions.setdefault(round_.guideline or "not recorded", []).append(round_.name)
     points += [f"Guideline {version}: {_rounds(names)}." for version, names in versions.items()]
-    return Section("Annotation", "The guideline of each round is frozen beside its labels.", points=points)
+    return Section("Annotation", "The guideline of each round is frozen with its labels.", points=points)
 
 
 def _rounds(names: Sequence[str]) -> str:
@@ -245,10 +243,10 @@ def _agreement(facts: ReleaseFacts) -> Section:
 
     rows = [
         {
-            "round": round_.name + (" (pilot, does not count)" if round_.pilot else ""),
+            "round": round_.name + (" (pilot, excluded)" if round_.pilot else ""),
             "claims": round_.claims,
             "items": round_.items,
-            "judged by people": round_.for_people,
+            "for annotators": round_.for_people,
             "raw agreement": round_.raw_agreement.value if round_.raw_agreement else None,
             "kappa": round_.kappa.value if round_.kappa else None,
             "interval": str((round_.kappa and round_.kappa.interval) or ""),
@@ -257,10 +255,10 @@ def _agreement(facts: ReleaseFacts) -> Section:
         for round_ in facts.rounds
     ]
     prose = (
-        f"Over all rounds that count, {facts.kappa.name} is {facts.kappa}, on labels given before any discussion; "
-        "labels set by rule are not part of it."
+        f"Over all rounds except pilots, {facts.kappa.name} is {facts.kappa}, on independent labels; automatic labels are "
+        "excluded."
         if facts.kappa
-        else "No agreement has been computed: the command covmis round report does it."
+        else "No agreement has been computed; covmis round report computes it."
     )
     return Section("Agreement", prose, tables=[("Rounds", pd.DataFrame(rows), {})] if rows else [])
 
@@ -270,12 +268,12 @@ def _parts(facts: ReleaseFacts) -> list[Section]:
     if not facts.parts:
         return []
     parts = facts.parts
-    kept = f" {parts.together} always stand in one part." if parts.together else ""
+    kept = f" {parts.together} always are in one part." if parts.together else ""
     near = {
-        None: "Whether near-copies stand in two parts is not known.",
-        0: "No two near-copies stand in two parts.",
+        None: "It is not known whether near-duplicates are in two parts.",
+        0: "No near-duplicates are in two parts.",
     }
-    copies = near.get(parts.near_copies, f"{parts.near_copies} pairs of near-copies stand in two parts.")
+    copies = near.get(parts.near_copies, f"{parts.near_copies} pairs of near-duplicates are in two parts.")
     return [
         Section(
             "Parts", f"Divided into train, dev and test ({parts.scheme}): splits.csv.{kept} {copies}",
@@ -289,13 +287,13 @@ def _licence(facts: ReleaseFacts) -> Section:
     name = licence.spdx if licence else "see LICENCE.txt" if facts.licence_text else facts.release.licence
     stated = f"Labels, claims and this documentation: {name}." if name else "No licence has been stated."
     posts = (
-        "The texts belong to their authors; the platforms' terms apply to whoever receives them."
+        "The texts belong to their authors; the platforms' terms apply to all recipients."
         if facts.release.text
         else "Posts belong to their authors and are fetched from their platforms under those platforms' terms."
     )
     return Section(
         "Licence and terms",
-        f"{stated} {posts} Remove what has been deleted before you publish results on texts.",
+        f"{stated} {posts} Remove deleted posts before you publish results on texts.",
     )
 
 
@@ -319,10 +317,10 @@ def statement_sections(markdown: str) -> list[Section]:
 WISHED = {
     "licence": "a licence",
     "authors": "authors",
-    "contact": "whom to write to",
+    "contact": "a contact",
     "version": "a version",
-    "funding": "who paid",
-    "data_statement": "who the annotators are, how they were recruited, paid and trained; ethics; upkeep",
+    "funding": "the funding",
+    "data_statement": "annotators (recruitment, pay, training), ethics and maintenance",
 }
 """What a reader of a data statement (Bender and Friedman, 2018) or a datasheet (Gebru et al., 2021) asks for, by setting."""
 
@@ -344,10 +342,10 @@ def _not_stated(facts: ReleaseFacts) -> list[Section]:
 def _rehydration(facts: ReleaseFacts) -> Section:
     if facts.release.text:
         return Section(
-            "Ids and deletions", "Check from time to time which posts are still there, and remove the others."
+            "Ids and deletions", "Check from time to time which posts still exist, and remove the others."
         )
     return Section(
         "How to get the texts",
-        "Fetch the posts with your own access, then join them with the labels. What is gone is listed, not replaced.",
+        "Fetch the posts with your own access, then join them with the labels. Posts that no longer exist are listed, not replaced.",
         code="covmis collect ids corpus.csv\ncovmis hydrate corpus.csv",
     )

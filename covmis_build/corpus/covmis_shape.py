@@ -37,7 +37,7 @@ def stance(corpus: pd.DataFrame) -> pd.DataFrame:
 
 
 def misinformation(claims: pd.DataFrame, corpus: pd.DataFrame) -> pd.DataFrame:
-    """misinformation.csv: the corpus' claims with their queries; several of one kind stand on lines of their own."""
+    """misinformation.csv: the corpus' claims with their queries; several of one kind are on lines of their own."""
     import pandas as pd
 
     frozen = corpus.drop_duplicates("claim_id").set_index("claim_id")["claim"]

@@ -26,8 +26,8 @@ def data_statement(facts: ReleaseFacts) -> pd.DataFrame:
             "Language variety": f"{listed(facts.cleaning.languages)}; which varieties is not known",
             "Speakers": "not known, and nothing about the posts' authors is in this release",
             "Annotators": f"{count(facts.annotators, 'person', 'people')}; who they are: {_own(facts)}",
-            "Speech situation": f"public posts on {listed(facts.platforms)}{when}, written for whoever reads there",
-            "Text characteristics": f"posts of at least {facts.cleaning.minimum_words} words; near-identical ones once: see statistics.html",
+            "Speech situation": f"public posts on {listed(facts.platforms)}{when}, written for the public there",
+            "Text characteristics": f"posts of at least {facts.cleaning.minimum_words} words; near-duplicates once: see statistics.html",
         }
     )  # fmt: skip
 
@@ -40,16 +40,16 @@ def datasheet(facts: ReleaseFacts, numbers: Statistics) -> pd.DataFrame:
     gone = ", ".join(f"{number:,} {why}" for why, number in facts.left_out.items() if number)
     return _table(
         {
-            "Motivation": f"see What it is for; paid by: {release.funding or NOT_STATED}",
-            "Composition": f"{count(numbers.rows, 'post')} on {count(numbers.claims, 'claim')}; left out: {gone or 'nothing'}; "
+            "Motivation": f"see Purpose; funding: {release.funding or NOT_STATED}",
+            "Composition": f"{count(numbers.rows, 'post')} on {count(numbers.claims, 'claim')}; excluded: {gone or 'nothing'}; "
             f"recommended parts: {'splits.csv' if facts.parts else 'none'}",
             "Collection process": "see How it was collected, and Sampling and weights",
             "Preprocessing and labelling": "see From claims to sample, and Annotation; "
             + ("texts are as posted" if release.text and not release.mask_mentions else "accounts named in texts are masked" if release.text else "texts are not in it"),
-            "Uses": "see What it is for, and Limits",
+            "Uses": "see Purpose, and Limits",
             "Distribution": f"{where or 'no address stated'}; licence: "
             f"{licence.spdx if licence else release.licence or NOT_STATED}",
-            "Maintenance": f"version {release.version or NOT_STATED}; whom to write to: {release.contact or NOT_STATED}; upkeep: {_own(facts)}",
+            "Maintenance": f"version {release.version or NOT_STATED}; contact: {release.contact or NOT_STATED}; maintenance: {_own(facts)}",
         }
     )  # fmt: skip
 

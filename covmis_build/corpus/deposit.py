@@ -21,9 +21,9 @@ CHECKLIST = "CHECKLIST.md"
 
 
 def make_deposit(release: Path, folder: Path) -> Path:
-    """Copy a finished release to `folder`/upload, flat as repositories want it, with a checklist beside it.
+    """Copy a finished release to `folder`/upload, flat as repositories want it, with a checklist next to it.
 
-    The files keep their bytes; those of huggingface/ are one zip, which is unpacked before `covmis verify`.
+    The files keep their bytes; those of huggingface/ are one zip, which is decompressed before `covmis verify`.
     """
     facts = from_json((release / FACTS).read_bytes())
     storage.remove(folder / UPLOAD)

@@ -1,4 +1,4 @@
-"""The flow diagram of a card: a box a step, what it kept inside, what it dropped beside it. Inline SVG, no scripts."""
+"""The flow diagram of a card: a box a step, what it kept inside, what it dropped next to it. Inline SVG, no scripts."""
 
 from __future__ import annotations
 

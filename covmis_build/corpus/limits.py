@@ -20,23 +20,23 @@ def limits(facts: ReleaseFacts, numbers: Statistics) -> list[str]:
 def _reach(facts: ReleaseFacts, numbers: Statistics) -> list[str]:
     sentences = [
         (
-            "It represents what these queries found on these platforms, not public opinion: people who post are not "
-            "everyone, and "
+            "It represents the posts that these queries found on these platforms, not public opinion: not everybody "
+            "posts, and "
             + (
-                "of the posts that use other words only the nearest were looked at."
+                "of posts with other words only the most similar ones were included."
                 if facts.retrieval.ranked
-                else "posts that use other words were not found."
+                else "posts with other words were not found."
             )
         ),
-        f"Posts in other languages than {listed(facts.cleaning.languages)} are missing."
+        f"Only posts in {listed(facts.cleaning.languages)} are included."
         if facts.cleaning.languages
-        else "Posts of all languages are in it.",
+        else "Posts in all languages are included.",
     ]
     sizes = numbers.claim_sizes
     if numbers.claims:
         every = sizes[sizes["kind"] == "all"].iloc[0]
         sentences.append(
-            f"Posts a claim: {every['mean']:.1f} on average, from {int(every['smallest'])} to {int(every['largest'])}: "
+            f"Posts per claim: {every['mean']:.1f} on average, from {int(every['smallest'])} to {int(every['largest'])}: "
             "too few for statements about a single claim."
         )
         weights = numbers.weights.iloc[0]
@@ -53,8 +53,8 @@ def _labels(numbers: Statistics) -> list[str]:
     if int(total["automatic"]):
         part = share(int(total["automatic"]), numbers.rows)
         sentences.append(
-            f"{int(total['automatic']):,} labels ({part}) were set by rule and judged by nobody; a system that learns "
-            "the rule looks better than it is. Test on labels given by people."
+            f"{int(total['automatic']):,} labels ({part}) are automatic and not checked. A classifier can learn the "
+            "rule and look too good: test on labels given by people."
         )
     rare = [name for name in numbers.labels if 0 < int(total[name]) < 50]
     sentences += [
@@ -63,7 +63,7 @@ def _labels(numbers: Statistics) -> list[str]:
     ]
     single = numbers.by_how.loc[numbers.by_how["how"] == "single", "rows"]
     if len(single):
-        sentences.append(f"{count(int(single.iloc[0]), 'label')} came from one person alone.")
+        sentences.append(f"{count(int(single.iloc[0]), 'label')} came from one person only.")
     return sentences
 
 
@@ -71,13 +71,13 @@ def _gaps(facts: ReleaseFacts) -> list[str]:
     sentences = []
     if facts.differences:
         sentences.append(
-            "This card gives the settings with which the last round's items were found, drawn and shown. "
+            "This card gives the settings of the last round. "
             f"{'; '.join(map(str, facts.differences))}; the flow is that of the study's present tables."
         )
     unsealed = [round_.name for round_ in facts.rounds if not round_.pilot and not round_.seal]
     if unsealed:
         sentences.append(
-            f"Not sealed when this was made, so that labels may still change: round {listed(unsealed)}."
+            f"Labels may still change, because these rounds are not sealed: round {listed(unsealed)}."
         )
     if facts.left_out.get(LeftOut.PURGED):
         sentences.append(
@@ -86,7 +86,7 @@ def _gaps(facts: ReleaseFacts) -> list[str]:
         )
     if facts.left_out.get(LeftOut.NO_GOLD):
         sentences.append(
-            f"{count(facts.left_out[LeftOut.NO_GOLD], 'drawn post')} have no final label and are missing."
+            f"{count(facts.left_out[LeftOut.NO_GOLD], 'sampled post')} have no final label and are missing."
         )
-    sentences.append("Posts are deleted all the time: what is fetched later is smaller, and not at random.")
+    sentences.append("Posts are deleted continually: a corpus fetched later is smaller, and not at random.")
     return sentences

@@ -70,10 +70,10 @@ def _collection(facts: ReleaseFacts) -> str:
     cleaned = next((step for step in reversed(facts.flow) if step.keeps != "drawn"), None)
     sentences = [
         "The posts are simulated." if facts.release.simulated else "",
-        f"Following Hou et al. (2022), posts were retrieved for each claim with queries of the kinds {listed(KINDS.values())}.",
+        f"Following Hou et al. (2022), posts were retrieved for each claim with queries made from {listed(KINDS.values())}.",
         _retrieved(matched, facts.retrieval.ranked) if matched else "",
         f"We kept posts in the languages {listed(cleaning.languages)} with at least {count(cleaning.minimum_words, 'word')}, "
-        f"one post of each group with a TF-IDF cosine above {cleaning.similarity:g}, and claims with at least "
+        f"one of each group of near-duplicates (TF-IDF cosine similarity above {cleaning.similarity:g}), and claims with at least "
         f"{count(cleaning.minimum_posts, 'post')}"
         + (
             f", which left {count(cleaned.pairs or 0, 'pair')} for {count(cleaned.claims, 'claim')}."
@@ -81,12 +81,12 @@ def _collection(facts: ReleaseFacts) -> str:
             else "."
         ),
         (
-            f"From these we drew a {'Poisson' if sampling.design == 'poisson' else 'two-phase'} sample that expects "
-            f"{sampling.per_claim} posts a claim, at least {sampling.per_kind} of each "
-            f"{listed(['kind', *sampling.strata_by])} where there are so many; the corpus gives each post's inclusion probability, and estimates weight by its inverse (Horvitz and Thompson, 1952)."
+            f"From these we took a {'Poisson' if sampling.design == 'poisson' else 'two-phase'} sample (expected size "
+            f"{sampling.per_claim} per claim, quota {sampling.per_kind} per {listed(['query type', *sampling.strata_by])}). "
+            "The corpus has each post's inclusion probability; estimates use inverse-probability weights (Horvitz and Thompson, 1952)."
         ),
-        f"On top of these {facts.retrieval.ranked.expected:g} of each claim's near posts were expected, each drawn by a chance that "
-        "falls with its rank."
+        f"In addition, {facts.retrieval.ranked.expected:g} similar posts per claim were expected that no query finds, with "
+        "probabilities that fall with their rank."
         if facts.retrieval.ranked
         else "",
     ]
@@ -99,7 +99,7 @@ def _retrieved(matched: FlowStep, nearest: Nearest | None) -> str:
     if nearest is None:
         return f"The queries found {pairs} for {claims}."
     return (
-        f"With the {nearest.depth} nearest of each claim among the posts that no query finds ({nearest.ranked_by}) there were "
+        f"With the {nearest.depth} most similar posts of each claim that no query finds ({nearest.ranked_by}) there were "
         f"{pairs} for {claims}."
     )
 
@@ -119,12 +119,12 @@ def _annotation(facts: ReleaseFacts, numbers: Statistics) -> str:
         f"{facts.kappa.name} on {'the labels of people' if facts.machines else 'these labels'} is {facts.kappa}."
         if facts.kappa
         else "",
-        "Disagreements were discussed after each round; where no agreement was reached, a third person decided.",
-        f"{count(int(total['automatic']), 'label')} ({share(int(total['automatic']), numbers.rows)}) were set by rule: {rules}."
+        "Disagreements were discussed after each round; where no agreement was reached, an adjudicator decided.",
+        f"{count(int(total['automatic']), 'label')} ({share(int(total['automatic']), numbers.rows)}) were automatic: {rules}."
         if int(total["automatic"])
         else "",
-        f"People judged {count(facts.audit.audited, 'post')} with such labels without knowing it, and gave "
-        f"{facts.audit.changed:,} of them another label ({share_interval(facts.audit.changed, facts.audit.audited)})."
+        f"In a blind audit, annotators labelled {count(facts.audit.audited, 'post')} with such labels and changed "
+        f"{facts.audit.changed:,} of them ({share_interval(facts.audit.changed, facts.audit.audited)})."
         if facts.audit.audited
         else "",
         (
@@ -137,14 +137,14 @@ def _annotation(facts: ReleaseFacts, numbers: Statistics) -> str:
 
 
 def _estimated(numbers: Statistics, how: str) -> str:
-    """The weighted shares of distinct messages, with their intervals."""
+    """The weighted shares of unique posts, with their intervals."""
     rows = numbers.shares[numbers.shares["estimand"] == "messages"].to_dict("records")
     told = listed(
         f"{row['label']} {share(row['share'], 1)} ({between(row['low'], row['high'], '.1%') or row['why']})"
         for row in rows
     )
     return (
-        f"Weighted, the shares among the distinct messages {how} are {told}, with 95% intervals."
+        f"The weighted shares among the unique posts {how} are {told} (95% confidence intervals)."
         if rows
         else ""
     )

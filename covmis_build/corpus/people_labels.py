@@ -1,6 +1,6 @@
 """What each person said: annotations.csv and .parquet, and soft labels: disagreement is published, not hidden.
 
-Codes of annotators are drawn anew for a release, times are buckets, and comments stay at home: they repeat posts.
+Codes of annotators are drawn again for a release, times are buckets, and comments stay at home: they repeat posts.
 """
 
 from __future__ import annotations

@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 
 KINDS = {
     "title": "titles",
-    "news_url": "links to the news",
+    "news_url": "links to news",
     "fact_check_url": "links to fact-checks",
     "keywords": "keywords",
 }
-RANKED = "nearness to the claim, of posts that no query finds"
+RANKED = "similarity to the claim, of posts that no query finds"
 HOW = {
-    "automatic": "set by a rule, judged by nobody",
-    "audited": "set by a rule, then judged by people who could not tell",
-    "agreed": "annotators agreed without talking",
+    "automatic": "automatic label, not checked",
+    "audited": "automatic label, checked by annotators who did not know it",
+    "agreed": "annotators agreed independently",
     "discussed": "annotators agreed after discussion",
     "majority": "most annotators agreed",
-    "adjudicated": "decided by a third person",
-    "single": "labelled by one person alone",
+    "adjudicated": "decided by an adjudicator",
+    "single": "label of one annotator only",
 }
 
 

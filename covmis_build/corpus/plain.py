@@ -22,7 +22,7 @@ GIVEN = "given "
 
 
 def read_plain(path: Path) -> pd.DataFrame | None:
-    """The table as text, with item_id, claim_id, post_id and native_id beside its own columns; None where it is a corpus.
+    """The table as text, with item_id, claim_id, post_id and native_id next to its own columns; None where it is a corpus.
 
     A bare number is an id of X, as in the files of COVMis-Stance, COVIDLies and others.
     """

@@ -1,7 +1,7 @@
 """Where a release comes from, for machines: settings.toml, codemeta.json, and an RO-Crate of the Workflow Run profile.
 
 The crate's workflow is the study's settings, run by covmis; an action for each stage (from the ledger) and each round
-(with its seal). Probabilities and weights are described as what the rows' chances were.
+(with its seal). Probabilities and weights are described as what the rows' probabilities were.
 """
 
 from __future__ import annotations

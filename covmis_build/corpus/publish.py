@@ -1,4 +1,4 @@
-"""Everything that stands in data/release: data, card, methods, statistics, metadata, readers, checksums."""
+"""Everything that is in data/release: data, card, methods, statistics, metadata, readers, checksums."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ SOMETIMES = (
     "CITATION.cff", "LICENCE.txt", f"{HUGGING_FACE}/{ANNOTATIONS}.parquet", f"{HUGGING_FACE}/corpus.parquet",
     *(f"{HUGGING_FACE}/{part}.parquet" for part in PARTS), BUNDLE,
 )  # fmt: skip
-"""The files that a release may have beside those that it always has."""
+"""The files that a release may have next to those that it always has."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """What stands in a release beside the corpus, as far as the study has it."""
+    """What is in a release next to the corpus, as far as the study has it."""
 
     labels: pd.DataFrame | None = None
     """People's labels that count."""
@@ -156,7 +156,7 @@ def _clear(folder: Path) -> None:
 def _write_beside(
     folder: Path, beside: Beside, corpus: pd.DataFrame, facts: ReleaseFacts, numbers: Statistics
 ) -> None:
-    """The tables beside the corpus, as far as the study has them."""
+    """The tables next to the corpus, as far as the study has them."""
     if beside.labels is not None:
         _write_labels(folder, beside, corpus, facts, numbers)
     if beside.claims is not None:

@@ -1,4 +1,4 @@
-"""What a release says, counted anew from the files beside it: statistics, card, metadata, agreement, soft labels.
+"""What a release says, counted again from the files next to it: statistics, card, metadata, agreement, soft labels.
 
 Texts and settings cannot be counted, nor the pool that intervals need: lengths and intervals stand as they are; settings
 are compared where there is a bundle, and so are the intervals.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 CLOSE = 1e-9
 DRAWING = re.compile(r"<svg.*?</svg>", re.DOTALL)
-"""Figures come out otherwise with other versions of what draws them; their numbers stand in tables beside them."""
+"""Figures come out otherwise with other versions of what draws them; their numbers are in tables next to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def check_by_recount(folder: Path, corpus: pd.DataFrame) -> list[Check]:
     try:
         facts = release_facts.from_json((folder / FACTS).read_bytes())
     except (OSError, ValueError):
-        return []  # a failed check by itself, as is an item that stands there twice
+        return []  # a failed check on its own, as is an item that stands there twice
     if corpus["item_id"].duplicated().any():
         return []
     try:
@@ -116,7 +116,7 @@ def _splits(facts: ReleaseFacts, corpus: pd.DataFrame, divided: pd.DataFrame | N
             pairs = set(zip(owner, divided["part"], strict=False))
             torn += [name] if len(pairs) > owner.nunique() else []
     return [
-        Check("every item stands in one part", same, counted(len(divided), "rows")),
+        Check("every item is in one part", same, counted(len(divided), "rows")),
         Check("no part tears what belongs together", not torn, ", ".join(torn)),
     ]
 
@@ -188,7 +188,7 @@ def _facts_of_rows(facts: ReleaseFacts, corpus: pd.DataFrame) -> Check:
 def _statistics(
     folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame, divided: pd.DataFrame | None
 ) -> list[Check]:
-    """Statistics counted anew, and every page and every file of metadata made anew from them."""
+    """Statistics counted again, and every page and every file of metadata rebuilt from them."""
     import pandas as pd
 
     try:
@@ -312,7 +312,7 @@ def _kappa(facts: ReleaseFacts, labels: pd.DataFrame) -> list[Check]:
     missing = sum(count for why, count in facts.left_out.items() if why != LeftOut.PILOT)
     what = "kappa is that of what people said"
     if missing or not all(round_.seal for round_ in counted):
-        why = f"{missing} items are left out" if missing else "a round is not sealed"
+        why = f"{missing} items are missing" if missing else "a round is not sealed"
         return [Check(what, passed=True, detail=f"not counted: {why}")]
     alone = labels[
         (labels["phase"] == "independent") & (labels["status"] == "given") & (labels["how"] != "audited")

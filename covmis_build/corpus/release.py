@@ -50,7 +50,7 @@ def make_corpus(
 
     Items of pilot rounds do not count. `purged` names posts by their id, with or without the platform's prefix.
     Without `options.text`, the column `text` is empty; with it, mentions are masked unless that is turned off.
-    The weight is 1/(p_claim·p_sample): how many distinct messages this row stands for.
+    The weight is 1/(p_claim·p_sample): how many unique posts this row represents.
     """
     import pandas as pd
 
@@ -84,7 +84,7 @@ def left_out(
 
 
 def _with_reason(gold: pd.DataFrame, frozen: pd.DataFrame, purged: Collection[str]) -> pd.DataFrame:
-    """The frozen items, each with the reason why it is left out, or an empty one."""
+    """The frozen items, each with the reason why it is omitted, or an empty one."""
     doubled = gold.loc[gold["item_id"].duplicated(), "item_id"]
     if len(doubled):
         raise InputError(f"the item {doubled.iloc[0]} has two gold labels", remedy="Gold has one row an item")

@@ -1,6 +1,6 @@
 """Everything that card, methods and metadata say, gathered once: each number computed from tables, none typed.
 
-A release holds its facts (facts.json), so that whoever gets it can render the card anew and compare.
+A release holds its facts (facts.json), so that the person who gets it can render the card again and compare.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Parts:
     together: str
     """What is never torn, in words; empty where time alone counts."""
     near_copies: int | None = None
-    """Pairs of near-copies whose two posts stand in different parts; None where texts were not at hand."""
+    """Pairs of near-duplicates whose two posts are in different parts; None where texts were not at hand."""
     findings: Sequence[str] = ()
     """What the parts share, as `covmis evaluate leakage` says it."""
 
@@ -141,7 +141,7 @@ class ReleaseFacts:
     annotators: int = 0
     """People who labelled at least one item of a round that counts; their codes are not told."""
     machines: tuple[str, ...] = ()
-    """Machines that labelled beside them, by their codes."""
+    """Machines that labelled next to them, by their codes."""
     stages: Sequence[StageFacts] = ()
     parts: Parts | None = None
     data_statement: str = ""

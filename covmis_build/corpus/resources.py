@@ -39,7 +39,7 @@ class Resource:
     allowed: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The values that a column may have."""
     parquet: bool = False
-    """Whether the same rows stand in a Parquet file, too."""
+    """Whether the same rows are in a Parquet file, too."""
 
     @property
     def source(self) -> str:

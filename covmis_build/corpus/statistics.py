@@ -16,8 +16,8 @@ SOURCES = {"title": "Title", "news_url": "URL", "fact_check_url": "URL", "keywor
 """The paper's Table 4 counts the two kinds of URL together."""
 
 ESTIMANDS = {
-    "messages": "distinct messages that were retrieved and that cleaning kept",
-    "posts": "posts that were retrieved, copies counted with their message",
+    "messages": "unique posts that were retrieved and kept",
+    "posts": "all posts, near-duplicates included",
 }
 
 
@@ -31,7 +31,7 @@ class Statistics:
     by_source: pd.DataFrame
     """Title, URL, Keywords and Total: as printed in the paper's Table 4."""
     by_kind: pd.DataFrame
-    """Each kind of query: rows a label, in all, labelled automatically and by people."""
+    """Each query type: rows a label, in all, labelled automatically and by people."""
     by_how: pd.DataFrame
     per_claim: pd.DataFrame
     claim_sizes: pd.DataFrame
@@ -54,7 +54,7 @@ def statistics(
     texts: pd.Series[Any] | None = None,
     shares: pd.DataFrame | None = None,
 ) -> Statistics:
-    """Count the corpus. `labels` gives their order; `texts` (by item_id) stands in for texts not released.
+    """Count the corpus. `labels` gives their order; `texts` (by item_id) is in for texts not released.
 
     `shares` are the study's estimates (what `covmis estimate` prints), of which those of the whole pool stand here.
     """
@@ -155,7 +155,7 @@ def _words(text: str) -> int:
 
 
 def _weights(frame: pd.DataFrame) -> pd.DataFrame:
-    """The weights' sum (distinct messages represented), range, and Kish's design effect n·Σw²/(Σw)²."""
+    """The weights' sum (unique posts represented), range, and Kish's design effect n·Σw²/(Σw)²."""
     import pandas as pd
 
     weight = frame["weight"].astype(float)

@@ -31,13 +31,13 @@ def statistics_html(facts: ReleaseFacts, numbers: Statistics) -> str:
     sections = [
         page.Section(
             "Sources and labels",
-            "Links to the news and to fact-checks together, as in table 4 of COVMis-Stance; then each kind of query apart.",
+            "Links to the news and to fact-checks together, as in table 4 of COVMis-Stance; then each query type separately.",
             page.table_html(numbers.by_source, names=NAMES) + page.table_html(numbers.by_kind, names=NAMES),
         ),
         page.Section(
             "Estimated shares",
-            "What covmis estimate says of the whole pool: Hájek shares with Wilson intervals over posts, corrected for the errors "
-            "of labels set by rule that people found.",
+            "As in covmis estimate: Hájek shares of all kept posts with Wilson intervals over posts, corrected for errors of "
+            "automatic labels.",
             page.table_html(_shares(numbers), names=NAMES)
             + page.table_html(numbers.weights, names=NAMES, digits=2, caption="Weights"),
             (_shares_figure(numbers),) if len(numbers.shares) else (),
@@ -67,7 +67,7 @@ def statistics_latex(facts: ReleaseFacts, numbers: Statistics) -> str:
     """statistics.tex: the tables of a paper, for a document that uses booktabs."""
     tables: list[tuple[str, str, pd.DataFrame, int]] = [
         ("sources", "Posts by source and label", numbers.by_source, 0),
-        ("kinds", "Posts by kind of query and label", numbers.by_kind, 0),
+        ("kinds", "Posts by query type and label", numbers.by_kind, 0),
         ("claims", "Posts a claim", numbers.claim_sizes, 2),
         ("months", "Posts by month and label", numbers.per_month, 0),
         ("lengths", "Lengths of texts", numbers.lengths, 1),
@@ -131,5 +131,5 @@ def _claims_figure(numbers: Statistics) -> Markup:
 
 def _lengths_prose(numbers: Statistics) -> str:
     if not len(numbers.lengths):
-        return "No texts were at hand when this was made."
-    return "Of the texts as they were labelled. Words are what stands between white space."
+        return "No texts were available."
+    return "Of the labelled texts. Words are separated by spaces."

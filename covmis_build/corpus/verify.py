@@ -1,4 +1,4 @@
-"""Checks of a release or a bundle that somebody else has made: that it is whole, unchanged, and right within."""
+"""Checks of a release or a bundle that another person has made: that it is whole, unchanged, and right within."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
     sums = folder / CHECKSUMS
     if not sums.is_file():
         raise InputError(
-            "is no finished release: checksums.txt is missing", file=folder, remedy="Run `covmis release`"
+            "is not a finished release: checksums.txt is missing", file=folder, remedy="Run `covmis release`"
         )
     _refuse_large(folder)
     listed = _listed(sums)
@@ -68,7 +68,7 @@ def check_release(folder: Path, signers: Path | None = None) -> list[Check]:
     )
     checks = [
         Check("files are as they were released", not wrong, _names(wrong) or counted(len(listed), "files")),
-        Check("nothing else lies beside them", not extra, _names(extra)),
+        Check("there are no other files", not extra, _names(extra)),
     ]
     if signers is not None or (folder / SIGNATURE).is_file():
         signed = (folder / SIGNATURE).is_file()
@@ -115,7 +115,7 @@ def check_root(folder: Path) -> list[Check]:
     if not (folder / FACTS).is_file() and not any(
         (folder / name).exists() for name in (CRATE, "datapackage.json")
     ):
-        told = "a release of the first form; nothing shows that a seal was taken out"
+        told = "a release of the first form; it cannot show that a seal was removed"
         return [Check("there is no root hash", passed=True, detail=told)]
     if not (folder / FACTS).is_file():
         return [Check(f"{FACTS} is there", passed=False, detail="without it nothing can be counted again")]

@@ -65,7 +65,7 @@ def without_replies_to_denying_sources(frame: pd.DataFrame) -> pd.DataFrame:
 def combine(parts: Mapping[str, pd.DataFrame], labels: Sequence[str]) -> pd.DataFrame:
     """One table of several, with a column `part` that says which; labels outside `labels` are refused.
 
-    Posts that stand in several parts are kept and counted in `attrs["shared"]`: a part may be a test set.
+    Posts that are in several parts are kept and counted in `attrs["shared"]`: a part may be a test set.
     """
     import pandas as pd
 

@@ -21,7 +21,7 @@ def read(name: str, home: Path | str, *, layout: str = "", check: bool = True) -
     `home` holds the folders of all corpora. A file whose checksum is known and differs is refused unless `check` is
     off: published counts belong to one state of a corpus. Rows that occur twice are kept once, and counted in
     `frame.attrs["doubled"]`; the same post with two labels for one target is an error. Where texts belong to a
-    corpus, rows that lack theirs are left out and counted in `frame.attrs["without_text"]`.
+    corpus, rows that lack theirs are omitted and counted in `frame.attrs["without_text"]`.
     """
     import pandas as pd
 

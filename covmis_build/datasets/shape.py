@@ -15,7 +15,7 @@ COLUMNS = ("dataset", "id", "target_id", "target", "text", "label", "time", "spl
 
 
 class Row(NamedTuple):
-    """One labelled post; empty strings stand for what a corpus does not say."""
+    """One labelled post; empty strings represent what a corpus does not say."""
 
     id: str
     label: str

@@ -27,7 +27,7 @@ SEMEVAL_LABELS = ("none", "against", "favor")
 
 
 def text_of(path: Path) -> str:
-    """A file's text: UTF-8 with or without a mark, else Latin-1, as some of FNC-1's files are; gzip is unpacked."""
+    """A file's text: UTF-8 with or without a mark, else Latin-1, as some of FNC-1's files are; gzip is decompressed."""
     data = bytes_of(path, packed=path.suffix == ".gz")
     try:
         return data.decode("utf-8-sig")
@@ -36,7 +36,7 @@ def text_of(path: Path) -> str:
 
 
 def table(path: Path, names: Sequence[str] = ()) -> Iterator[dict[str, str]]:
-    """A file's rows as text: no cell is taken for a missing value. `names` are the columns where it has no header."""
+    """A file's rows as text: no cell is treated as a missing value. `names` are the columns where it has no header."""
     data = bytes_of(path, packed=path.suffix == ".gz")
     with doubted(path):
         rows_of_file = open_table(lambda: io.BytesIO(data), names=names)
@@ -83,7 +83,7 @@ PERSPECTRUM_PARTS = (
 
 
 def perspectrum(folder: Path) -> Iterator[Row]:
-    """Perspectives on claims; those of a cluster say the same, and each is a row. What is no perspective is left out."""
+    """Perspectives on claims; those of a cluster say the same, and each is a row. What is no perspective is omitted."""
     claims, pool, split = (json.loads(text_of(folder / name)) for name in PERSPECTRUM_PARTS)
     texts = {str(entry["pId"]): entry["text"] for entry in pool}
     for claim in claims:

@@ -24,17 +24,17 @@ class Columns:
     labels: Mapping[str, str]
     """Labels as they are written, and as the scheme names them; empty where they are the same."""
     times: str = ""
-    """id (from the posts' ids), epoch (seconds), utc (day and hour in UTC), or as they stand."""
+    """id (from the posts' ids), epoch (seconds), utc (day and hour in UTC), or unchanged."""
     header: Sequence[str] = ()
     """The columns, where the file has no header (tabs between cells)."""
     drop: frozenset[str] = frozenset()
-    """Labels whose rows are left out."""
+    """Labels whose rows are omitted."""
 
 
 def rows_of(
     columns: Columns, files: Sequence[tuple[str, Mapping[str, str]]]
 ) -> Callable[[Path], Iterator[Row]]:
-    """A reader of these files; each has values of its own (its split, say) beside its columns."""
+    """A reader of these files; each has values of its own (its split, say) next to its columns."""
 
     def read(folder: Path) -> Iterator[Row]:
         tables: dict[tuple[str, str], dict[str, dict[str, str]]] = {}

@@ -130,7 +130,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 SCRATCH = "lz4"
-"""How tables that last as long as the engine are packed: quicker than what is kept, and half as tight."""
+"""How tables that last as long as the engine are compressed: quicker than what is kept, and half as tight."""
 
 SENT = 1 << 20
 """Bytes of rows that a process sends; more of them it writes to a file of its own, where nobody handles them twice."""

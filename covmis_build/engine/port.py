@@ -47,7 +47,7 @@ def unheard(sentence: str) -> None:
 
 
 class Table(Protocol):
-    """A lazy handle: rows stay on disk (or on the cluster) until they are asked for."""
+    """A lazy handle: rows stay on disk (or on the cluster) until they are requested."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -74,10 +74,10 @@ class Table(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Texts in groups of near-identical ones, and what their chains look like.
+    """Texts in groups of near-duplicate ones, and what their chains look like.
 
     `members` has one row for each of the source's: its keys (`post_id`, and the scope's column), `group_id` (the
-    smallest post id of the group), `kept` (the post that stands for it) and `similarity` to that post.
+    smallest post id of the group), `kept` (the post that represents it) and `similarity` to that post.
     `chains` is the table of that name: the largest groups and the two least similar texts of each.
     """
 
@@ -116,7 +116,7 @@ class Engine(Protocol):
     ) -> Groups:
         """Groups of texts with a similarity above the threshold, as `text.near_duplicates` defines it.
 
-        The source has `post_id`, `text`, `priority` (the lowest of a group stands for it; ties go to the smaller
+        The source has `post_id`, `text`, `priority` (the lowest of a group represents it; ties go to the smaller
         post id), and the column named by `scope` if only rows that share its value are compared; idf is fitted on
         distinct posts in any case.
         """

@@ -2,7 +2,7 @@
 
 Kernels get Arrow batches (`mapInArrow`, `applyInArrow`) and give the rows that they give anywhere. Results are kept
 by Spark, on its disks, until the engine is left; what a lost worker had is made again by the others. Workers see
-nothing of this machine's disk: tables are sent to them. Only what is asked for comes back, one partition after the
+nothing of this machine's disk: tables are sent to them. Only what is requested comes back, one partition after the
 other.
 """
 
@@ -56,11 +56,11 @@ if TYPE_CHECKING:
 
 
 COMPARED_HERE, FEW_TEXTS = "spark.covmis.comparedHere", 1_000_000
-"""The setting that says up to how many texts this machine looks for near-duplicates by itself: a million take some 2 GB."""
+"""The setting that says up to how many texts this machine looks for near-duplicates on its own: a million take some 2 GB."""
 
 
 JOINED_BY_ONE, FEW_ROWS = "spark.covmis.joinedByOne", 10_000_000
-"""The setting that says up to how many rows of tables one worker joins by itself."""
+"""The setting that says up to how many rows of tables one worker joins on its own."""
 
 
 def open_spark(*, scratch: Path | None = None, settings: Mapping[str, str] | None = None) -> SparkEngine:

@@ -31,7 +31,7 @@ def settled(data: DataFrame, *, now: bool = False) -> DataFrame:
     """The same rows, computed once (when first needed, or now; on a cluster always now), and their plan forgotten.
 
     A plan that keeps all its ancestors grows with every step until the driver is busy with nothing else. How rows were
-    made is kept beside them, unlike in a checkpoint: where a worker is lost, the others make them again. Rows are kept
+    made is kept next to them, unlike in a checkpoint: where a worker is lost, the others make them again. Rows are kept
     on disk: in memory, a dozen tables of a million posts leave no room for the next sort in a heap of 6 GB. They are
     kept as columns, and read as such: who asks for two of thirty does not pay for the texts of posts.
     """

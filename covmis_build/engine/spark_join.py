@@ -2,7 +2,7 @@
 
     posts → distinct texts ("rows") → words with their document frequencies, numbered from rare to common
           → each row's words as numbers ("bodies") → the lists that it is in, each whole on one worker
-          → what is alike in each list → groups → the post that stands for each
+          → what is alike in each list → groups → the post that represents each
 
 The bounds are those of `text/join.py` and the cosine is computed by the same code on the same whole numbers, so that
 every group and every similarity is the same to the bit. Words that two rows share are numbered on the driver, and the
@@ -179,7 +179,7 @@ def _greedy(placed: DataFrame, edges: DataFrame) -> DataFrame:
     """(scope, node, label): each star takes all its neighbours that no star before it has taken.
 
     In turns, every undecided node that comes before all its undecided neighbours takes these, which makes the same
-    stars as one after the other; whoever is never taken is a star. Then each goes to the first of the stars beside it.
+    stars as one after the other; the person who is never taken is a star. Then each goes to the first of the stars next to it.
     """
     turn = (
         placed.where("node = row")
@@ -208,7 +208,7 @@ def _greedy(placed: DataFrame, edges: DataFrame) -> DataFrame:
 
 
 def _members(placed: DataFrame, labels: DataFrame, body: DataFrame, corpus: Corpus) -> DataFrame:
-    """Each post's group, the post that stands for it, and the similarity to that post."""
+    """Each post's group, the post that represents it, and the similarity to that post."""
     grouped = placed.join(labels, ["scope", "node"], "left").selectExpr(
         "scope", "post_id", "row", "priority", "COALESCE(label, node) AS label"
     )
@@ -326,7 +326,7 @@ def bodies(block: pa.Table, *, corpus: Corpus) -> pa.Table:
     words, known = words_of(block.column("text")), known_words(corpus.words)
     copies = block.column("copies").to_numpy()
     place = places_of(words.letters, words.hashes.view(np.int64), known)
-    # a word that no other row has stands in as many texts as its row
+    # a word that no other row has is in as many texts as its row
     documents, rows_with = frequencies(words.start, words.term, copies, len(place))
     documents = np.where(place < 0, documents, known.documents[place] if len(known.documents) else 0)
     order = np.lexsort((place, documents))
@@ -361,7 +361,7 @@ def listwise(kernel: Kernel) -> Any:
         for batch in batches:
             rows = pa.Table.from_batches([batch])
             last = int(_begins(rows)[-2])
-            if size >= TOGETHER and last:  # of this batch, the last list may go on
+            if size >= TOGETHER and last:  # of this batch, the last list may continue
                 whole = pa.concat_tables([*waiting, rows.slice(0, last)])
                 yield from plain(kernel(whole), EDGES).to_batches()
                 waiting, size, rows = [], 0, rows.slice(last)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 200
 FEWEST_IN_A_CELL = 20
-"""A group with fewer units is not calibrated to by itself (a rule of thumb)."""
+"""A group with fewer units is not calibrated to on its own (a rule of thumb)."""
 
 
 class Calibrated(NamedTuple):
@@ -101,7 +101,7 @@ def calibrated_mean(
     expected: float = 0.0,
     level: float = 0.95,
 ) -> Estimate:
-    """The mean with calibrated weights; a unit stands for `sizes`, 0 outside of the domain, and `n` are within it.
+    """The mean with calibrated weights; a unit represents `sizes`, 0 outside of the domain, and `n` are within it.
 
     Where groups explain all, residuals vanish; the interval still claims no more units than the weights allow.
     """

@@ -148,7 +148,7 @@ def _assisted_over_claims(
     here: NDArray[np.bool_],
     level: float,
 ) -> Estimate:
-    """The same value with an interval over claims: each left out of the sample and of the pool, λ chosen anew."""
+    """The same value with an interval over claims: each left out of the sample and of the pool, λ chosen again."""
     f, pool = given
     if not isinstance(clusters, tuple) or len(clusters) != 2:
         raise InputError(

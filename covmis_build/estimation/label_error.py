@@ -1,7 +1,7 @@
 """Labels that are uncertain themselves: what the shares are when each item counts as its people's own answers do.
 
 Gold has one label for each item. Where several people answered on their own, before any discussion, they are a sample, too:
-of the people who might have been asked. An item's share of answers stands for it, and the share without each person says
+of the people who might have been asked. An item's share of answers represents it, and the share without each person says
 how much it depends on who was asked. Shown with gold's share, never instead: adjudication may well be right, and these
 people wrong.
 """
@@ -54,7 +54,7 @@ def own_shares(said: Floats, otherwise: Floats) -> Floats:
 def between_people(said: Floats, shares: Floats, otherwise: Floats) -> tuple[float, int]:
     """The jackknife variance over people of a weighted share, and how many people there are.
 
-    `shares` are the items' parts of the whole. An item that only the person left out has labelled is left out, too.
+    `shares` are the items' parts of the whole. An item that only the person left out has labelled is omitted, too.
     """
     people = np.flatnonzero((~np.isnan(said[shares > 0])).any(0))
     asked = (~np.isnan(said)).any(1)

@@ -37,33 +37,32 @@ def methods_sentences(
     ways = sorted(set(design.names))
     how = {"poisson": "Poisson sampling", "two_phase": "two-phase sampling of fixed size"}
     yield (
-        f"The {len(corpus):,} items of {corpus['claim_id'].nunique():,} claims were drawn by "
-        f"{' and '.join(how[name] for name in ways)} with known probabilities: {options.per_kind} posts of each kind of "
-        f"{' and '.join(['query', *options.strata_by])} and {options.per_claim} posts of each claim, where there are as "
-        "many (COVMis-Stance, appendix A.3)."
+        f"The {len(corpus):,} items of {corpus['claim_id'].nunique():,} claims were sampled by "
+        f"{' and '.join(how[name] for name in ways)} with known probabilities: {options.per_kind} posts of each "
+        f"{' and '.join(['query type', *options.strata_by])} and {options.per_claim} posts of each claim, fewer if there "
+        "are fewer (COVMis-Stance, appendix A.3)."
     )
     ranked = bool((corpus["kind"] == RANKED).any())
     if ranked:
         yield (
-            "The pool are the posts that a query finds and, of all others, the nearest of each claim; "
-            "each of the latter was drawn by a chance of its own, which falls with its rank."
+            "The population is the posts that a query found and, for each claim, the most similar other posts; "
+            "the more similar a post, the higher its probability."
         )
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} Wilson intervals over posts "
-        "for as many units as the design's variance and the weights of the sample and of the pool allow; totals are shares of the known number of "
-        "posts."
+        "based on the effective sample size. Totals are the known number of posts times the share."
     )
     if calibrated:
         yield (
-            "Except for claims, weights are calibrated to the known number of posts of each kind of query (kinds with fewer "
+            "Except for claims, weights are calibrated to the known number of posts of each query type (types with fewer "
             f"than {FEWEST_IN_A_CELL} items together)."
         )
     if shares["strength"].any():
         yield from _assisted_sentences(shares)
     which = "of the pool" if ranked else "found"
     meant = {
-        Estimand.MESSAGES: f"distinct messages {which}",
-        Estimand.POSTS: f"posts {which} (near-copies counted with their message)",
+        Estimand.MESSAGES: f"unique posts {which}",
+        Estimand.POSTS: f"posts {which} (near-duplicates included)",
     }
     for estimand, words in meant.items():
         pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == estimand)]
@@ -71,8 +70,8 @@ def methods_sentences(
     if shares["by_people"].notna().any():
         pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.MESSAGES)]
         yield (
-            "With each item counting as its annotators' own answers do, before any discussion or adjudication, and with "
-            f"the spread between annotators, the shares of distinct messages, {pool['by_people_over'].iloc[0]}, are: "
+            "With each annotator's own labels, before any discussion or adjudication, and with the spread between annotators, "
+            f"the shares of unique posts ({pool['by_people_over'].iloc[0]}) are: "
             f"{_told(pool, 'by_people', 'by_people_low', 'by_people_high')}."
         )
     thin = shares.loc[shares["flagged"].astype(bool), ["scope", "name"]].drop_duplicates()
@@ -80,12 +79,12 @@ def methods_sentences(
         named = [f"{scope} {name}".strip() for scope, name in thin.itertuples(index=False)]
         more = f" and {len(named) - MENTIONED} more" if len(named) > MENTIONED else ""
         yield (
-            f"A few items carry most of the weight in: {', '.join(named[:MENTIONED])}{more}; these intervals are wide, may "
-            "still be too narrow, and a label may be missing there."
+            f"A few posts with very large weights dominate: {', '.join(named[:MENTIONED])}{more}. These intervals are wide, may "
+            "still be too narrow, and a rare label may be missing."
         )
     yield (
-        f"These shares describe the posts that {'were retrieved' if ranked else 'the queries found'} and the cleaning kept, among the "
-        "claims of this study; they are not shares of public opinion."
+        f"These shares describe the posts on this study's claims that {'were retrieved' if ranked else 'the queries found'} and "
+        "cleaning kept. They do not describe public opinion."
     )
     yield from audits.sentences(checked, level=level)
 
@@ -102,11 +101,11 @@ def _assisted_sentences(shares: pd.DataFrame) -> Iterator[str]:
     """How far predictions moved the shares, and what the labels are worth with them."""
     pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.MESSAGES)]
     parts = [
-        f"{row['label']} λ = {row['strength']:.2f}, R² = {row['r_squared']:.2f}, {row['n']:,} labels worth "
+        f"{row['label']} λ = {row['strength']:.2f}, R² = {row['r_squared']:.2f}, {row['n']:,} labels give the precision of "
         f"{row['n'] / (1 - row['r_squared']):,.0f}"
         for row in pool.to_dict("records")
     ]
     yield (
-        "Shares are assisted by predictions for every post of the pool (λ chosen by the design's variance; parts with "
-        f"fewer than {FEWEST_LABELS} labels are not): {'; '.join(parts)}."
+        "Shares are assisted by predictions for all posts (λ minimises the design's variance; groups with "
+        f"fewer than {FEWEST_LABELS} labels are not assisted): {'; '.join(parts)}."
     )

@@ -71,14 +71,16 @@ def estimates_page(figures: Estimates, title: str = "") -> str:
     if len(figures.audit):
         sections.append(Section("The audit of automatic labels", body=table_html(figures.audit)))
     return page(
-        "Estimates", sections, study=title, lead="What the labelled sample says about all posts found."
+        "Estimates",
+        sections,
+        study=title,
+        lead="Shares of all posts found, estimated from the labelled sample.",
     )
 
 
 WIDTHS = (
-    "All intervals are over posts. Those of posts are wider than those of messages: a message that was copied a hundred "
-    "times counts a hundred times there, so that few items carry most of the weight, and the sample is worth fewer "
-    "(the column: worth). Where a few carry most of it, the row says so."
+    "Why are the intervals for all posts wider than for unique posts? A text that was copied 100 times counts 100 times, so "
+    "a few items dominate, and the effective sample size is smaller (column: worth). Such rows are marked."
 )
 SHOWN = (
     "of",

@@ -1,7 +1,7 @@
 """Predictions for every item of the pool: checked, brought into the labels' columns, and never trained on what they assist.
 
 A model that saw a post's label predicts it too well, and an estimate with its help is too narrow. So predictions must
-come from elsewhere (and whoever gives them says so), or be cross-fitted: no claim's predictions from a model that saw it.
+come from elsewhere (and the person who gives them says so), or be cross-fitted: no claim's predictions from a model that saw it.
 """
 
 from __future__ import annotations

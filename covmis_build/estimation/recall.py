@@ -1,4 +1,4 @@
-"""Recall: of the posts of a frame that take up the claims, the share that the queries find, with an interval.
+"""Recall: of the posts of a frame that are about the claim, the share that the queries find, with an interval.
 
 The unit is a pair of a claim and a post. The found ones are known by number, and a sample of them says how many take up
 their claim; the missed ones are estimated from a guided Poisson sample of the pairs that no query found. The gamma
@@ -38,9 +38,9 @@ class Figure(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Labelled pairs: whether each takes up its claim (1, 0, or nan where nobody has said), and its probability.
+    """Labelled pairs: whether each is about its claim (1, 0, or nan where nobody has said), and its probability.
 
-    Where rounds have learned it is one by what the pair stands for, and may be above 1.
+    Where rounds have learned it is one by what the pair represents, and may be above 1.
     """
 
     relevant: Floats
@@ -61,7 +61,7 @@ class RecallFigures:
     labels: int
     """Labelled pairs that no query found."""
     relevant: int
-    """How many of these take up their claim."""
+    """How many of these are about their claim."""
     unanswered: int
 
 
@@ -70,7 +70,7 @@ def recall(
 ) -> RecallFigures:  # fmt: skip
     """Recall within a frame of `pairs_found` matched pairs, and unmatched ones with these `chances` of being drawn.
 
-    Pairs that nobody has answered are left out of the values, and take whichever answer is worse in the intervals.
+    Pairs that nobody has answered are omitted of the values, and take whichever answer is worse in the intervals.
     """
     weight = unseen_weight(chances, unseen)
     found_at, missed_at = (
@@ -101,7 +101,7 @@ def share_found(found: float, missed: float) -> float:
 
 
 def unseen_weight(chances: Floats, kind: str = "mean") -> float:
-    """What a relevant pair that was not drawn stands for: the mean weight of the frame, or the largest (`largest`)."""
+    """What a relevant pair that was not drawn represents: the mean weight of the frame, or the largest (`largest`)."""
     open_to_chance = chances[(chances > 0) & (chances < 1)]
     if not len(open_to_chance):
         return 0.0
@@ -109,12 +109,12 @@ def unseen_weight(chances: Floats, kind: str = "mean") -> float:
 
 
 def stands_for(chances: Sequence[Floats], drawn_by: NDArray[np.int64], asked: Sequence[float]) -> Floats:
-    """What each drawn pair stands for, where the chances of later rounds have learned from the labels of earlier ones.
+    """What each drawn pair represents, where the probabilities of later rounds have learned from the labels of earlier ones.
 
-    `chances` has each round's cumulated chances of the missed pairs, `drawn_by` the round that drew each, from 0; -1 of none.
-    Round r by itself estimates what was labelled before and, of the rest, Horvitz and Thompson's total: given the past its
+    `chances` has each round's cumulated probabilities of the missed pairs, `drawn_by` the round that drew each, from 0; -1 of none.
+    Round r on its own estimates what was labelled before and, of the rest, Horvitz and Thompson's total: given the past its
     mean is the truth. The rounds are averaged by the labels that were `asked` for, which no outcome changes. One by the
-    cumulated chance is biased: whether a pair's chance grows depends on who was drawn before.
+    cumulated probability is biased: whether a pair's probability grows depends on who was drawn before.
     """
     before, own = np.zeros(len(drawn_by)), []
     for at, cumulated in enumerate(chances):
@@ -176,7 +176,7 @@ def stance(
     """The share of the relevant pairs that have a label: `of` and `among` say it of the drawn pairs, found ones first.
 
     `of`: 1 if a pair is relevant and has the label, 0 if not, nan if nobody knows; `among`: the same of all other labels.
-    Each of `found` and `missed` are the drawn pairs and the chances of all. Under Poisson sampling the totals of both
+    Each of `found` and `missed` are the drawn pairs and the probabilities of all. Under Poisson sampling the totals of both
     labels are independent; so their intervals join as those of found and missed do. `every` is how many relevant pairs
     there are, as recall has it, which knows the number of found ones: the totals add up to it.
     """
@@ -196,7 +196,7 @@ def stance(
 
 
 def found_total(drawn: Drawn, pairs: int, *, level: float = 0.95) -> Figure:
-    """How many of the pairs found take up their claim: their known number times the weighted share, Wilson's interval."""
+    """How many of the pairs found are about their claim: their known number times the weighted share, Wilson's interval."""
     if not pairs:
         return Figure(0.0, 0.0, 0.0)
     answered = ~np.isnan(drawn.relevant)

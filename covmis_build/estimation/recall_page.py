@@ -42,11 +42,11 @@ def recall_page(
         ("Found, of the frame", _share(whole["recall"]), f"{_share(whole['low'])} to {_share(whole['high'])}"),
         ("Relevant posts found", _count(whole["found"]), "about"),
         ("Missed", _count(whole["missed"]), f"{_count(whole['missed_low'])} to {_count(whole['missed_high'])}"),
-        ("Beyond the frame", f"{report.facts.beyond:,}", "pairs that nobody looked at"),
+        ("Beyond the frame", f"{report.facts.beyond:,}", "pairs outside the frame"),
     ]  # fmt: skip
     sections = [
         Section(
-            "What is found and what is missed",
+            "Found and missed posts",
             prose="\n\n".join([BARS, *report.sentences[1:]]),
             figures=[_to_scale(report), _shares(report)] if not math.isnan(whole["recall"]) else [],
             body=table_html(_figures(report), headings=2),
@@ -85,12 +85,12 @@ def recall_page(
 
 
 BARS = (
-    "One bar for all queries and one for each kind, on one scale. A post that two kinds find counts for both."
+    "One bar for all queries and one per query type, on one scale. A post found by two types counts for both."
 )
 ADVICE = (
-    "Each was made of the labelled posts that it finds, so that it looks better than it is; the number beside it says of how "
-    "many of them a query finds the one that it was made without. Put what you like into `keywords` of queries/claims.csv, "
-    "run `covmis run`, and draw again."
+    "Each query was built from labelled posts that it finds, so that number is optimistic. Use the cross-validated number: "
+    "the posts found by a query that was built without them. Copy good queries to `keywords` in queries/claims.csv, run "
+    "`covmis run`, and estimate recall again."
 )
 
 

@@ -1,4 +1,4 @@
-"""What a recall draw says: recall over all claims, by kind of query, by claim where enough was drawn; its frame in words."""
+"""What a recall draw says: recall over all claims, by query type, by claim where enough was drawn; its frame in words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS = [
     "scope", "name", "recall", "low", "high", "found", "missed", "missed_low", "missed_high", "labels", "relevant",
 ]  # fmt: skip
 FAR, MANY = 0.8, 0.05
-"""Where so large a part of the frame's farthest fifth takes up its claim, the frame ends too early, and the report says so."""
+"""Where so large a part of the frame's farthest fifth is about its claim, the frame ends too early, and the report says so."""
 STANCES = ["label", "share", "low", "high", "total", "total_low", "total_high", "drawn"]
 
 
@@ -53,12 +53,12 @@ class FrameFacts:
     asked: float = 0
     """Labels of missed pairs that this round adds to those before it."""
     learned: bool = False
-    """Whether the chances follow from the labels of earlier rounds of this frame."""
+    """Whether the probabilities follow from the labels of earlier rounds of this frame."""
 
     @property
     def in_words(self) -> str:
         """The frame, as every figure names it."""
-        return f"the posts that a query finds and, of all others, the {self.depth} nearest of each claim ({self.ranked_by})"
+        return f"the posts that a query found and, of all others, the {self.depth} most similar posts of each claim ({self.ranked_by})"
 
     @property
     def beyond(self) -> int:
@@ -82,7 +82,7 @@ class RecallReport:
     without_stance: int
     """Relevant pairs that were drawn and that nobody told the stance of."""
     edge: float
-    """The share of the farthest fifth of each claim's nearest posts that takes up the claim; nan where few were drawn."""
+    """The share of the farthest fifth of each claim's nearest posts that is about the claim; nan where few were drawn."""
 
     @property
     def summary(self) -> list[str | pd.DataFrame]:
@@ -96,12 +96,10 @@ class RecallReport:
         whole, facts = self.figures.iloc[0], self.facts
         if np.isnan(whole["recall"]) and self.unanswered:
             return [
-                f"Of {facts.in_words}, {self.unanswered:,} drawn pairs have no final label yet: nothing can be said."
+                f"Of {facts.in_words}, {self.unanswered:,} sampled pairs have no final label yet, so recall cannot be estimated."
             ]
         if np.isnan(whole["recall"]):
-            return [
-                f"Nothing among {facts.in_words} was found to take up its claim: there is no recall to speak of."
-            ]
+            return [f"No sampled pair is relevant among {facts.in_words}, so recall cannot be estimated."]
         told = [
             (
                 f"The queries find at least {_percent(whole['low'])} of the relevant posts among {facts.in_words}; "
@@ -114,13 +112,13 @@ class RecallReport:
                 f"({whole['missed_low']:,.0f} to {whole['missed_high']:,.0f}); one post may count for several claims."
             ),
             (
-                f"Posts further away were not looked at: {facts.beyond:,} pairs of a claim and a post.{self._could_be}"
+                f"{facts.beyond:,} claim–post pairs are outside the frame and were not examined.{self._could_be}"
             ),
         ]
         if self.edge >= MANY:
             told.append(
-                f"The frame ends too early: of the farthest fifth of the nearest posts about {self.edge:.0%} take up their claim, "
-                "and beyond them there are more. Draw again with a greater --depth."
+                f"The frame ends too early: about {self.edge:.0%} of its least similar fifth are relevant, and there are more outside. "
+                "Draw again with a larger --depth."
             )
         if len(self.stances):
             shares = (
@@ -130,28 +128,30 @@ class RecallReport:
             told.append(f"Of the relevant posts, found by a query or not: {', '.join(shares)}.")
             if self.without_stance:
                 told.append(
-                    f"{self.without_stance:,} of the drawn ones have no stance; the intervals allow for any."
+                    f"{self.without_stance:,} sampled relevant posts have no stance; the intervals allow for any."
                 )
         if self.unanswered:
             told.append(
-                f"{self.unanswered:,} of the drawn pairs have no final label yet; the interval allows for either answer."
+                f"{self.unanswered:,} sampled pairs have no final label yet; the interval allows for either answer."
             )
         if self.overruled:
-            told.append(f"{self.overruled:,} posts that one person called relevant ended as not relevant.")
+            told.append(
+                f"{self.overruled:,} posts that the first person called relevant are not relevant in the final labels."
+            )
         return told
 
     @property
     def _could_be(self) -> str:
         if math.isinf(self._room) or not self.facts.beyond:
             return ""
-        return f" Even if as many labels, spread evenly over them, had found nothing, {self._room:,.0f} relevant ones could be there."
+        return f" Up to {self._room:,.0f} of them may be relevant (upper bound, if as many random labels had found none)."
 
     @property
     def _room(self) -> float:
         return room_beyond(self.facts.beyond, int(self.figures.iloc[0]["labels"]), level=self.level)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for all claims, for each kind of query, and for each claim that enough was drawn of."""
+        """A row for all claims, for each query type, and for each claim that enough was drawn of."""
         return self.figures
 
     def to_dict(self) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def report_of(
     """The report of a frame (table `frame`).
 
     Its drawn pairs have `drawn`, `relevant` (1, 0, nan: no answer yet), `stance` (one of `labels`, or nothing) and
-    `probability`, one by what the pair stands for.
+    `probability`, one by what the pair represents.
     """
     whole = _figures(pairs, level)
     found = pairs[pairs["found"] & pairs["drawn"]]

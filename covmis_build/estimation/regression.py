@@ -157,7 +157,7 @@ def regression(  # noqa: PLR0913 - a regression and what is known of its sample,
     """Regress the label on the covariates, columns of `rows` (with `claim_id`), one row a post.
 
     `outcome` is 1 where gold is the label, and `chances` are the posts' probabilities, both where `labelled`. With
-    `predicted` probabilities of the label, `rows` are the whole pool, else those without a label are left out.
+    `predicted` probabilities of the label, `rows` are the whole pool, else those without a label are omitted.
     """
     if family not in FAMILIES:
         raise InputError(f"family = {family!r}", remedy=nearest(family, FAMILIES))

@@ -18,7 +18,7 @@ class Estimand(StrEnum):
     MESSAGES = "messages"
     POSTS = "posts"
     FRAME = "frame"
-    """Posts of a recall round's frame that take up the claim, found by a query or not; each counts once for a claim."""
+    """Posts of a recall round's frame that are about the claim, found by a query or not; each counts once for a claim."""
 
 
 class Scope(StrEnum):

@@ -1,9 +1,9 @@
 """What a corpus says about the posts it was drawn from: shares and totals of each label, with intervals.
 
-Two estimands. `messages`: distinct messages, each counted once, weight 1/(p_claim·p_sample). `posts`:
-messages times the size of their group of near-copies, assuming that copies share their message's stance. Both speak
+Two estimands. `messages`: unique posts, each counted once, weight 1/(p_claim·p_sample). `posts`:
+messages times the size of their group of near-duplicates, assuming that copies share their message's stance. Both speak
 of the cleaned posts that the queries found. A third, where there was a recall draw: `frame`, all posts of its frame that
-take up the claim, found or not, before cleaning. None is public opinion.
+are about the claim, found or not, before cleaning. None is public opinion.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def _pool_chances(
     counts: Mapping[str, Mapping[str, int]],
     draws: pd.DataFrame | None,
 ) -> list[float]:
-    """The chance that each item of the pool had: in the opened draws, else in the one that these counts lead to."""
+    """The probability that each item of the pool had: in the opened draws, else in the one that these counts lead to."""
     opened: dict[tuple[str, str], float] = {}
     if draws is not None:
         strata = draws[draws["item_id"] == ""]
@@ -258,7 +258,7 @@ def _joint(
     corpus: pd.DataFrame, options: Sampling, counts: Mapping[str, Mapping[str, int]]
 ) -> dict[str, Floats]:
     """One matrix a claim, for claims whose whole draw is here with the probabilities that the counts give."""
-    corpus = corpus[corpus["kind"] != RANKED]  # drawn each by its own chance
+    corpus = corpus[corpus["kind"] != RANKED]  # drawn each by its own probability
     divided = _divided(corpus, options)
     strata = [stratum_of(str(row.item_id), str(row.kind), divided) for row in corpus.itertuples()]
     matrices = {}
@@ -337,7 +337,7 @@ class _Source:
         self.sizes = corpus["group_size"].to_numpy(float) if counted else np.ones(len(corpus))
         self.claims = np.unique(corpus["claim_id"].astype(str), return_inverse=True)
         if pool is not None:
-            # A post that several claims found stands for those that did not get it, too.
+            # A post that several claims found represents those that did not get it, too.
             weight = 1 / pool["p_claim"].to_numpy(float)
             self.pool_weights = weight * pool["group_size"].to_numpy(float) if counted else weight
         self.fit = self._fit() if calibrated else None
@@ -514,7 +514,7 @@ class _LabelFigures:
         return strength(z_y, deviations(f, self._centre(f, scale, None), scale, f), self.source.design)
 
     def _scale(self, here: Mask, claims: tuple[Any, NDArray[np.intp]] | None) -> Floats:
-        """What each item stands for, so that scale/π adds up to 1."""
+        """What each item represents, so that scale/π adds up to 1."""
         scale = self.source.sizes * here
         weights = self.source.design.weights * scale
         if claims is None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DRAWS, LARGEST = (20, 400), 2_000_000
 """So many draws of gold, fewer where there are many items: about as many items in all."""
 HUMAN = {"person": "(a person)", "ceiling": "(ceiling)"}
-"""The columns of a table of scores, and what they are called beside the systems."""
+"""The columns of a table of scores, and what they are called next to the systems."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Ceiling:
 
         A person: each against the label of most of the item's other people, half of it each where two are as many. The
         ceiling: a system that knows how many of all people would give each label, and says the likeliest, against the
-        label of most of as many people drawn anew, one more where two labels are as many.
+        label of most of as many people drawn again, one more where two labels are as many.
         """
         counts = self.counts[inside & (self.raters > 1)]
         if not len(counts):
@@ -67,7 +67,7 @@ class Ceiling:
         }  # fmt: skip
 
     def _drawn(self, counts: Array) -> Array:
-        """Confusion matrices of the system that knows, against gold drawn anew: (draws, C, C)."""
+        """Confusion matrices of the system that knows, against gold drawn again: (draws, C, C)."""
         rng = np.random.default_rng(self.seed)
         items, classes = counts.shape
         prior = _prior(counts)

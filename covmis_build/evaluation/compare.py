@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Test(StrEnum):
-    """How two systems are told apart."""
+    """How two systems are reported apart."""
 
     INTERVAL = "interval"
     RANDOMISATION = "randomisation"
@@ -66,9 +66,9 @@ COLUMNS = [
     "system_a", "system_b", "measure", "value_a", "value_b", "difference", "low", "high", "p",
     "p_adjusted", "effect", "test", "units", "unit", "replicates", "why",
 ]  # fmt: skip
-"""Of the table, beside the sentence that says it."""
+"""Of the table, next to the sentence that says it."""
 NOT_SHOWN = ["sentence", "measure", "test", "units", "unit", "replicates", "why"]
-"""Columns whose content stands in words above the page's table."""
+"""Columns whose content is in words above the page's table."""
 P_VALUES = ("p", "p_adjusted")
 SHOWN = {
     "system_a": "A", "system_b": "B", "value_a": "of A", "value_b": "of B", "difference": "A - B",

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LABELS = (*GIVEN_LABELS, *SETTLED_LABELS)
-"""Columns that are taken for the labels of gold; of a system only where it has none of its own."""
+"""Columns that are treated as the labels of gold; of a system only where it has none of its own."""
 GOLD, SYSTEMS = (LABELS, PREDICTIONS), (PREDICTIONS, LABELS)
 PEOPLE = (GIVEN_LABELS, SETTLED_LABELS, PREDICTIONS)
-"""Whose labels are asked for: the names of columns in the order of choice."""
+"""Whose labels are requested: the names of columns in the order of choice."""
 POINT_ZERO = re.compile(r"\d+\.0")
 FNC_HEADER = ["Headline", "Body ID", "Stance"]
 
@@ -46,7 +46,7 @@ class Labelled:
     id_column: str
     label_column: str
     rivals: tuple[str, ...] = ()
-    """Columns that might be meant as well: the labels stand under a name that is the other side's."""
+    """Columns that might be meant as well: the labels are under a name that is the other side's."""
     source: Sheet | None = None
     """What is known of the file."""
 
@@ -159,7 +159,7 @@ def as_label(cell: Any) -> str:
 
 
 def label_set(values: Iterable[Any], file: Path | str) -> list[str]:
-    """The labels among these values, in order; what stands for none is refused, since it would be a class of its own."""
+    """The labels among these values, in order; what represents none is refused, since it would be a class of its own."""
     labels = sorted({as_label(cell) for cell in values if not is_empty(cell)})
     for label in labels:
         if label.lower() in NO_LABELS:
@@ -276,9 +276,9 @@ def column_of_labels(
 ) -> tuple[str, bool]:
     """The column of labels, empty if there is none, and whether its name is among the first choices.
 
-    A system's file often has a copy of gold beside what the system said, gold a system's column, and people's table
-    gold beside what each said: who is asked for has names of its own, which come first. Between two of them nobody
-    can choose but whoever wrote the file.
+    A system's file often has a copy of gold next to what the system said, gold a system's column, and people's table
+    gold next to what each said: who is requested has names of its own, which come first. Between two of them nobody
+    can choose but the person who wrote the file.
     """
     for choice in choices:
         matches = [name for name in names if folded(name) in set(map(folded, choice))]

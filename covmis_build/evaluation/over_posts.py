@@ -1,4 +1,4 @@
-"""A system's measures over all posts that the items were drawn from: distinct messages, and posts with their copies."""
+"""A system's measures over all posts that the items were drawn from: unique posts, and posts with their copies."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MESSAGES, POSTS = "messages", "posts"
-"""What is counted: each distinct message once, or each post, copies too."""
-COUNTED = {MESSAGES: "Each distinct message once", POSTS: "Each post, copies too"}
+"""What is counted: each unique post once, or each post, copies too."""
+COUNTED = {MESSAGES: "Each unique post once", POSTS: "Each post, near-duplicates included"}
 HOW = (
     "Over the posts found, weighted by 1/(p_claim·p_sample), with linearised intervals over posts: each distinct "
     "message counts once (messages), or as often as it was posted (posts). Neither is public opinion."

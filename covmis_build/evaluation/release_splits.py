@@ -1,4 +1,4 @@
-"""The parts of a released corpus: whole claims, whole events, or in time, and near-copies always in one part."""
+"""The parts of a released corpus: whole claims, whole events, or in time, and near-duplicates always in one part."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def release_splits(
     """item_id, part and group of every item.
 
     `grouped` keeps the items of an owner (a claim, an event) together, `stratified` and `chronological` do not;
-    the first two keep near-copies together. In time, a near-copy that comes later is one of test: nothing is moved.
+    the first two keep near-duplicates together. In time, a near-duplicate that comes later is one of test: nothing is moved.
     """
     in_time = scheme == "chronological"
     keys = [values_of(owners)] if scheme == "grouped" and owners is not None else []

@@ -137,7 +137,7 @@ class _Units:
     level: float
 
     def within(self, inside: NDArray[np.bool_]) -> _Units:
-        """The same for some of the items; their claims are numbered anew."""
+        """The same for some of the items; their claims are numbered again."""
         claims = None if self.claims is None else np.unique(self.claims[inside], return_inverse=True)[1]
         return replace(
             self,

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.joining import JoinedLabels
 
 WEIGHTED = (
-    "Weighted: the pool that was sampled, each of its messages counting once (weights 1/probability; in a corpus of covmis p_claim·p_sample). "
-    "Balanced: every claim counts the same. Neither is public opinion."
+    "Sample: the labelled items, unweighted. Weighted: all unique posts found (weights 1/probability). Balanced: the mean "
+    "over claims. None describes public opinion."
 )
 
 
@@ -65,11 +65,11 @@ class Scores:
 
     @property
     def notes(self) -> list[str]:
-        """What whoever reads the intervals should know: what the claims are worth, and which classes few of them hold."""
+        """Notes for readers of the intervals: the effective number of claims, and classes that few claims have."""
         notes = []
         if self.claims is not None:
             worth = effective(np.bincount(self.claims))
-            notes.append(f"The claims' sizes are worth {worth:.1f} claims of equal size.")
+            notes.append(f"Effective number of claims: {worth:.1f} (claims differ in size).")
         overall = self.table[self.table["group_by"] == ""]
         for why, rows in overall[overall["why"] != ""].groupby("why", sort=False):
             named = ", ".join(dict.fromkeys(_symbol(name) for name in rows["measure"]))
@@ -136,8 +136,8 @@ class Scores:
     def how(self) -> str:
         """How the intervals were made."""
         over = (
-            f"over {self.clusters:,} claims: what other claims like these would give" if self.clusters
-            else f"over {len(self.joined.gold):,} items, as if each were independent"
+            f"over {self.clusters:,} claims (for other claims like these)" if self.clusters
+            else f"over {len(self.joined.gold):,} items (as independent)"
         )  # fmt: skip
         spread = " ± is the standard deviation over runs." if self._runs else ""
         told = [
@@ -159,9 +159,9 @@ class Scores:
         first = self.table.iloc[0]
         people = f"{first['people']:.2f}".rstrip("0").rstrip(".")
         return (
-            f"A person: each against the item's other people. Ceiling: a system that knew how many of all people would "
-            f"give each label, against gold by as many people ({people} on average, {int(first['people_items']):,} items). "
-            "Never compare either across numbers of people."
+            "Person: human performance, each annotator compared with the others of the same item. Ceiling: upper bound given "
+            f"disagreement between annotators ({people} per item, {int(first['people_items']):,} items). Do not compare these "
+            "two columns between corpora with different numbers of annotators."
         )
 
     @property

@@ -1,6 +1,6 @@
 """Soft labels: how near a system's shares of the labels come to what several people said of each item.
 
-Distances to the shares of few people have a floor that falls with their number, so each stands beside what a system
+Distances to the shares of few people have a floor that falls with their number, so each is next to what a system
 that knew the right shares would score with as many people. Cross-entropy and the corrected Brier score can be compared
 across numbers of people; Manhattan, Wasserstein and Jensen-Shannon cannot.
 """
@@ -513,7 +513,7 @@ def _best(measure: SoftMeasure, people: People) -> Array:
         values = measure.formula(People(answers), np.tile(right, (len(answers), 1)))
         expected[at] = round(
             float(_chances(answers, right) @ values), 12
-        )  # nothing left over of sums that are zero
+        )  # nothing remaining of sums that are zero
     return expected[number.ravel()]
 
 

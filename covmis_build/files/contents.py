@@ -1,4 +1,4 @@
-"""The bytes and the text of files that somebody else has made: bounded in size, and in an encoding that is known."""
+"""The bytes and the text of files that another person has made: bounded in size, and in an encoding that is known."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def bytes_of(path: Path, *, packed: bool = False, most: int = 0) -> bytes:
-    """The whole file, unpacked if it is packed (gzip), if that is no more than is read whole, or than `most` bytes."""
+    """The whole file, decompressed if it is compressed (gzip), if that is no more than is read whole, or than `most` bytes."""
     most = most or LARGEST
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path, remedy="Name the file inside it")

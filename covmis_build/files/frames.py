@@ -1,6 +1,6 @@
 """Tables of Parquet, Arrow (Feather) and numpy files, in batches of rows.
 
-They may be small and stand for terabytes: a process with a bound on memory reads them, and what they amount to is counted.
+They may be small and represent terabytes: a process with a bound on memory reads them, and what they amount to is counted.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def check(file: Path | bytes) -> None:
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """A Parquet file of somebody else, if it fits into memory."""
+    """A Parquet file of another person, if it fits into memory."""
     return in_child(_read, path)
 
 

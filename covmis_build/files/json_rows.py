@@ -78,7 +78,7 @@ def open_json(opened: Open) -> Table:
 
 
 def _is_object(line: bytes) -> bool:
-    """Whether a line is an object by itself."""
+    """Whether a line is an object on its own."""
     try:
         return isinstance(decoded(line), dict)
     except InputError:
@@ -215,7 +215,7 @@ NAMES = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def _every_name(opened: Open) -> list[str]:
-    """The columns of all rows: a file may go on with another program's."""
+    """The columns of all rows: a file may continue with another program's."""
     names: dict[str, None] = {}
     with opened() as file:
         for line in bounded_lines(file):

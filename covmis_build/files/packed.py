@@ -1,4 +1,4 @@
-"""What is packed (gzip, bzip2, xz, zstd), unpacked as it is read, and to no more than its size allows."""
+"""What is compressed (gzip, bzip2, xz, zstd), decompressed as it is read, and to no more than its size allows."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 18
 SMALLEST_ROOM = 64 << 10
-"""Packed files of less are allowed to unpack to as much as one of this size."""
+"""Compressed files of less are allowed to decompress to as much as one of this size."""
 
 
 class Limits(NamedTuple):
-    """What is read at all: bytes of the longest line, and how many times its size a packed file may unpack to."""
+    """What is read at all: bytes of the longest line, and how many times its size a compressed file may decompress to."""
 
     longest_line: int = 64 << 20
     unpacked_ratio: int = 1000
 
 
 PACKED = (*ODD, zstandard.ZstdError, tarfile.TarError)
-"""What goes wrong when something is unpacked; of zip files also names that are no text, passwords, unknown packings."""
+"""What goes wrong when something is decompressed; of zip files also names that are no text, passwords, unknown packings."""
 
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ": "xz"}
 _MAGIC |= {
@@ -39,7 +39,7 @@ _MAGIC |= {
 
 
 def kind(head: bytes) -> str:
-    """How a file that begins so is packed; empty if it is not."""
+    """How a file that begins so is compressed; empty if it is not."""
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
 
 
@@ -47,7 +47,7 @@ STREAMS: dict[str, Callable[[], Any]] = {
     "bz2": bz2.BZ2Decompressor, "xz": lambda: lzma.LZMADecompressor(memlimit=MOST_MEMORY),
 }  # fmt: skip
 MOST_MEMORY = 512 << 20
-"""Bytes that an xz file may ask for to be unpacked; `xz -9` asks for 65 MiB."""
+"""Bytes that an xz file may ask for to be decompressed; `xz -9` asks for 65 MiB."""
 
 
 def unpacked(file: IO[bytes], packed: str) -> IO[bytes]:
@@ -63,7 +63,7 @@ def unpacked(file: IO[bytes], packed: str) -> IO[bytes]:
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that gives no more than `left` bytes: a few kilobytes may unpack to terabytes."""
+    """A stream that gives no more than `left` bytes: a few kilobytes may decompress to terabytes."""
 
     def __init__(self, stream: IO[bytes], left: int, ratio: int) -> None:
         self.stream, self.left, self.ratio = stream, left, ratio
@@ -106,7 +106,7 @@ class _Bounded(io.RawIOBase):
 
 
 class _Streams(io.RawIOBase):
-    """What bz2 and xz have packed, in one stream or several; behind the last stands nothing, or it is said.
+    """What bz2 and xz have compressed, in one stream or several; behind the last stands nothing, or it is said.
 
     Python's own readers take whatever is damaged at the beginning of a stream for the end of all.
     """
@@ -144,6 +144,6 @@ class _Streams(io.RawIOBase):
 
 
 def bounded(stream: IO[bytes], size: int, limits: Limits) -> IO[bytes]:
-    """What unpacks a file of this size, and refuses to give more than the limits allow."""
+    """What decompresses a file of this size, and refuses to give more than the limits allow."""
     room = limits.unpacked_ratio * max(size, SMALLEST_ROOM)
     return _Bounded(stream, room, limits.unpacked_ratio)  # type: ignore[return-value]

@@ -69,7 +69,7 @@ def _told_by(lines: Iterable[str]) -> _Told:
 
 
 def _refuse_rows_in_a_row(lines: Iterable[str], told: _Told) -> None:
-    """Lines that are whole rows by themselves would become one row, if marks quote: nobody can know which is meant."""
+    """Lines that are whole rows on their own would become one row, if marks quote: nobody can know which is meant."""
     whole: list[bool] = []
 
     def seen() -> Iterator[str]:
@@ -89,7 +89,7 @@ def _refuse_rows_in_a_row(lines: Iterable[str], told: _Told) -> None:
                 )
             whole.clear()
     except csv.Error:
-        return  # whoever reads it says so, and keeps what came before
+        return  # the person who reads it says so, and keeps what came before
 
 
 def rows_of(lines: Iterable[str], separator: str, *, signs: bool) -> Iterator[list[str]]:

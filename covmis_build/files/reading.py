@@ -158,7 +158,7 @@ def _read(path: Path, names: Sequence[str], with_column: str) -> Sheet:
     return _whole(open_table(lambda: io.BytesIO(data), names=names, with_column=with_column))
 
 
-WORKBOOK = ((ZIP, OLD_EXCEL), "a workbook")  # one with a password is packed in the old way
+WORKBOOK = ((ZIP, OLD_EXCEL), "a workbook")  # one with a password is compressed in the old way
 BEGINNINGS = {
     **dict.fromkeys(WORKBOOKS - {".xls"}, WORKBOOK), ".parquet": ((PARQUET,), "a Parquet file"),
     ".npy": ((NUMPY,), "a numpy array"), ".gz": ((b"\x1f\x8b",), "packed with gzip"),

@@ -1,7 +1,7 @@
-"""A table that somebody else has made, whatever its file: the one reader of CSV, JSON rows, workbooks, Parquet and Arrow.
+"""A table that another person has made, whatever its file: the one reader of CSV, JSON rows, workbooks, Parquet and Arrow.
 
 A cell is text: numbers as their digits, times in ISO, lists as JSON, nothing as "". What is odd has one outcome
-everywhere (docs/reference/odd-tables.md); what had to be supposed stands in the notes.
+everywhere (docs/reference/odd-tables.md); what had to be supposed is in the notes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Mark(NamedTuple):
 
 @dataclass(slots=True)
 class Table:
-    """A table in a file: its header, and its rows as often as they are asked for."""
+    """A table in a file: its header, and its rows as often as they are requested."""
 
     form: str
     header: list[str]
@@ -75,7 +75,7 @@ class Table:
     begins: int = 2
     """The number of the first row below the header."""
     of_spreadsheets: bool = False
-    """Whether spreadsheets read it: an apostrophe then keeps cells from being taken for formulas."""
+    """Whether spreadsheets read it: an apostrophe then keeps cells from being treated as formulas."""
 
 
 def cell(value: Any) -> str:
@@ -159,7 +159,7 @@ def letters(column: int) -> str:
 def of_width(number: int, cells: list[str], width: int) -> Row:
     """A row of as many cells as the header has; what stands beyond its last column is a problem."""
     beyond = " ".join(" ".join(cells[width:]).split())
-    problem = f"'{beyond[:60]}' stands beyond the last column" if beyond else ""
+    problem = f"'{beyond[:60]}' is beyond the last column" if beyond else ""
     return Row(number, [*cells[:width], *[""] * (width - len(cells))], problem)
 
 

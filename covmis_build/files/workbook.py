@@ -38,7 +38,7 @@ SUFFIXES = {".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"}
 OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 """How an .xls file begins."""
 LARGEST = 512 << 20
-"""Bytes that the parts of a workbook unpack to, and of an .xls file."""
+"""Bytes that the parts of a workbook decompress to, and of an .xls file."""
 KEPT_DIGITS = 15
 """Digits that a spreadsheet keeps of a number; the rest become zeros."""
 
@@ -170,7 +170,7 @@ def _merged(table: Table, top: int, left: int, bottom: int, sheet: _Sheet) -> No
 
 
 def _other_sheets(header: Sequence[str], others: Sequence[_Sheet]) -> list[str]:
-    """Notes on sheets that are not read; one that goes on with the first is an error."""
+    """Notes on sheets that are not read; one that continues with the first is an error."""
     notes, begins = [], {sheet.at: list(islice(filter(any, sheet.lines()), 2)) for sheet in others}
     for sheet in others:
         names, *rows = begins[sheet.at] or [[]]

@@ -1,4 +1,4 @@
-"""Where the frames of a zstd file end: who unpacks it is not told that the last of them is torn."""
+"""Where the frames of a zstd file end: who decompresses it is not told that the last of them is torn."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SKIPPED, WITH_FIRST = b"\x2a\x4d\x18", range(0x50, 0x60)
 """How a frame begins that holds no data: one of these bytes, and the others."""
 CHECKSUM = 4
 REPEATED = 1
-"""The type of a block that is one byte, however many it stands for."""
+"""The type of a block that is one byte, however many it represents."""
 
 
 def whole(file: IO[bytes], machine: Any, size: int) -> IO[bytes]:
-    """What this file unpacks to, `size` bytes of it read at a time; that it is torn is an error behind all that is there."""
+    """What this file decompresses to, `size` bytes of it read at a time; that it is torn is an error behind all that is there."""
     return _Whole(file, machine, size)  # type: ignore[return-value]
 
 

@@ -50,7 +50,7 @@ FEWER_COLLECTIONS = (100_000, 50, 100)
 
 
 KEPT = 32
-"""Row groups that stay in memory, about 4 MB each: who tries a query tries another. A part's name stands for its content."""
+"""Row groups that stay in memory, about 4 MB each: who tries a query tries another. A part's name represents its content."""
 _kept_rows = lru_cache(KEPT)(rows_of)
 
 
@@ -141,7 +141,7 @@ def matches_of(block: pa.Table, asked: Asked) -> Iterator[tuple[int, list[Match]
 
 
 def _candidates(block: pa.Table, asked: Asked) -> Iterator[tuple[int, Post, bool, Cut | None]]:
-    """The posts that may match, whether by an address, and what was seen in the text, if that is sure."""
+    """The posts that may match, whether by a URL, and what was seen in the text, if that is sure."""
     if asked.sought is None:
         for at, post in _posts(block, np.arange(len(block))):
             yield at, post, True, None
@@ -154,7 +154,7 @@ def _candidates(block: pa.Table, asked: Asked) -> Iterator[tuple[int, Post, bool
 
 
 def _look(block: pa.Table, sought: Sought, matcher: Matcher) -> tuple[NDArray[np.uint8], dict[int, Cut]]:
-    """One compiled pass over the texts, titles and addresses of a block."""
+    """One compiled pass over the texts, titles and URLs of a block."""
     from covmis_build.text.scan import LINK, Owned
 
     texts, urls, cards = (block[name].combine_chunks() for name in ("text", "urls", "cards"))

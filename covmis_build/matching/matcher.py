@@ -2,7 +2,7 @@
 
 Each query waits under the token that it cannot do without and that is rarest; a post wakes only the queries that
 wait under one of its tokens, and only these are looked at in full. Which token a query waits under never changes
-what it matches. Addresses are compared by their canonical keys; they are only made of addresses on sites that some
+what it matches. URLs are compared by their canonical keys; they are only made of URLs on sites that some
 query asks for.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from covmis_build.text.scan import Cut, Sought
 
 REMEMBERED = 1 << 12
-"""Addresses whose keys are at hand: what is asked for comes again and again."""
+"""URLs whose keys are at hand: what is requested comes again and again."""
 
 
 class Query(NamedTuple):
@@ -44,7 +44,7 @@ _NOTHING: dict[str, None] = {}
 
 
 class Match(NamedTuple):
-    """A query that a post satisfies, and what of it was found: terms, or keys of addresses."""
+    """A query that a post satisfies, and what of it was found: terms, or keys of URLs."""
 
     query: Query
     found: list[str]
@@ -102,7 +102,7 @@ class Matcher:
         return Sought.of(words, self.cores, self.hosts, names, links=self.asked, every=self.every)
 
     def match(self, post: Post, *, linked: bool = True, cut: Cut | None = None) -> list[Match]:
-        """Every query that the post satisfies, in the order of the queries; `linked` if it may be by an address.
+        """Every query that the post satisfies, in the order of the queries; `linked` if it may be by a URL.
 
         `cut` is what the compiled pass has seen in the post's text, if it is sure of it.
         """
@@ -164,7 +164,7 @@ class Matcher:
         return keys
 
     def _key_of(self, address: str) -> str:
-        """The key of an address, if it can be one that is asked for; finding that out is much less work."""
+        """The key of a URL, if it can be one that is requested; finding that out is much less work."""
         if not self.every and _LITERAL.fullmatch(address):
             lowered = address.lower()
             names = (name for run in _RUNS.findall(address) for name in self.cores.get(run, ()))
@@ -180,7 +180,7 @@ def read_queries(rows: Iterable[tuple[str, str, str, str]]) -> list[Query]:
 
 _RUNS = re.compile("[A-Za-z0-9_-]+")
 _LITERAL = re.compile(r"[!-$&-~]+")
-"""Printable ASCII without escapes: what stands in such an address stands in its key as it is, or not at all."""
+"""Printable ASCII without escapes: what is in such a URL is in its key as it is, or not at all."""
 
 
 def _site(host: str) -> str:
@@ -246,7 +246,7 @@ Part = tuple[str, bool, str]
 
 
 def _parts(node: Node) -> list[Part]:
-    """The terms and addresses of a query: how each is named where it is found, whether it is an address, what is looked for."""
+    """The terms and URLs of a query: how each is named where it is found, whether it is a URL, what is looked for."""
     parts: dict[Part, None] = {}
     for leaf in leaves(node):
         if isinstance(leaf, Address):
@@ -257,7 +257,7 @@ def _parts(node: Node) -> list[Part]:
 
 
 def _present(parts: list[Part], text: Seen) -> list[str]:
-    """The terms and addresses of the query that the text has."""
+    """The terms and URLs of the query that the text has."""
     keys, tokens_of_text = text.keys, text.spaced
     return list(
         dict.fromkeys([name for name, is_key, what in parts if what in (keys if is_key else tokens_of_text)])

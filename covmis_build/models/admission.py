@@ -1,6 +1,6 @@
 """May a machine annotate? The alternative annotator test of Calderon, Reichart and Dror (2025), by items and by claims.
 
-Each person is left out in turn: on every item the person and the machine are compared with the other people. The
+Each person is omitted in turn: on every item the person and the machine are compared with the other people. The
 machine wins a person where the person's advantage over it is smaller than ε, and passes where it wins half of them.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FEWEST_ITEMS = 30
-"""A person with fewer items is left out of the test."""
+"""A person with fewer items is omitted of the test."""
 FEWEST_CLAIMS = 10
 """From so many claims on, the test on claims' sums leads."""
 FEWEST_OF_GAIN = 3
@@ -82,7 +82,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The result for one machine: by items, by claims where claims are known, and what stands beside it."""
+    """The result for one machine: by items, by claims where claims are known, and what is next to it."""
 
     epsilon: float
     comparisons: dict[str, Comparison]
@@ -113,7 +113,7 @@ class Admission:
 
     @property
     def passed(self) -> bool:
-        """Whether the machine may stand in for a person: by the test that leads, and better than one label for all."""
+        """Whether the machine may are in for a person: by the test that leads, and better than one label for all."""
         verdict = self.by_claims if self.leads == "claims" else self.by_items
         return verdict is not None and verdict.passed and self.gains
 

@@ -1,7 +1,7 @@
 """Asking a model at an OpenAI-compatible address (llama.cpp, vLLM, Ollama, a paid one): each item once, every answer kept.
 
 The journal has a line before each request and a line for each answer, on disk before anything else happens: a run that
-was killed goes on where it was, and a budget holds over all runs. A request that may have arrived is repeated with the
+was killed continues where it was, and a budget holds over all runs. A request that may have arrived is repeated with the
 same `Idempotency-Key`.
 """
 
@@ -40,7 +40,7 @@ LONGEST_PAUSE = 60.0
 TIMEOUT = 300.0
 """Seconds without a byte; and, once an answer begins, seconds to its end."""
 LONGEST_ANSWER = 16 << 20
-"""Bytes, unpacked: what is longer is no answer."""
+"""Bytes, decompressed: what is longer is no answer."""
 SILENT = 3
 """After so many items in a row without an answer, the server is no server of a model: it gets no more posts."""
 

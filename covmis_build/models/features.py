@@ -129,7 +129,7 @@ def content(path: Path) -> str:
         files = [path / name for name in ("config.json", "model.safetensors", "tokenizer.json")]
         told = "".join(content(file) if file.is_file() else "-" for file in files)
         return hashlib.sha256(told.encode()).hexdigest()
-    if not path.is_file():  # a model that somebody else made may name a device that never ends
+    if not path.is_file():  # a model that another person made may name a device that never ends
         raise InputError("is no file of word vectors", file=path)
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

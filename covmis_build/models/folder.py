@@ -1,4 +1,4 @@
-"""A model's folder: `model.json` (settings, labels, card) and beside it `weights-…`, named after their content.
+"""A model's folder: `model.json` (settings, labels, card) and next to it `weights-…`, named after their content.
 
 `model.json` says which weights count and is written last: killed anywhere, the model that was there still is.
 """

@@ -41,7 +41,7 @@ class Linear:
     sublinear: bool = False
     """1 + log of a count in its place."""
     target: bool = True
-    """Whether the target's text has features of its own beside the post's."""
+    """Whether the target's text has features of its own next to the post's."""
     per_target: bool = False
     """A model of its own for each target (SemEval-2016, task A); unknown targets are then refused."""
     C: float = 1.0

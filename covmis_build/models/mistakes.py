@@ -1,4 +1,4 @@
-"""Where a model is wrong: its most confident errors, and whether they go with shared words or the kind of query."""
+"""Where a model is wrong: its most confident errors, and whether they go with shared words or the query type."""
 
 from __future__ import annotations
 

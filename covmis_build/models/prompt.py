@@ -42,7 +42,7 @@ The label is exactly one of these: {labels}
 PLACEHOLDER = re.compile(r"\{(guideline|claim|post|labels)\}")
 
 ENDS = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""What JSON lets stand in a string and some readers take for the end of a line, or for nothing; and halves of characters."""
+"""What JSON lets are in a string and some readers take for the end of a line, or for nothing; and halves of characters."""
 
 
 class Form(StrEnum):
@@ -222,7 +222,7 @@ def content_of(response: Any) -> str | None:
     try:
         message = response.get("body", response)["choices"][0]["message"]
         content = message.get("content") or message.get("refusal")
-        if isinstance(content, list):  # parts: what the model thought stands in others
+        if isinstance(content, list):  # parts: what the model thought is in others
             content = "".join(part["text"] for part in content if part["type"] == "text")
     except (KeyError, IndexError, TypeError, AttributeError):
         return None

@@ -1,7 +1,7 @@
 """Training on several datasets in a row, such as MNLI, then RumourEval and COVIDLies, then the target (COVMis-Stance, 5).
 
 Each step is a whole training that begins with the weights of the step before. If both have the same labels the head
-goes on, too; otherwise it begins anew. Finished steps are kept under the hash of all that they follow from.
+continues, too; otherwise it begins again. Finished steps are kept under the hash of all that they follow from.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def train_steps(
     folder: Path | None = None,
     progress: Progress = silent,
 ) -> Steps:
-    """Train on each step in turn; a stopped run goes on in the step and the epoch where it was.
+    """Train on each step in turn; a stopped run continues in the step and the epoch where it was.
 
     `labels` is the label set of the last step and of all that have no others (`labels_of`). `folder` keeps the steps:
-    whoever trains the same steps again, perhaps before other data, finds them there. A step without a dev part is not
+    the person who trains the same steps again, perhaps before other data, finds them there. A step without a dev part is not
     stopped early.
     """
     if not steps:

@@ -1,6 +1,6 @@
 """Models by ways of dividing the data: which is better, and how much easier chance is than time.
 
-The shapes are those of COVMis-Stance's tables 9 and 12 (by label), 13 (by kind of query) and 14 (settings), and of
+The shapes are those of COVMis-Stance's tables 9 and 12 (by label), 13 (by query type) and 14 (settings), and of
 table 4 of Mu et al. 2023 (divisions, with Welch's t-test between them).
 """
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from covmis_build.report.summary import Summary
 
 OWN = ("given", "zero_shot")
-"""Divisions beside those of `splits`: the column split says it; all rows are judged by what was learned before."""
+"""Divisions next to those of `splits`: the column split says it; all rows are judged by what was learned before."""
 PARTS = {"train": "train", "dev": "dev", "val": "dev", "test": "test"}
 
 
@@ -95,7 +95,7 @@ class Compared(Result):
         return parts
 
     def to_dict(self) -> dict[str, Any]:
-        """The tables; those by label and by group where they are asked for."""
+        """The tables; those by label and by group where they are requested."""
         parts = {"cells": self.cells, "tests": self.tests}
         parts |= {"labels": self.labels} if self.by_label else {}
         return parts | ({"groups": self.groups} if len(self.groups) else {})
@@ -129,7 +129,7 @@ def _spread(mean: float, deviation: float) -> str:
 
 
 class Comparing(TypedDict, total=False):
-    """What `table` takes beside posts and models."""
+    """What `table` takes next to posts and models."""
 
     labels: Sequence[str]
     schemes: Sequence[str]
@@ -301,7 +301,9 @@ def _scored(
         ):
             if need in measure.needs and not given:
                 raise InputError(f"the measure {measure.name} needs {what}", remedy=remedy)
-    scored.values(np.ones((len(labels), len(labels))))  # weights and label sets that do not fit are told now
+    scored.values(
+        np.ones((len(labels), len(labels)))
+    )  # weights and label sets that do not fit are reported now
     return scored
 
 

@@ -84,8 +84,8 @@ def train_encoder(
 ) -> Trained:
     """Train on a table with `text`, `target` and `label`.
 
-    `start` is a model trained before on other data, or its folder: its encoder goes on, and its head if the labels
-    are the same (a model in memory is changed by this). `state` is a folder for the state of the training, from which a stopped run goes on.
+    `start` is a model trained before on other data, or its folder: its encoder continues, and its head if the labels
+    are the same (a model in memory is changed by this). `state` is a folder for the state of the training, from which a stopped run continues.
     """
     _check(frame, dev, options, labels)
     key = training_key(frame, dev, options, labels, start)
@@ -124,7 +124,7 @@ def weighted_loss(scores: Any, gold: Any, weights: Any) -> Any:
 
 
 def _begin(options: Encoder, labels: Sequence[str], start: Path | EncoderModel | None) -> EncoderModel:
-    """A new model, or one that goes on from another's encoder."""
+    """A new model, or one that continues from another's encoder."""
     if start is None:
         return fresh(options, labels)
     before = start if isinstance(start, EncoderModel) else load_encoder(start)
@@ -162,7 +162,7 @@ class _Run:
     folder: Path
     key: str
     keep: bool
-    """Whether somebody may go on from the folder."""
+    """Whether somebody may continue from the folder."""
     progress: Progress
     course: Course = field(default_factory=Course)
 
@@ -243,7 +243,7 @@ def _scorer(model: EncoderModel, weights: Any) -> Any:
     """Encoder and head as one module, from texts as numbers to the loss.
 
     sentence-transformers' SoftmaxLoss is the same model, but its trainer keeps no head in its checkpoints, so that nothing
-    could go on from them (docs/decisions/0064).
+    could continue from them (docs/decisions/0064).
     """
     import torch
 
@@ -304,7 +304,7 @@ def _writing(run: _Run, weights: Any) -> Any:
 
 
 def _contents(checkpoint: Path) -> dict[str, str]:
-    """A hash of each file, so that what is damaged is told and not trained on."""
+    """A hash of each file, so that what is damaged is reported and not trained on."""
     hashes = {}
     for path in sorted(checkpoint.iterdir()):
         if path.name != COURSE:

@@ -1,6 +1,6 @@
 """One cell of a comparison: a training and what it predicts, kept under the hash of all that goes into it.
 
-So a table that was stopped goes on where it was (a transformer within its last epoch), and another measure, or a look
+So a table that was stopped continues where it was (a transformer within its last epoch), and another measure, or a look
 at another part of the items, costs no training.
 """
 

@@ -1,4 +1,4 @@
-"""Expressions, addresses and the queries of a claim.
+"""Expressions, URLs and the queries of a claim.
 
 The public names of this room are those of `covmis_build`; they load when they are first used.
 """

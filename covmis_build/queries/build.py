@@ -1,4 +1,4 @@
-"""From claims to queries: one for each title, each address and each line of keywords."""
+"""From claims to queries: one for each title, each URL and each line of keywords."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = {
     "fact_check_url": "fact_check_urls",
     "keywords": "keywords",
 }
-"""Where in the claims table each kind of query comes from."""
+"""Where in the claims table each query type comes from."""
 
 _TAGGED = re.compile(r"\[([A-Za-z]{2,3}(?:-[A-Za-z]+)?)\]\s*(.*)", re.DOTALL)
 

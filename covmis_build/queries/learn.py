@@ -1,7 +1,7 @@
 """Queries for what was missed: learned from posts that people called relevant and that no query finds.
 
 The same quorums as `suggest` proposes, of the units that the missed posts share and the claim's own. A unit counts by how
-rare it is in the archive and by how much of what is missed has it: each labelled post stands for 1/p others. Of the
+rare it is in the archive and by how much of what is missed has it: each labelled post represents 1/p others. Of the
 quorums that find no more posts than one wants to read, the one that finds most of what is missed is taken.
 """
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 SHOWN = 8
-"""Units that are told of a claim."""
+"""Units that are reported of a claim."""
 
 
 class MissedPost(NamedTuple):
-    """A post that people called relevant and no query finds: its text, and how many such posts it stands for."""
+    """A post that people called relevant and no query finds: its text, and how many such posts it represents."""
 
     post_id: str
     text: str

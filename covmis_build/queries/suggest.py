@@ -38,10 +38,10 @@ READ = (5, 25, 100)
 """Posts that one is willing to read for a narrow, a middle and a wide query."""
 
 UNITS, UNSEEN, LARGEST = 12, 4, 3
-"""At most so many units of a claim are asked for, so many of them that the archive lacks, and so many together."""
+"""At most so many units of a claim are requested, so many of them that the archive lacks, and so many together."""
 
 MOST_CONJUNCTIONS = 400
-"""Plain searches that a proposal may stand for on a platform; forms of words go first where it is more."""
+"""Plain searches that a proposal may represent on a platform; forms of words go first where it is more."""
 
 
 class Quorum(NamedTuple):
@@ -69,7 +69,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class UnitShown:
-    """A part of the claim as it is asked for, and the posts that have it."""
+    """A part of the claim as it is requested, and the posts that have it."""
 
     unit: str
     forms: list[str]
@@ -195,7 +195,7 @@ def _count(has_unit: NDArray[np.int8], quorums: Sequence[Quorum]) -> int:
 
 
 def bounded(known: list[Unit], quorums: Sequence[Quorum]) -> Node:
-    """The query of these quorums; forms of words are left out, the rarest first, while it stands for too many searches."""
+    """The query of these quorums; forms of words are omitted, the rarest first, while it represents too many searches."""
     ways = [list(unit.ways) for unit in known]
     while True:
         parts = [joined(Or, forms) for forms in ways]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def suggestions_page(study: str, suggestions: Suggestions) -> str:
-    """The page's HTML; posts stand in columns, a width a column."""
+    """The page's HTML; posts are in columns, a width a column."""
     proposals = suggestions.proposals
     queries = pd.DataFrame(
         [[row.width, row.posts, row.expression, row.reason] for row in proposals],

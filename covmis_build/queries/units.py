@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from covmis_build.archive.words import Words
 
 FORMS = 4
-"""Ways to write a word that are asked for, the word itself among them."""
+"""Ways to write a word that are requested, the word itself among them."""
 
 STEMMERS = {
     "ar": "arabic", "de": "german", "en": "english", "es": "spanish", "fr": "french", "hi": "hindi", "it": "italian",
@@ -76,7 +76,7 @@ class _Piece(NamedTuple):
 def units_of(text: str, index: Words, language: str = "en", *, common: bool = False) -> list[Unit]:
     """The claim's units, the most telling first: those that the archive lacks are the rarest.
 
-    Words in every fifth post are left out unless `common` ones are wanted, too.
+    Words in every fifth post are omitted unless `common` ones are wanted, too.
     """
     code = language.split("-", maxsplit=1)[0].lower() or "en"
     stop = STOP_WORDS.get(code, frozenset())
@@ -144,7 +144,7 @@ def _pieces(text: str, index: Words, code: str, stop: frozenset[str]) -> Iterato
 
 
 def _ends(text: str, piece: str) -> bool:
-    """Whether a comma stands behind this piece: names on both sides of it are two."""
+    """Whether a comma follows this piece: names on both sides of it are two."""
     return f"{piece}," in text
 
 

@@ -1,4 +1,4 @@
-"""A guess of which posts take up their claim, from ranks and scores; it only sets chances, so a bad one biases nothing."""
+"""A guess of which posts are about their claim, from ranks and scores; it only sets probabilities, so a bad one biases nothing."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Guide:
     def sentence(self) -> str:
         """What guides the draw."""
         if not self.coefficients:
-            return "The draw is guided by the rank alone: the study has too few labels for a better guess."
-        return f"The draw is guided by {self.labels:,} labels of posts found."
+            return "Probabilities follow the rank only: the study has too few labels for a better score."
+        return f"Probabilities follow a score learned from {self.labels:,} labels of found posts."
 
 
 def fit(posts: pd.DataFrame, relevant: Mapping[str, bool]) -> Guide:
-    """Fit a guess to labelled posts of a ranking; `relevant` says of items (claim|post) whether they take up the claim."""
+    """Fit a guess to labelled posts of a ranking; `relevant` says of items (claim|post) whether they are about the claim."""
     items = posts["claim_id"] + "|" + posts["post_id"]
     known = items.isin(relevant).to_numpy()
     y = np.array([relevant[item] for item in items[known]], dtype=int)

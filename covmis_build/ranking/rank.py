@@ -72,7 +72,7 @@ class Ranking:
         if self.by == By.BM25_AND_MODEL:
             return []
         told = (
-            "ranked by words alone, and a post that says a claim in other words stands far down: in a test the first "
+            "ranked by words only, so posts with other words get low ranks: in a test the first "
             "50 posts had 92% of what there was, with a sentence model (--model FOLDER) 97%"
         )
         return [told]

@@ -96,7 +96,7 @@ def table_html(
     """A DataFrame as an HTML table: numbers to the right, missing ones as a dash, all text escaped.
 
     `names` renames columns for readers; the first `headings` columns head their row; those of `p_values` are never "0.000".
-    One with more than `longest` rows is folded, if that is asked for.
+    One with more than `longest` rows is folded, if that is requested.
     """
     columns = [str((names or {}).get(name, name)) for name in frame.columns]
     numeric = [_is_numeric(frame.iloc[:, at].tolist()) for at in range(len(columns))]

@@ -36,7 +36,7 @@ class Audit:
     weights: Floats
     probabilities: Floats
     fractions: Floats
-    """The chance that people check an automatic label, once its item is drawn."""
+    """The probability that people check an automatic label, once its item is drawn."""
 
     def corrected(self, label: str, sizes: Floats) -> tuple[Floats, dict[str, tuple[float, float]]]:
         """For each item the expected part of this label, and for each corrected group its share and variance.
@@ -129,9 +129,9 @@ def audit_of(corpus: pd.DataFrame, automatic: Mapping[str, str], weights: Floats
 def chances_of_checks(
     corpus: pd.DataFrame, rules: Sequence[str] | NDArray[np.object_], known: Floats
 ) -> Floats:
-    """For each item the chance that people check its rule's label; 1 where no rule set one.
+    """For each item the probability that people check its rule's label; 1 where no rule set one.
 
-    Where nobody kept that chance: the share that people did check.
+    Where nobody kept that probability: the share that people did check.
     """
     groups, chances = np.asarray(rules, dtype=object), known.copy()
     checked = (corpus["how"] == AUDITED).to_numpy()

@@ -46,7 +46,7 @@ WHY = "not drawn"
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What the stage makes: tables `sample`, `dropped` and `draws`, and the draw's expectation beside what came."""
+    """What the stage makes: tables `sample`, `dropped` and `draws`, and the draw's expectation next to what came."""
 
     sample: pd.DataFrame
     dropped: pd.DataFrame
@@ -132,7 +132,7 @@ def _apart(rows: history.Past, now: history.Past) -> tuple[history.Past, history
 def _expected_ranked(claim: str, chances: Mapping[str, float], drawn: int, frozen: int) -> dict[str, Any]:
     """The ranked stratum among the others; its probability is the smallest, of the largest weight.
 
-    Frozen ones that are no longer near have no chance now, and the one that they were drawn with.
+    Frozen ones that are no longer near have no probability now, and the one that they were drawn with.
     """
     return {
         "claim_id": claim, "stratum": RANKED, "kind": RANKED, "N": len(chances),

@@ -1,7 +1,7 @@
 """Chances that follow a guess: whom to label is decided by a score and a keyed number, never by the score alone.
 
 A score only sets π before anybody's number is looked at; a part of the labels is always spread evenly, so that every
-unit has a chance and no weight grows beyond bounds.
+unit has a probability and no weight grows beyond bounds.
 """
 
 from __future__ import annotations

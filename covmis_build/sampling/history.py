@@ -1,4 +1,4 @@
-"""A claim's earlier draws: what opened rounds have frozen stays, and more is drawn only if chances stay known."""
+"""A claim's earlier draws: what opened rounds have frozen stays, and more is drawn only if probabilities stay known."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def draw(
     seed: int,
     number: str,
 ) -> tuple[list[Draw], list[Chance]]:
-    """Everyone in this claim's sample: the frozen ones, and who else these posts and settings call for; and the chances.
+    """Everyone in this claim's sample: the frozen ones, and who else these posts and settings call for; and the probabilities.
 
     A claim keeps the design it was first drawn with. Combined probabilities: see `covmis_build.sampling.draw`.
     """
@@ -80,7 +80,7 @@ def draw(
 def draw_by_chance(
     claim: str, chances: Mapping[str, float], past: Past, *, seed: int, number: str
 ) -> tuple[list[Draw], list[Chance]]:
-    """The ranked stratum: each post by its own chance. Numbers are permanent: of several draws the greatest chance holds."""
+    """The ranked stratum: each post by its own probability. Numbers are permanent: of several draws the greatest probability holds."""
     poisson.same_seed(claim, past, seed)
     kept = [_kept(item, row, chances.get(item, 0.0)) for item, row in past.items()]
     drawn = {item for item, chance in chances.items() if uniform(seed, "sampling", item) < chance}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """What one claim's counts lead to, in exact numbers; kinds without posts are left out."""
+    """What one claim's counts lead to, in exact numbers; kinds without posts are omitted."""
 
     counts: dict[str, int]
     first: dict[str, int]
@@ -32,7 +32,7 @@ class Allocation:
 
     @property
     def fill(self) -> Fraction:
-        """The chance of a remaining post to be taken in the second phase."""
+        """The probability of a remaining post to be taken in the second phase."""
         return Fraction(self.more, self.remaining) if self.more else Fraction(0)
 
     @property

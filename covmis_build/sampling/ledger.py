@@ -1,6 +1,6 @@
-"""The ledger of draws: every chance that opened draws gave, and what follows from it for each item.
+"""The ledger of draws: every probability that opened draws gave, and what follows from it for each item.
 
-Numbers of items are permanent, so an item's probability over several draws is the greatest of its chances. It may not
+Numbers of items are permanent, so an item's probability over several draws is the greatest of its probabilities. It may not
 depend on what a draw happened to add: the ledger has the draws that added nothing, too.
 """
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def read_ledger(rounds: Path) -> pd.DataFrame:
-    """The chances of all draws that were opened; empty in studies without rounds, and in those of earlier versions."""
+    """The probabilities of all draws that were opened; empty in studies without rounds, and in those of earlier versions."""
     return storage.read_table(rounds / DRAWS, "draws")
 
 
 def of_strata(claim: str, number: str, allocation: Allocation) -> list[Chance]:
-    """A claim's draw by its quotas: the chance of each stratum."""
+    """A claim's draw by its quotas: the probability of each stratum."""
     return [
         Chance(
             number, claim, name, "",
@@ -40,7 +40,7 @@ def of_strata(claim: str, number: str, allocation: Allocation) -> list[Chance]:
 
 
 def of_ranked(claim: str, number: str, chances: Mapping[str, float]) -> list[Chance]:
-    """The stratum of posts that were drawn by their ranks: its chance is the harmonic mean, so that weights add up."""
+    """The stratum of posts that were drawn by their ranks: its probability is the harmonic mean, so that weights add up."""
     near = [p for p in chances.values() if p]
     return (
         [Chance(number, claim, RANKED, "", RANKED, len(near), len(near) / sum(1 / p for p in near))]
@@ -52,7 +52,7 @@ def of_ranked(claim: str, number: str, chances: Mapping[str, float]) -> list[Cha
 def of_items(
     claim: str, number: str, rule: str, chances: Mapping[str, float], stratum: Mapping[str, str]
 ) -> list[Chance]:
-    """Items with chances of their own."""
+    """Items with probabilities of their own."""
     return [Chance(number, claim, stratum[item], item, rule, 1, p) for item, p in chances.items()]
 
 
@@ -103,7 +103,7 @@ def over_draws(
     """The probability that each frozen item had over all draws of its claim that were opened.
 
     Rounds of before there was a ledger are read as they were written: `divided` has the `strata_by` of each, `raised`
-    the chances that their draws gave to ranked items of earlier rounds.
+    the probabilities that their draws gave to ranked items of earlier rounds.
     """
     chances: dict[str, float] = dict(raised or {})
     rounds = _rounds_of(frozen)
@@ -120,7 +120,7 @@ def over_draws(
 def _without_ledger(
     rounds: pd.DataFrame, frozen: pd.DataFrame, divided: Mapping[str, Sequence[str]]
 ) -> Iterable[tuple[str, float]]:
-    """The chances that the draws of rounds without a ledger gave to items of the same stratum drawn then or before."""
+    """The probabilities that the draws of rounds without a ledger gave to items of the same stratum drawn then or before."""
     for by, rows in rounds.groupby(_rounds_of(rounds).map(lambda number: tuple(divided.get(number, ())))):
         strata = strata_by(frozen, frozen, by) if by else None
         place = {

@@ -63,7 +63,7 @@ def costs(  # noqa: PLR0913 - what a plan depends on, by name
 ) -> pd.DataFrame:
     """For each target per claim, the study's own among them: size, hours, and half-widths of intervals.
 
-    Half-widths are of the Hájek share of distinct messages, for a label that has this share everywhere: of the
+    Half-widths are of the Hájek share of unique posts, for a label that has this share everywhere: of the
     whole pool, and of the median claim. `audit_bound` is the error rate of automatic labels that an audit without
     an error would still leave possible. A target too small for the quotas gets smaller quotas.
     """

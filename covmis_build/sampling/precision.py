@@ -102,9 +102,9 @@ class Precision:
         """The same in words."""
         return [
             (
-                f"A round of {self.claims} claims with {self.posts} posts each is worth {self.worth:.0f} independent items "
+                f"A round of {self.claims} claims with {self.posts} posts each gives the precision of {self.worth:.0f} independent items "
                 f"(design effect {self.deff:.2f} for posts of one claim): a kappa of {self.kappa:.2f} comes out "
-                f"± {self.kappa_half_width:.3f}. More claims tell more than more posts of a claim."
+                f"± {self.kappa_half_width:.3f}. More claims help more than more posts per claim."
             ),
             (
                 f"A share ten points wide asks for {self.labels_for_ten_points:,} labels in this design, "

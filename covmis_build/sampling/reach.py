@@ -109,7 +109,7 @@ def _placed(block: pa.Table, *, by: Sequence[str]) -> pa.Table:
 
 
 def _near(block: pa.Table, *, seed: int, fixed: bool) -> pa.Table:
-    """The items of a block whose number is below their chance; where a size is `fixed`, also its smallest numbers.
+    """The items of a block whose number is below their probability; where a size is `fixed`, also its smallest numbers.
 
     What is among the smallest of all is among the smallest of its block. Of the second phase, at most so many of the
     smallest numbers as the claim's whole size are looked at: those that the first phase took are among them at worst.

@@ -44,7 +44,7 @@ def strata_by(items: pd.DataFrame, posts: pd.DataFrame, by: Sequence[str]) -> Ma
 
 
 def stratum_of(item: str, kind: str, strata: Mapping[str, str] | None) -> str:
-    """The stratum that an item is drawn in: its kind of query, divided further where there are `strata`."""
+    """The stratum that an item is drawn in: its query type, divided further where there are `strata`."""
     if strata is not None and item not in strata:
         raise InputError(f"the item {item} has no stratum", remedy="Give every item one, or none")
     return stratum_name(kind, None if strata is None else strata[item])
@@ -60,7 +60,7 @@ def stratum_name(kind: str, part: str | None) -> str:
 
 
 def kind_of(stratum: str) -> str:
-    """The kind of query of a stratum."""
+    """The query type of a stratum."""
     return stratum.partition(" / ")[0]
 
 

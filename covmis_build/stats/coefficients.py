@@ -244,7 +244,7 @@ def standard_error(sums: Array, chance: Chance, pulls: ArrayLike) -> float:
 
 
 def alpha_chance(table: ArrayLike, distance: Distance = "nominal") -> Chance:
-    """Krippendorff's alpha from summed `coincidences`; classes stand in order, the farthest disagreement is a whole one."""
+    """Krippendorff's alpha from summed `coincidences`; classes are in order, the farthest disagreement is a whole one."""
     cells = np.asarray(table, float)
     values = _sum(cells)
     total = _sum(values)

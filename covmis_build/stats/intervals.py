@@ -198,7 +198,7 @@ class Estimate:
 
     @property
     def effective_n(self) -> float:
-        """How many independent items the interval stands for: never more than there are."""
+        """How many independent items the interval represents: never more than there are."""
         if math.isnan(self.value) or math.isinf(self.bounds[0]) or math.isinf(self.bounds[1]):
             return min(self.worth, self.n)
         return min(units(self.value, self.variance, self.worth, self.bounds), self.n)

@@ -116,7 +116,7 @@ class _Linear(NamedTuple):
 
 
 def _scale(weights: Floats, claims: NDArray[np.int64] | None, copies: Floats | None) -> Floats:
-    """What each item stands for, so that the scales over the probabilities have the sum 1."""
+    """What each item represents, so that the scales over the probabilities have the sum 1."""
     sizes = np.ones(len(weights)) if copies is None else copies
     if claims is None:
         return np.asarray(sizes / (weights * sizes).sum(), dtype=np.float64)

@@ -178,7 +178,7 @@ def expected_looseness(chances: Floats, scale: Floats, first: Floats | float = 1
     """1 over what the pool lets expect of the weights: no label is needed, and what was not drawn counts.
 
     `chances` are those of all of the pool that had one, `scale` their shares in it; `first` those of an earlier phase,
-    by which each also stands for others that did not come so far.
+    by which each also represents others that did not come so far.
     """
     return float(np.sum((1 - chances) / chances * scale**2 / first))
 

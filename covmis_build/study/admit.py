@@ -1,4 +1,4 @@
-"""Admitting a machine in a study: its predictions beside the people's labels, ε on record before anything is looked at."""
+"""Admitting a machine in a study: its predictions next to the people's labels, ε on record before anything is looked at."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class ArchivePosts:
         return connection.sql(query)
 
     def arrow(self) -> Dataset:
-        """Every row that was read, as a dataset of Arrow: nothing is loaded before it is asked for."""
+        """Every row that was read, as a dataset of Arrow: nothing is loaded before it is requested."""
         import pyarrow.dataset
 
         return pyarrow.dataset.dataset([str(path) for path in self.parts])

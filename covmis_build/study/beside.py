@@ -1,4 +1,4 @@
-"""What a release has beside its corpus: people's labels, parts, weights, claims; rooms are called in order."""
+"""What a release has next to its corpus: people's labels, parts, weights, claims; rooms are called in order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def beside_corpus(
     frozen: pd.DataFrame,
     governed: Sampling,
 ) -> tuple[Beside, Parts | None]:
-    """The tables beside this corpus, and how it was divided. `governed`: the settings that rounds were drawn with."""
+    """The tables next to this corpus, and how it was divided. `governed`: the settings that rounds were drawn with."""
     labels, secret = _labels_of_people(rounds)
     counted = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
     texts = counted["text"].reindex(corpus["item_id"]).fillna("").tolist()
@@ -111,7 +111,7 @@ def _owners(study: Study, corpus: pd.DataFrame) -> list[str]:
 def weights_of(
     corpus: pd.DataFrame, counted: pd.DataFrame, pool: pd.DataFrame | None, governed: Sampling
 ) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
-    """Replicate weights with what estimates need besides the corpus, and the chances of pairs where draws had a size.
+    """Replicate weights with what estimates need besides the corpus, and the probabilities of pairs where draws had a size.
 
     Nothing below three claims.
     """

@@ -47,7 +47,7 @@ def write_board(study: Study) -> Path:
 
 
 def server(study: Study, port: int = 0) -> ThreadingHTTPServer:
-    """What shows the board to this machine's browsers alone: one page, read-only, made anew each time it is asked for.
+    """What shows the board to this machine's browsers alone: one page, read-only, rebuilt each time it is requested.
 
     `port` 0 is any free one; `serve_forever()` starts it.
     """

@@ -195,7 +195,7 @@ def _queries(study: Study, wanted: Wanted) -> pd.DataFrame:
 
 
 def collect(study: Study, source: str, wanted: Wanted) -> Collected:
-    """Fetch what the study's queries ask for and is not there yet; every page is on disk before the next is asked for."""
+    """Fetch what the study's queries ask for and is not there yet; every page is on disk before the next is requested."""
     task = _task(study, source, wanted)
     if not task.jobs:
         wanted.notice("Nothing remains to be collected: every query is covered up to now.")

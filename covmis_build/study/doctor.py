@@ -40,7 +40,7 @@ EXTRAS = {
     "keyring": (("keyring",), "keep credentials in the system's keyring"),
     "spark": (("pyspark",), "run matching and cleaning on Apache Spark"),
     "models": (("torch", "transformers", "accelerate"), "neural stance models; linear ones work without"),
-    "lora": (("peft",), "training low-rank additions in place of a whole encoder"),
+    "lora": (("peft",), "LoRA: training low-rank additions instead of the encoder"),
     "model2vec": (("model2vec",), "linear models on static embeddings"),
 }
 OLDEST_JAVA = 17
@@ -113,7 +113,7 @@ def doctor(
     """
     from covmis_build.study.study import study_of
 
-    # whoever has to end a purge may ask what is missing here
+    # the person who has to end a purge may ask what is missing here
     study = study_of(Path.cwd(), Path(folder) if folder else None, half_purged=True)
     far = [path for path in study.places.archives if isinstance(path, Address)] if study else []
     far += [study.places.far.address] if study and study.places.far else []

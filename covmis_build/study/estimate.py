@@ -64,7 +64,7 @@ def estimate(  # noqa: PLR0913 - every option is named
     """The share and total of each label among the posts found, from the rounds' gold and probabilities.
 
     `assisted_by` are predictions for every item of the pool, or a model's folder; `elsewhere` says that the model
-    never saw this study's labels. Otherwise predictions tell their folds, and a folder's kind of model is trained anew
+    never saw this study's labels. Otherwise predictions tell their folds, and a folder's kind of model is trained again
     for each part of the claims on the others. `corpus` is a release of this study, in place of gold. `calibrated` weights meet
     the known number of posts of each kind. `between` compares two parts (`claim:1`, `kind:title`) or two labels
     (`label:favor`); `before` a day, with what was posted from then on, or from `after` on.

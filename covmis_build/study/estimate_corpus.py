@@ -1,4 +1,4 @@
-"""Estimating from a corpus on disk: a study's own release with the study's knowledge, somebody else's from itself alone."""
+"""Estimating from a corpus on disk: a study's own release with the study's knowledge, another person's from itself alone."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def estimate_corpus(
     after: str = "",
     level: float = 0.95,
 ) -> Estimates:
-    """The same for somebody else's corpus: from its own probabilities, without the pool that it was drawn from."""
+    """The same for another person's corpus: from its own probabilities, without the pool that it was drawn from."""
     frame = read_corpus(Path(corpus))
     labels = _labels(frame)
     return estimates(

@@ -149,11 +149,11 @@ def score_files(
 ) -> Scores | ScoresOverPosts:  # fmt: skip
     """Score the systems: over gold's items, or over all posts that they were drawn from.
 
-    `people` is the file with everybody's labels; of a release, annotations.csv beside gold is taken unless it is "none".
+    `people` is the file with everybody's labels; of a release, annotations.csv next to gold is taken unless it is "none".
     """
     how |= {"probabilities": files.probabilities(probabilities), "title": files.title}
     if check_over(over) is Over.POSTS:
-        design = None if probabilities else files.design()  # whoever names probabilities means those
+        design = None if probabilities else files.design()  # the person who names probabilities means those
         return score_over_posts(files.gold, files.systems, design=design, **how)
     return score(
         files.gold,

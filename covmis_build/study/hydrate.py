@@ -120,7 +120,7 @@ def posts_of(
     progress: Progress = silent,
     purge_list: Path | None = None,
 ) -> There:
-    """The posts of these items as they stand in the archives, the same copy that `covmis run` chooses.
+    """The posts of these items as they are in the archives, the same copy that `covmis run` chooses.
 
     Of the options it matters how files are read, not which posts a study wants.
 

@@ -93,7 +93,7 @@ class LookedAt(Result):
 
     @property
     def summary(self) -> Summary:
-        """What holds what, what is left over, and the first claims."""
+        """What holds what, what is remaining, and the first claims."""
         understood = self.understood
         columns = [
             f"  {field} <- {column or 'the first column'}" for field, column in understood.columns.items()
@@ -184,7 +184,7 @@ def _searched(search: str, language: str) -> ClaimList:
 
 
 def _refuse_other_texts(known: pd.DataFrame, fresh: pd.DataFrame, path: Path) -> None:
-    """An id stands for one claim for ever: another list may not bring it with other words, unless these were edited."""
+    """An id represents one claim for ever: another list may not bring it with other words, unless these were edited."""
     known_rows = {row["claim_id"]: row for row in known.to_dict("records")}
     for row in fresh.to_dict("records"):
         mine = known_rows.get(row["claim_id"])
@@ -203,7 +203,7 @@ def _appended(known: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
 
 
 def _keep_given_posts(given_file: Path, given: list[GivenPost]) -> int:
-    """Write the posts that the list names where the stage `retrieve` finds them, beside those of other lists."""
+    """Write the posts that the list names where the stage `retrieve` finds them, next to those of other lists."""
     posts = {(post.post_id, post.claim_id, post.kind) for post in given}
     if not posts:
         return 0

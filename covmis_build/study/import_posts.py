@@ -1,4 +1,4 @@
-"""Importing posts: a file is converted once into the archive's neutral form, with a report beside it."""
+"""Importing posts: a file is converted once into the archive's neutral form, with a report next to it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ImportedPosts(Result):
 def import_posts(study: Study, path: Path | str, progress: Progress = silent) -> ImportedPosts:
     """Convert a file into data/archive/posts-NAME.jsonl.zst; refused where `look` has open questions.
 
-    What queries/purge.csv names is left out.
+    What queries/purge.csv names is omitted.
     """
     path = place(path)
     seen = look(path, study)

@@ -86,7 +86,7 @@ def pull_round(study: Study, round_: RoundFolder) -> Pulled:
 
 
 def compare_rounds(study: Study, rounds: Iterable[RoundFolder]) -> list[projects.Compared]:
-    """How these rounds' labels on Label Studio compare with the record; rounds that never went there are left out."""
+    """How these rounds' labels on Label Studio compare with the record; rounds that never went there are omitted."""
     there = [round_ for round_ in rounds if used_by(round_)]
     if not there:
         return []

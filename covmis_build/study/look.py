@@ -73,7 +73,7 @@ class SeenFile:
     def lines(self) -> list[str]:
         """What was understood, line by line."""
         lines = [
-            f"{self.file}   {self.form or 'no known form'} (told by {self.by})   {counted(self.rows, 'rows')} looked at"
+            f"{self.file}   {self.form or 'no known form'} (detected from {self.by})   {counted(self.rows, 'rows')} looked at"
         ]
         lines += [f"  {what} <- {', '.join(names)}" for what, names in self.columns.items()]
         if self.left_over:
@@ -104,7 +104,7 @@ class SeenFile:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Look(Result):
-    """What a file of posts is understood to be; of a packed file with several inside, each of them."""
+    """What a file of posts is understood to be; of a compressed file with several inside, each of them."""
 
     files: list[SeenFile]
 

@@ -137,7 +137,7 @@ def nothing_kept() -> InputError:
 
 
 class Known(NamedTuple):
-    """Posts whose label is known: frozen as they stand somewhere, the labels, and why."""
+    """Posts whose label is known: frozen unchanged somewhere, the labels, and why."""
 
     frozen: pd.DataFrame
     gold: pd.DataFrame
@@ -182,7 +182,7 @@ def _open_beside(
     study: Study, kind: RoundKind, number: str, known: Known, chosen: list[str], pass_mark: float | None = None,
     *, repeats: dict[str, list[str]] | None = None, besides: Sequence[str] = (),
 ) -> RoundFolder:  # fmt: skip
-    """Freeze posts of earlier rounds anew, with the key of those `chosen` for their known label."""
+    """Freeze posts of earlier rounds again, with the key of those `chosen` for their known label."""
     settings = study.settings
     people = settings.annotation.people
     options = replace(settings.annotation, annotators=people, per_item=len(people))  # everybody labels each
@@ -242,7 +242,7 @@ def _known_from_sheet(study: Study, sheet: Path) -> Known:
 
 
 def _anywhere(study: Study, wanted: set[str]) -> pd.DataFrame:
-    """These items as a round has frozen them, else as they stand among the cleaned posts."""
+    """These items as a round has frozen them, else unchanged among the cleaned posts."""
     known = frozen_items(study.places.rounds)
     known = known[known["item_id"].isin(wanted)]
     missing = ("item_id", wanted - set(known["item_id"]))

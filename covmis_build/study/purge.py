@@ -1,4 +1,4 @@
-"""Purging: posts and authors go from every place of a study, and a kill on the way only means to go on.
+"""Purging: posts and authors go from every place of a study, and a kill on the way only means to continue.
 
 First everything that is to be forgotten is found and noted in the journal; then each place forgets; then the whole
 study is searched byte by byte. Every step may be repeated. What others made, and what lies outside the study, is named.
@@ -78,7 +78,7 @@ class Purged(Result):
     @property
     def summary(self) -> Summary:
         """What was done where, and what no command reaches."""
-        told = f"To be forgotten: {counted(self.posts, 'posts')}."
+        told = f"To be deleted: {counted(self.posts, 'posts')}."
         return [told, Listing(("place", "count", "what"), self.places), OUTSIDE]
 
     def check(self) -> None:
@@ -89,7 +89,7 @@ class Purged(Result):
             )
 
     def attempt(self, place: str, act: Callable[[], T], otherwise: T) -> T:
-        """Run one act. If it fails, note the error and go on with the other places."""
+        """Run one act. If it fails, note the error and continue with the other places."""
         try:
             return act()
         except CovmisError as error:
@@ -122,7 +122,7 @@ def purge(
     begun = purging.unfinished(places)
     if begun is None and not more and not purging.read_list(places.purge_csv):
         raise InputError(
-            "nothing is to be forgotten",
+            "there is nothing to delete",
             remedy="Name post ids or author keys, or list them in queries/purge.csv",
         )
     purged = Purged()
@@ -276,7 +276,7 @@ def _forget(
     purged.places.append(("their quotations", quoting, "other posts' items, which keep their own texts"))
     traces = Traces([*forget.posts, *forget.authors], unfinished.words)
     build = purged.attempt("build", partial(_build, places, traces), 0)
-    purged.places.append(("build", build, "tables and indexes removed; `covmis run` makes them anew"))
+    purged.places.append(("build", build, "tables and indexes removed; `covmis run` rebuilds them"))
     notes = purged.attempt("collect", partial(_notes, places.notes, forget), 0)
     purged.places.append(("collect", notes, "notes of collecting changed"))
     tasks = purged.attempt(
@@ -286,7 +286,7 @@ def _forget(
     )
     purged.places.append(("Label Studio", tasks, "tasks removed"))
     release = purged.attempt("release", partial(_release, places, traces), 0)
-    purged.places.append(("release", release, "files removed; `covmis release` makes them anew"))
+    purged.places.append(("release", release, "files removed; `covmis release` rebuilds them"))
     outputs = purged.attempt("outputs", partial(_outputs, places, traces), 0)
     purged.places.append(("outputs", outputs, "files removed that commands wrote elsewhere in the study"))
     leftovers = [path for path in _of_study(places) if storage.is_unfinished(path)]
@@ -318,7 +318,7 @@ def _build(places: Places, traces: Traces) -> int:
 
 
 def _held(traces: Traces, path: Path) -> bool:
-    """Whether a file that commands make anew holds something of it; what cannot be read may."""
+    """Whether a file that commands make again holds something of it; what cannot be read may."""
     try:
         return traces.in_file(path, texts=path.suffix not in {".parquet", ".json"})
     except UNREADABLE:

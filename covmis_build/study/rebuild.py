@@ -41,7 +41,7 @@ class Rebuilt(Result):
     root: str
     """The root hash of the release that the bundle belongs to."""
     not_taken_over: list[str]
-    """What the bundle proposed, and whoever rebuilds it decides."""
+    """What the bundle proposed, and the person who rebuilds it decides."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis hydrate --json` prints it of a bundle."""

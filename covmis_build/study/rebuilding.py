@@ -1,4 +1,4 @@
-"""COVMis-Stance built again from what was published: its claims, its post ids, and beside it what came out.
+"""COVMis-Stance built again from what was published: its claims, its post ids, and next to it what came out.
 
 The files are the user's (`misinformation.csv`, `covmis_stance.csv`, and CoAID's releases if they are at hand): nothing of
 them is shipped. Posts are looked up with `covmis collect ids`; the rest is the ordinary way of a study.
@@ -100,7 +100,7 @@ def published_pairs(files: Path) -> list[tuple[str, str, str]]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BesidePublished(Result):
-    """What came out of a study, beside the published corpus that it builds again."""
+    """What came out of a study, next to the published corpus that it builds again."""
 
     rows: pd.DataFrame
     """A row a claim and kind: published, found, cleaned, sampled, what became of the published posts, who else is there."""
@@ -110,7 +110,7 @@ class BesidePublished(Result):
     """What became of all published posts."""
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per claim and kind of query."""
+        """A row per claim and query type."""
         return self.rows
 
     def to_dict(self) -> dict[str, Any]:

@@ -72,14 +72,14 @@ class Plan(Result):
                 f"{facts.pairs_missed:,} that none finds; {facts.beyond:,} lie beyond it."
             ),
             (
-                f"The draw: {facts.labels:,.0f} of those that no query finds and {facts.labels_found:,.0f} of the others, "
-                f"mixed; every yes is read by a second person.{weight}"
+                f"The sample: {facts.labels:,.0f} pairs that no query found and {facts.labels_found:,.0f} others, "
+                f"mixed; each yes goes to a second person.{weight}"
             ),
             self.guide.sentence,
         ]
         if self.draws["recall"].notna().any():
             parts += [
-                "Expected, if missed posts are like found ones (they are rarer as a rule, and intervals wider):",
+                "Expected precision, if missed posts are like found ones (usually they are rarer and intervals are wider):",
                 self.draws,
             ]
         return parts
@@ -98,7 +98,7 @@ class Plan(Result):
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """The pairs (table `frame`, before any chance is set), and what is said of them."""
+    """The pairs (table `frame`, before any probability is set), and what is said of them."""
 
     pairs: pd.DataFrame
     facts: FrameFacts
@@ -106,7 +106,7 @@ class _Frame:
     warnings: tuple[str, ...]
 
     def drawn(self, labels: float, labels_found: float) -> _Frame:
-        """With the chances that so many labels give."""
+        """With the probabilities that so many labels give."""
         found = self.pairs["found"].to_numpy(dtype=bool)
         chances = np.zeros(len(found))
         chances[~found] = guided(self.pairs.loc[~found, "guess"], labels)
@@ -134,7 +134,7 @@ class _Frame:
         return replace(self, pairs=self.pairs.assign(p_sample=chances), facts=facts)
 
     def at_least(self, rounds: list[RoundFolder]) -> _Frame:
-        """With the greatest chance that any of these draws gave: numbers are permanent, so that is the one of them all."""
+        """With the greatest probability that any of these draws gave: numbers are permanent, so that is the one of them all."""
         before = np.zeros(len(self.pairs))
         for folder in rounds:
             earlier = folder.frame().set_index("item_id")["p_sample"]
@@ -157,7 +157,7 @@ class Recall:
     ) -> Plan:  # fmt: skip
         """The frame of `depth` nearest posts a claim, and what `labels` of those that no query finds would tell.
 
-        `labels_found` of the found ones are asked for, too (default: a quarter as many). `model` is a sentence model's
+        `labels_found` of the found ones are requested, too (default: a quarter as many). `model` is a sentence model's
         folder or its name on the hub.
         """
         self.study.need_current(run=run, progress=progress)
@@ -208,9 +208,7 @@ class Recall:
                     remedy="Draw with --learn",
                 )
             else:
-                if (
-                    rounds
-                ):  # an earlier guess stands: chances that followed from its own labels would not be chances
+                if rounds:  # an earlier guess stands: probabilities that followed from its own labels would not be probabilities
                     guess = rounds[0].frame().set_index("item_id")["guess"]
                     pairs = frame.pairs.assign(guess=guess.reindex(frame.pairs["item_id"]).to_numpy())
                     frame = replace(frame, pairs=pairs)
@@ -305,7 +303,7 @@ class Recall:
         return _with_family(_Frame(pairs, facts, guide, tuple(ranking.warnings)))
 
     def _known(self) -> dict[str, bool]:
-        """What is known of items so far: a stance takes up the claim, and so does a yes."""
+        """What is known of items so far: a stance is about the claim, and so does a yes."""
         gold, poles = self.study.gold(), set(self.study.settings.labels.poles)
         known = dict(zip(gold["item_id"], gold["label"].isin(poles), strict=True)) if poles else {}
         answers = gold_of(self._rounds())
@@ -394,7 +392,7 @@ def report_of_rounds(
 def _probabilities(
     pairs: pd.DataFrame, rounds: Sequence[RoundFolder], drawn_by: Mapping[str, int]
 ) -> pd.Series[float]:
-    """One by what each pair stands for: of the missed ones, whose chances have learned, as `stands_for` says."""
+    """One by what each pair represents: of the missed ones, whose probabilities have learned, as `stands_for` says."""
     missed = ~pairs["found"].to_numpy(dtype=bool)
     # frames of one family have the same pairs in the same order
     chances = [folder.frame()["p_sample"].to_numpy(dtype=np.float64)[missed] for folder in rounds]
@@ -429,7 +427,7 @@ def _with_family(frame: _Frame) -> _Frame:
 
 
 def _chosen(frame: _Frame, seed: int) -> pd.DataFrame:
-    """The pairs whose permanent number is below their chance.
+    """The pairs whose permanent number is below their probability.
 
     Other queries give other numbers: a query written for what an earlier draw has shown would find just that.
     """
@@ -438,7 +436,7 @@ def _chosen(frame: _Frame, seed: int) -> pd.DataFrame:
 
 
 def forget_pairs(rounds: Path, post_ids: Collection[str]) -> int:
-    """Take posts that were not drawn out of recall's frames, which keep a pair's chances and not its id; how many rows.
+    """Take posts that were not drawn out of recall's frames, which keep a pair's probabilities and not its id; how many rows.
 
     Those that were drawn keep their id, as frozen items do: their labels hang on it.
     """

@@ -58,7 +58,7 @@ MADE_WITH = ("duckdb", "numpy", "pandas", "pyarrow", "scikit-learn")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Released(Result):
-    """What a release holds, and what whoever publishes it should know."""
+    """What a release holds, and what the person who publishes it should know."""
 
     places: Places
     folder: Path
@@ -91,7 +91,11 @@ class Released(Result):
             f"{count}{' with texts' if self.text else ', ids only'}{f'; left out: {gone}' if gone else ''}.",
             f"Read {named(self.folder)}/card.html; methods.md has two paragraphs for a paper.",
             *([f"Bundle for a rebuild: {named(self.bundle)}."] if self.bundle else []),
-            *([f"To upload: {upload}/upload; {upload}/CHECKLIST.md says what is missing."] if upload else []),
+            *(
+                [f"To upload: {upload}/upload; {upload}/CHECKLIST.md lists what is missing."]
+                if upload
+                else []
+            ),
         ]
 
     @property
@@ -121,7 +125,7 @@ def release(
     if not study.rounds:
         raise InputError(
             "no round has been opened yet",
-            remedy="`covmis round open` makes one, `covmis status` says what is next",
+            remedy="`covmis round open` opens one; `covmis status` names the next step",
         )
     if run or study.places.table("sample").exists():
         study.need_current(run=run, progress=progress)

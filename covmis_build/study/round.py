@@ -168,7 +168,7 @@ class Round:
         from covmis_build.study import label_studio
 
         (compared,) = label_studio.compare_rounds(self.study, [self.folder])
-        remedy = "It is sealed: nothing is taken. `covmis round reopen` opens posts, with a reason"
+        remedy = "It is sealed and accepts no labels. To reopen posts, use `covmis round reopen`"
         problems = [Problem("sealed", compared.sentence, remedy)] if compared.differ else []
         return Pulled(answers=compared.labels, problems=problems)
 
@@ -205,9 +205,9 @@ class Round:
     def adjudicate(
         self, adjudicator: str = "adjudicator", *, discuss: bool = True, channel: str = ""
     ) -> Settlement:
-        """Settle disagreements: first a discussion, then a third person; again after each step.
+        """Settle disagreements: first a discussion, then an adjudicator; again after each step.
 
-        Reads back what was decided, then sends out what is to be discussed or goes to the third person.
+        Reads back what was decided, then sends out what is to be discussed or goes to the adjudicator.
         """
         from covmis_build.annotation import adjudication
         from covmis_build.settings import CODE
@@ -217,7 +217,7 @@ class Round:
         with self.study.locked_rounds("covmis round adjudicate"):
             if not CODE.fullmatch(adjudicator) or adjudicator in self.annotators:
                 raise InputError(
-                    f"'{adjudicator}' cannot be the third person",
+                    f"'{adjudicator}' cannot be the adjudicator",
                     remedy="Use a code that no annotator of the round has",
                 )
             pulled = adjudication.read_decision_sheets(self.folder, adjudicator, now=record.moment())
@@ -295,16 +295,18 @@ class Round:
             else ""
         )  # fmt: skip
         told = f"Round {self.number}{kind}: {counted(about['claims'], 'claims')}, {counted(about['items'], 'posts')}, "
-        told += f"{about['for_people']} of them for people."
+        told += f"{about['for_people']} of them for annotators."
         if about["automatic"]:
-            told += f" {about['automatic']} are labelled by rule"
+            told += f" {about['automatic']} have an automatic label"
             told += (
-                f" ({about['audited']} of them are for people, too, as a check)." if about["audited"] else "."
+                f" ({about['audited']} of them also for annotators, as an audit)."
+                if about["audited"]
+                else "."
             )
         if about["checks"]:
-            told += f" Hidden among them, for everybody: {counted(about['checks'], 'posts')} whose label is known."
+            told += f" Hidden among them for all annotators: {counted(about['checks'], 'posts')} with a known label."
         if about["repeats"]:
-            told += f" For {', '.join(about['repeats'])}: posts of their own that they have labelled before."
+            told += f" For {', '.join(about['repeats'])}: posts that they have labelled before."
         return told
 
     @property
@@ -312,8 +314,8 @@ class Round:
         """The same, and what to do next."""
         which = f" --round {self.number}" if self.folder.kind else ""
         if self.folder.asks_relevance:
-            pushed = f"Next: `covmis round push{which}`, and pull. Push again after that: every yes goes to a second person."
-            settled = f"`covmis round adjudicate{which}` settles the rest."
+            pushed = f"Next: `covmis round push{which}`, then pull. Push again after that: each yes goes to a second person."
+            settled = f"`covmis round adjudicate{which}` resolves the rest."
             return [self.sentence, f"{pushed} {settled}"]
         return [self.sentence, f"Frozen in {self.to_dict()['folder']}/. Next: `covmis round push{which}`."]
 

@@ -106,7 +106,7 @@ def settings_of_rounds(
 
 
 def strata_of_rounds(rounds: Sequence[RoundFolder]) -> dict[str, tuple[str, ...]]:
-    """What each round's draw divided the kinds of query by (`strata_by`), where it did."""
+    """What each round's draw divided the query types by (`strata_by`), where it did."""
     strata = {}
     for round_ in rounds:
         sampling = round_.about.settings.get("sampling")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def select_claims(study: Study, top: int) -> Selection:
-    """Set `selected` in queries/claims.csv; counts, ranks and ties go to queries/selection.csv beside it."""
+    """Set `selected` in queries/claims.csv; counts, ranks and ties go to queries/selection.csv next to it."""
     if not study.places.table("hits").exists():
         raise InputError("there are no hits yet", remedy="Select all claims, then `covmis run retrieve`")
     selection = select(read_claims(study.places.claims_csv, "csv"), study.hits, top)

@@ -38,7 +38,7 @@ class RoundRow:
 
 @dataclass(frozen=True)
 class Chain:
-    """A group of near-identical posts, with the two of it that are least alike."""
+    """A group of near-duplicate posts, with the two of it that are least alike."""
 
     group: str
     size: int
@@ -57,7 +57,7 @@ class Status(Result):
     flow: list[Step]
     rounds: list[RoundRow]
     chains: list[Chain]
-    """The largest groups of near-identical posts."""
+    """The largest groups of near-duplicate posts."""
     missing_items: dict[str, str]
     """Frozen items that the present build would not contain, with the reason."""
     intake: list[str]
@@ -135,7 +135,7 @@ def write_flow_page(study: Study, shown: Status) -> Path:
 
 
 def _in_words(places: Places, chains: list[Chain]) -> pd.DataFrame:
-    """Groups of near-identical posts with the texts of their least similar two, for people to judge."""
+    """Groups of near-duplicate posts with the texts of their least similar two, for people to judge."""
     import pandas as pd
 
     rows = []

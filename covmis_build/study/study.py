@@ -81,7 +81,7 @@ class Study:
         storage.write_text(path, text)
         return open_study(self.places.folder)
 
-    # Tables of data/build, read when they are asked for
+    # Tables of data/build, read when they are requested
 
     @property
     def archive(self) -> ArchivePosts:
@@ -171,7 +171,7 @@ class Study:
         return status(self)
 
     def beside_published(self, files: Path | str) -> BesidePublished:
-        """What came out beside a published corpus that this study builds again; `files`: its authors' folder."""
+        """What came out next to a published corpus that this study builds again; `files`: its authors' folder."""
         from covmis_build.study.rebuilding import beside_published
 
         return beside_published(self, Path(files))
@@ -218,7 +218,7 @@ class Study:
         return collect(self, source, Wanted(**options))
 
     def estimate_collecting(self, source: str, **options: Unpack[Options]) -> Estimate:
-        """What `collect` would find and cost; X is asked for counts, which it bills."""
+        """What `collect` would find and cost; X is requested counts, which it bills."""
         from covmis_build.study.collect import Wanted, estimate
 
         return estimate(self, source, Wanted(**options))
@@ -258,7 +258,7 @@ class Study:
         return look(path, self)
 
     def import_posts(self, path: Path | str, *, progress: Progress = silent) -> ImportedPosts:
-        """Convert a file of posts into the archive's own form, with a report beside it."""
+        """Convert a file of posts into the archive's own form, with a report next to it."""
         from covmis_build.study.import_posts import import_posts
 
         return import_posts(self, path, progress)
@@ -490,7 +490,7 @@ class Study:
         return Questions.of(self, posts, list(labels))
 
     def admit(self, predictions: Path | str, *, name: str, epsilon: float) -> Admission:
-        """May this machine stand in for a person here? Its first epsilon is kept, and another one refused."""
+        """May this machine are in for a person here? Its first epsilon is kept, and another one refused."""
         from covmis_build.study.admit import admit_in_study
 
         return admit_in_study(self, Path(predictions), name=name, epsilon=epsilon)
@@ -539,7 +539,7 @@ def rebuild_published(
         raise UnknownName(f"no recipe is called '{source}'", remedy="Allowed: covmis-stance")
     if files is None:
         raise InputError("the published files are yours to give", remedy="Name their folder with --files DIR")
-    pairs = published_pairs(Path(files))  # what is wrong with them is told before anything is made
+    pairs = published_pairs(Path(files))  # what is wrong with them is reported before anything is made
     study = new_study(folder, title=title or TITLE)
     return fill_from_published(study, Path(files), pairs, releases=Path(releases) if releases else None)
 

@@ -1,4 +1,4 @@
-"""Verifying: a bundle, a release's folder or one of its files, by whoever got it."""
+"""Verifying: a bundle, a release's folder or one of its files, by the person who got it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _bundle(path: Path, release: Path | None = None) -> list[Check]:
             if not all(check.passed for check in checks):
                 return checks
             return checks + check_rounds(manifest, files, release)
-    except InputError as error:  # of a file inside, or of where it was unpacked, which nobody can look at
+    except InputError as error:  # of a file inside, or of where it was decompressed, which nobody can look at
         if Path(error.file) == path:
             raise
         raise InputError(
@@ -183,7 +183,7 @@ def _facts(facts: ReleaseFacts, places: Places, rounds: Sequence[RoundFolder]) -
 
 
 def _tables(facts: ReleaseFacts, places: Places, built: Mapping[str, pd.DataFrame]) -> list[Check]:
-    """The tables against the hashes that the ledger kept of them; claims and queries made anew from the claim list."""
+    """The tables against the hashes that the ledger kept of them; claims and queries rebuilt from the claim list."""
     made = {table: digest for stage in facts.stages for table, digest in stage.tables.items()}
     wrong = [
         name
@@ -208,7 +208,7 @@ def _tables(facts: ReleaseFacts, places: Places, built: Mapping[str, pd.DataFram
 def check_sample(
     frozen: pd.DataFrame, built: Mapping[str, pd.DataFrame], settings: Settings, manifest: Manifest
 ) -> list[Check]:
-    """Whether chance fell as it says: each item's keyed number against its probability, and the draw made anew."""
+    """Whether probability fell as it says: each item's keyed number against its probability, and the draw rebuilt."""
     counted = frozen[~frozen["pilot"].astype(bool)]
     poisson = counted[counted["design"] == "poisson"]
     seed, audit = settings.seed, settings.annotation.audit
@@ -236,7 +236,7 @@ def check_sample(
     if manifest.purged or settings.sampling.strata_by or not {"items", "sample"} <= set(built):
         why = "posts were purged" if manifest.purged else "strata, or no tables of the build"
         return [*checks, Check(what, passed=True, detail=f"not compared: {why}")]
-    # a ranked post's chance comes from its rank, which no bundle tells; others are drawn as if there were none
+    # a ranked post's probability comes from its rank, which no bundle tells; others are drawn as if there were none
     told, items = built["sample"], built["items"]
     by_rank = set(items.loc[items["kind"] == RANKED, "item_id"])
     by_rank |= set(counted.loc[counted["kind"] == RANKED, "item_id"]) - set(items["item_id"])
@@ -257,7 +257,7 @@ def check_beside(
     release: Path, corpus: pd.DataFrame, frozen: pd.DataFrame, built: Mapping[str, pd.DataFrame], today: Settings,
     governed: Settings,
 ) -> list[Check]:  # fmt: skip
-    """Parts, weights and queries made anew from the bundle, compared with the files of the release."""
+    """Parts, weights and queries rebuilt from the bundle, compared with the files of the release."""
     beside: dict[str, pd.DataFrame | None] = {}
     counted = frozen[~frozen["pilot"].astype(bool)].drop_duplicates("item_id").set_index("item_id")
     beside[WEIGHTS], beside[PAIRS] = weights_of(corpus, counted, built.get("items"), governed.sampling)

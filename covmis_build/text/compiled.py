@@ -32,7 +32,7 @@ ONCE = "Compiling covmis's text routines (once per machine, about 10 seconds)"
 SOURCES = (
     "bags", "compiled", "edits", "folding", "join", "langdetect_replay", "near_duplicates", "scan", "tokens", "weights"
 )  # fmt: skip
-"""The files whose text decides the machine code, and the tables that are kept beside it."""
+"""The files whose text decides the machine code, and the tables that are kept next to it."""
 EVERY = "covmis_build.text.every_routine"
 """What calls every routine; it imports them, as they import this module."""
 COMPLETE = "complete"

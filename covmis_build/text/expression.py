@@ -2,7 +2,7 @@
 
 A quorum is at least so many of several things, parted by commas: `2 of (garlic, (cure OR cures), covid-19)`.
 
-A word with punctuation inside (`covid-19`, `don't`) is the phrase of its tokens. `https://…` and `url:"…"` stand for
+A word with punctuation inside (`covid-19`, `don't`) is the phrase of its tokens. `https://…` and `url:"…"` represent
 a page under any of its addresses.
 """
 
@@ -83,11 +83,11 @@ QUORUM = re.compile(r"(?<![^\s(,\-\u2212\uff0c\u3001\u060c])(\d+)\s+of\s*(?=\()"
 _COMMA = re.compile(r"(?<!\d),|,(?!\d)|[\uff0c\u3001\u060c]")
 """What parts the things of a quorum; not the comma inside a number."""
 _ENDS_ADDRESS = re.compile(r"[\uff0c\u3001\u060c]|,+(?=\(|$)")
-"""What parts an address of a quorum from the next thing; commas stand in addresses, too."""
+"""What parts an address of a quorum from the next thing; commas are in addresses, too."""
 
 
 def _lexemes(text: str) -> list[_Lexeme]:
-    """Operators and terms; words without a letter or digit say nothing and are left out."""
+    """Operators and terms; words without a letter or digit say nothing and are omitted."""
     lexemes: list[_Lexeme] = []
     lists: list[bool] = []  # of the parentheses that are open: whether commas part their things
     at = 0
@@ -145,7 +145,7 @@ def _lexeme(kind: str, written: str, match: re.Match[str]) -> _Lexeme | None:
 
 
 def _has_comma(text: str, at: int) -> bool:
-    """Whether the group that opens here is a list: a comma stands in it, outside its own groups and phrases."""
+    """Whether the group that opens here is a list: a comma is in it, outside its own groups and phrases."""
     depth = 0
     quoted = False
     for place in range(at, len(text)):

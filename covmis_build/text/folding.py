@@ -1,7 +1,7 @@
 """The tokeniser as a table: what becomes of each character, for code that looks at a text character by character.
 
 The table is made by the tokeniser itself, and holds only for characters that are folded the same whatever stands
-beside them. All others are `UNSURE`: a text with one of them must be cut by `tokens`.
+next to them. All others are `UNSURE`: a text with one of them must be cut by `tokens`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What of other search languages stands in a query, and means something else here, or nothing."""
+"""What of other search languages is in a query, and means something else here, or nothing."""
 
 from __future__ import annotations
 

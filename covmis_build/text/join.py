@@ -45,7 +45,7 @@ Pairs = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float64]"]
 
 
 class Lists(NamedTuple):
-    """Which rows stand under a term together, list after list."""
+    """Which rows are under a term together, list after list."""
 
     rows: NDArray[np.int64]
     """The rows that are compared; what follows calls them by their place here."""

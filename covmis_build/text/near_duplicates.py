@@ -3,7 +3,7 @@
 The similarity of two texts is the cosine that scikit-learn's `TfidfVectorizer` gives with its defaults, fitted on
 all texts given here, rounded to 12 decimals so that ties do not hang on the order of a sum. A pair counts if that is
 above the threshold. Texts with equal words have similarity 1; a text without words is similar to nothing, not even
-to its copy. How it can be fast without losing a pair stands in `join.py`.
+to its copy. How it can be fast without losing a pair is in `join.py`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Term:
     spaced: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Write it as it stands in a text that is its tokens, one blank around each."""
+        """Write it as it is in a text that is its tokens, one blank around each."""
         object.__setattr__(self, "spaced", f" {' '.join(self.tokens)} ")
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class Seen(NamedTuple):
 
 
 def seen(text: str, keys: Iterable[str] = ()) -> Seen:
-    """A text, and the pages it is known to link to beside those written in it."""
+    """A text, and the pages it is known to link to next to those written in it."""
     return Seen(spaced(text), {*keys, *map(canonical_url, addresses(text))})
 
 
@@ -138,7 +138,7 @@ def leaves(node: Node) -> Iterator[Term | Address]:
 
 
 def joined(kind: Callable[[tuple[Node, ...]], And | Or], parts: Iterable[Node]) -> Node:
-    """Flat, without repetition; a single part stands for itself."""
+    """Flat, without repetition; a single part represents itself."""
     flat: dict[Node, None] = {}
     for part in parts:
         inner = part.parts if isinstance(part, And | Or) and type(part) is kind else (part,)
@@ -169,7 +169,7 @@ COUNTED = 1_000_000
 
 
 class TooManySearches(InputError):
-    """An expression stands for more searches than anybody sends."""
+    """An expression represents more searches than anybody sends."""
 
 
 def at_least(least: int, parts: Iterable[Node]) -> Node:
@@ -216,7 +216,7 @@ def _refuse_too_many(size: int, node: Node) -> None:
 
 
 def conjunction_count(node: Node) -> int:
-    """How many plain searches a query stands for, without making them; of very many, `COUNTED` or more."""
+    """How many plain searches a query represents, without making them; of very many, `COUNTED` or more."""
     match node:
         case Or(parts):
             return sum(map(conjunction_count, parts))
@@ -236,9 +236,9 @@ def conjunction_count(node: Node) -> int:
 
 
 def broadened(node: Node, most: int) -> Node:
-    """A query that finds at least as much and stands for `most` searches, or one for each of its alternatives.
+    """A query that finds at least as much and represents `most` searches, or one for each of its alternatives.
 
-    The widest groups go first; of a quorum a part goes and one fewer is asked for.
+    The widest groups go first; of a quorum a part goes and one fewer is requested.
     """
     if conjunction_count(node) <= most:
         return node

@@ -43,7 +43,7 @@ def render(node: Node, platform: str, limit: int | None, *, broaden: bool) -> li
     """The searches for a platform: OR groups split where they must be, long conjunctions shortened.
 
     A conjunction that is longer than the limit loses terms from its end, which finds more, not less: results are
-    matched again locally. So does a query that stands for more than `MOST` searches: its widest groups go. With
+    matched again locally. So does a query that represents more than `MOST` searches: its widest groups go. With
     `broaden` false either is an InputError instead.
     """
     if platform not in LIMITS:
@@ -106,7 +106,7 @@ def _each_spelling(node: Node) -> Iterator[Node]:
 
 
 def _packed(node: Node, write: Callable[[Node], str], most: int, *, broaden: bool, many: bool) -> list[str]:
-    """The alternatives of the widest group, packed from left to right; halved where other groups leave no room."""
+    """The alternatives of the widest group, compressed from left to right; halved where other groups leave no room."""
     if len(write(node)) <= most:
         return [write(node)]
     group = _widest(node)
@@ -230,7 +230,7 @@ def _spelt(node: Address) -> tuple[str, ...]:
 
 
 def _shortened(node: Address, most: int) -> str:
-    """The beginnings of an address, which X finds wherever they stand in one, cut between words."""
+    """The beginnings of an address, which X finds wherever they are in one, cut between words."""
     room = most // len(_spelt(node)) - len(' OR url:""')
     cut = [
         re.sub(r"[^\W_]*$", "", address[:room]).rstrip("/-_.?=&%") if len(address) > room else address

@@ -1,6 +1,6 @@
 """Which of many texts may hold what is looked for: one compiled pass over the bytes of a block of texts.
 
-What is told "no" here holds nothing that is looked for; what is told "yes" is for a full look. Words are compared by
+What is reported "no" here holds nothing that is looked for; what is reported "yes" is for a full look. Words are compared by
 hashes of 64 bits: one that is the same by chance costs a look, and changes nothing.
 """
 
@@ -40,7 +40,7 @@ class Sought:
     """What is looked for: tokens and telling parts of addresses as hashes; names of sites as text.
 
     Where a token is at `words[p]`, `first[p]` is where its queries begin in `needs`: for each its number, the number of
-    tokens that it cannot do without beside this one, and these; then LAST in place of a number. `links` is whether addresses matter
+    tokens that it cannot do without next to this one, and these; then LAST in place of a number. `links` is whether addresses matter
     at all, `every` whether any address may be asked for. An address may be asked for if it has one of the first `hosts` names, or
     a telling part and any name; `heads` says of two bytes whether a name begins so, of the first HOST, of the others NAME.
     """
@@ -153,7 +153,7 @@ ROOM = 1024
 def utf8(texts: pa.Array) -> Utf8:
     """Texts as one buffer of UTF-8, each with a zero behind it, and where each begins.
 
-    A zero that stands in a text becomes another control character, which ends words and tells as much.
+    A zero that is in a text becomes another control character, which ends words and tells as much.
     """
     ended = pc.binary_join_element_wise(texts, "\0", "")
     offset = np.frombuffer(ended.buffers()[1], np.int32, len(ended) + 1, 4 * ended.offset).astype(np.int64)
@@ -172,7 +172,7 @@ def hashed(word: str) -> int:
 
 
 def hash_table(values: Iterable[int]) -> NDArray[np.uint64]:
-    """An open table at most a quarter full: a value stands at its place, or at the first free one behind it."""
+    """An open table at most a quarter full: a value is at its place, or at the first free one behind it."""
     known = sorted(set(values))
     bits = max(4, (4 * len(known)).bit_length())
     table = [0] * (1 << bits)
@@ -222,7 +222,7 @@ def _bits(size: Any) -> Any:
 
 @njit(helper=True)
 def _place(table: Any, shift: Any, value: Any) -> Any:
-    """Where a hash stands in a table; -1 if it does not."""
+    """Where a hash is in a table; -1 if it does not."""
     mask = np.uint64(len(table) - 1)
     place = (value * spread) >> shift
     while table[place] != 0:
@@ -276,7 +276,7 @@ def _wake(
 def _told(
     data: Any, begin: Any, end: Any, cores: Any, shift: Any, names: Any, start: Any, heads: Any, hosts: Any
 ) -> Any:
-    """Whether an address has what is asked for: a telling part and a name, or a part of a host; or what may stand for others.
+    """Whether an address has what is requested: a telling part and a name, or a part of a host; or what may represent others.
 
     What is read as an address in a text may end before an underscore that stands here, so parts count without them, too.
     """
@@ -343,7 +343,7 @@ def _pieces(
     hosts: Any,
     every: Any,
 ) -> Any:
-    """Whether an address written in a text may be one that is asked for.
+    """Whether an address written in a text may be one that is requested.
 
     One is inside a piece between blanks that has a slash, and a dot or a colon. Blanks beyond ASCII do not part pieces
     here; a piece with them is looked at in full.
@@ -370,7 +370,7 @@ def _texts(
 ) -> Any:  # fmt: skip
     """Flag the owner of every text that may match; write down the tokens of texts that wake queries.
 
-    X's three escapes (`&lt;`) may be left as they are: what they stand for ends a token as they do, and looking also for
+    X's three escapes (`&lt;`) may be left as they are: what they represent ends a token as they do, and looking also for
     the tokens `lt`, `gt` and `amp` loses nothing.
     """
     longest = 0

@@ -1,6 +1,6 @@
 """An item as every reader sees it: annotators in any channel, prompts and models get these parts and no others.
 
-Never the kind of query, an automatic label or a prediction.
+Never the query type, an automatic label or a prediction.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def shown_parts(item: Mapping[str, Any]) -> Parts:
-    """What is shown of a frozen item, as (heading, text); its column `show` says what beside claim and post."""
+    """What is shown of a frozen item, as (heading, text); its column `show` says what next to claim and post."""
     parts = [("Claim", _text(item["claim"])), ("Post", _text(item["text"]))]
     if "date" in item["show"] and item["created_at"]:
         parts.append(("Date", item["created_at"][:10]))

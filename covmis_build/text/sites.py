@@ -86,7 +86,7 @@ _NO_QUERY = {
     "businessinsider.com", "apnews.com", "thegatewaypundit.com", "zerohedge.com", "nypost.com", "thesun.co.uk",
     "mirror.co.uk", "express.co.uk", "buzzfeednews.com", "vox.com", "wsj.com", "bloomberg.com", "cnbc.com",
 }  # fmt: skip
-"""Sites whose articles stand in the path alone; there a query only says how the reader came."""
+"""Sites whose articles are in the path alone; there a query only says how the reader came."""
 
 _ARTICLE = re.compile(
     r"(?i)/(?:19|20)\d\d/|/(?:19|20)\d\d-\d\d-\d\d|-[0-9a-f]{8,}$|[\w]+(?:-[\w]+){3,}|\.s?html?$"
@@ -204,7 +204,7 @@ REWRITTEN = frozenset(
         "bsky.app", "amazon.com",
     )
 )  # fmt: skip
-"""Last two labels of every host whose key may carry another host, beside google.* and blogspot.*."""
+"""Last two labels of every host whose key may carry another host, next to google.* and blogspot.*."""
 
 
 def _added() -> dict[str, set[str]]:

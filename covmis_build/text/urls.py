@@ -98,7 +98,7 @@ def opened(url: str) -> SplitUrl | None:
 
 
 def addresses(text: str) -> Iterator[str]:
-    """The addresses written in a text, with or without scheme; shortened ones of t.co say nothing and are left out."""
+    """The addresses written in a text, with or without scheme; shortened ones of t.co say nothing and are omitted."""
     if "/" not in text:
         return
     for piece in text.split():

@@ -70,16 +70,16 @@ def frame(*rows):
     ("rows", "told"),
     [
         ([], "no labels yet"),
-        ([("1", "a1", "favor")], "agreement needs two people"),
-        ([("1", "a1", "favor"), ("2", "a2", "favor")], "nothing to compare"),
+        ([("1", "a1", "favor")], "agreement needs two annotators"),
+        ([("1", "a1", "favor"), ("2", "a2", "favor")], "cannot be computed"),
         (
             [("1", "a1", "favor"), ("1", "a2", "favor"), ("2", "a1", "favor"), ("2", "a2", "favor")],
-            "Everybody gave",
+            "All annotators gave",
         ),
-        ([("1", "a1", "favor"), ("1", "a2", "favor")], "Everybody gave"),
+        ([("1", "a1", "favor"), ("1", "a2", "favor")], "All annotators gave"),
         (
             [("1", "a1", "favor"), ("2", "a1", "neither"), ("1", "a2", None), ("2", "a2", "")],
-            "needs two people",
+            "needs two annotators",
         ),
     ],
 )
@@ -174,7 +174,7 @@ def test_rounds_that_differ_are_told_apart_and_small_ones_are_warned_of():
     bad["item"] = "b" + bad["item"]
     found = agreement(pd.concat([good, bad], ignore_index=True), labels=["x", "y"])
     assert found.to_dict()["homogeneity"]["p"] < 0.001
-    assert any("differ more than chance" in note for note in found.notes)
+    assert any("differ significantly" in note for note in found.notes)
     assert any("0.61 from 0.67" in note for note in found.notes)
 
 

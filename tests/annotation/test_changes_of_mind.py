@@ -71,7 +71,7 @@ def test_corrections_count_also_where_a_clock_was_ahead_before(folder, days):
     first = covmis(folder, "round", "pull")
     assert first["added"] == 1
     (note,) = first["notes"]
-    assert "later than now; in the record they have" in note
+    assert "later than now; recorded as" in note
     times = round_.labels()["given_at"]
     assert round_.about.opened_at <= times[0] <= record.moment()
     assert covmis(folder, "round", "pull")["added"] == 0
@@ -98,7 +98,7 @@ def test_what_is_no_time_is_told_and_the_label_counts(folder):
     round_ = record.find(folder / "annotation" / "rounds")
     item = export(round_.sheets / "a1-001.json", round_, "favor", "garbage")
     pulled = covmis(folder, "round", "pull", fails=1)
-    assert "'garbage' is no time" in pulled["problems"][0]
+    assert "'garbage' is not a time" in pulled["problems"][0]
     assert labels(folder)["a1", item] == ("favor", "given")
 
 
@@ -151,7 +151,7 @@ def test_an_empty_or_older_sheet_takes_nothing_back(folder):
     assert pulled["added"] == 0, "saved before what is in the record"
     (problem,) = pulled["problems"]
     assert "a2.csv: 2 answers (" in problem
-    assert "differ from the record and do not count: the file is older" in problem
+    assert "differ from the record and are not used, because the file is older" in problem
 
 
 def test_a_blank_row_takes_nothing_back_that_another_row_or_file_of_the_person_says(folder):
@@ -174,7 +174,7 @@ def test_a_blank_row_takes_nothing_back_that_another_row_or_file_of_the_person_s
         assert (pulled["added"], pulled["withdrawn"], labels(folder)) == (0, 0, before)
         (problem,) = pulled["problems"]
         assert problem.startswith(
-            "a2 first.csv and a2.csv: 5 answers of the first are blank in the second"
+            "a2 first.csv and a2.csv: 5 answers of the first are empty in the second"
         ), "perhaps somebody has emptied them"
 
 
@@ -222,7 +222,7 @@ def test_a_sheet_that_is_written_again_keeps_what_stands_in_it(folder):
     before = sheet.read_bytes()
     assert "stands in row 2 with something else" in covmis(folder, "round", "push", fails=2)["error"]
     write_rows(sheet, [*rows[:-1], {**rows[0], "item_id": "x:1|y"}])
-    assert "is no post of this round" in covmis(folder, "round", "push", fails=2)["error"]
+    assert "is not a post of this round" in covmis(folder, "round", "push", fails=2)["error"]
     write_rows(sheet, twice)
     assert sheet.read_bytes() == before
 
@@ -250,7 +250,7 @@ def test_a_row_added_to_the_discussion_decides_nothing_and_a_column_of_ones_own_
     added = {**rows[0], **{name: agreed[name] for name in ("item_id", "claim", "post", "context")}}
     write_rows(sheet, [*rows, added])
     (problem,) = covmis(folder, "round", "adjudicate", fails=1)["problems"]
-    assert f"{agreed['item_id']} is no disagreement: this row decides nothing" in problem
+    assert f"{agreed['item_id']} is not a disagreement: this row is ignored" in problem
     gold = gold_of(record.all_rounds(folder / "annotation" / "rounds")).set_index("item_id")
     assert gold.loc[agreed["item_id"], "how"] == "agreed"
     written = {row["item_id"]: row for row in rows_of(sheet)}
@@ -273,7 +273,7 @@ def test_two_decisions_for_a_post_are_none_and_an_emptied_one_stands_and_is_told
     rows[1]["label"] = ""
     write_rows(sheet, rows)
     (problem,) = covmis(folder, "round", "adjudicate", fails=1)["problems"]
-    assert f"no label for {emptied}, which was decided as favor: that stands" in problem
+    assert f"no label for {emptied}, which was decided as favor; the decision stays" in problem
     assert labels(folder)["together", emptied] == labels(folder)["together", twice] == ("favor", "given")
 
 
@@ -313,7 +313,7 @@ def test_a_sealed_round_is_reopened_for_named_posts_and_both_seals_verify(folder
         write_rows(place(folder) / "sheets" / f"{who}.csv", rows)
     pulled = covmis(folder, "round", "pull", "--round", "1", fails=1)
     assert pulled["added"] == 2, "only the reopened post takes labels"
-    assert "2 answers differ from what was sealed" in pulled["problems"][0]
+    assert "2 answers differ from the sealed ones" in pulled["problems"][0]
     assert labels_of_first(folder)["a1", other][0] == kept
     second = covmis(folder, "round", "seal", "--round", "1")
     content = json.loads((place(folder) / "seal.json").read_text())
@@ -325,7 +325,7 @@ def test_a_sealed_round_is_reopened_for_named_posts_and_both_seals_verify(folder
     assert len(gold_of(rounds)) == 24
     old = place(folder) / "sealed" / "1" / "report.json"
     old.write_text(old.read_text().replace("0", "1", 1))
-    with pytest.raises(BrokenSeal, match=r"round 001 is not as it was sealed: agreement \(under the seal"):
+    with pytest.raises(BrokenSeal, match=r"round 001 was changed after sealing: agreement \(under the seal"):
         gold_of(rounds)
     shutil.rmtree(place(folder) / "sealed")
     with pytest.raises(BrokenSeal, match="round 001"):

@@ -103,10 +103,10 @@ EVERY_ROW = range(2, len(ITEMS) + 2)
 DEEDS = {
     "whole sheet sorted by post": WHOLE,
     "whole sheet sorted by label": WHOLE,
-    "labels and what is beside them sorted by themselves": Outcome("told; none that moved is taken", without=tuple(EVERY_ROW), told=("rows 2 to 13: the check beside the label is another post's",)),
-    "label column shifted down": Outcome("told; only what did not move is taken", without=tuple(EVERY_ROW)[2:], told=("the item .empty. is not in this round", "rows 5 to 13: labels were moved to other rows: 9 labels not taken")),
-    "labels dragged down by two rows": Outcome("told; none that moved is taken", without=(4, 5, 6, 7), told=("rows 5 to 7: labels were moved to other rows: 3 labels not taken",)),
-    "a label struck through": Outcome("told, and not taken", without=(4,), told=("row 4: the label is struck through: 1 label not taken",)),
+    "labels and what is beside them sorted by themselves": Outcome("told; none that moved is taken", without=tuple(EVERY_ROW), told=("rows 2 to 13: the check next to the label belongs to another post",)),
+    "label column shifted down": Outcome("told; only what did not move is taken", without=tuple(EVERY_ROW)[2:], told=("the item .empty. is not in this round", "rows 5 to 13: labels were moved to other rows: 9 labels not imported")),
+    "labels dragged down by two rows": Outcome("told; none that moved is taken", without=(4, 5, 6, 7), told=("rows 5 to 7: labels were moved to other rows: 3 labels not imported",)),
+    "a label struck through": Outcome("told, and not taken", without=(4,), told=("row 4: the label is struck through: 1 label not imported",)),
     "label column sorted by itself": Outcome("questioned, and nothing is taken", questioned=True),
     "post column sorted by itself": Outcome("the moved rows are told", moved="the post is not the one of"),
     "id column sorted by itself": Outcome("the moved rows are told", moved="is not the one of"),
@@ -114,8 +114,8 @@ DEEDS = {
     "two labels emptied": Outcome("the others come back", without=(4, 5)),
     "label column moved to the front": WHOLE,
     "a column of notes added": WHOLE,
-    "a column without a name added at the end": Outcome("told; the rest counts", told=("row 4: 'done on Monday' stands beyond",)),
-    "a cell far beyond the header": Outcome("told; the rest counts", told=(r"row 7: '\?' stands beyond",)),
+    "a column without a name added at the end": Outcome("told; the rest counts", told=("row 4: 'done on Monday' is beyond",)),
+    "a cell far beyond the header": Outcome("told; the rest counts", told=(r"row 7: '\?' is beyond",)),
     "columns hidden": WHOLE,
     "rows hidden": WHOLE,
     "a filter on one label": WHOLE,
@@ -159,7 +159,7 @@ NOT_IN = {
 }
 """A CSV file has one sheet, and no password; LibreOffice locks a workbook of Excel in its dialog alone."""
 OTHERWISE = {
-    ("label column shifted down", Channel.CSV): Outcome("refused", refused="has a label and no post"),
+    ("label column shifted down", Channel.CSV): Outcome("refused", refused="has a label but no post"),
     ("keys shown with a decimal comma", Channel.CSV): Outcome("told, row by row", without=tuple(EVERY_ROW), told=("unknown label '[123],0'",) * len(ITEMS)),
     ("two label cells merged", Channel.CSV): Outcome("the second row is open", without=(5,)),
     ("a label is a broken formula", Channel.CSV): Outcome("told; the rest counts", without=(4,), told=("row 4: unknown label '#DIV/0!'",)),

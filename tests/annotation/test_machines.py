@@ -90,12 +90,12 @@ def test_a_person_and_a_machine_from_open_to_release(tmp_path):
     report = small.covmis(folder, "round", "report")["round"]
     assert report["annotators"] == ["a1"]
     assert report["kappa"]["value"] is None, "kappa is between people"
-    assert any("Machine among the annotators: model:qwen" in note for note in report["notes"])
+    assert any("Model among the annotators: model:qwen" in note for note in report["notes"])
     assert [(row["machine"], row["person"], row["posts"], row["same"]) for row in report["machines"]] == [
         (MACHINE, "a1", len(manual), len(manual) - 1)
     ]
     page = (folder / "annotation" / "rounds" / "001" / "report.html").read_text("utf-8")
-    assert "Machines among the annotators" in page
+    assert "Models among the annotators" in page
     small.covmis(folder, "round", "adjudicate")
     small.fill(sheets / "discussion.csv", lambda row: "favor")
     small.covmis(folder, "round", "adjudicate")

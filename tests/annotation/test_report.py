@@ -26,14 +26,14 @@ FIGURE = Figure("Cohen's kappa", 0.73, low_by_claims=0.6, high_by_claims=0.8)
     [
         (0.68, 0.8, "Target 0.67 is reached"),
         (0.4, 0.66, "Target 0.67 is not reached"),
-        (0.6, 0.8, "Target 0.67 cannot be told"),
+        (0.6, 0.8, "Target 0.67 cannot be decided"),
     ],
 )
 def test_a_target_is_reached_or_not_or_nobody_can_tell(low, high, told):
     figure = replace(FIGURE, low_by_claims=low, high_by_claims=high)
     said = against(figure, 0.67, claims=12, posts=90)
     assert said.startswith(told)
-    assert ("claims would tell" in said) == ("cannot" in told)
+    assert ("claims would be enough" in said) == ("cannot" in told)
 
 
 def test_more_claims_that_would_tell_do_tell():
@@ -69,11 +69,8 @@ def test_the_report_names_target_guideline_and_one_number(tmp_path):
     assert "holds it true" in page
     scope = report.to_dict()["all_rounds"]["scope"]
     told = report.to_dict()["all_rounds"]["notes"][0]
-    assert (
-        f"{scope['automatic_items_left_out']} of {scope['frozen_items']} frozen items have a label by rule ("
-        in told
-    )
-    assert f"{scope['audited_items']} of them were given to people" in told
+    assert f"{scope['automatic_items_left_out']} of {scope['frozen_items']} frozen items have one (" in told
+    assert f"{scope['audited_items']} of these also given to the annotators" in told
 
 
 def test_the_audits_unit_is_the_post(tmp_path):
@@ -122,12 +119,12 @@ def test_as_many_are_labelled_by_rule_as_the_report_says_and_nothing_is_no_agree
     assert (opened["automatic"], opened["audited"], opened["for_people"]) == (2, 1, 11)
     sentence = open_study(tmp_path).round().sentence
     assert sentence == (
-        "Round 001: 2 claims, 12 posts, 11 of them for people. 2 are labelled by rule (1 of them are for people, too, as a check)."
+        "Round 001: 2 claims, 12 posts, 11 of them for annotators. 2 have an automatic label (1 of them also for annotators, as an audit)."
     )
     report = open_study(tmp_path).round().report()
     assert report.round.scope.automatic_items_left_out == 2
     assert report.round.agreement.raw.value is None
-    assert report.sentences[0] == "Round 001: no post has labels of two people yet"
+    assert report.sentences[0] == "Round 001: no post has labels of two annotators yet"
     assert not any(sentence.startswith("All rounds") for sentence in report.sentences), "there is one"
 
 

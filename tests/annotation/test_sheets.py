@@ -83,7 +83,9 @@ def test_one_column_sorted_apart_is_refused_row_by_row(path):
     write_rows(path, rows)
     _, problems = read(path)
     assert problems
-    assert all("the post is not the one of" in str(one) and "sorted apart" in str(one) for one in problems)
+    assert all(
+        "the post is not the one of" in str(one) and "sorted separately" in str(one) for one in problems
+    )
 
 
 def test_what_is_wrong_is_said_with_its_row(path):
@@ -189,13 +191,13 @@ def test_two_people_in_one_file_are_refused_in_words_of_the_sheet(tmp_path):
     (sheets / "a2.csv").unlink()
     whole = (sheets / "a1.csv").read_bytes()
     for below, what in (
-        (second, "row 13 is a first row again"),
-        (second.split(b"\r\n", 1)[1], "11 posts stand in it twice"),
+        (second, "row 13 is a second header row"),
+        (second.split(b"\r\n", 1)[1], "11 posts occur twice"),
     ):
         (sheets / "a1.csv").write_bytes(whole + below)
         told = covmis(tmp_path, "round", "pull", fails=2)["error"]
         assert "a1.csv" in told
-        assert f"holds two people's rows: {what}" in told
+        assert f"contains rows of two annotators: {what}" in told
     (sheets / "a1.csv").write_bytes(whole)
     assert covmis(tmp_path, "round", "pull")["added"] == 11
 
@@ -274,5 +276,5 @@ def test_a_label_beyond_the_posts_is_a_shifted_column(path):
             for row, label in zip([*rows, dict.fromkeys(rows[0], "")], labels, strict=True)
         ],
     )
-    with pytest.raises(InputError, match="has a label and no post"):
+    with pytest.raises(InputError, match="has a label but no post"):
         read(path)

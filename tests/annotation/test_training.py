@@ -46,8 +46,8 @@ def test_a_training_round_tells_everybody_how_often_they_are_right(folder):
     assert {key[item] for item in key} == set(LABELS), "of each label"
     assert "automatic" not in set(record.find(folder / "annotation" / "rounds", "t1").decisions()["how"])
     sent = CliRunner().invoke(app, ["round", "push", "--round", "t1", "--study", str(folder)]).stdout
-    assert "their file of annotation/training/t001/sheets/," in sent
-    assert "then `covmis round pull --round t001`." in sent
+    assert "only their own file from annotation/training/t001/sheets/." in sent
+    assert "then run `covmis round pull --round t001`." in sent
     told = CliRunner().invoke(app, ["round", "status", "--round", "t1", "--study", str(folder)]).stdout
     assert told.startswith("Round t001 (training), 9 posts")
     assert "disagreements" not in told

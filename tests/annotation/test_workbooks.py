@@ -178,7 +178,7 @@ def test_labels_sorted_by_themselves_are_questioned_and_taken_when_named(tmp_pat
     write_rows(path, rows)
     pulled = covmis(tmp_path, "round", "pull", fails=1)
     assert (pulled["added"], len(pulled["problems"])) == (len(rows), 1), "only a2's"
-    assert "equal labels stand together" in pulled["problems"][0]
+    assert "equal labels are grouped together" in pulled["problems"][0]
     assert "`covmis round pull annotation/rounds/001/sheets/a1.csv`" in pulled["problems"][0]
     assert covmis(tmp_path, "round", "pull", str(path))["added"] == len(rows)
 
@@ -191,7 +191,7 @@ def test_a_row_longer_than_the_header_is_not_taken_and_the_rest_is_read(tmp_path
     path.write_bytes(path.read_bytes().replace(b",more", b"", 1))
     back = read_sheet(path, "a1", by_item(frozen()), Labels())
     assert [answer.label for answer in back.answers] == ["favor"]
-    assert "row 2: 'note to myself' stands beyond the last column" in str(back.problems[0])
+    assert "row 2: 'note to myself' is beyond the last column" in str(back.problems[0])
 
 
 def cell_of_label(page, row):
@@ -208,7 +208,7 @@ def test_a_label_cell_merged_over_two_rows_is_asked_about(tmp_path):
     book.save(path)
     back = read_sheet(path, "a1", by_item(frozen()), SCHEME, labelled=set(frozen()["item_id"]))
     assert [str(problem) for problem in back.problems] == [
-        f"a1.xlsx, row 3: {second.coordinate} is merged. Mend the row: nothing of it is read"
+        f"a1.xlsx, row 3: {second.coordinate} is merged. Correct the row; it is ignored"
     ]
     assert (len(back.answers), back.blank) == (11, []), "its label is not taken back, either"
 
@@ -240,7 +240,7 @@ def test_two_channels_that_differ_are_told_once_a_person(tmp_path):
     pulled = covmis(tmp_path, "round", "pull", str(sheets / "a1.xlsx"), fails=1)
     assert pulled["added"] == len(before)
     first = min(before)
-    told = f"a1: answered {len(before)} items differently in two channels, as {first} "
+    told = f"a1: answered {len(before)} items differently in two channels, e.g. {first} "
     assert [problem for problem in pulled["problems"] if "channels" in problem] == [
-        f"{told}(csv: {before[first]}, xlsx: {other[before[first]]}); the later answer counts"
+        f"{told}(csv: {before[first]}, xlsx: {other[before[first]]}); the later answer is used"
     ]

@@ -58,7 +58,7 @@ def test_one_cell_above_twelve_settles_the_column_and_none_asks():
         ("Tue, 15 Sep 2020 09:30:00 +05:30", "Europe/Berlin", "04:00", ""),
         ("Tue, 15 Sep 2020 09:30:00 UTC-5", "Europe/Berlin", "14:30", ""),
         ("Tue, 15 Sep 2020 09:30:00 -0000", "Europe/Berlin", "09:30", ""),
-        ("Tue, 15 Sep 2020 09:30:00", "", "09:30", "times without a zone are taken for UTC"),
+        ("Tue, 15 Sep 2020 09:30:00", "", "09:30", "times without a zone are treated as UTC"),
         ("Tue, 15 Sep 2020 09:30:00", "Europe/Berlin", "07:30", ""),
         ("Tue Sep 15 09:30:00 CEST 2020", "", "07:30", "zones by letters: CEST +2 h"),
     ],
@@ -87,7 +87,7 @@ def test_a_year_of_two_digits_may_stand_first():
 
 def test_zones():
     assert dates.settle(["2020-04-22 12:00"], zone="Europe/Berlin").read("2020-04-22 12:00") == DAY
-    assert "taken for UTC" in dates.settle(["2020-04-22 12:00"]).note
+    assert "treated as UTC" in dates.settle(["2020-04-22 12:00"]).note
     assert dates.settle([DAY]).note == ""
     assert "IST may mean several" in dates.settle(["2020-04-22 12:00:00 IST"]).problem
 

@@ -41,7 +41,7 @@ def test_it_opens_and_its_seals_stand(folder):
         ("001", True, 59),
         ("002", True, 47),
     ]
-    assert "Round 001: stands\nRound 002: stands" in command("round", "verify", "--study", folder)
+    assert "Round 001: valid\nRound 002: valid" in command("round", "verify", "--study", folder)
 
 
 def test_its_release_and_bundle_verify(folder):
@@ -57,7 +57,7 @@ def test_it_runs_and_the_new_release_has_the_same_items_labels_and_weights(folde
     command("release", "--study", folder)
     columns = ["item_id", "claim_id", "post_id", "kind", "label", "how", "p_claim", "p_sample", "weight"]
     pd.testing.assert_frame_equal(released(folder)[columns], before[columns])
-    assert "Round 002: stands" in command("round", "verify", "--study", folder)
+    assert "Round 002: valid" in command("round", "verify", "--study", folder)
 
 
 def test_a_round_can_be_opened_after_the_update(folder):

@@ -63,7 +63,7 @@ def test_other_encodings_are_refused_with_the_row(file, encoding):
         ("claim_id,text\n1,\n", "row 2: the claim 1 has no text"),
         ("claim_id,text\na|b,x\n", "a space, a colon or a bar"),
         ("claim_id,text,selected\n1,x,maybe\n", "row 2: selected is 'maybe'. Write yes or no"),
-        ("claim_id,text\n1,x,y\n", "row 2: 'y' stands beyond the last column"),
+        ("claim_id,text\n1,x,y\n", "row 2: 'y' is beyond the last column"),
         pytest.param(b"claim_id\0text", "is not a text file", id="not text"),
         ('{"a": 1}', "has no ClaimReview in it"),
     ],

@@ -21,13 +21,23 @@ def reference() -> str:
         "|---|---|",
     ]
     lines += [f"| `{name}` | {meaning} |" for name, meaning in GLOBAL] + [""]
+    shown: dict[tuple[str, str], str] = {}
     for name, command in _commands(typer.main.get_command(app), ()):
         lines += [f"## covmis {name}", "", *_help(command), ""]
-        rows = [
-            _row(one) for one in command.params if one.name != "help" and not getattr(one, "hidden", False)
-        ]
+        rows, same = [], {}
+        for one in command.params:
+            if one.name == "help" or getattr(one, "hidden", False):
+                continue
+            row = _row(one)
+            first = shown.setdefault((name.split()[0], row), name)
+            if first == name:
+                rows.append(row)
+            else:
+                same.setdefault(first, []).append(row.split(" | ")[0].removeprefix("| "))
         if rows:
             lines += ["| option | meaning |", "|---|---|", *rows, ""]
+        for first, names in same.items():
+            lines += [f"As in `covmis {first}`: {', '.join(names)}.", ""]
     return "\n".join(lines)
 
 

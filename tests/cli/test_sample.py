@@ -109,7 +109,7 @@ def test_sample_plans_with_the_time_that_labels_took(study):
     assert made["plans"][1]["hours"] == pytest.approx(made["plans"][1]["by_people"] * 2 * 36 / 3600)
     words = run("sample", "--plan", "--study", study)
     assert "36 seconds a label (the mean of " in words
-    assert "worth 134 independent items" in words
+    assert "gives the precision of 134 independent items" in words
     assert made["precision"]["items_for_five_points"] == 1334
     asked = json.loads(run("sample", "--plan", "--seconds", "18", "--study", study, "--json"))
     assert asked["plans"][1]["hours"] == pytest.approx(made["plans"][1]["hours"] / 2)
@@ -135,7 +135,7 @@ def test_estimate_in_words_and_json(study):
     assert made["audit"][0]["audited"] > 0
     assert rows["messages", "average claim", "", "favor"]["total"] is None
     words = run("estimate", "--study", study)
-    assert "not shares of public opinion" in words
+    assert "do not describe public opinion" in words
     assert "average claim" in words
 
 
@@ -147,7 +147,7 @@ def test_estimates_are_for_the_settings_that_the_rounds_were_drawn_with(study):
     (study / "study.toml").write_text('title = "By hand"\n[sampling]\nper_claim = 36\nper_kind = 9\n')
     words = CliRunner().invoke(app, ["estimate", "--study", str(study)]).output
     assert "[sampling] per_claim was 24 for round 001 and is 36 now" in words
-    assert "6 posts of each kind of query and 24 posts of each claim" in words
+    assert "6 posts of each query type and 24 posts of each claim" in words
     after = CliRunner().invoke(app, ["estimate", "--study", str(study), "--json"])
     assert json.loads(after.stdout) == before
 

@@ -111,7 +111,7 @@ def test_what_is_stated_stands_everywhere_and_what_is_not_is_named(stated, relea
     assert "Do what you like." in (folder / "LICENCE.txt").read_text()
     bare, _ = released
     card = (bare / "card.md").read_text()
-    for wish in ("Authors.", "Whom to write to.", "A version.", "Who paid.", "Who the annotators are"):
+    for wish in ("Authors.", "A contact.", "A version.", "The funding.", "Annotators (recruitment"):
         assert f"- {wish}" in card
     assert not (bare / "CITATION.cff").exists()
     assert ":tba" in (bare / "datacite.json").read_text()
@@ -175,7 +175,7 @@ def test_bibtex_cannot_be_left() -> None:
         ({"authors": ["A"]}, "must be a table"),
         ({"authors": "A"}, "must be a list"),
         ({"doi": "https://doi.org/10.5281/zenodo.1"}, "must be a DOI"),
-        ({"url": "example.org"}, "must be an address that starts with http"),
+        ({"url": "example.org"}, "must be a URL that starts with http"),
     ],
 )
 def test_wrong_metadata_is_refused_in_one_line(release, problem) -> None:

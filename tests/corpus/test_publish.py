@@ -216,7 +216,7 @@ def test_other_labels_than_the_papers(tmp_path) -> None:
     [
         (lambda text: text.replace(",100000000000000000,", ",1.25E+18,", 1), "scientific notation"),
         (lambda text: text.replace("weight", "wait", 1), "lacks the columns weight"),
-        (lambda text: text.replace("\r\n", ",x\r\n").replace(",x", "", 1), "stands beyond the last column"),
+        (lambda text: text.replace("\r\n", ",x\r\n").replace(",x", "", 1), "is beyond the last column"),
         (lambda text: re.sub(r"(\r\n.*?),\d\.\d+,", r"\1,much,", text, count=1), "not a number"),
     ],
 )

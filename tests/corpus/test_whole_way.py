@@ -58,7 +58,7 @@ def test_a_release_passes_its_own_checks_and_a_changed_one_does_not(study, tmp_p
     failed = [one["check"] for one in result["checks"] if not one["passed"]]
     assert failed[:3] == [
         "files are as they were released",
-        "nothing else lies beside them",
+        "there are no other files",
         "the formats hold the same rows",
     ]
     assert "the Hugging Face copy holds the same rows" in failed
@@ -83,7 +83,7 @@ def test_a_round_that_is_not_as_it_was_sealed_is_not_published(study, tmp_path, 
     pq.write_table(changed, path)
     done = ran(*words, "--study", copy)
     assert isinstance(done.exception, BrokenSeal)
-    assert "round 002 is not as it was sealed" in str(done.exception)
+    assert "round 002 was changed after sealing" in str(done.exception)
     assert done.exception.exit_code == 1
     assert (copy / "data" / "release" / "checksums.txt").read_bytes() == before
 

@@ -131,7 +131,7 @@ def test_the_command_takes_what_a_release_has_beside_its_corpus(tmp_path):
 
     figures = json.loads(said("--json"))
     assert figures["scores"][0]["people"] == 3, "neither machines nor third persons are among the people"
-    assert "never compare either across numbers" in figures["notes"][-1].casefold()
+    assert "do not compare these two columns" in figures["notes"][-1].casefold()
     assert "(ceiling)" in said()
     assert "(ceiling)" not in said("--people", "none")
     by_kind = tmp_path / "page.html"

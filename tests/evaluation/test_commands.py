@@ -184,7 +184,7 @@ def test_words_and_files(run, files) -> None:
         "--labels", LABELS, "--order", "favor,neither,against", *outs,
     )  # fmt: skip
     assert "macro" in result.stdout or "mF1" in result.stdout
-    assert "Neither is public opinion" in result.stdout
+    assert "None describes public opinion" in result.stdout
     page = (files / "out.html").read_text()
     assert "&lt;b&gt;&amp;" in page
     assert "<b>&" not in page

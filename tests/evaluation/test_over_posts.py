@@ -132,5 +132,5 @@ def test_what_cannot_be_anything_else_claims_no_more_than_its_items(tmp_path) ->
     text = (tmp_path / "scores.json").read_text()
     assert len(json.loads(text, parse_constant=pytest.fail)["measures"]) == 4
     page = scores.html()
-    assert "Each distinct message once" in page
+    assert "Each unique post once" in page
     assert ">inf<" not in page

@@ -241,7 +241,7 @@ def test_a_row_longer_than_the_header_is_not_taken(tmp_path, caller):
         return
     outcome = caller.read(path)
     assert outcome.texts == {FIRST: "garlic"}
-    assert "'and more' stands beyond the last column" in outcome.said
+    assert "'and more' is beyond the last column" in outcome.said
 
 
 def test_what_is_not_utf8_is_read_and_reported(tmp_path, caller):
@@ -289,5 +289,5 @@ def test_ids_are_read_from_any_table(tmp_path, kind):
 def test_ids_of_a_row_that_cannot_be_read_are_missed_by_nobody(tmp_path):
     path = tmp_path / "ids.csv"
     path.write_text(f"tweet_id\n{FIRST}\n{SECOND},more\n")
-    with pytest.raises(InputError, match="row 3: 'more' stands beyond the last column"):
+    with pytest.raises(InputError, match="row 3: 'more' is beyond the last column"):
         read_ids(path)

@@ -123,18 +123,16 @@ def check_what_is_published(study, about):
     folder = study.release(bundle=True)
     assert set(storage.read_column(folder / "corpus.parquet", "kind")) == {"keywords", "ranked"}
     card = (folder / "card.md").read_text()
-    assert "of all others, the 90 nearest of each claim" in card
-    assert "50 nearest of each claim (BM25)" in card
-    assert "only the nearest were looked at" in card
+    assert "the 90 most similar other posts of each claim" in card
+    assert "50 most similar posts of each claim (BM25)" in card
+    assert "only the most similar ones were included" in card
     methods = (folder / "methods.md").read_text()
     assert "The queries found" not in methods
-    assert (
-        "With the 90 nearest of each claim among the posts that no query finds (BM25) there were" in methods
-    )
-    assert "the distinct messages retrieved" in methods
+    assert "With the 90 most similar posts of each claim that no query finds (BM25) there were" in methods
+    assert "the unique posts retrieved" in methods
     told = " ".join(study.estimate().sentences)
-    assert "Of all distinct messages of the pool" in told
-    assert "describe the posts that were retrieved" in told
+    assert "Of all unique posts of the pool" in told
+    assert "that were retrieved and cleaning kept" in told
     assert "found by a query or not: favor" in card
     checks = covmis.verify(folder)
     assert [str(check) for check in checks if not check.passed] == []

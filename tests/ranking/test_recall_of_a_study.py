@@ -112,7 +112,7 @@ def test_the_whole_way(made):
     assert row["low"] <= found / (found + missed) <= row["high"]
     assert row["low"] < row["recall"] < row["high"]
     assert report.sentences[0].startswith(f"The queries find at least {row['low']:.0%}")
-    assert "100 nearest of each claim (BM25)" in report.sentences[0]
+    assert "100 most similar posts of each claim (BM25)" in report.sentences[0]
     kinds = report.figures[report.figures["scope"] == "kind"]
     assert kinds["name"].tolist() == ["keywords"]
     assert kinds["recall"].iloc[0] == pytest.approx(row["recall"])
@@ -231,7 +231,7 @@ def test_sealed_it_stays_as_it_is(made):
     assert round_.seal() == seal
     assert (seal.round, seal.previous, seal.counts["decisions"]) == ("r001", "", len(round_.items))
     assert study.recall().report().to_dict()["sentences"] == before.sentences
-    assert [str(check.sentence) for check in study.verify_rounds().rounds] == ["Round r001: stands"]
+    assert [str(check.sentence) for check in study.verify_rounds().rounds] == ["Round r001: valid"]
     with pytest.raises(InputError, match="sealed"):
         round_.push(channel="csv")
 

@@ -51,7 +51,7 @@ def test_without_labelled_missed_posts_there_are_no_empty_tables():
     empty = dict.fromkeys(("examples", "shared", "queries"), pd.DataFrame())
     html = a_page(**empty, told=[])
     assert "Queries that would find them" not in html
-    assert "What is found and what is missed" in html
+    assert "Found and missed posts" in html
 
 
 @pytest.mark.needs("chromium")

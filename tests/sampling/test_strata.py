@@ -145,9 +145,9 @@ def test_release_and_estimates_follow(study, design):
     drawn = months["high"] > months["low"]  # where every post was taken, nothing is uncertain
     assert drawn.sum() > 1
     assert (months["band_high"] - months["band_low"] > months["high"] - months["low"])[drawn].all()
-    assert "of each kind of query and month" in made["sentences"][0]
+    assert "of each query type and month" in made["sentences"][0]
     card = (study.places.release / "card.md").read_text("utf-8")
-    assert "at least 1 of each kind of query and month" in card
+    assert "with a quota of 1 per query type and month" in card
 
 
 def test_two_phase_variances_are_exact_with_strata(study):

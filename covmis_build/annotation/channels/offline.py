@@ -100,14 +100,14 @@ def read_export(
             problems.append(Problem(where, f"the item {answer.item_id} is not in round {number}"))
         else:
             if row["at"] and not answer.given_at:
-                what = f"'{row['at'][:40]}' is no time: it counts as given now"
-                problems.append(Problem(where, what, "Put the clock there right"))
+                what = f"'{row['at'][:40]}' is not a time; the time of the import is used"
+                problems.append(Problem(where, what, "Correct the clock there"))
             answer_checked = checked(answer, scheme)
             if answer_checked.status == Status.INVALID:
                 problems.append(Problem(where, answer_checked.reason))
             if answer_checked.shown != items[answer.item_id]["shown"]:
                 problems.append(
-                    Problem(where, f"{answer.item_id} was shown with another text; its label is not used")
+                    Problem(where, f"{answer.item_id} was shown with an altered text; its label is not used")
                 )
             answers.append(answer_checked)
     return answers, problems

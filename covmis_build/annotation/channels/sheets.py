@@ -13,7 +13,7 @@ A sheet has one row an item, in the annotator's own order, and these columns:
 
 It may come back with another separator, in another encoding, or as a workbook of another program (xls, ods). A row
 whose claim or post is not the frozen one is refused: sorting one column alone moves labels to other posts. The check
-beside each label shows labels that were moved together with it. In a workbook it is a formula that points at its label:
+next to each label shows labels that were moved together with it. In a workbook it is a formula that points at its label:
 spreadsheets let it follow the label to another row.
 """
 
@@ -65,7 +65,7 @@ class Sheet:
     problems: list[Problem]
     blank: list[str]
     sorted_apart: str
-    """Rows in which equal labels stand together, as if their labels had been sorted by themselves."""
+    """Rows in which equal labels stand together, as if their labels had been sorted on their own."""
     notes: list[Problem] = field(default_factory=list)
 
 
@@ -131,8 +131,8 @@ def own_columns(rows: Sequence[Mapping[str, str]], columns: Collection[str]) -> 
 
 
 def refuse_unkept(path: Path, table: Returned, known: Collection[str]) -> None:
-    """Refuse a sheet that could not be written again without losing something of what stands in it."""
-    stray = {row: f"'{text[:60]}' stands beyond the last column" for row, text in table.nameless.items()}
+    """Refuse a sheet that could not be written again without losing something of what is in it."""
+    stray = {row: f"'{text[:60]}' is beyond the last column" for row, text in table.nameless.items()}
     stray |= {mark.row: f"a note says '{mark.text[:60]}'" for mark in table.marks if mark.kind == "note"}
     here = {int(row[ROW]) for row in table.rows if row["item_id"].strip() in known}
     stray |= {row: why for row, why in table.moved().items() if row in here}
@@ -147,7 +147,7 @@ def refuse_unkept(path: Path, table: Returned, known: Collection[str]) -> None:
         if not _is_filled(row, own):
             continue
         if item not in known:
-            lost = f"'{item[:60]}' is no post of this round"
+            lost = f"'{item[:60]}' is not a post of this round"
         elif {**row, ROW: ""} != {**before, ROW: ""} and _is_filled(before, own):
             lost = f"{item} stands in row {before[ROW]} with something else"
         else:
@@ -158,8 +158,8 @@ def refuse_unkept(path: Path, table: Returned, known: Collection[str]) -> None:
 
 def _would_be_lost(what: str, path: Path, row: int) -> InputError:
     return InputError(
-        f"{what}: written again, the sheet would lose it", file=path, row=row,
-        remedy="Mend the row, or put the sheet elsewhere",
+        f"{what}: it would be lost if the sheet is written again", file=path, row=row,
+        remedy="Correct the row, or move the sheet elsewhere",
     )  # fmt: skip
 
 
@@ -173,12 +173,12 @@ MARK_MISREAD = "ï»¿"
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A table as it came back: its columns, its rows with their numbers, and the rows that are not taken."""
+    """A table as it came back: its columns, its rows with their numbers, and the rows that are not imported."""
 
     columns: list[str]
     rows: list[dict[str, str]]
     untaken: dict[int, str]
-    """Row → why it is not taken."""
+    """Row → why it is not imported."""
     nameless: dict[int, str]
     """Row → what stands there in cells that no column has."""
     marks: list[Mark] = field(default_factory=list)
@@ -186,10 +186,10 @@ class Returned:
 
     def problems(self, path: Path) -> list[Problem]:
         """What is not read, for the person who sent the table."""
-        untaken = {row: (why, "Mend the row: nothing of it is read") for row, why in self.untaken.items()}
+        untaken = {row: (why, "Correct the row; it is ignored") for row, why in self.untaken.items()}
         nameless = {
             row: (
-                f"'{text[:60]}' stands beyond the last column and is not read",
+                f"'{text[:60]}' is beyond the last column and is ignored",
                 "Move it into comment, or remove it",
             )
             for row, text in self.nameless.items()
@@ -232,7 +232,7 @@ class Returned:
         for row in filter(_is_filled, self.rows) if checks else ():
             number, check = int(row[ROW]), checks.get(int(row[ROW]))
             if not check or check[0] != check_word(row["item_id"].strip(), int(check[1])):
-                moved[number] = "the check beside the label is another post's"
+                moved[number] = "the check next to the label belongs to another post"
             elif number in strangers or points_at.get(number, number) != number:
                 moved[number] = "labels were moved to other rows"
         return moved
@@ -247,7 +247,7 @@ class Returned:
     def whole(self, path: Path) -> list[dict[str, str]]:
         """The rows, if all of them are taken."""
         for row, why in sorted(self.untaken.items()):
-            raise InputError(why, file=path, row=row, remedy="Mend the row, or remove it")
+            raise InputError(why, file=path, row=row, remedy="Correct or remove the row")
         return self.rows
 
 
@@ -278,18 +278,16 @@ def read_rows(path: Path, needed: Sequence[str]) -> Returned:
     if names and names[0].startswith(MARK_MISREAD):
         raise InputError(
             "was opened as Windows-1252 before it was saved, which breaks its texts", file=path,
-            remedy="Take the sheet as it was sent, and open it as UTF-8",
+            remedy="Use the original sheet, and open it as UTF-8",
         )  # fmt: skip
     for name in needed:
         if name not in names:
-            raise InputError(
-                f"the column {name} is missing", file=path, remedy="Keep the first row as it was made"
-            )
+            raise InputError(f"the column {name} is missing", file=path, remedy="Restore the first row")
     columns = [name for name in names if name]
     again = next((name for name in columns if columns.count(name) > 1), "")
     if again:
         raise InputError(
-            f"two columns are called {again}", file=path, row=1, remedy="Rename or remove one of them"
+            f"two columns have the name {again}", file=path, row=1, remedy="Rename or remove one of them"
         )
     untaken = dict(table.problems)
     untaken |= {
@@ -313,7 +311,7 @@ def read_rows(path: Path, needed: Sequence[str]) -> Returned:
 
 
 def without_items(path: Path, items: Collection[str]) -> dict[Path, bytes]:
-    """This sheet without the rows of some items, and the file that holds it: what came back from Calc goes on as Excel's."""
+    """This sheet without the rows of some items, and the file that holds it: what came back from Calc continues as Excel's."""
     table = read_rows(path, ("item_id",))
     kept = [row for row in table.whole(path) if row["item_id"].strip() not in items]
     rows = [[row[name] for name in table.columns] for row in kept]
@@ -366,7 +364,7 @@ def read_sheet(
         problems += keep_answer(answers, answer, where)
     problems += [
         Problem(
-            f"{path.name}, {spans(numbers)}", f"{why}: {counted(len(numbers), 'labels')} not taken", UNMOVE
+            f"{path.name}, {spans(numbers)}", f"{why}: {counted(len(numbers), 'labels')} not imported", UNMOVE
         )
         for why, numbers in untaken.items()
     ]
@@ -376,7 +374,7 @@ def read_sheet(
     )
 
 
-UNMOVE = "Undo what moved or marked them, or fill in these rows again"
+UNMOVE = "Undo the change, or fill in these rows again"
 
 
 def spans(numbers: Sequence[int]) -> str:
@@ -402,7 +400,7 @@ def _refuse_shifted(rows: Sequence[dict[str, str]], path: Path, table: Returned)
     for row in rows:
         if row["label"].strip() and not any(row[name].strip() for name in ("item_id", "claim", "post")):
             raise InputError(
-                "has a label and no post: as if the column label had been shifted; none is taken",
+                "has a label but no post, as if the column label had been shifted; no label is imported",
                 file=path, row=int(row[ROW]), remedy="Shift the labels back, or remove this row",
             )  # fmt: skip
 
@@ -415,13 +413,13 @@ def _labels_elsewhere(rows: Sequence[dict[str, str]], path: Path, scheme: Labels
     for name in own_columns(rows, header(scheme)):
         given = [cell for row in rows if (cell := row[name].strip().casefold())]
         if given and labels.issuperset(given):
-            what = f"the column '{name}' holds {counted(len(given), 'labels')}, which are not read"
-            problems.append(Problem(path.name, what, "What stands in the column label counts"))
+            what = f"the column '{name}' holds {counted(len(given), 'labels')}, which are ignored"
+            problems.append(Problem(path.name, what, "Only the column label is used"))
     return problems
 
 
 def keep_answer(answers: dict[str, Answer], answer: Answer, where: str) -> list[Problem]:
-    """Keep the answer; where another row has given this item another one, neither counts, and that is told."""
+    """Keep the answer; where another row has given this item another one, neither counts, and that is reported."""
     item, earlier = answer.item_id, answers.get(answer.item_id)
     answers[item] = answer
     if earlier is None or earlier == answer:
@@ -439,12 +437,10 @@ def _of_one_person(rows: Sequence[dict[str, str]], path: Path) -> None:
     again = sum(count > 1 for item, count in times.items() if item)
     header_again = next((row[ROW] for row in rows if row["item_id"].strip() == "item_id"), "")
     if header_again or (again >= 3 and 2 * again >= len(times)):
-        what = (
-            f"row {header_again} is a first row again" if header_again else f"{again} posts stand in it twice"
-        )
+        what = f"row {header_again} is a second header row" if header_again else f"{again} posts occur twice"
         raise InputError(
-            f"holds two people's rows: {what}", file=path,
-            remedy="Put each person's rows into a file of their own, named by their code",
+            f"contains rows of two annotators: {what}", file=path,
+            remedy="Give each annotator a file named by the code",
         )  # fmt: skip
 
 
@@ -560,7 +556,7 @@ def misplaced(row: dict[str, str], frozen: Mapping[str, Any] | None) -> tuple[st
     cells = fixed_cells(frozen)
     for name in ("claim", "post"):
         if _spaced(row.get(name, "")) != _spaced(cells[name]):
-            remedy = "Were columns sorted apart? Put the row's own text back"
+            remedy = "Were columns sorted separately? Restore the row's text"
             return (f"the {name} is not the one of {frozen['item_id']}", remedy)
     return None
 

@@ -1,6 +1,6 @@
 """Sheets as workbooks (xlsx), for Excel and LibreOffice: texts are text, labels a list to choose from, the rest locked.
 
-A locked sheet cannot be sorted by one column, and its ids and texts stay what they are. No password: whoever means to
+A locked sheet cannot be sorted by one column, and its ids and texts stay what they are. No password: the person who means to
 can unlock it, and then the same checks find what moved as in CSV.
 """
 

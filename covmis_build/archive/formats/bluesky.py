@@ -226,7 +226,7 @@ def _posts(view: View) -> list[Post]:
 
 
 def _quoted(embed: _Embed | None) -> _Ref | None:
-    """The quoted post of an embed: beside media it stands one level deeper."""
+    """The quoted post of an embed: next to media it stands one level deeper."""
     ref = embed.record if embed else None
     return ref.record if ref and ref.record and not ref.uri else ref
 

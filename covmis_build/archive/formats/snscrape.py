@@ -71,7 +71,7 @@ def posts(row: Row) -> list[Post]:
 
 
 def _native(row: Row) -> str:
-    """The whole id: files written for programs with small numbers have it as text beside the number."""
+    """The whole id: files written for programs with small numbers have it as text next to the number."""
     if row.id_text:
         return row.id_text
     return "" if row.id is None or isinstance(row.id, float) else str(row.id)

@@ -23,7 +23,7 @@ def parted(cell: str, separator: str = "|") -> list[str]:
 
 
 def in_text(text: str) -> list[str]:
-    """Addresses that stand in a text, without the marks behind them; a bracket belongs to one if it opens there."""
+    """Addresses that are in a text, without the marks behind them; a bracket belongs to one if it opens there."""
     addresses = []
     for written in ADDRESS.findall(text):
         address = written.rstrip(".,;:!?…")

@@ -1,6 +1,6 @@
 """Telegram: Telegram Desktop's exports, Telethon's messages, and snscrape's lines of public pages.
 
-Only channels and public groups are read: of an export of everything, private chats are left out and counted.
+Only channels and public groups are read: of an export of everything, private chats are omitted and counted.
 """
 
 from __future__ import annotations

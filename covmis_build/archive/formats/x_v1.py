@@ -173,7 +173,7 @@ def _text(status: Status) -> str:
 
 
 def _parts(shown: Status) -> list[_Entities]:
-    """What a post has beside its text: in its long form, where there is one, and in its cut form."""
+    """What a post has next to its text: in its long form, where there is one, and in its cut form."""
     long = shown.extended_tweet
     parts = [long.extended_entities, long.entities] if long else []
     return [part for part in (*parts, shown.extended_entities, shown.entities) if part is not None]

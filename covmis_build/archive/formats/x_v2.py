@@ -108,7 +108,7 @@ OF_A_POST = frozenset({
     "edit_history_tweet_ids", "edit_history_post_ids", "author_id", "conversation_id", "public_metrics", "entities",
     "referenced_tweets", "referenced_posts", "note_tweet", "note_post", "author_user",
 })  # fmt: skip
-"""What the interface gives beside id and text; a row that has none of it may be anybody's."""
+"""What the interface gives next to id and text; a row that has none of it may be anybody's."""
 
 
 def recognises_line(row: dict[str, Any]) -> bool:

@@ -97,7 +97,7 @@ def _video(item: _Item, snippet: _Snippet) -> Post:
 
 
 def _plain(display: str) -> str:
-    """`textDisplay` is HTML: breaks are line ends, addresses stand in full in their links."""
+    """`textDisplay` is HTML: breaks are line ends, addresses are in full in their links."""
     linked = re.sub(r'<a href="([^"]*)">.*?</a>', r"\1", display, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]+>", "", re.sub(r"<br ?/?>", "\n", linked)))
 

@@ -1,7 +1,7 @@
 """Bluesky through atproto: search in windows of time, and look-up of posts.
 
 A search gives at most 10,000 results, in an order that is not quite stable. So a window with more is halved until
-its parts are small enough, and what is found twice is found twice: posts are told apart by their ids later.
+its parts are small enough, and what is found twice is found twice: posts are reported apart by their ids later.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Session:
     password: Secret
 
     def log_in(self) -> None:
-        """Open the session, or open it anew when it has run out; tokens stay in memory."""
+        """Open the session, or open it again when it has run out; tokens stay in memory."""
         _asked(lambda: self.client.login(self.handle, self.password.reveal(), fetch_bsky_profile=False))
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ def _understood(payload: dict[str, Any]) -> BlueskyAnswer:
 
 
 def _next(state: dict[str, Any], answer: BlueskyAnswer, posts: int, oldest: str) -> dict[str, Any]:
-    """Where to go on: deeper into this window, into one half of it, or into the next one."""
+    """Where to continue: deeper into this window, into one half of it, or into the next one."""
     (since, until), rest = state["windows"][0], state["windows"][1:]
     seen, at = state["seen"] + posts, answer.cursor or ""
     oldest = min(filter(None, (state["oldest"], oldest)), default="")

@@ -1,7 +1,7 @@
 """Lists of post ids: read, checked, and each id looked up until there is an outcome for it.
 
 Outcomes: available, deleted, protected, suspended, unknown. "Not found" is not final, so what was not found is asked
-for once more at the end.
+for again at the end.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Hydrated:
 
 
 def hydrate(part: Lookup, folder: Path, how: Crawl, progress: Progress, *, again: str = "") -> Hydrated:
-    """Look up a platform's ids, and once more those that were not found; pages stay, so it can be resumed.
+    """Look up a platform's ids, and again those that were not found; pages stay, so it can be resumed.
 
     The same list is looked up once; `again` (a day, say) makes it another time, for those who look again later.
     """
@@ -133,7 +133,7 @@ def write_outcomes(path: Path, outcomes: Mapping[str, tuple[str, str]]) -> None:
 
 
 def write_list(path: Path, listed: IdList, day: str, begun: str) -> None:
-    """Remember a list, so that `--resume` goes on with it; `day` makes it another one for those who look again.
+    """Remember a list, so that `--resume` continues with it; `day` makes it another one for those who look again.
 
     `begun` is when it was named: its budget counts from then on.
     """
@@ -172,7 +172,7 @@ class Lookup:
 
 
 def lookups(listed: IdList) -> Iterator[Lookup]:
-    """The parts of a list, each with a session of its own, which is closed when the next part is asked for."""
+    """The parts of a list, each with a session of its own, which is closed when the next part is requested."""
     for part in (_on_x, _on_bluesky, _on_mastodon):
         yield from part(listed)
 

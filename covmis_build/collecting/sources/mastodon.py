@@ -82,7 +82,7 @@ def connect(server: str, token: Secret | None) -> Session:
         request_timeout=60,
         session=wire,
     )
-    # Mastodon.py 2.3 forgets the version that it was told, asks, and asks without end if the server does not tell.
+    # Mastodon.py 2.3 forgets the version that it was reported, asks, and asks without end if the server does not tell.
     session.client.mastodon_major, session.client.mastodon_minor = 4, 2
     session.client._Mastodon__version_check_tried = session.client._Mastodon__version_check_worked = True  # noqa: SLF001
     return session

@@ -57,7 +57,7 @@ EXPANSIONS = {
     "authors": ("author_id",),
     "media": ("attachments.media_keys",),
 }
-"""What an answer may contain beside the posts; never asked for unless the user does: referenced posts and authors are
+"""What an answer may contain next to the posts; never asked for unless the user does: referenced posts and authors are
 billed."""
 
 
@@ -95,7 +95,7 @@ def connect(token: Secret, expand: Iterable[str] = ()) -> Session:
 
 
 def known_expansions(expand: Iterable[str]) -> tuple[str, ...]:
-    """What an answer shall contain beside the posts, each once; other names than those of EXPANSIONS are refused."""
+    """What an answer shall contain next to the posts, each once; other names than those of EXPANSIONS are refused."""
     wanted = tuple(dict.fromkeys(expand))
     for name in wanted:
         if name not in EXPANSIONS:
@@ -250,7 +250,7 @@ def _page(payload: dict[str, Any], answer: XAnswer, following: str, oldest: str,
 
 
 def _unread(payload: dict[str, Any], reason: str) -> Page:
-    """A success that is not what X promises: what may have been billed is kept; an empty one is asked for again."""
+    """A success that is not what X promises: what may have been billed is kept; an empty one is requested again."""
     if not any(payload.get(name) for name in ("data", "includes", "errors")):
         raise Fault("malformed", reason)
     data = payload.get("data")

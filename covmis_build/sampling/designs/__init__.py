@@ -2,7 +2,7 @@
 
 A design says who is in (`draw`), whether a further draw of a claim can be joined with earlier ones (`joins`), how the size
 of a stratum varies (`variance`), and whether a claim's sample always has the same size (`FIXED_SIZE`). How estimates from
-it vary stands in `stats.over_posts`.
+it vary is in `stats.over_posts`.
 """
 
 from __future__ import annotations

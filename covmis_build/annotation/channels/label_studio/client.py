@@ -84,7 +84,7 @@ class Annotation(msgspec.Struct):
 
 
 class Task(msgspec.Struct):
-    """An item as it stands there."""
+    """An item unchanged there."""
 
     id: int
     data: dict[str, Any]

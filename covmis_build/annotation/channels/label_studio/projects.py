@@ -1,6 +1,6 @@
-"""A round's Label Studio projects: one per annotator, one for the discussion, one for the third person.
+"""A round's Label Studio projects: one per annotator, one for the discussion, one for the adjudicator.
 
-Which project is whose stands in the round's label_studio.json, without any token; should that file be lost, the
+Which project is whose is in the round's label_studio.json, without any token; should that file be lost, the
 projects are found again by their descriptions.
 """
 
@@ -87,7 +87,7 @@ def _answered(round_: RoundFolder) -> dict[str, set[str]]:
 
 
 def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
-    """Bring back everybody's answers, and what the discussion and the third person have decided."""
+    """Bring back everybody's answers, and what the discussion and the adjudicator have decided."""
     pulled, every, drafts, missing = Pulled(), list[Answer](), dict[str, int](), set[str]()
     try:
         for name, brought in _read(server, round_):
@@ -215,7 +215,7 @@ def adjudicate_round(
     discuss: bool,
     now: str,
 ) -> Pulled:
-    """Bring back what has been decided, then send what is to be discussed, and what goes to the third person."""
+    """Bring back what has been decided, then send what is to be discussed, and what goes to the adjudicator."""
     pulled = pull_round(server, round_, now=now) if known_projects(round_) else Pulled()
     frozen, labels = round_.items(), round_.labels()
     disputed = adjudication.disagreements(frozen, labels, round_.per_item)
