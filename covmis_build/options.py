@@ -41,7 +41,7 @@ Language = Annotated[
     ),
 ]
 Url = Annotated[
-    str, Meta(pattern=r"^$|^https?://[^\s/]+.*$", title="an address that starts with http:// or https://")
+    str, Meta(pattern=r"^$|^https?://[^\s/]+.*$", title="a URL that starts with http:// or https://")
 ]
 
 
@@ -78,7 +78,7 @@ class Labels:
     poles: Annotated[tuple[str, ...], says("the two opposite labels, which F_avg averages; empty for none")] = ("favor", "against")  # fmt: skip
     keys: Annotated[tuple[str, ...], says("the keyboard key of each label, in the order of values")] = ("1", "2", "3")  # fmt: skip
     sub_labels: Annotated[dict[str, tuple[str, ...]], says('finer labels, e.g. { neither = ["unrelated", "questions"] }; gold labels do not use them')] = field(default_factory=dict)  # fmt: skip
-    automatic: Annotated[dict[str, str], says("kinds of query whose posts get this label without being read; {} for none")] = field(default_factory=lambda: {"fact_check_url": "against"})  # fmt: skip
+    automatic: Annotated[dict[str, str], says("query types whose posts get this label without annotation; {} for none")] = field(default_factory=lambda: {"fact_check_url": "against"})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,11 @@ class Columns:
     text, time, author and address.
     """
 
-    files: Annotated[str, says("a pattern of files below the archive's folders; the first table that matches counts")] = "*"  # fmt: skip
+    files: Annotated[str, says("a pattern of files below the archive's folders; the first matching table is used")] = "*"  # fmt: skip
     format: Annotated[str, says('"csv", or the name of a tool; empty: detected')] = ""
     header: Annotated[bool, says('false: the file has no header, and columns are named by number, like id = "3"')] = True  # fmt: skip
-    platform: Annotated[str, says("the prefix of ids that have none")] = ""
-    id: Annotated[str | list[str] | None, says('the column of ids, several (joined by "/"), or "": made of text, time, author and address')] = None  # fmt: skip
+    platform: Annotated[str, says("prefix for ids without one")] = ""
+    id: Annotated[str | list[str] | None, says('the column of ids, several (joined by "/"), or "": made from text, time, author and URL')] = None  # fmt: skip
     text: Annotated[str | list[str], says("the column of texts, or several (joined by a blank line)")] = ""
     created_at: Annotated[str, says("the column of times")] = ""
     date_format: Annotated[str, says('like "%d.%m.%Y %H:%M"; or "iso", "epoch_s", "epoch_ms"; empty: detected, or asked')] = ""  # fmt: skip
@@ -101,10 +101,10 @@ class Columns:
     time_from_id: Annotated[bool, says("compute times from ids, on platforms whose ids contain them")] = False
     language: Annotated[str, says("the column of languages")] = ""
     author: Annotated[str, says("the column of authors")] = ""
-    urls: Annotated[str, says("the column of addresses")] = ""
-    urls_separator: Annotated[str, says("what separates several addresses in one cell")] = ""
+    urls: Annotated[str, says("the column of URLs")] = ""
+    urls_separator: Annotated[str, says("what separates several URLs in one cell")] = ""
     repost: Annotated[dict[str, str], says('how to recognise reposts, e.g. { column = "kind", is = "share" }')] = field(default_factory=dict)  # fmt: skip
-    claim: Annotated[str, says("the column of claim ids, where the file says which claim a post is about")] = ""  # fmt: skip
+    claim: Annotated[str, says("the column of claim ids, if the file has them")] = ""  # fmt: skip
     escapes: Annotated[Literal["", "none", "x", "html"], says("the escapes of special characters in texts")] = ""  # fmt: skip
 
 
@@ -135,11 +135,13 @@ class Retrieval:
     since: Annotated[str, says('first day, e.g. "2020-01-31"; empty: no limit')] = ""
     until: Annotated[str, says("last day, included; empty: no limit")] = ""
     reposts: Annotated[Literal["drop", "keep"], says('"drop" or "keep"; repost_count has their number either way')] = "drop"  # fmt: skip
-    require_match: Annotated[tuple[Kind, ...], says("hits of these kinds count only if the post matches the query here, too")] = ("keywords", "news_url", "fact_check_url")  # fmt: skip
-    unreadable: Annotated[float, says("a larger share of unreadable lines in a file (of 100 lines or more) ends `covmis run` with exit code 1", ge=0, le=1)] = 0.01  # fmt: skip
-    longest_line: Annotated[str, says("longer lines are counted, but not read")] = "64 MB"
-    unpacked_ratio: Annotated[int, says("a packed file may unpack to so many times its size", ge=1)] = 1000
-    ranked: Annotated[Nearest | None, says('near posts that no query finds, e.g. { by = "bm25", depth = 50, expected = 5 }; see docs/guides/recall.md')] = None  # fmt: skip
+    require_match: Annotated[tuple[Kind, ...], says("matches of these types count only if covmis, too, matches post and query")] = ("keywords", "news_url", "fact_check_url")  # fmt: skip
+    unreadable: Annotated[float, says("largest share of unreadable lines in a file of 100 lines or more; above it `covmis run` ends with exit code 1", ge=0, le=1)] = 0.01  # fmt: skip
+    longest_line: Annotated[str, says("longer lines are counted but skipped")] = "64 MB"
+    unpacked_ratio: Annotated[int, says("largest allowed ratio of decompressed to compressed size", ge=1)] = (
+        1000
+    )
+    ranked: Annotated[Nearest | None, says('similar posts that no query finds, e.g. { by = "bm25", depth = 50, expected = 5 }; see docs/guides/recall.md')] = None  # fmt: skip
     columns: Annotated[tuple[Columns, ...], says("tables [[retrieval.columns]] for files that are not recognised: `covmis posts look FILE` prints them")] = ()  # fmt: skip
 
     @property
@@ -183,10 +185,10 @@ class Cleaning:
     undetermined: Annotated[Literal["drop", "keep"], says('posts whose language is unknown: "drop" or "keep"')] = "drop"  # fmt: skip
     minimum_words: Annotated[int, says("posts with fewer words are dropped", ge=0)] = 10
     words: Annotated[dict[Language, Words], says('rules for single languages, e.g. { ja = { minimum = 25, unit = "characters" }, en = { without = ["urls"] } }')] = field(default_factory=dict)  # fmt: skip
-    similarity: Annotated[float, says("TF-IDF cosine similarity above which two posts are the same message", ge=0, lt=1)] = 0.8  # fmt: skip
-    grouping: Annotated[Literal["components", "greedy"], says('"components": copies of copies are one group; "greedy": only copies of its first post')] = "components"  # fmt: skip
+    similarity: Annotated[float, says("TF-IDF cosine similarity above which two posts are near-duplicates", ge=0, lt=1)] = 0.8  # fmt: skip
+    grouping: Annotated[Literal["components", "greedy"], says('"components": also joins posts connected through others; "greedy": only near-duplicates of the kept post')] = "components"  # fmt: skip
     scope: Annotated[Literal["study", "claim"], says('compare the posts of the whole "study", or of each "claim"')] = "study"  # fmt: skip
-    similar_without: Annotated[tuple[SimilarWithout, ...], says('left out before comparing: "urls", "mentions", "retweet_mark", "entities"')] = ()  # fmt: skip
+    similar_without: Annotated[tuple[SimilarWithout, ...], says('ignored when texts are compared: "urls", "mentions", "retweet_mark", "entities"')] = ()  # fmt: skip
     against: Annotated[tuple[str, ...], says("files of other posts, e.g. a test set: near-duplicates of these are dropped")] = ()  # fmt: skip
     one_claim_per_post: Annotated[bool, says("a post that several claims' queries find stays with one claim, chosen at random")] = True  # fmt: skip
     minimum_posts: Annotated[int, says("claims with fewer posts are dropped", ge=0)] = 24
@@ -196,10 +198,10 @@ class Cleaning:
 class Sampling:
     """[sampling]: appendix A.3 of the paper."""
 
-    per_claim: Annotated[int, says("posts to expect for each claim", ge=1)] = 24
-    per_kind: Annotated[int, says("at least so many of each kind of query, where there are as many", ge=0)] = 6  # fmt: skip
+    per_claim: Annotated[int, says("expected number of posts per claim", ge=1)] = 24
+    per_kind: Annotated[int, says("quota for each query type (fewer if there are fewer)", ge=0)] = 6  # fmt: skip
     design: Annotated[Literal["poisson", "two_phase"], says('"poisson": each post by its own probability (the paper); "two_phase": exactly per_claim posts')] = "poisson"  # fmt: skip
-    strata_by: Annotated[tuple[Unit, ...], says('e.g. ["month"]: per_kind then holds for each kind in each month; also "platform", "year", "day"')] = ()  # fmt: skip
+    strata_by: Annotated[tuple[Unit, ...], says('e.g. ["month"]: the quota is then per query type and month; also "platform", "year", "day"')] = ()  # fmt: skip
 
 
 MACHINE = "model:"
@@ -239,16 +241,16 @@ class Annotation:
 
     # After every 12 items: agreement, discussion, a better guideline (3.1).
     claims_per_round: Annotated[int, says("claims of a round; each round has a report on agreement", ge=1)] = 12  # fmt: skip
-    annotators: Annotated[tuple[str, ...], says("codes, not names; model:NAME for an admitted machine")] = ("a1", "a2")  # fmt: skip
+    annotators: Annotated[tuple[str, ...], says("codes, not names; model:NAME for an admitted model")] = ("a1", "a2")  # fmt: skip
     per_item: Annotated[int, says("annotators for each item", ge=1)] = 2
     show: Annotated[tuple[Literal["card", "quoted", "date", "parent", "media"], ...], says('context that annotators see; also "parent", "media"')] = ("card", "quoted", "date")  # fmt: skip
-    audit: Annotated[float, says("share of the automatic labels that people check without knowing it", ge=0, le=1)] = 0.05  # fmt: skip
+    audit: Annotated[float, says("share of automatic labels that annotators check without knowing it", ge=0, le=1)] = 0.05  # fmt: skip
     channel: Annotated[Literal["label-studio", "csv", "xlsx", "html"], says('"label-studio"; or "xlsx", "csv" (sheets), "html" (an offline page): neither needs a server')] = "label-studio"  # fmt: skip
     label_studio_url: Annotated[Url, says("a Label Studio server; empty: the local one of `covmis label-studio up`")] = ""  # fmt: skip
-    order_of_items: Annotated[Literal["claim", "mixed"], says('"claim": the posts of a claim together; or "mixed"')] = "claim"  # fmt: skip
-    target: Annotated[Target | None, says('the agreement that is wanted, e.g. { coefficient = "kappa", at_least = 0.67 }; also alpha, ac1, raw')] = None  # fmt: skip
-    checks: Annotated[float, says("share of the work that is posts with a known label, hidden among the others, e.g. 0.05", ge=0, le=0.5)] = 0.0  # fmt: skip
-    repeats: Annotated[float, says("share of the work that is posts which the same person labelled in an earlier round, e.g. 0.05", ge=0, le=0.5)] = 0.0  # fmt: skip
+    order_of_items: Annotated[Literal["claim", "mixed"], says('"claim": posts of one claim together; or "mixed"')] = "claim"  # fmt: skip
+    target: Annotated[Target | None, says('the agreement that you aim for, e.g. { coefficient = "kappa", at_least = 0.67 }; also alpha, ac1, raw')] = None  # fmt: skip
+    checks: Annotated[float, says("share of hidden posts with a known label, e.g. 0.05", ge=0, le=0.5)] = 0.0  # fmt: skip
+    repeats: Annotated[float, says("share of hidden posts that the same person labelled in an earlier round, e.g. 0.05", ge=0, le=0.5)] = 0.0  # fmt: skip
     workload: Annotated[dict[str, Annotated[float, Meta(gt=0)]], says("e.g. { a1 = 0.5 }: half as much work as the others")] = field(default_factory=dict)  # fmt: skip
 
     @property
@@ -310,13 +312,13 @@ class Release:
     text: Annotated[bool, says("publish texts, not only ids: read your platform's terms first")] = False
     mask_mentions: Annotated[bool, says("replace @names by @user in published texts")] = True
     licence: Annotated[str, says('the licence of your labels: an SPDX id such as "CC-BY-4.0", or a file of the study')] = ""  # fmt: skip
-    simulated: Annotated[bool, says("the posts are made up: card, methods and metadata say so")] = False
+    simulated: Annotated[bool, says("the posts are made up; card, methods and metadata say so")] = False
     individual_labels: Annotated[bool, says("publish each annotator's labels, under new random codes; false: only shares")] = True  # fmt: skip
     splits: Annotated[Splits | None, says('parts of the corpus, e.g. { scheme = "grouped", fractions = [0.7, 0.1, 0.2] }; or chronological, stratified; see docs/guides/release.md')] = None  # fmt: skip
     authors: Annotated[tuple[Author, ...], says('of the corpus, e.g. [{ name = "Curie, Marie", orcid = "…", affiliation = "…" }]')] = ()  # fmt: skip
-    contact: Annotated[str, says("whom to write to: an address that lasts")] = ""
+    contact: Annotated[str, says("an e-mail address or page that will still exist in years")] = ""
     version: Annotated[str, says('of the corpus, e.g. "1.0.0"')] = ""
     doi: Annotated[str, Meta(pattern=r"^$|^10\.\d{4,9}/\S+$", title='a DOI, like "10.5281/zenodo.1234567"'), says('once it has one, e.g. "10.5281/zenodo.1234567"')] = ""  # fmt: skip
     url: Annotated[Url, says("where the corpus is published")] = ""
     funding: Annotated[str, says("who paid")] = ""
-    data_statement: Annotated[str, says("a Markdown file of the study: annotators, recruitment, pay, ethics, upkeep; the card includes it")] = ""  # fmt: skip
+    data_statement: Annotated[str, says("a Markdown file of the study: annotators, recruitment, pay, ethics; the card includes it")] = ""  # fmt: skip

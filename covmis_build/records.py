@@ -72,11 +72,11 @@ ClaimId = Annotated[str, EVERY, "the claim"]
 PostId = Annotated[str, EVERY, "the post, with its platform's prefix"]
 NativeId = Annotated[str, In(("frozen", "corpus")), Unsealed, "the post's id as its platform writes it"]
 CreatedAt = Annotated[str, In(("frozen", "corpus")), Unsealed, "when the post was made, UTC"]
-Probability = Annotated[float, In(("sample", "frame", "corpus")), "probability that the post was drawn"]
+Probability = Annotated[float, In(("sample", "frame", "corpus")), "probability that the post was sampled"]
 DrawNumber = Annotated[str, In(("sample",)), "the draw of its claim that the item came with, from 1 on; a recall round's number"]  # fmt: skip
-Design = Annotated[str, In(("sample",)), "how it was drawn: poisson or two_phase"]
+Design = Annotated[str, In(("sample",)), "the sampling design: poisson or two_phase"]
 Stance = Annotated[str, In(("corpus",)), "the stance of the post towards the claim"]
-How = Annotated[str, In(("corpus",)), "how the label came about"]
+How = Annotated[str, In(("corpus",)), "the source of the label"]
 Cards = Annotated[list[Any], pa.list_(CARD), In(("frozen",)), Unsealed, "previews of links: url, title, description"]  # fmt: skip
 Media = Annotated[list[Any], pa.list_(MEDIUM), In(("frozen",)), Unsealed, "pictures and films: type, alt_text"]  # fmt: skip
 
@@ -86,42 +86,44 @@ class Item:
 
     item_id: ItemId
     round: Annotated[str, In(("frozen",)), "the round that the item was frozen in"]
-    pilot: Annotated[bool, In(("frozen",)), "whether its labels are for trying out only"]
+    pilot: Annotated[bool, In(("frozen",)), "whether it is a practice round"]
     claim_id: ClaimId
-    claim: Annotated[str, In(("frozen", "corpus")), Unsealed, "the claim's sentence"]
+    claim: Annotated[str, In(("frozen", "corpus")), Unsealed, "the claim's text"]
     post_id: PostId
     native_id: NativeId
     text: Annotated[str, In(("frozen", "corpus")), Unsealed, "the post's text"]
     created_at: CreatedAt
-    show: Annotated[list[str], In(("frozen",)), Unsealed, "what is shown with the text: card, quoted, parent, media, date"]  # fmt: skip
+    show: Annotated[list[str], In(("frozen",)), Unsealed, "context shown with the text: card, quoted, parent, media, date"]  # fmt: skip
     cards: Cards
     quoted: Annotated[str, In(("frozen",)), Unsealed, "the text of the quoted post, if it is shown"]
     parent: Annotated[str, In(("frozen",)), Unsealed, "the text of the answered post, if it is shown"]
     media: Media
-    found: Annotated[bool, In(("frame",)), "whether a query finds the post"]
-    kind: Annotated[str, In(("items", "sample", "corpus")), "the kind of query that found the post, its stratum in the sample"]  # fmt: skip
+    found: Annotated[bool, In(("frame",)), "whether a query found the post"]
+    kind: Annotated[str, In(("items", "sample", "corpus")), "the query type that found the post; its stratum in the sample"]  # fmt: skip
     label: Stance
     how: How
-    kinds: Annotated[list[str], In(("items", "frame")), "all kinds of query that found the post for this claim"]  # fmt: skip
+    kinds: Annotated[list[str], In(("items", "frame")), "all query types that found the post for this claim"]  # fmt: skip
     other_claims: Annotated[list[str], In(("items",)), "other claims whose queries found the post, too"]
     group: Annotated[str, In(("items",)), "the post's group of near-duplicates, named by a post of it"]
-    group_size: Annotated[int, In(("items", "corpus")), "posts with this message, near-identical copies included"]  # fmt: skip
-    rank: Annotated[float, In(("frame",)), "the post's place among those that are nearest to the claim"]
-    guess: Annotated[float, In(("frame",)), "how likely the post is to be relevant to the claim, up to a factor"]  # fmt: skip
-    p_claim: Annotated[float, In(("items", "corpus")), "probability that the post stayed with this claim, where several found it"]  # fmt: skip
+    group_size: Annotated[int, In(("items", "corpus")), "number of posts with this text, near-duplicates included"]  # fmt: skip
+    rank: Annotated[float, In(("frame",)), "the post's rank by similarity to the claim"]
+    guess: Annotated[float, In(("frame",)), "score of the post's relevance to the claim (relative)"]  # fmt: skip
+    p_claim: Annotated[float, In(("items", "corpus")), "probability that a post found for several claims stayed with this one"]  # fmt: skip
     p_sample: Probability
-    weight: Annotated[float, In(("corpus",)), "1/(p_claim·p_sample): the distinct messages that this row stands for"]  # fmt: skip
+    weight: Annotated[float, In(("corpus",)), "1/(p_claim·p_sample): the number of unique posts that this row represents"]  # fmt: skip
     draw: DrawNumber
     design: Design
-    automatic_label: Annotated[str, In(("sample",)), "the label that a rule gave; empty for items that people label"]  # fmt: skip
-    audited: Annotated[bool, In(("sample",)), "whether people label the item unknowingly, to check the rule"]
-    p_audit: Annotated[float, In(("sample",)), Since("0.2.0"), "probability that people check the rule's label of the item, once it is drawn"]  # fmt: skip
-    salt: Annotated[str, In(("frozen",)), Unsealed, "the secret in the hash of what was shown; a purge takes it"]  # fmt: skip
-    shown: Annotated[str, In(("frozen",)), "the salted hash of what was on screen"]
+    automatic_label: Annotated[str, In(("sample",)), "the automatic label; empty for items without one"]  # fmt: skip
+    audited: Annotated[
+        bool, In(("sample",)), "whether annotators check the automatic label without knowing it"
+    ]
+    p_audit: Annotated[float, In(("sample",)), Since("0.2.0"), "probability that a sampled item's automatic label is checked"]  # fmt: skip
+    salt: Annotated[str, In(("frozen",)), Unsealed, "the secret in the hash `shown`; a purge deletes it"]  # fmt: skip
+    shown: Annotated[str, In(("frozen",)), "salted hash of what the annotator saw"]
 
 
 class Draw(NamedTuple):
-    """What the draws so far say of an item in the sample: the probability of them all together, its own draw and design."""
+    """An item's probability over all draws so far, its draw and its design."""
 
     item_id: ItemId
     p_sample: Probability
@@ -130,20 +132,20 @@ class Draw(NamedTuple):
 
 
 class Chance(NamedTuple):
-    """The chance that a draw gave the posts of a stratum, or one item that had a chance of its own."""
+    """The probability that a draw gave the posts of a stratum, or one item with its own probability."""
 
     draw: Annotated[str, "the draw of its claim, from 1 on"]
     claim_id: ClaimId
-    stratum: Annotated[str, "the kind of query, with the part that `[sampling] strata_by` makes of it"]
-    item_id: Annotated[str, "the item whose own chance this is: one drawn by its rank, or frozen before; empty for a stratum"]  # fmt: skip
-    rule: Annotated[str, "quota, fill, ranked or certain; `kept` of an item that was frozen before"]
-    posts: Annotated[int, "how many posts this chance was for"]
-    probability: Annotated[float, "the chance; 0 for an item that this draw could not give"]
+    stratum: Annotated[str, "the query type, with the stratum of `[sampling] strata_by`"]
+    item_id: Annotated[str, "an item with its own probability (ranked, or frozen before); empty for a stratum"]  # fmt: skip
+    rule: Annotated[str, "quota, fill, ranked or certain; `kept` for an item that was frozen before"]
+    posts: Annotated[int, "number of posts with this probability"]
+    probability: Annotated[float, "the probability; 0 for an item that this draw could not give"]
     round: Annotated[str, "the round that was opened with this draw, or the next one, if it added nothing; empty in data/build"] = ""  # fmt: skip
 
 
 class Label(NamedTuple):
-    """A label that somebody gave: an answer in the record."""
+    """A label in the record: one answer of an annotator."""
 
     label_id: Annotated[str, "a hash of the label's place in the record, without its comment"]
     item_id: ItemId
@@ -156,16 +158,16 @@ class Label(NamedTuple):
     reason: Annotated[str, Unsealed, "why it was decided so, or why the answer cannot be used"]
     error_class: Annotated[str, "why annotators disagreed: slip, guideline, context, ambiguous or other"]
     comment: Annotated[str, Unsealed, "the annotator's comment"]
-    seconds: Annotated[float, Unsealed, "how long it took, where that is known"]
+    seconds: Annotated[float, Unsealed, "seconds that the answer took, if known"]
     guideline: Annotated[str, "the version of the guideline that was in use"]
-    shown: Annotated[str, "the hash of what was on screen"]
-    given_at: Annotated[str, "when it was given, or pulled where nobody knows"]
-    channel: Annotated[str, "how it came: label-studio, csv, xlsx, ods, html or model"]
+    shown: Annotated[str, "hash of what the annotator saw"]
+    given_at: Annotated[str, "when it was given; if unknown, when it was pulled"]
+    channel: Annotated[str, "the channel: label-studio, csv, xlsx, ods, html or model"]
     supersedes: Annotated[str, "the label_id of the same annotator's earlier label that it replaces"]
 
     @property
     def said(self) -> tuple[str, ...]:
-        """What makes two answers the same: not when they were given, nor how long they took."""
+        """The content of an answer, without its time and duration."""
         return (
             self.label, self.sub_label, self.status, self.reason, self.error_class, self.comment, self.shown,
         )  # fmt: skip
@@ -197,15 +199,15 @@ class Claim:
     """A claim of the list."""
 
     claim_id: ClaimId
-    text: Annotated[str, "the claim's sentence"]
+    text: Annotated[str, "the claim's text"]
     language: Annotated[str, "its language"]
     keywords: Annotated[list[str], "its keyword queries"]
     titles: Annotated[list[str], "titles of news that report it"]
-    news_urls: Annotated[list[str], "addresses of news that report it"]
-    fact_check_urls: Annotated[list[str], "addresses of fact-checks"]
+    news_urls: Annotated[list[str], "URLs of news that report it"]
+    fact_check_urls: Annotated[list[str], "URLs of fact-checks"]
     first_seen: Annotated[str, "when it was first seen"]
     selected: Annotated[bool, "whether queries are built for it"]
-    edits: Annotated[list[str], "what was changed in it, and why"]
+    edits: Annotated[list[str], "changes and their reasons"]
 
 
 class Query:
@@ -214,8 +216,8 @@ class Query:
     query_id: Annotated[str, "claim, kind and number"]
     claim_id: ClaimId
     kind: Annotated[str, "title, news_url, fact_check_url or keywords"]
-    text: Annotated[str, "as the list of claims has it"]
-    expression: Annotated[str, "as it is tested, in canonical form"]
+    text: Annotated[str, "as written in the claim list"]
+    expression: Annotated[str, "the expression that is matched, in canonical form"]
     language: Annotated[str, "the language of its words"]
 
 
@@ -225,13 +227,13 @@ class PostRow:
     post_id: PostId
     native_id: NativeId
     platform: Annotated[str, "the platform; the prefix of post_id"]
-    text: Annotated[str, "the text, the long one where there are two"]
+    text: Annotated[str, "the text; the longer one if there are two"]
     created_at: CreatedAt
     language: Annotated[str, "the language that the platform states"]
-    urls: Annotated[list[str], "addresses of its links, expanded"]
+    urls: Annotated[list[str], "URLs of its links, expanded"]
     cards: Cards
     media: Media
-    reply_to: Annotated[str, "the post that it answers; ? where a file says that there is one, but not which"]  # fmt: skip
+    reply_to: Annotated[str, "the post that it answers; ? if there is one with unknown id"]  # fmt: skip
     parent_text: Annotated[str, "the text of that post"]
     quote_of: Annotated[str, "the post that it quotes, or ?"]
     quoted_text: Annotated[str, "the text of that post"]
@@ -249,9 +251,9 @@ class Hit:
     claim_id: ClaimId
     post_id: PostId
     query_id: Annotated[str, "the query"]
-    kind: Annotated[str, "the query's kind, or ranked"]
-    verified: Annotated[str, "whether the post matches here, too: yes, no or not_applicable"]
-    matched: Annotated[list[str], "the words or addresses that matched"]
+    kind: Annotated[str, "the query type, or ranked"]
+    verified: Annotated[str, "whether covmis itself matches post and query: yes, no or not_applicable"]
+    matched: Annotated[list[str], "the words or URLs that matched"]
 
 
 class Part:
@@ -265,7 +267,7 @@ class Part:
 
 
 class OlderCopy:
-    """A row of the store that is not counted."""
+    """A stored row that is not used."""
 
     part: Annotated[str, "the part"]
     row: Annotated[int, "the row in it"]
@@ -280,14 +282,14 @@ class Unreadable:
 
 
 class Intake:
-    """How often something was seen in a file of the archive."""
+    """How often something occurred in a file of the archive."""
 
     file: Annotated[str, "the file"]
     format: Annotated[str, "the format that its lines or rows have"]
     outcome: Annotated[str, "lines, posts, reposts, skipped, noted, unreadable or refused"]
-    reason: Annotated[str, "why, where there is a reason"]
+    reason: Annotated[str, "the reason, if any"]
     count: Annotated[int, "how often"]
-    offset: Annotated[int, "where it was seen first"]
+    offset: Annotated[int, "offset of the first occurrence"]
     example: Annotated[str, "what was there"]
 
 
@@ -296,7 +298,7 @@ class Chain:
 
     group: Annotated[str, "its name: a post of it"]
     size: Annotated[int, "its posts"]
-    weakest: Annotated[float, "the least similarity of two posts that hold it together"]
+    weakest: Annotated[float, "smallest similarity of a connecting pair of posts"]
     weakest_a: Annotated[str, "the one"]
     weakest_b: Annotated[str, "the other"]
 
@@ -320,7 +322,7 @@ class Provenance:
     offset: Annotated[int, "where in it, in bytes"]
     format: Annotated[str, "the format"]
     retrieved_at: Annotated[str, "when this copy was fetched"]
-    query: Annotated[str, "the search that it came from, where the file names it"]
+    query: Annotated[str, "the search that found it, if the file names it"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,22 +360,22 @@ TABLES = {
         Table("queries", Query, ("query_id",), "queries", "a query"),
         Table("posts", PostRow, ("post_id",), "retrieve", "a post that a query found"),
         Table("hits", Hit, (*PAIR, "query_id"), "retrieve", "a query that found a post"),
-        Table("items", Item, ("item_id",), "clean", "a claim × post pair worth sampling"),
-        Table("dropped", Dropped, ("unit", *PAIR, "step"), "sample", "a pair, a claim, or a post that is gone, which was not kept; `frozen.dropped`, made by clean, has those of opened rounds that a step would drop and that stay"),
-        Table("sample", Item, ("item_id",), "sample", "an item that was drawn"),
-        Table("draws", Chance, ("draw", "claim_id", "stratum", "item_id", "round"), "sample; rounds (draws.parquet)", "a chance that a draw gave posts, also where it added none; with the rounds, of every draw that was opened"),
+        Table("items", Item, ("item_id",), "clean", "a claim–post pair that cleaning kept"),
+        Table("dropped", Dropped, ("unit", *PAIR, "step"), "sample", "a pair, claim or post that was not kept; `frozen.dropped` (made by clean) has items of opened rounds that a step would drop"),
+        Table("sample", Item, ("item_id",), "sample", "an item that was sampled"),
+        Table("draws", Chance, ("draw", "claim_id", "stratum", "item_id", "round"), "sample; rounds (draws.parquet)", "a probability in a draw, also if the draw added no item; with the rounds, every opened draw"),
         Table("frozen", Item, ("item_id", "round", *PAIR), "rounds (items.parquet)", "an item as a round froze it, complete without data/build"),
-        Table("frame", Item, ("item_id",), "recall rounds", "a claim × post pair of the frame that a recall round was drawn from"),
-        Table("labels", Label, ("label_id",), "rounds", "a label that somebody gave"),
+        Table("frame", Item, ("item_id",), "recall rounds", "a claim–post pair of a recall round's sampling frame"),
+        Table("labels", Label, ("label_id",), "rounds", "an answer of an annotator"),
         Table("gold", Decision, ("item_id",), "rounds (decisions.parquet)", "an item's final label"),
-        Table("corpus", Item, ("item_id",), "release", "an item of the released corpus; `text` only where texts are released", last=("group_size", "created_at")),
-        Table("parts", Part, ("part",), "read", "a part of the store"),
-        Table("older_copies", OlderCopy, ("part", "row"), "read", "a row of the store that is not counted, because another copy of the same post is"),
+        Table("corpus", Item, ("item_id",), "release", "an item of the released corpus; `text` only if texts are released", last=("group_size", "created_at")),
+        Table("parts", Part, ("part",), "read", "a part of the stored archive"),
+        Table("older_copies", OlderCopy, ("part", "row"), "read", "a row that is not used, because another copy of the post is"),
         Table("unreadable", Unreadable, ("file",), "read", "a line that could not be read"),
-        Table("intake", Intake, ("file", "format", "outcome", "reason"), "read", "how often something was seen in a file of the archive"),
+        Table("intake", Intake, ("file", "format", "outcome", "reason"), "read", "how often something occurred in a file of the archive"),
         Table("chains", Chain, ("group",), "clean", "a large group of near-duplicates"),
-        Table("candidates", Candidate, PAIR, "retrieve", "one of the nearest posts of a claim, where `[retrieval] ranked` asks for them"),
-        Table("provenance", Provenance, ("post_id", "file"), "retrieve", "a place where a post was found"),
+        Table("candidates", Candidate, PAIR, "retrieve", "one of the most similar posts of a claim (`[retrieval] ranked`)"),
+        Table("provenance", Provenance, ("post_id", "file"), "retrieve", "a place of a post in the archive"),
     )
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import zstandard
@@ -16,6 +17,7 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.archive.traces import Traces, words_of
 from covmis_build.building.purge import add_to_list, read_keys, read_list
 from covmis_build.errors import InputError, ServiceError
+from covmis_build.ranking.vectors import SentenceModel, Vectors
 from covmis_build.study import purge as purging
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, label_both
@@ -200,6 +202,16 @@ def test_pages_of_the_build_go_with_its_tables(folder):
     assert not flow.exists()
 
 
+def test_vectors_of_texts_go_with_a_post_that_no_table_names(folder):
+    """A sentence model reads posts that no query finds; its vectors are kept by a hash of the text."""
+    with Vectors(
+        SentenceModel("m", "1", lambda texts: np.ones((len(texts), 4))), folder / "data/build"
+    ) as kept:
+        kept.prepare(["What nobody drew"])
+    covmis(folder, "purge", "x:1255000000000000099")
+    assert not list((folder / "data/build").glob("vectors-*"))
+
+
 def test_a_link_leads_to_what_is_purged(folder, tmp_path):
     elsewhere = tmp_path / "other disk" / "mine.jsonl"
     elsewhere.parent.mkdir()
@@ -286,6 +298,21 @@ def test_a_trace_is_found_in_whatever_is_packed(tmp_path):
     found = [path.name for path in sorted(tmp_path.iterdir()) if Traces([GONE]).in_file(path)]
     assert found == sorted([*made, "a.feather", "a.parquet", "a.sqlite"])
     assert not any(Traces([OTHER]).in_file(path) for path in tmp_path.iterdir())
+
+
+def test_a_short_id_is_no_part_of_a_longer_one(tmp_path):
+    """Ids of a forum are numbers like 17: a purge of 1 would never end, and every other command wait for it."""
+    traces = Traces(["forum:1", "x:12"])
+    for text in (b"c1|forum:17", b"myforum:1", b"x:125", b'"id": 1'):
+        assert not traces.ids_in(text), text
+    for text in (b'{"post_id": "forum:1"}', b"c1|forum:1,favor", b"x:12\n"):
+        assert traces.ids_in(text), text
+
+
+def test_a_purge_of_a_post_that_is_nowhere_ends(folder):
+    done = covmis(folder, "purge", "x:1")
+    assert done["problems"] == []
+    assert not (folder / "queries/purge-journal.jsonl").exists()
 
 
 def test_words_are_found_as_json_escapes_them(tmp_path):

@@ -58,6 +58,7 @@ class Traces:
     def __init__(self, keys: Iterable[str], words: Iterable[str] = ()) -> None:
         self.tokens: set[bytes] = set()
         needles: set[str] = set()
+        short: set[str] = set()
         for key in keys:
             platform, _, name = key.removeprefix("author:").partition(":")
             native = name.rpartition("/")[2].encode()
@@ -71,14 +72,16 @@ class Traces:
             elif _TOKEN.fullmatch(native):
                 self.tokens.add(native)
             else:
-                needles.add(key)
+                short.add(key)
         self._needles = _any_of(name.encode() for name in needles)
+        self._short = _any_of((key.encode() for key in short), whole=True)
         self._words = _any_of(form for piece in words for form in (piece.encode(), _escaped(piece)))
 
     def ids_in(self, data: bytes) -> bool:
         """Whether the bytes name a post or an author that is to be forgotten."""
-        if self._needles is not None and self._needles.search(data) is not None:
-            return True
+        for wanted in (self._needles, self._short):
+            if wanted is not None and wanted.search(data) is not None:
+                return True
         if len(self.tokens) <= FEW and not any(token in data for token in self.tokens):
             return False  # a search for a few takes a fraction of the time of cutting the bytes into tokens
         return not self.tokens.isdisjoint(_TOKEN.findall(data))
@@ -92,9 +95,12 @@ class Traces:
         return any((ids and self.ids_in(piece)) or (texts and self.texts_in(piece)) for piece in pieces(path))
 
 
-def _any_of(needles: Iterable[bytes]) -> re.Pattern[bytes] | None:
+def _any_of(needles: Iterable[bytes], *, whole: bool = False) -> re.Pattern[bytes] | None:
+    """`whole`: only where neither a letter nor a digit stands before or behind (forum:1 is no part of forum:17)."""
     alternatives = b"|".join(map(re.escape, sorted(set(needles))))
-    return re.compile(alternatives) if alternatives else None
+    if not alternatives:
+        return None
+    return re.compile(rb"(?<!\w)(?:%s)(?!\w)" % alternatives if whole else alternatives)
 
 
 def _escaped(text: str) -> bytes:

@@ -92,7 +92,7 @@ for _name, _file in COMMANDS.items():
 
 
 REFUSED = cast("type[Exception]", typer.BadParameter.__mro__[2])
-"""The parent of everything that the option parser refuses, whichever copy of Click typer brings."""
+"""The parent of all errors of the option parser, also in the copy of Click that typer contains."""
 INTERRUPTED = 130
 
 
@@ -115,13 +115,13 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except OSError as error:  # a folder in a file's place, no permission, no space: nobody's bug
+    except OSError as error:  # a folder in a file's place, no permission, no space: no bug of ours
         file = f"{error.filename}: " if error.filename else ""
         full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-        remedy = ". Make room; what stands is as it was, and the same command goes on" if full else ""
+        remedy = ". Free some disk space and run the command again; nothing was changed" if full else ""
         _end(f"{file}{os.strerror(error.errno or 0) if full else error.strerror or error}{remedy}", 2)
     if code == INTERRUPTED:
-        _end("interrupted; nothing is half-written, the same command goes on", INTERRUPTED)
+        _end("interrupted; nothing is half-written, run the same command again", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -21,28 +21,26 @@ def import_list(
         Path | None,
         Argument(metavar="FILE", help="CSV, TSV, JSON, JSON lines, xlsx; or a folder of CoAID releases."),
     ] = None,
-    text: Annotated[str, Option(metavar="COLUMN", help="The column with the claims' sentences.")] = "",
+    text: Annotated[str, Option(metavar="COLUMN", help="The column with the claims' texts.")] = "",
     column: Annotated[
-        list[str] | None, Option(metavar="FIELD=COLUMN", help="The column of another field; may be repeated.")
+        list[str] | None, Option(metavar="FIELD=COLUMN", help="The column of another field; repeatable.")
     ] = None,
-    look: Annotated[bool, Option("--look", help="Only show how the list is understood.")] = False,
+    look: Annotated[bool, Option("--look", help="Only preview the list; write nothing.")] = False,
     form: Annotated[
-        str, Option("--format", help="csv, coaid, claim_review, fact_check, liar, … (default: found out).")
+        str, Option("--format", help="csv, coaid, claim_review, fact_check, liar, … (default: detected).")
     ] = "",
-    search: Annotated[str, Option(help="Instead of a file: ask Google Fact Check Tools for this.")] = "",
+    search: Annotated[str, Option(help="Search Google Fact Check Tools instead of reading a file.")] = "",
     language: Annotated[str, Option(help="With --search: only reviews in this language.")] = "",
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Add claims from a list (CSV, Excel, JSON, ClaimReview).
 
-    Columns are found by their names, as in CheckThat, COVIDLies, LIAR, FakeNewsNet, MultiClaim, scrapes of Politifact
-    and Snopes, ClaimReview; --look shows which hold what, and what is left over. A FIELD is claim_id, titles,
-    news_urls, fact_check_urls, language, keywords, first_seen, verdict or posts. Verdicts are kept, and what they say
-    in the column misinformation (yes, no, or nothing).
+    Columns are detected by their names; --look shows the result. A FIELD is claim_id, titles, news_urls, fact_check_urls,
+    language, keywords, first_seen, verdict or posts. The column misinformation translates verdicts to yes, no or empty.
 
-    Posts that a list names itself (CoAID, FakeNewsNet) go to data/archive/given-posts.csv and become hits of kind title.
-    --search needs a key in the environment variable GOOGLE_FACT_CHECK_KEY.
+    Post ids in the list (CoAID, FakeNewsNet) go to data/archive/given-posts.csv and match as query type title.
+    --search needs GOOGLE_FACT_CHECK_KEY in the environment.
 
     Example: covmis claims import misinformation.csv
     """

@@ -19,7 +19,7 @@ from covmis_build.errors import InputError
 app = Typer(help="Fetch posts from X, Bluesky or Mastodon.", no_args_is_help=True)
 
 EstimateOption = Annotated[
-    bool, Option("--estimate", help="Say what it would find and cost; fetch no posts.")
+    bool, Option("--estimate", help="Print what a search would find and cost; fetch no posts.")
 ]
 BudgetOption = Annotated[
     str,
@@ -32,13 +32,11 @@ PricesOption = Annotated[
 
 @dataclass(frozen=True)
 class Searching:
-    """What every platform's search is asked."""
+    """The options of every platform's search."""
 
     estimate: EstimateOption = False
     budget: BudgetOption = ""
-    resume: Annotated[
-        bool, Option("--resume", help="Finish the last plan with its windows of time, and plan nothing new.")
-    ] = False
+    resume: Annotated[bool, Option("--resume", help="Finish the last plan; plan nothing new.")] = False
     claim: Annotated[list[str] | None, Option(metavar="ID", help="Only this claim's queries.")] = None
     kind: Annotated[list[str] | None, Option(help="Only queries of this kind.")] = None
     study: StudyOption = None
@@ -59,8 +57,8 @@ def collect_x(
 
     It needs a --budget.
 
-    The token stands in the environment variable X_BEARER_TOKEN or in the keyring. `--estimate` asks X for counts,
-    which is billed itself; it says how much before it asks, and keeps to the budget, too.
+    Put the token into X_BEARER_TOKEN or the keyring. `--estimate` asks X for counts, which X bills; its cost is printed
+    first and counts for the budget.
 
     Example: covmis collect x --estimate --budget 5
     """
@@ -72,7 +70,7 @@ def collect_x(
 def collect_bluesky(options: Searching, as_json: JsonOption = False) -> None:
     """Search Bluesky for all queries (free).
 
-    The account stands in BLUESKY_HANDLE and BLUESKY_APP_PASSWORD, in the environment or in the keyring.
+    Put the account into BLUESKY_HANDLE and BLUESKY_APP_PASSWORD, in the environment or the keyring.
 
     Example: covmis collect bluesky --budget 20000posts
     """
@@ -90,8 +88,8 @@ def collect_mastodon(
 ) -> None:
     """Search a Mastodon server for all queries (free).
 
-    The token of an app on that server stands in MASTODON_ACCESS_TOKEN, and the server in MASTODON_SERVER: the token is
-    sent to no other one. In the keyring it stands as MASTODON_ACCESS_TOKEN@https://SERVER.
+    Put an app's token into MASTODON_ACCESS_TOKEN and its server into MASTODON_SERVER; the token is sent to that server
+    only. In the keyring its name is MASTODON_ACCESS_TOKEN@https://SERVER.
 
     Example: covmis collect mastodon --server https://mastodon.social
     """
@@ -101,14 +99,12 @@ def collect_mastodon(
 @app.command("ids")
 def collect_ids(
     file: Annotated[
-        Path | None, Argument(metavar="FILE", help="A post id a line, or a CSV file with post_id.")
+        Path | None, Argument(metavar="FILE", help="One post id per line, or a CSV file with post_id.")
     ] = None,
     estimate: EstimateOption = False,
     budget: BudgetOption = "",
-    resume: Annotated[bool, Option("--resume", help="Go on with the last list; needs no FILE.")] = False,
-    again: Annotated[
-        bool, Option("--again", help="Look up once more today what was looked up earlier.")
-    ] = False,
+    resume: Annotated[bool, Option("--resume", help="Resume the last list; needs no FILE.")] = False,
+    again: Annotated[bool, Option("--again", help="Look up all ids again.")] = False,
     prices: PricesOption = None,
     study: StudyOption = None,
     as_json: JsonOption = False,
@@ -117,16 +113,14 @@ def collect_ids(
 
     Ids may be of X, Bluesky and Mastodon.
 
-    Outcomes (available, deleted, protected, suspended, unknown) stand in data/collect/outcomes.csv.
+    Outcomes (available, deleted, protected, suspended, unknown) are in data/collect/outcomes.csv.
 
     Example: covmis collect ids tweet-ids.txt --budget 15
     """
     from covmis_build.study.study import open_study
 
     if (file is None) != resume:
-        raise InputError(
-            "name a file of ids, or go on with --resume", remedy="Like covmis collect ids ids.txt"
-        )
+        raise InputError("name a file of ids, or use --resume", remedy="Like covmis collect ids ids.txt")
     options: dict[str, Any] = {"prices": prices, "warn": warn}
     if estimate:
         priced = open_study(study).price_of_ids(file, **options)

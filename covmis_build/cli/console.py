@@ -131,7 +131,7 @@ def _bar() -> Iterator[Progress]:
 
 
 FEW = 10
-"""Of so few steps nobody can tell how long the next one takes."""
+"""With so few steps the remaining time cannot be estimated."""
 
 
 def _lines() -> Progress:

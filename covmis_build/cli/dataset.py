@@ -17,7 +17,7 @@ app = Typer(no_args_is_help=True, help="Get and convert published stance corpora
 
 HomeOption = Annotated[
     Path | None,
-    Option("--home", metavar="DIR", help="Where corpora lie (default: COVMIS_DATA_HOME, else ./corpora)."),
+    Option("--home", metavar="DIR", help="Folder of the corpora (default: COVMIS_DATA_HOME, or ./corpora)."),
 ]
 NameArgument = Annotated[str, Argument(metavar="NAME", help="As `covmis dataset list` prints it.")]
 
@@ -38,7 +38,7 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 @app.command()
 def show(name: NameArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Show a corpus: licence, source, files, labels.
+    """Show licence, source, files and labels of a corpus.
 
     Example: covmis dataset show covidlies-v0.2
     """
@@ -79,19 +79,19 @@ def convert(
     to: Annotated[str, Option(metavar="SCHEME", help="Map the labels, e.g. to covmis.")] = "",
     own: Annotated[
         list[str] | None,
-        Option("--map", metavar="OLD=NEW", help="Map labels as you define; repeatable, one for every label."),
+        Option("--map", metavar="OLD=NEW", help="Your own label map; repeatable, one per label."),
     ] = None,
     expected: Annotated[
         list[str] | None,
-        Option(metavar="NAME=N", help="Undersample: N rows expected of each class but --keep; repeatable."),
+        Option(metavar="NAME=N", help="Sample about N rows of each class except --keep; repeatable."),
     ] = None,
-    keep: Annotated[str, Option(help="The class that undersampling leaves whole.")] = "against",
+    keep: Annotated[str, Option(help="The class that keeps all rows.")] = "against",
     drop_denied: Annotated[
-        bool, Option("--drop-denied", help="RumourEval: without replies to sources that deny the rumour.")
+        bool, Option("--drop-denied", help="RumourEval: omit replies to posts that deny the rumour.")
     ] = False,
     split: Annotated[str, Option(metavar="A,B", help="Only these splits, e.g. train,dev.")] = "",
     covid_twitter: Annotated[
-        bool, Option("--covid-twitter", help="Texts as for COVID-Twitter-BERT.")
+        bool, Option("--covid-twitter", help="Prepare texts as for COVID-Twitter-BERT.")
     ] = False,
     seed: Annotated[int, Option(help="The seed of undersampling.")] = 20220405,
     layout: Annotated[str, Option(help="Read this layout (default: the first that is complete).")] = "",
@@ -101,8 +101,8 @@ def convert(
 ) -> None:
     """Convert corpora to one format.
 
-    Labels are mapped where a map makes sense, and refused where it does not. Several corpora become a mixture in
-    which `part` says where a row is from. COVMis-Stance's training data, without MNLI:
+    Several corpora become a mixture; the column `part` has the origin of each row. A label map that makes no sense is an
+    error. COVMis-Stance's training data, without MNLI:
 
     Example: covmis dataset convert rumoureval-2019 covidlies-v0.2 --to covmis --drop-denied --expected rumoureval-2019=550 --expected covidlies-v0.2=400 --out mixture.csv
     """

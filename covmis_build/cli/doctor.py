@@ -11,14 +11,14 @@ from covmis_build.cli.options import pairs_of
 
 
 def doctor(
-    master: Annotated[str, Option(help="Also ask the workers of this Spark: spark://host:7077.")] = "",
+    master: Annotated[str, Option(help="Also check the workers of this Spark: spark://host:7077.")] = "",
     conf: Annotated[list[str] | None, Option(metavar="KEY=VALUE", help="A setting for Spark.")] = None,
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check the installation.
 
-    Ends with exit code 1 if a part of the core is missing. Of credentials only says whether they are set. In a study also
+    Ends with exit code 1 if a part of the core is missing. Shows only whether credentials are set. In a study also
     says whether the buckets of its archive answer.
 
     Example: covmis doctor

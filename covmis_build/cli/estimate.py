@@ -27,38 +27,36 @@ def estimate(
         Path | None,
         Option(
             metavar="PREDICTIONS",
-            help="Predictions for every item of the pool, or a model's folder, to narrow intervals.",
+            help="Predictions for all items (or a model's folder), to narrow intervals.",
         ),
     ] = None,
     trained_elsewhere: Annotated[
-        bool, Option("--trained-elsewhere", help="Their model never saw this study's labels.")
+        bool, Option("--trained-elsewhere", help="Confirm: the model never saw this study's labels.")
     ] = False,
     calibrated: Annotated[
-        bool, Option("--calibrated", help="Weights meet the known number of posts of each kind of query.")
+        bool, Option("--calibrated", help="Calibrate weights to the number of posts per query type.")
     ] = False,
     between: Annotated[
         tuple[str, str] | None,
         Option(
-            metavar="A B", help="Compare two parts or labels: claim:1 claim:2, label:favor label:against."
+            metavar="A B", help="Compare two groups or labels: claim:1 claim:2, label:favor label:against."
         ),
     ] = None,
     before: Annotated[
-        str, Option(metavar="DAY", help="Compare what was posted before this day with what came from it on.")
+        str, Option(metavar="DAY", help="Compare posts before this day with posts from this day on.")
     ] = "",
     after: Annotated[
         str,
-        Option(metavar="DAY", help="With --before: where the second period begins (default: the same day)."),
+        Option(metavar="DAY", help="With --before: first day of the second period (default: the same day)."),
     ] = "",
     model: Annotated[
         str, Option(metavar="FORMULA", help='Regress a label on covariates: "favor ~ platform + month".')
     ] = "",
-    family: Annotated[str, Option(help="Of --model: logistic or linear.")] = "logistic",
-    over: Annotated[
-        str, Option(help="Of --model: errors over claims (like these) or posts (of this pool).")
-    ] = "claims",
+    family: Annotated[str, Option(help="With --model: logistic or linear.")] = "logistic",
+    over: Annotated[str, Option(help="With --model: standard errors over claims or over posts.")] = "claims",
     covariates: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Of --model: more covariates, by item_id, post_id or claim_id."),
+        Option(metavar="FILE", help="With --model: more covariates, by item_id, post_id or claim_id."),
     ] = None,
     level: LevelOption = 0.95,
     out: Annotated[
@@ -77,13 +75,11 @@ def estimate(
 
     Reports unique posts (near-duplicates counted once) and all posts.
 
-    Hájek shares with the weights 1/(p_claim·p_sample) and Wilson intervals for as many units as design and weights
-    allow; totals are shares of the known number of posts; the audit of automatic labels is put in, the unweighted
-    share stands beside. With --assisted-by, predictions for all posts narrow the intervals and bias nothing; of a model's
-    folder, models of its kind are trained on the labels, each for the claims that it has not seen.
+    Shares are weighted by 1/(p_claim·p_sample), and corrected for errors of automatic labels. Results describe the posts
+    that the queries found, not public opinion. Method: docs/guides/estimates.md.
 
-    --between and --before compare shares: a difference, its interval, and the p that belongs to it. --model fits a
-    regression of a label on covariates, over claims or posts, assisted by predictions where they are given.
+    --between and --before print a difference with its interval and p. --model fits a weighted regression. With
+    --assisted-by MODEL, covmis trains the model again without the claims that it predicts.
 
     Example: covmis estimate --by claim,month --out estimates.html
     """

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from typer import Argument, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.console import JsonOption, print_result, tell, warn
+from covmis_build.cli.console import JsonOption, print_result, progress, tell, warn
 from covmis_build.cli.options import (
     ClustersOption,
     GoldArgument,
@@ -42,17 +42,20 @@ def score(
         Option(metavar="COLUMN", help="Inclusion probabilities (default: gold's p_claim · p_sample; none)."),
     ] = "",
     by: Annotated[
-        str, Option(metavar="A,B", help="Also by these columns of gold; month and year come from created_at.")
+        str, Option(metavar="A,B", help="Also per value of these columns of gold, month or year.")
     ] = "",
     over: Annotated[
-        str, Option(help="items: those with gold; or posts: all they were drawn from.")
+        str, Option(help="items (those with gold) or posts (all that were sampled from).")
     ] = "items",
     people: Annotated[
         str,
-        Option(metavar="FILE", help="A row a person and item (default: a release's annotations.csv; none)."),
+        Option(
+            metavar="FILE",
+            help="One row per person and item (default: a release's annotations.csv; or none).",
+        ),
     ] = "",
     soft: Annotated[
-        bool, Option("--soft", help="GOLD has a row a person and item; systems give shares.")
+        bool, Option("--soft", help="GOLD has one row per person and item; systems give shares.")
     ] = False,
     level: LevelOption = 0.95,
     out: OutOption = None,
@@ -60,10 +63,9 @@ def score(
 ) -> None:
     """Score classifiers, with confidence intervals.
 
-    The released corpus serves as gold as it is: its claims are left out one by one, and its probabilities give the
-    design-weighted values beside the unweighted ones. With --over posts, those alone, for distinct messages and for
-    posts with their copies, with the design of the study's rounds. Where everybody's labels are known, what a person
-    scores against the others stands beside the systems, and the most that a system can hope for.
+    With a released corpus as gold, intervals are over its claims, and its probabilities give weighted scores for all posts
+    found. --over posts prints these only, for unique posts and for all posts. If the labels of each person are known, the
+    table also has human performance and a ceiling.
 
     Example: covmis evaluate score data/release/corpus.csv mine=predictions.csv --by kind
     """
@@ -161,7 +163,11 @@ def split(
     id_column: IdOption = "",
     time: Annotated[str, Option(metavar="COLUMN", help="Times (default: found, or from post ids).")] = "",
     group: Annotated[
-        str, Option(metavar="COLUMN", help="What stays in one part (default: the column group; none).")
+        str,
+        Option(
+            metavar="A,B",
+            help="Columns whose values stay in one part; day (default: the column group; none).",
+        ),
     ] = "",
     similarity: Annotated[
         float | None,
@@ -173,19 +179,21 @@ def split(
 ) -> None:
     """Split data into train, dev and test.
 
-    What the column group holds together (a claim, a thread, an event) is never torn; with --similarity, near-copies
-    are not, either. The parts are compared, as `leakage` does, before they are written.
+    Items that share a value of a --group column (a claim, an author, a thread, an address, a day) come into one part;
+    with --similarity, similar texts do, too. Chains of such items are one group. The command prints how large these
+    groups are, and compares the parts as `leakage` does before it writes them.
 
-    Example: covmis evaluate split corpus.csv --scheme grouped --group claim_id --similarity 0.8 --out parts.csv
+    Example: covmis evaluate split corpus.csv --scheme grouped --group claim_id,author --similarity 0.8 --out parts.csv
     """
     from covmis_build.study.evaluate import split_file
 
     # a position is a small number, a time is not
     places = [int(part) if part.isdecimal() and len(part) < 9 else part for part in listed(cuts)]
-    divided = split_file(
-        file, out, id_column=id_column, scheme=scheme, fractions=three(fractions), cuts=places or None,
-        folds=folds, seed=seed, time=time, group=group, similarity=similarity, text=text,
-    )  # fmt: skip
+    with progress() as report:
+        divided = split_file(
+            file, out, id_column=id_column, scheme=scheme, fractions=three(fractions), cuts=places or None,
+            folds=folds, seed=seed, time=time, group=listed(group), similarity=similarity, text=text, progress=report,
+        )  # fmt: skip
     print_result(divided, as_json=as_json)
 
 
@@ -196,20 +204,33 @@ def leakage(
     text: Annotated[str, Option(metavar="COLUMN", help="The column of texts.")] = "text",
     edits: Annotated[int, Option(min=0, help="Levenshtein distance below which texts count as near.")] = 20,
     similarity: Annotated[float, Option(min=0, max=0.999, help="TF-IDF cosine above which they do.")] = 0.8,
+    group: Annotated[
+        str,
+        Option(
+            metavar="A,B",
+            help="Other columns to compare; day (default: claim, author, thread, address and event as found; none).",
+        ),
+    ] = "",
     id_column: IdOption = "",
     as_json: JsonOption = False,
 ) -> None:
     """Find overlap between train and test.
 
-    Example: covmis evaluate leakage corpus.csv --parts parts.csv
+    Compares texts, and the values of other columns: which share of the test items has an author, a claim, a thread, an
+    address or an event that train has, too.
+
+    Example: covmis evaluate leakage corpus.csv --parts parts.csv --group claim_id,author
     """
     from covmis_build.study.evaluate import leakage_of_files
 
-    shared, notes = leakage_of_files(
-        file, parts, text=text, id_column=id_column, edits=edits, similarity=similarity
-    )
+    with progress() as report:
+        shared, notes = leakage_of_files(
+            file, parts, text=text, id_column=id_column, edits=edits, similarity=similarity, group=listed(group),
+            progress=report,
+        )  # fmt: skip
     warn(*notes)
-    _tell(shared, [shared.to_frame(), *(shared.findings or ["Nothing is shared."])], as_json=as_json)
+    keys = [] if shared.keys is None else ["", shared.keys, ""]
+    _tell(shared, [shared.to_frame(), *keys, *(shared.findings or ["Nothing is shared."])], as_json=as_json)
 
 
 def _tell(

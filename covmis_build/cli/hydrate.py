@@ -25,16 +25,16 @@ def hydrate(
     ] = None,
     into: Annotated[
         Path | None,
-        Option(metavar="DIR", help="Where to write (default: hydrated/ beside FILE, or in data/build)."),
+        Option(metavar="DIR", help="Output folder (default: hydrated/ next to FILE, or in data/build)."),
     ] = None,
-    as_posted: Annotated[bool, Option("--as-posted", help="Leave accounts' names in the texts.")] = False,
+    as_posted: Annotated[bool, Option("--as-posted", help="Keep account names in the texts.")] = False,
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Restore texts in a release that has only ids.
 
-    Fetch the posts first: `covmis collect ids corpus.csv`. A bundle becomes a study in --into DIR: put posts into its
-    archive, hydrate it once more if they come later, then `covmis run` and `covmis release` build the same corpus.
+    Fetch the posts first: `covmis collect ids corpus.csv`. A bundle becomes a study in --into DIR.
+    Put the posts into its archive; then `covmis run` and `covmis release` build the same corpus.
 
     Example: covmis hydrate corpus.csv --archive posts/ --into with-texts/
     """
@@ -50,7 +50,7 @@ def hydrate(
     opened = None if alone else open_study(study)
     with progress() as report:
         result = hydrate(file, archive or [], into=into, study=opened, mask=not as_posted, progress=report)
-    warn("texts are for your own work: the platforms' terms apply to them.")
+    warn("texts are for your own work: the platforms' terms apply.")
     print_result(result, as_json=as_json)
     result.check()
 

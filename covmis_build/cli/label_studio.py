@@ -14,13 +14,13 @@ app = Typer(no_args_is_help=True, help="Start or stop a local Label Studio.")
 @app.command()
 def up(
     port: Annotated[int, Option(min=0, help="The port (0: 8092, or the next free one).")] = 0,
-    adjudicator: Annotated[str, Option(help="The third person's code.")] = "adjudicator",
+    adjudicator: Annotated[str, Option(help="The adjudicator's code.")] = "adjudicator",
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Start a local Label Studio with a user per annotator.
 
-    It answers to this machine alone and connects to nothing outside. Its users' passwords stand in a file that only
+    It answers to this machine alone and connects to nothing outside. Passwords are in a file that only
     you can read.
 
     Example: covmis label-studio up
@@ -51,7 +51,7 @@ def login(
 ) -> None:
     """Store the token of your Label Studio in the keyring.
 
-    It is asked for without being shown, and is sent to this address alone. In place of it you can set the environment
+    The token is typed without being shown, and sent to this URL only. Or set the environment
     variables LABEL_STUDIO_API_KEY and LABEL_STUDIO_URL.
 
     Example: covmis label-studio login https://labels.example.org

@@ -77,11 +77,11 @@ class Comparison:
     seeds: Annotated[int, Option(min=1, help="Runs of each transformer, with a seed each.")] = 5
     seed: Annotated[int, Option(help="The seed of the random division.")] = 0
     cells: Annotated[
-        Path | None, Option(metavar="DIR", help="Keep finished trainings here, and take them up again.")
+        Path | None, Option(metavar="DIR", help="Folder for finished trainings; reused by later runs.")
     ] = None
 
     def arguments(self, schemes: str) -> dict[str, Any]:
-        """What `compare_models` and `ablate` are told alike."""
+        """The arguments that `compare_models` and `ablate` share."""
         return {
             "settings": self.settings, "before": self.before or (), "maps": _maps(self.maps), "labels": listed(self.labels),
             "schemes": listed(schemes), "wanted": listed(self.measures), "order": listed(self.order),
@@ -93,7 +93,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Questions:
-    """The options of `prompt` and `ask`: which items, and how they are put."""
+    """The options of `prompt` and `ask`: items and template."""
 
     template: Annotated[
         Path | None, Option(metavar="FILE", help="With {guideline} {claim} {post} {labels}.")
@@ -124,7 +124,7 @@ def train(
     measure: Annotated[str, Option(metavar="NAME", help="The measure to choose by.")] = "macro_f1",
     poles: Annotated[str, Option(metavar="A,B", help="The two poles, for f_avg.")] = "",
     start: Annotated[
-        Path | None, Option(metavar="MODEL", help="Go on from this transformer model, trained on other data.")
+        Path | None, Option(metavar="MODEL", help="Continue training this transformer model.")
     ] = None,
     before: BeforeOption = None,
     maps: MapOption = None,
@@ -133,13 +133,13 @@ def train(
 ) -> None:
     """Train a baseline model.
 
-    Transformers are `--model sentence-bert` or `cross-encoder` with `--set path=NAME`; a run that was stopped goes on
-    where it was. `bertscore-sbert` also needs `--set unrelated=LABEL`: posts with a BERTScore below
-    `--set threshold=0.4` get it, and a Sentence-BERT judges the others; `bertscore` gives these the most
-    frequent of the other labels. `nli` takes a model of inference as it is, or learns from `--set shots=8` rows of each
-    label. With --dev, `--set patience=2` stops early. `--before` trains on other data first, in the order given;
-    `--map` says what the labels there mean; the head of the model is kept from one dataset to the next if both have
-    the same labels, and begins anew otherwise. `--start` goes on from a model that was trained so before.
+    Transformers need `--set path=NAME`. An interrupted training resumes with the same command.
+
+    `bertscore` and `bertscore-sbert` need `--set unrelated=LABEL` for posts with a BERTScore below `--set threshold=0.4`.
+    `nli` needs no training, or uses `--set shots=8` rows per label. With --dev, `--set patience=2` stops early.
+
+    `--before` trains on other data first, in this order; `--map` translates their labels. The classification head is kept
+    if the labels are the same. More: docs/guides/models.md.
 
     Example: covmis model train train.csv --model bow --dev dev.csv --out models/bow
     """
@@ -193,10 +193,8 @@ def table(
 ) -> None:
     """Compare models across data splits.
 
-    `given` follows the column split; with `zero_shot` every row is judged, and models learn from --before alone.
-    --by-label has the shape of COVMis-Stance's Tables 9 and 12, --by kind that of Table 13. Measures that need an
-    order, poles or class weights take them as `covmis evaluate score` does. A table that was stopped goes on where it
-    was, if it has --cells.
+    `given` uses the column split. With `zero_shot`, models learn from --before only and label every row. With --cells, an
+    interrupted table resumes.
 
     Example: covmis model table posts.csv --models majority,mu --cells cells
     """
@@ -216,9 +214,9 @@ def ablate(
 ) -> None:
     """Measure the effect of each part of a model.
 
-    Each dataset of --before is left out in turn (of a mixture with a column part, each part too), then single settings
-    are changed: for transformers the order of post and claim (Table 11), class weights, warm-up, the kind of model; for
-    bertscore-sbert its threshold, and each of its two steps.
+    Omits each dataset of --before in turn, and each value of its column part. Then changes one setting at a time:
+    for transformers the order of post and claim, class weights, warm-up and model; for bertscore-sbert its threshold and
+    its two steps.
 
     Example: covmis model ablate posts.csv --model bow --cells cells
     """
@@ -239,15 +237,14 @@ def prompt(
     form: Annotated[
         str, Option("--format", metavar="NAME", help="jsonl, or openai-batch (vLLM's run-batch, too).")
     ] = "jsonl",
-    model: Annotated[str, Option("--model", help="Of a batch: the model that is to answer.")] = "",
+    model: Annotated[str, Option("--model", help="With openai-batch: the model that answers.")] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Write LLM requests, or read their answers.
 
-    A request shows what annotators are shown. Requests are JSON lines with `item_id`, `template` (a hash) and `messages`,
-    or those of a batch. Nothing is sent: posts leave this machine only if you send them. Answers are JSON lines with
-    `item_id` and `answer`, or the output of a batch. JSON is read first; free text only where it says one thing; other
-    answers are counted and left out. Predictions are never gold, and annotators never see them.
+    A request contains what annotators see. Nothing is sent: posts leave this computer only if you send them. Requests are
+    JSON lines with `item_id`, `template` (a hash) and `messages`, or a batch. Answers are JSON lines with `item_id` and
+    `answer`, or the output of a batch. Answers without a clear label are counted and not used.
 
     Example: covmis model prompt --out requests.jsonl
     """
@@ -268,24 +265,28 @@ def prompt(
 @with_options(Questions)
 def ask(
     options: Questions,
-    url: Annotated[str, Option(help="An OpenAI-compatible address, as http://127.0.0.1:8080/v1.")],
-    model: Annotated[str, Option("--model", help="The model, as the server calls it.")],
-    journal: Annotated[Path, Option(metavar="FILE", help="Every answer is kept here; a later run goes on.")],
+    url: Annotated[str, Option(help="URL of an OpenAI-compatible server, like http://127.0.0.1:8080/v1.")],
+    model: Annotated[str, Option("--model", help="The model's name on the server.")],
+    journal: Annotated[Path, Option(metavar="FILE", help="Log of all answers; a later run resumes from it.")],
     out: Annotated[Path, Option("--out", metavar="FILE", help="The predictions.")],
     data: PostsArgument = None,
-    yes: Annotated[bool, Option("--yes", help="Send it; without, only say what would be sent.")] = False,
-    budget: Annotated[int, Option(min=0, help="The most requests of this journal; 0: no limit.")] = 0,
+    yes: Annotated[
+        bool, Option("--yes", help="Send the items. Without it, only show what would be sent.")
+    ] = False,
+    budget: Annotated[
+        int, Option(min=0, help="Maximum number of requests of this journal (0: no limit).")
+    ] = 0,
     key_env: Annotated[str, Option(metavar="NAME", help="The environment variable with the key.")] = "",
-    temperature: Annotated[float, Option(min=0, max=2, help="Of sampling.")] = 0.0,
-    max_tokens: Annotated[int, Option(min=1, help="The longest answer.")] = 400,
-    seed: Annotated[int, Option(help="Each item's own seed follows from it.")] = 0,
+    temperature: Annotated[float, Option(min=0, max=2, help="Sampling temperature.")] = 0.0,
+    max_tokens: Annotated[int, Option(min=1, help="Maximum length of an answer, in tokens.")] = 400,
+    seed: Annotated[int, Option(help="Seed from which each item's seed is computed.")] = 0,
     free_text: Annotated[bool, Option("--free-text", help="Do not send the schema of answers.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Send items to an LLM server and save the answers.
 
-    Without --yes it says what would be sent to whom, and sends nothing. A run that was stopped goes on where it was; no
-    item is asked about again once it is answered. The answers are read as `covmis model prompt --answers` reads them.
+    Without --yes nothing is sent; the command shows what would go where. An interrupted run resumes, and no answered item
+    is asked again.
 
     Example: covmis model ask --url http://127.0.0.1:8080/v1 --model qwen --journal answers.jsonl --out predictions.csv --yes
     """
@@ -295,7 +296,7 @@ def ask(
 
     questions, server = _questions(options, data), Server(url, key_of(key_env))
     count = len(questions.items)
-    warn(f"People's words go to {url} (model {model}): {counted(count, 'posts')} with their claims.")
+    warn(f"Posts are sent to {url} (model {model}): {counted(count, 'posts')} with their claims.")
     if not yes:
         tell({"sent": 0, "items": count}, ["Nothing was sent. Add --yes to send."], as_json=as_json)
         return
@@ -313,28 +314,26 @@ def ask(
 @app.command()
 def admit(
     predictions: Annotated[
-        Path, Argument(metavar="FILE", help="The machine's labels: item_id and prediction.")
+        Path, Argument(metavar="FILE", help="The model's labels: item_id and prediction.")
     ],
     epsilon: Annotated[
         float,
         Option(
             min=0,
             max=0.99,
-            help=".2 for experts, .15 for skilled people, .1 for a crowd; fix it before you look.",
+            help="0.2 for experts, 0.15 for trained annotators, 0.1 for crowd workers.",
         ),
     ],
-    name: Annotated[str, Option(help="What the machine is called in the record.")],
+    name: Annotated[str, Option(help="The model's name, for `model:NAME`.")],
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Test whether a model can replace an annotator.
 
-    The alternative annotator test (Calderon et al. 2025).
+    The alternative annotator test (Calderon et al. 2025) removes each person in turn, and compares person and model with
+    the other people. From ten claims on, the test is over claims.
 
-    Each person is left out in turn, and machine and person are compared with the other people. A small ε is strict: at
-    288 items, ε = .2 admits a machine with twice the people's error 94 times of 100, ε = .1 twice. The test on claims'
-    sums decides from ten claims on: errors that come claim by claim make the test by items too sure. A machine's first
-    ε is kept in annotation/admissions.jsonl; another one is refused afterwards.
+    Choose ε before you see results: covmis records the first value and refuses another. More: docs/guides/models.md.
 
     Example: covmis model admit predictions.csv --epsilon 0.1 --name my-model
     """

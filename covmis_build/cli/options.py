@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 EngineOption = Annotated[str, Option(help="duckdb, or spark (an extra).")]
 MasterOption = Annotated[str, Option(help="Spark's master, like local[2] or spark://host:7077.")]
 ConfOption = Annotated[list[str] | None, Option(metavar="KEY=VALUE", help="A setting for Spark.")]
-SeedOption = Annotated[int, Option(help="The seed of all chance.")]
+SeedOption = Annotated[int, Option(help="The seed of all random numbers.")]
 IdOption = Annotated[str, Option("--id", metavar="COLUMN", help="The column of ids (default: found).")]
-RunOption = Annotated[bool, Option("--run", help="Bring stale tables up to date first; or they are refused.")]
-LevelOption = Annotated[float, Option(min=0.5, max=0.999, help="The intervals' level.")]
+RunOption = Annotated[
+    bool, Option("--run", help="Rebuild out-of-date tables first; otherwise they are an error.")
+]
+LevelOption = Annotated[float, Option(min=0.5, max=0.999, help="Confidence level of the intervals.")]
 OutOption = Annotated[
     list[Path] | None,
     Option("--out", metavar="FILE", help="Write .html, .csv, .json or .tex; repeatable."),
@@ -38,19 +40,22 @@ SystemsArgument = Annotated[
     list[str],
     Argument(
         metavar="SYSTEM...",
-        help="Predictions: [NAME=]FILE[:COLUMN]. The same name several times: runs (seeds) of one system.",
+        help="Predictions: [NAME=]FILE[:COLUMN]. The same name again: another run (seed) of the system.",
     ),
 ]
 ClustersOption = Annotated[
-    str, Option(metavar="COLUMN", help="Resample by this column (default: claim_id if gold has it; none).")
+    str,
+    Option(
+        metavar="COLUMN", help="Intervals over this column's groups (default: claim_id if present; or none)."
+    ),
 ]
-MeasuresOption = Annotated[str, Option(metavar="A,B", help="Measures (default: all whose needs are met).")]
+MeasuresOption = Annotated[str, Option(metavar="A,B", help="Measures (default: all that are possible).")]
 
 Command = Callable[..., None]
 N = TypeVar("N", int, float)
 ShowOption = Annotated[
     str,
-    Option("--show", help="text: a post's own words alone, as in the papers (default: what annotators see)."),
+    Option("--show", help="text: only the post's text (default: what annotators see)."),
 ]
 
 
@@ -110,7 +115,7 @@ def numbers(text: str, option: str, kind: type[N]) -> list[N]:
 def pairs_of(
     option: str, given: Sequence[str] | None, form: str, value: Callable[[str], Any] = str
 ) -> dict[str, Any]:
-    """What is given as NAME=VALUE; each name once, or with the same value."""
+    """Values given as NAME=VALUE; each name once, or with the same value."""
     pairs: dict[str, Any] = {}
     for pair in given or ():
         name, _, text = (part.strip() for part in pair.partition("="))
@@ -136,26 +141,24 @@ class Judging:
     """How gold and systems are read and judged: what score, compare and meta have in common."""
 
     labels: Annotated[
-        str, Option(metavar="A,B,C", help="The label set (default: the study's, or all labels of gold).")
+        str, Option(metavar="A,B,C", help="The label set (default: the study's, or gold's).")
     ] = ""
     order: OrderOption = ""
     poles: PolesOption = ""
     class_weights: WeightsOption = ""
-    undefined: Annotated[str, Option(help="An undefined ratio is zero, or skip, or nan.")] = "zero"
-    missing: Annotated[
-        str, Option(help="Missing predictions: refuse, or count as wrong in every measure.")
-    ] = "refuse"
-    extra: Annotated[str, Option(help="Predictions of items that gold lacks: refuse, or ignore.")] = "refuse"
+    undefined: Annotated[str, Option(help="What an undefined ratio becomes: zero, skip or nan.")] = "zero"
+    missing: Annotated[str, Option(help="Missing predictions: refuse, or wrong (in every measure).")] = (
+        "refuse"
+    )
+    extra: Annotated[str, Option(help="Predictions of items without gold: refuse, or ignore.")] = "refuse"
     id_column: IdOption = ""
-    by_position: Annotated[
-        bool, Option("--by-position", help="Join files without gold's ids row by row, as they stand.")
-    ] = False
+    by_position: Annotated[bool, Option("--by-position", help="Join files without ids row by row.")] = False
     seed: SeedOption = 0
     study: StudyOption = None
 
     @property
     def scheme(self) -> dict[str, Any]:
-        """The label scheme as declared, and where a study's is looked for."""
+        """The declared label scheme, and the folder of the study whose scheme is the default."""
         return {
             "labels": listed(self.labels),
             "order": listed(self.order),
@@ -169,7 +172,7 @@ class Judging:
         return {"columns": files.columns, "joined_by": list(joined), "rows": len(files.gold.table)}
 
     def read(self, gold: str, systems: list[str]) -> tuple[FilesToScore, dict[str, Any]]:
-        """The files, and what `score`, `compare` and `meta` are told alike."""
+        """The files, and the arguments that `score`, `compare` and `meta` share."""
         from covmis_build.study.evaluate import files_to_score
 
         files = files_to_score(
@@ -177,7 +180,7 @@ class Judging:
             poles=listed(self.poles), folder=self.study,
         )  # fmt: skip
         if files.labels_from_gold:
-            warn(f"The label set is taken from gold: {', '.join(files.labels)}. Say --labels to declare it.")
+            warn(f"The labels are those of gold: {', '.join(files.labels)}. To set them, use --labels.")
         return files, {
             **files.scheme, "class_weights": weights_of(self.class_weights), "undefined": self.undefined,
             "missing": self.missing, "extra": self.extra, "by_position": self.by_position, "seed": self.seed,

@@ -1,4 +1,4 @@
-"""`covmis posts`: what a file of posts is understood to be, and bringing it into the archive."""
+"""`covmis posts`: preview a file of posts, and import it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from covmis_build.errors import counted
 app = Typer(help="Check and import files of posts.")
 
 FileArgument = Annotated[
-    str, Argument(metavar="FILE", help="A file of posts, packed or not; here, or s3://….")
+    str, Argument(metavar="FILE", help="A file of posts, compressed or not; local or s3://….")
 ]
 
 
@@ -31,7 +31,7 @@ def look(file: FileArgument, study: StudyOption = None, as_json: JsonOption = Fa
     except InputError:
         if study is not None:
             raise
-        opened = None  # a file can be looked at before there is a study
+        opened = None  # a file can be previewed without a study
     seen = look_at(file, opened)
     print_result(seen, as_json=as_json)
     if seen.questions:

@@ -1,4 +1,4 @@
-"""`covmis purge`: forget posts and authors everywhere."""
+"""`covmis purge`: delete posts and authors everywhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from covmis_build.cli.console import JsonOption, StudyOption, print_result, prog
 
 def purge(
     keys: Annotated[
-        list[str] | None, Argument(metavar="KEY", help="Post ids and author keys, beside purge.csv's.")
+        list[str] | None, Argument(metavar="KEY", help="Post ids and author keys, in addition to purge.csv.")
     ] = None,
     outside: Annotated[
         bool, Option("--outside", help="Also rewrite archives outside the study's folder.")

@@ -1,4 +1,4 @@
-"""`covmis queries`: see what is asked, try expressions on the archive, have keywords suggested."""
+"""`covmis queries`: show queries, try expressions on the archive, have keywords suggested."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def set_(
 def suggest(
     claim: Annotated[str, Argument(metavar="CLAIM", help="A claim's id, or the text of a claim.")],
     posts: Annotated[
-        str, Option(metavar="N,N,N", help="Posts you would read for a narrow, a middle and a wide query.")
+        str, Option(metavar="N,N,N", help="Posts to read for a precise, a balanced and a broad query.")
     ] = "5,25,100",
     samples: Annotated[int, Option(min=0, help="How many posts to show of each.")] = 2,
     html: Annotated[bool, Option("--html", help="Also as a page, hits side by side.")] = False,
@@ -87,7 +87,7 @@ def suggest(
     """Suggest keyword queries for a claim.
 
     Parts are names, numbers, and words with their forms, the rarest in your archive first. A wider query finds all
-    that a narrower one finds. Without an archive, the claim list tells which words are rare.
+    that a narrower one finds. Without an archive, rarity comes from the claim list.
 
     Example: covmis queries suggest 12 --posts 10,50,200
     """

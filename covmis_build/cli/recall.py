@@ -1,4 +1,4 @@
-"""`covmis recall …`: how much of what was said about the claims the queries find."""
+"""`covmis recall …`: the share of relevant posts that the queries find."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ app = Typer(no_args_is_help=True, help="Estimate how many relevant posts the que
 
 @dataclass(frozen=True)
 class Drawing:
-    """What `plan` and `draw` are asked alike."""
+    """The options of `plan` and `draw`."""
 
-    labels: Annotated[int, Option(min=1, help="Labels of posts that no query finds.")] = 400
+    labels: Annotated[int, Option(min=1, help="Number of posts to label that no query found.")] = 400
     labels_found: Annotated[
         int | None,
-        Option("--found", min=1, help="Labels of posts that queries find (default: a quarter as many)."),
+        Option(
+            "--found", min=1, help="Number of posts to label that queries found (default: a quarter as many)."
+        ),
     ] = None
-    depth: Annotated[int, Option(min=1, help="How many nearest posts of each claim that no query finds.")] = (
-        50
-    )
+    depth: Annotated[
+        int, Option(min=1, help="Number of most similar posts per claim that no query found.")
+    ] = 50
     model: Annotated[
         str,
-        Option(metavar="FOLDER|NAME", help="A sentence model that re-ranks what BM25 finds (extra: models)."),
+        Option(metavar="FOLDER|NAME", help="Sentence model that re-ranks BM25's results (extra: models)."),
     ] = ""
     run: RunOption = False
 
@@ -38,8 +40,7 @@ class Drawing:
 def plan(options: Drawing, folder: StudyOption = None, as_json: JsonOption = False) -> None:
     """Preview the sampling frame and expected precision.
 
-    Nothing is drawn. The frame are the posts that a query finds and, of all others, the nearest of each claim, by BM25 over
-    the whole archive and by a sentence model where one is named.
+    Samples nothing. The frame contains the posts that a query found and, for each claim, the most similar other posts.
 
     Example: covmis recall plan --labels 400 --model ./all-MiniLM-L6-v2
     """
@@ -57,8 +58,7 @@ def draw(
         bool,
         Option(
             "--learn",
-            help="Draw --labels more from the same frame, guided by the labels of the rounds before. A modest gain: "
-            "a variance smaller by a factor of 1.10 in simulations.",
+            help="Add --labels pairs, using all labels so far (adaptive).",
         ),
     ] = False,
     folder: StudyOption = None,
@@ -66,8 +66,8 @@ def draw(
 ) -> None:
     """Sample claim–post pairs for a recall round.
 
-    The question is whether the post takes up the claim. Every pair has a known chance; a guess made of ranks and of the
-    study's labels only sets it. Drawing again from the same frame with more --labels adds to the earlier round.
+    Annotators answer whether the post is about the claim. Every pair has a known probability, which is higher for pairs that
+    look relevant. A second draw with more --labels adds to the earlier round.
 
     Example: covmis recall draw --labels 400
     """
@@ -80,15 +80,17 @@ def draw(
 def report(
     level: LevelOption = 0.95,
     queries: Annotated[
-        bool, Option("--queries", help="Also what missed posts share, and queries that would find them.")
+        bool, Option("--queries", help="Also show what missed posts share, and propose queries.")
     ] = False,
-    html: Annotated[bool, Option("--html", help="Also as a page, missed posts beside their claims.")] = False,
+    html: Annotated[
+        bool, Option("--html", help="Also write a page with missed posts and their claims.")
+    ] = False,
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Estimate recall and suggest better queries.
 
-    The lower end comes first, and the frame is named: beyond it nothing is known but how much there could be.
+    Describes the sampling frame only; for posts outside it, gives an upper bound.
 
     Example: covmis recall report --queries
     """

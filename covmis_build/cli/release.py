@@ -1,4 +1,4 @@
-"""`covmis release` and `verify`: the corpus to publish, and the checks of whoever gets it."""
+"""`covmis release` and `verify`: the corpus to publish, and the checks for its users."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from covmis_build.errors import CheckFailed
 
 def release(
     text: Annotated[
-        bool | None, Option("--text/--ids-only", help="With texts, or ids only (default: [release] text).")
+        bool | None, Option("--text/--ids-only", help="Include texts, or only ids (default: [release] text).")
     ] = None,
     bundle: Annotated[
-        bool, Option("--bundle", help="Also write bundle.zip: all that a rebuild needs, no texts.")
+        bool, Option("--bundle", help="Also write bundle.zip, the reproduction package without texts.")
     ] = False,
     deposit: Annotated[
-        bool, Option("--deposit", help="Also data/deposit: what to upload, and a list of what is missing.")
+        bool, Option("--deposit", help="Also write data/deposit: files to upload, and a checklist.")
     ] = False,
     sign: Annotated[Path | None, Option(metavar="KEY", help="Sign the checksums with this SSH key.")] = None,
     run: RunOption = False,
@@ -31,8 +31,8 @@ def release(
 
     The corpus comes in three formats, with statistics, metadata and checksums, in data/release/.
 
-    Made from the rounds as they were frozen and labelled; posts on queries/purge.csv are left out and counted.
-    Refused while a round is not as it was sealed.
+    Uses the posts as they were frozen in the rounds. Purged posts are excluded and counted. Fails if a sealed round was
+    changed.
 
     Example: covmis release --bundle
     """

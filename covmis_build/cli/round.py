@@ -23,19 +23,19 @@ ChannelOption = Annotated[
 @app.command("open")
 def open_(
     pilot: Annotated[
-        bool, Option("--pilot", help="A practice round: counts neither for gold nor for kappa.")
+        bool, Option("--pilot", help="A practice round, excluded from gold labels and agreement.")
     ] = False,
     claims: Annotated[int, Option(min=0, help="Claims to open (0: [annotation] claims_per_round).")] = 0,
     training: Annotated[
-        bool, Option("--training", help="Posts whose label is known from sealed rounds, to practise on.")
+        bool, Option("--training", help="A practice round of posts with known labels.")
     ] = False,
-    items: Annotated[int, Option(min=1, help="With --training: how many posts.")] = 20,
+    items: Annotated[int, Option(min=1, help="With --training: number of posts.")] = 20,
     pass_mark: Annotated[
-        float | None, Option(min=0, max=1, help="With --training: the share of right answers that will do.")
+        float | None, Option(min=0, max=1, help="With --training: the accuracy required to pass.")
     ] = None,
     gold: Annotated[
         Path | None,
-        Option(help="With --training: a sheet of posts and their labels (item_id, label, reason)."),
+        Option(help="With --training: your own labels (item_id, label, reason)."),
     ] = None,
     run: RunOption = False,
     folder: StudyOption = None,
@@ -45,8 +45,7 @@ def open_(
 
     Takes the next claims in the order of queries/claims.csv.
 
-    From then on the round is complete without data/build, and no later run changes or drops its items. Refused while
-    the tables are not what today's settings and files would give.
+    Later runs cannot change a frozen post. Fails if the tables are out of date: run `covmis run` first, or add `--run`.
 
     Example: covmis round open
     """
@@ -63,14 +62,14 @@ def push(
     number: RoundOption = "",
     channel: ChannelOption = "",
     page_size: Annotated[
-        int, Option(min=0, help="With html: pages of so many posts each, for phones (0: one page a person).")
+        int, Option(min=0, help="With html: posts per page (0: one page per annotator).")
     ] = 0,
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write sheets or pages, or fill Label Studio projects.
 
-    May be repeated at any time: what is there stays, what is missing is added.
+    Safe to repeat: adds what is missing and changes nothing else.
 
     Example: covmis round push --channel html
     """
@@ -81,7 +80,7 @@ def push(
 @app.command()
 def pull(
     files: Annotated[
-        list[Path] | None, Argument(metavar="FILE", help="Files that came back from elsewhere.")
+        list[Path] | None, Argument(metavar="FILE", help="Returned files outside the sheets folder.")
     ] = None,
     number: RoundOption = "",
     folder: StudyOption = None,
@@ -89,8 +88,7 @@ def pull(
 ) -> None:
     """Import the labels that annotators returned.
 
-    May be repeated while people work: what has not changed adds nothing. Ends with exit code 1 if something that
-    came back could not be used.
+    Safe to repeat while people work. Exit code 1 if an answer cannot be used.
 
     Example: covmis round pull
     """
@@ -117,7 +115,7 @@ def status(number: RoundOption = "", folder: StudyOption = None, as_json: JsonOp
 def report(number: RoundOption = "", folder: StudyOption = None, as_json: JsonOption = False) -> None:
     """Compute agreement (HTML, JSON, CSV, LaTeX).
 
-    Written to the round's folder as report.*, and over all rounds but pilots as annotation/rounds/summary.*.
+    Writes report.* to the round's folder, and summary.* for all rounds except pilots to annotation/rounds/.
 
     Example: covmis round report
     """
@@ -128,7 +126,7 @@ def report(number: RoundOption = "", folder: StudyOption = None, as_json: JsonOp
 @app.command()
 def board(
     serve: Annotated[
-        bool, Option("--serve", help="Show it on this machine, made anew as labels come (Ctrl-C ends it).")
+        bool, Option("--serve", help="Serve it on this computer and refresh it (Ctrl-C ends it).")
     ] = False,
     port: Annotated[int, Option(min=0, max=65535, help="With --serve: the port (0: any free one).")] = 0,
     folder: StudyOption = None,
@@ -136,7 +134,7 @@ def board(
 ) -> None:
     """Show a dashboard of all rounds.
 
-    Written to annotation/rounds/board.html. Labels come into it with `covmis round pull`.
+    Writes annotation/rounds/board.html. `covmis round pull` imports new labels.
 
     Example: covmis round board --serve
     """
@@ -148,26 +146,26 @@ def board(
     if serve:
         with server(study, port) as shown:
             say(
-                f"Shown at http://127.0.0.1:{shown.server_address[1]}/ to this machine alone. Ctrl-C ends it."
+                f"Shown at http://127.0.0.1:{shown.server_address[1]}/ on this computer only. Ctrl-C ends it."
             )
             shown.serve_forever()
 
 
 @app.command()
 def adjudicate(
-    adjudicator: Annotated[str, Option(help="The third person's code.")] = "adjudicator",
+    adjudicator: Annotated[str, Option(help="The adjudicator's code.")] = "adjudicator",
     no_discussion: Annotated[
-        bool, Option("--no-discussion", help="Send disagreements straight to the third person.")
+        bool, Option("--no-discussion", help="Send disagreements directly to the adjudicator.")
     ] = False,
     number: RoundOption = "",
     channel: ChannelOption = "",
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Resolve disagreements: discussion, then adjudicator.
+    """Resolve disagreements by discussion, then adjudication.
 
-    Writes sheets/discussion.csv (labels as A and B, in keyed order) and, for what was discussed without agreement
-    (`undecided`), sheets/adjudication.csv; reads back what has been filled in. Nothing is written over.
+    Writes sheets/discussion.csv and, for posts that stay `undecided`, sheets/adjudication.csv. Run it again to import the
+    completed sheets. Overwrites nothing.
 
     Example: covmis round adjudicate --adjudicator c1
     """
@@ -182,7 +180,7 @@ def adjudicate(
 def seal(number: RoundOption = "", folder: StudyOption = None, as_json: JsonOption = False) -> None:
     """Close a finished round and record its hashes.
 
-    Refused while a post has no final label. Sealing twice changes nothing.
+    Fails if a post has no final label. Safe to repeat.
 
     Example: covmis round seal
     """
@@ -193,21 +191,21 @@ def seal(number: RoundOption = "", folder: StudyOption = None, as_json: JsonOpti
 @app.command()
 def reopen(
     items: Annotated[list[str], Argument(metavar="ITEM...", help="Items, as claim|post.")],
-    reason: Annotated[str, Option(help="Why; it stands beside the new seal.")],
+    reason: Annotated[str, Option(help="The reason; it is part of the new seal.")],
     number: RoundOption = "",
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Reopen some items of a sealed round.
 
-    What was sealed is kept and verified as before. Labels of the round's other posts are not taken.
+    The old seal stays valid. Other posts of the round accept no labels.
 
     Example: covmis round reopen "c1|x:125" --reason "both read the wrong claim" --round 1
     """
     round_ = open_study(folder).round(number).reopen(items, reason)
     reopened = sorted(round_.folder.reopened)
     result = {"round": round_.number, "reopened": reopened, "reason": reason}
-    told = f"Round {round_.number}: {counted(len(reopened), 'posts')} open again. `covmis round seal` closes it anew."
+    told = f"Round {round_.number}: {counted(len(reopened), 'posts')} open again. `covmis round seal` closes it again."
     tell(result, [told], as_json=as_json)
 
 
@@ -215,7 +213,7 @@ def reopen(
 def verify(
     label_studio: Annotated[
         bool,
-        Option("--label-studio", help="Say, too, how many labels on Label Studio differ from the record."),
+        Option("--label-studio", help="Also count labels on Label Studio that differ from the record."),
     ] = False,
     folder: StudyOption = None,
     as_json: JsonOption = False,

@@ -78,10 +78,12 @@ def run(
 
 
 def status(
-    html: Annotated[bool, Option("--html", help="Also the flow as a page: data/build/flow.html.")] = False,
+    html: Annotated[
+        bool, Option("--html", help="Also write the flow as a page: data/build/flow.html.")
+    ] = False,
     published: Annotated[
         Path | None,
-        Option(metavar="DIR", help="Instead: beside the published corpus that this study builds again."),
+        Option(metavar="DIR", help="Compare with the published corpus that this study rebuilds."),
     ] = None,
     dropped: Annotated[
         str, Option(metavar="STEP", help="Instead: posts that this step of the flow dropped, with reasons.")
@@ -93,7 +95,7 @@ def status(
 ) -> None:
     """Show progress and the next step.
 
-    With --published, what came out stands beside what was published, and each claim and kind in data/build/published.csv.
+    With --published, also writes each claim and query type to data/build/published.csv.
 
     Example: covmis status --html
     """

@@ -20,7 +20,7 @@ from covmis_build.evaluation.label_files import (
     read_labels,
     with_gold_id_name,
 )
-from covmis_build.evaluation.split import moments
+from covmis_build.evaluation.times import moments
 from covmis_build.files.columns import column_of
 from covmis_build.files.reading import SUFFIXES
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-CLAIMS = ("claim_id", "mid", "event", "misconception_id")
-"""Columns that are taken for the claims of items, in this order."""
 PROBABILITIES = ("p_claim", "p_sample")
 """Columns of a corpus whose product is an item's inclusion probability."""
 SYSTEM = "system"

@@ -14,34 +14,41 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from covmis_build.evaluation.keys import Values
+
     Numbers = NDArray[np.int64]
 
 
 def kept_together(
-    owners: Sequence[str] | None, texts: Sequence[str] | None, similarity: float, size: int
+    keys: Sequence[Values], texts: Sequence[str] | None, similarity: float, size: int
 ) -> Numbers:
-    """A number for each item; items share it if a chain of shared owners and near-duplicate texts joins them.
+    """A number for each item; items share it if a chain of shared values and near-duplicate texts joins them.
 
-    An item without an owner (an empty one) is joined by its text alone.
+    Each key (claim, author, …) has the values of every item: none, one, or several.
 
-    >>> kept_together(["a", "b", "b", ""], ["wash your hands", "stay at home", "mask", "mask"], 0.8, 4).tolist()
+    >>> claims = [("a",), ("b",), ("b",), ()]
+    >>> kept_together([claims], ["wash your hands", "stay at home", "mask", "mask"], 0.8, 4).tolist()
     [0, 1, 1, 1]
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    joined = [np.arange(size)]
-    if owners is not None:
-        alone = [owner or ("", at) for at, owner in enumerate(owners)]
-        number = {owner: at for at, owner in enumerate(dict.fromkeys(alone))}
-        joined.append(np.array([number[owner] for owner in alone], dtype=np.int64))
+    # every item is a node, and so is every value of a key and every group of near-copies
+    nodes: dict[tuple[int, str | int], int] = {}
+    joined = [
+        (item, nodes.setdefault((key, value), size + len(nodes)))
+        for key, values in enumerate(keys)
+        for item, several in enumerate(values)
+        for value in several
+    ]
     if texts is not None:
-        joined.append(near_duplicate_groups(texts, similarity))
-    # every item is a node, and so is every owner and every group of near-copies
-    starts = np.cumsum([0, *(int(numbers.max(initial=-1)) + 1 for numbers in joined)])
-    ends = [numbers + start for numbers, start in zip(joined, starts[:-1], strict=True)]
-    rows, columns = np.tile(np.arange(size), len(ends)), np.concatenate(ends)
-    graph = coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(starts[-1], starts[-1]))
+        copies = near_duplicate_groups(texts, similarity).tolist()
+        joined += [
+            (item, nodes.setdefault((-1, group), size + len(nodes))) for item, group in enumerate(copies)
+        ]
+    rows, columns = np.array(joined, dtype=np.int64).reshape(-1, 2).T
+    nodes_in_all = size + len(nodes)
+    graph = coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(nodes_in_all, nodes_in_all))
     _, component = connected_components(graph, directed=False)
     first = {number: at for at, number in enumerate(dict.fromkeys(component[:size].tolist()))}
     return np.array([first[number] for number in component[:size].tolist()], dtype=np.int64)

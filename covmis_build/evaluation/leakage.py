@@ -1,4 +1,4 @@
-"""What a test part shares with the parts that a system learns from: texts, near-copies, claims, time, classes."""
+"""What a test part shares with the parts that a system learns from: texts, near-copies, claims, authors, time, classes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from covmis_build.engine.port import silent
 from covmis_build.errors import InputError, UnknownName, nearest
+from covmis_build.evaluation.keys import values_of
 from covmis_build.evaluation.rendering import notebook
+from covmis_build.evaluation.times import milliseconds
+from covmis_build.text.edits import nearest_texts
 from covmis_build.text.near_duplicates import near_duplicate_pairs
 
 if TYPE_CHECKING:
@@ -18,21 +22,21 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-NEAR = 0.2
-"""A normalised distance below this is a near-copy: one character in five changed."""
-
-
-COMPARED = 4_000_000
-"""So many edit distances are computed at once, which bounds the memory."""
+    from covmis_build.engine.port import Progress
+    from covmis_build.evaluation.keys import Values
 
 
 @dataclass(frozen=True, slots=True)
 class Leakage:
-    """What was found. `summary` has a row for each pair of parts; `nearest` a row for each dev and test item."""
+    """What was found.
+
+    `summary` has a row for each pair of parts; `nearest` a row for each dev and test item, with the distance of the
+    nearest text as far as it is near; `keys` a row for each key (claim, author, …) and pair of parts.
+    """
 
     summary: pd.DataFrame
     nearest: pd.DataFrame
-    shared_claims: dict[str, list[str]] = field(default_factory=dict)
+    keys: pd.DataFrame | None = None
     missing_labels: dict[str, list[str]] = field(default_factory=dict)
     times: pd.DataFrame | None = None
     edits: int = 20
@@ -56,31 +60,33 @@ class Leakage:
             "edits": self.edits,
             "similarity": self.similarity,
             "pairs": self.summary.to_dict("records"),
-            "shared_claims": self.shared_claims,
+            "keys": [] if self.keys is None else self.keys.to_dict("records"),
             "missing_labels": self.missing_labels,
             "times": None if self.times is None else self.times.to_dict("records"),
             "findings": self.findings,
         }
 
 
-def leakage(
+def leakage(  # noqa: PLR0913 - every option is named
     texts: Any,
     parts: Any,
     *,
     text: str = "text",
     edits: int = 20,
     similarity: float = 0.8,
-    claims: Any = None,
+    keys: Mapping[str, Any] | Sequence[str] = (),
     times: Any = None,
     labels: Any = None,
+    progress: Progress = silent,
 ) -> Leakage:
     """Compare the test part (and dev) with train, and test with train and dev together.
 
     `summary` counts, per pair of parts: identical texts; items whose nearest Levenshtein distance is below `edits`
     and at most `edits`; items whose distance is below 0.2 of the longer text, because 20 edits say nothing about
-    short posts; near-duplicates by TF-IDF cosine above `similarity`. Claims, times and labels are optional. Where
-    `texts` is a frame, `text` is its column of texts, and parts, claims, times and labels may be columns, too. Dicts
-    are joined by the ids that are their keys.
+    short posts; near-duplicates by TF-IDF cosine above `similarity`. `keys` names what else items may have in common:
+    a value for each item (or several, as a list) by the key's name. Keys, times and labels are optional. Where
+    `texts` is a frame, `text` is its column of texts, parts, times and labels may be columns, and `keys` a list of
+    columns. Dicts are joined by the ids that are their keys.
 
     >>> leak = leakage(["the same words", "another text", "the same words"], ["train", "train", "test"])
     >>> leak.summary[["part", "against", "identical", "below"]].to_dict("records")
@@ -90,24 +96,36 @@ def leakage(
 
     if texts is None:
         raise InputError("the texts are missing", remedy="Give a list, a Series, a dict or a DataFrame")
-    parts, claims, times, labels = (
+    parts, times, labels = (
         _column(texts, what, given)
-        for what, given in (("parts", parts), ("claims", claims), ("times", times), ("labels", labels))
+        for what, given in (("parts", parts), ("times", times), ("labels", labels))
     )
+    named = (
+        keys
+        if isinstance(keys, Mapping)
+        else {name: name for name in ([keys] if isinstance(keys, str) else keys)}
+    )
+    values = {name: values_of(_column(texts, name, given)) for name, given in named.items()}
     texts = _column(texts, "texts", text if hasattr(texts, "columns") else texts)
     words = ["" if cell is None or cell != cell else str(cell) for cell in texts]  # noqa: PLR0124
     part = _parts(parts, len(words))
-    for what, values in (("claims", claims), ("times", times), ("labels", labels)):
-        if values is not None and len(values) != len(part):
-            raise InputError(f"{len(values)} {what} for {len(part)} items", remedy="Give one per item")
+    for what, given in (*values.items(), ("times", times), ("labels", labels)):
+        if given is not None and len(given) != len(part):
+            raise InputError(f"{len(given)} {what} for {len(part)} items", remedy="Give one per item")
     first, second, cosine = near_duplicate_pairs(words, threshold=similarity)
     comparisons: list[tuple[str, tuple[str, ...]]] = [("test", ("train",))]
     if (part == "dev").any():
         comparisons = [("dev", ("train",)), *comparisons, ("test", ("train", "dev"))]
+    pieces = list(dict.fromkeys(one for _, against in comparisons for one in against))
+    nearest = {
+        (tested, other): _nearest(words, part, tested, other, edits, progress)
+        for tested in dict.fromkeys(tested for tested, _ in comparisons)
+        for other in pieces
+        if tested != other
+    }
     rows, items = [], []
-    known_distances: dict[tuple[str, str], pd.DataFrame] = {}
     for tested, against in comparisons:
-        closest = _nearest_of_all(words, part, tested, against, known_distances)
+        closest = _closest([nearest[tested, other] for other in against])
         copies = _near(first, second, cosine, part, tested, against, len(words))
         closest["cosine"] = copies[closest["row"].to_numpy()]
         rows.append(_counts(closest, words, part, tested, against, edits))
@@ -115,7 +133,7 @@ def leakage(
     return Leakage(
         summary=pd.DataFrame(rows),
         nearest=pd.concat(items, ignore_index=True),
-        shared_claims=_shared(claims, part),
+        keys=pd.DataFrame(_shared(values, part, comparisons)) if values else None,
         missing_labels=_missing(labels, part),
         times=None if times is None else _overlap(times, part),
         edits=edits,
@@ -154,45 +172,32 @@ def _column(texts: Any, what: str, given: Any) -> Any:
     return list(texts[given])
 
 
-def _nearest_of_all(
-    words: list[str],
-    part: Any,
-    tested: str,
-    against: tuple[str, ...],
-    known: dict[tuple[str, str], pd.DataFrame],
+def _nearest(
+    words: list[str], part: Any, tested: str, other: str, edits: int, progress: Progress
 ) -> pd.DataFrame:
-    """The nearest over several parts; each pair of parts is compared once."""
-    for part_name in against:
-        if (tested, part_name) not in known:
-            known[tested, part_name] = _nearest(words, part, tested, (part_name,))
-    closest = known[tested, against[0]]
-    for part_name in against[1:]:
-        more, merged = known[tested, part_name], closest.copy()
-        for value, where in (("distance", "nearest"), ("normalised", "normalised_nearest")):
-            closer = (more[value] < closest[value]).to_numpy()
-            merged[value] = np.where(closer, more[value], closest[value])
-            merged[where] = np.where(closer, more[where], closest[where])
-        closest = merged
-    return closest
-
-
-def _nearest(words: list[str], part: Any, tested: str, against: tuple[str, ...]) -> pd.DataFrame:
+    """The nearest item of the other part for each item of this one."""
     import pandas as pd
 
-    here = np.flatnonzero(part == tested)
-    there = np.flatnonzero(np.isin(part, against))
-    absolute, where, relative, relative_where = fewest_edits(
-        [words[row] for row in here], [words[row] for row in there]
-    )
+    here, there = np.flatnonzero(part == tested), np.flatnonzero(part == other)
+    found = nearest_texts([words[row] for row in here], [words[row] for row in there], edits, progress)
+    place = np.append(there, -1)
     return pd.DataFrame(
         {
-            "row": here,
-            "distance": absolute,
-            "nearest": there[where],
-            "normalised": relative,
-            "normalised_nearest": there[relative_where],
+            "row": here, "distance": found.edits, "nearest": place[found.edits_to],
+            "normalised": found.share, "normalised_nearest": place[found.share_to],
         }
-    )
+    )  # fmt: skip
+
+
+def _closest(several: list[pd.DataFrame]) -> pd.DataFrame:
+    """The nearest over several parts."""
+    closest = several[0].copy()
+    for more in several[1:]:
+        for value, where in (("distance", "nearest"), ("normalised", "normalised_nearest")):
+            closer = ~(more[value] >= closest[value]) & more[value].notna()
+            closest[value] = np.where(closer, more[value], closest[value])
+            closest[where] = np.where(closer, more[where], closest[where])
+    return closest
 
 
 def _near(
@@ -219,21 +224,29 @@ def _counts(
         "below": int((closest["distance"] < edits).sum()),
         "at_most": int((closest["distance"] <= edits).sum()),
         "short": int((lengths < 2 * edits).sum()),
-        "normalised": int((closest["normalised"] < NEAR).sum()),
+        "normalised": int(closest["normalised"].notna().sum()),
         "similar": int(closest["cosine"].notna().sum()),
     }
 
 
-def _shared(claims: Sequence[Any] | None, part: Any) -> dict[str, list[str]]:
-    if claims is None:
-        return {}
-    owners = np.array([str(claim) for claim in claims], dtype=object)
-    train = set(owners[part == "train"])
-    return {
-        name: [claim for claim in dict.fromkeys(owners[part == name]) if claim in train]
-        for name in ("dev", "test")
-        if (part == name).any()
-    }
+def _shared(
+    keys: Mapping[str, Values], part: Any, comparisons: Sequence[tuple[str, tuple[str, ...]]]
+) -> list[dict[str, Any]]:
+    """How many values of each key two parts have in common, and how many items of the tested part have one of them."""
+    rows = []
+    for key, values in keys.items():
+        for tested, against in comparisons:
+            known = {value for at in np.flatnonzero(np.isin(part, against)).tolist() for value in values[at]}
+            own = [values[at] for at in np.flatnonzero(part == tested).tolist()]
+            distinct = {value for several in own for value in several}
+            rows.append(
+                {
+                    "key": key, "part": tested, "against": " and ".join(against), "items": len(own),
+                    "items_shared": sum(not known.isdisjoint(several) for several in own),
+                    "values": len(distinct), "values_shared": len(distinct & known),
+                }
+            )  # fmt: skip
+    return rows
 
 
 def _missing(labels: Sequence[Any] | None, part: Any) -> dict[str, list[str]]:
@@ -251,8 +264,6 @@ def _missing(labels: Sequence[Any] | None, part: Any) -> dict[str, list[str]]:
 def _overlap(times: Sequence[Any], part: Any) -> pd.DataFrame:
     """First and last time of each part, and how many of its items are not later than train's last."""
     import pandas as pd
-
-    from covmis_build.evaluation.split import milliseconds
 
     when = np.array(milliseconds(list(times)))
     rows = []
@@ -275,7 +286,11 @@ def _overlap(times: Sequence[Any], part: Any) -> pd.DataFrame:
 
 def _sentences(leak: Leakage) -> list[str]:
     lines = []
+    # test is compared with all that a system may learn from; what it shares with train alone stands in the table
+    widest = {row["part"]: row["against"] for row in leak.summary.to_dict("records")}
     for row in leak.summary.to_dict("records"):
+        if row["against"] != widest[row["part"]]:
+            continue
         for count, what in (
             (row["identical"], "have the same text as an item of"),
             (row["below"], f"are fewer than {leak.edits} edits from an item of"),
@@ -292,10 +307,12 @@ def _sentences(leak: Leakage) -> list[str]:
                 f"{row['short']:,} of {row['items']:,} {row['part']} items are shorter than {2 * leak.edits} "
                 f"characters: for them, {leak.edits} edits say little."
             )
+    shared = [] if leak.keys is None else leak.keys.to_dict("records")
     lines += [
-        f"Claims of {part} that also occur in train: {len(claims):,}."
-        for part, claims in leak.shared_claims.items()
-        if claims
+        f"{row['items_shared']:,} of {row['items']:,} {row['part']} items ({row['items_shared'] / row['items']:.1%}) share "
+        f"their {row['key']} with an item of {row['against']} ({row['values_shared']:,} of {row['values']:,} values)."
+        for row in shared
+        if row["items_shared"] and row["against"] == widest[row["part"]]
     ]
     if leak.times is not None:
         lines += [
@@ -305,31 +322,3 @@ def _sentences(leak: Leakage) -> list[str]:
         ]
     lines += [f"The part {part} lacks {', '.join(gone)}." for part, gone in leak.missing_labels.items()]
     return lines
-
-
-def fewest_edits(
-    texts: Sequence[str], among: Sequence[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """For each text the smallest Levenshtein distance to any of `among`, and where; then the same for the normalised distance.
-
-    Normalised: divided by the length of the longer text (two empty texts are at 0). Ties go to the first.
-
-    >>> fewest_edits(["abcd"], ["xyz", "abce"])[:2]
-    (array([1]), array([1]))
-    """
-    from rapidfuzz.distance import Levenshtein
-    from rapidfuzz.process import cdist
-
-    lengths = np.fromiter(map(len, among), np.int64, len(among))
-    rows = max(1, COMPARED // max(1, len(among)))
-    absolute, where = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
-    relative, relative_where = np.empty(len(texts)), np.empty(len(texts), np.int64)
-    for begin in range(0, len(texts), rows):
-        here = slice(begin, begin + rows)
-        block = texts[here]
-        apart = cdist(block, among, scorer=Levenshtein.distance, dtype=np.int32, workers=-1)
-        longer = np.maximum(np.maximum.outer([len(text) for text in block], lengths), 1)
-        for values, least, place in ((apart, absolute, where), (apart / longer, relative, relative_where)):
-            place[here] = values.argmin(axis=1)
-            least[here] = values.min(axis=1)
-    return absolute, where, relative, relative_where

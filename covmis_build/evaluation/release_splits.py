@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from covmis_build.evaluation.kept_together import kept_together
+from covmis_build.evaluation.keys import values_of
 from covmis_build.evaluation.split import splits
 
 if TYPE_CHECKING:
@@ -25,14 +26,13 @@ def release_splits(
     the first two keep near-copies together. In time, a near-copy that comes later is one of test: nothing is moved.
     """
     in_time = scheme == "chronological"
-    groups = kept_together(
-        owners if scheme == "grouped" else None, None if in_time else texts, similarity, len(corpus)
-    )
+    keys = [values_of(owners)] if scheme == "grouped" and owners is not None else []
+    groups = kept_together(keys, None if in_time else texts, similarity, len(corpus))
     items = corpus["item_id"].astype(str)
     first = items.groupby(groups).transform("min")
     frame = corpus[["item_id", "label", "created_at", "native_id"]].assign(group=first)
     parts = splits(
         frame, scheme="chronological" if in_time else "grouped", fractions=tuple(fractions),  # type: ignore[arg-type]
-        group="" if in_time else "group", seed=seed,
+        group=() if in_time else "group", seed=seed,
     )  # fmt: skip
     return pd.DataFrame({"item_id": frame["item_id"], "part": parts, "group": frame["group"]})

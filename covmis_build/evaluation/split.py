@@ -11,7 +11,9 @@ import numpy as np
 from covmis_build import keyed
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.kept_together import divide_groups, kept_together
-from covmis_build.files.columns import IDS
+from covmis_build.evaluation.keys import keys_of
+from covmis_build.evaluation.times import milliseconds, times
+from covmis_build.files.columns import IDS, KEYS
 from covmis_build.tables import frame_of
 
 if TYPE_CHECKING:
@@ -21,10 +23,6 @@ if TYPE_CHECKING:
 Scheme = Literal["random", "grouped", "chronological", "stratified_chronological", "leave_one_out"]
 SCHEMES: tuple[str, ...] = get_args(Scheme)
 PARTS = ("train", "dev", "test")
-TIMES = ("created_at", "time")
-GROUPS = ("claim_id", "mid", "event", "misconception_id", "group", "target_id")
-EPOCH_MS = 1288834974657
-"""The first millisecond of the platform's ids (the id shifted right by 22 counts from it)."""
 
 Cuts = Sequence[Any] | Mapping[str, Sequence[Any]]
 
@@ -39,7 +37,7 @@ def splits(  # noqa: PLR0913 - every option is named
     seed: int = 0,
     label: str = "label",
     time: str = "",
-    group: str = "",
+    group: str | Sequence[str] = (),
     text: str = "",
     similarity: float | None = None,
     id: str = "",  # noqa: A002 - the column's name in every table
@@ -50,9 +48,10 @@ def splits(  # noqa: PLR0913 - every option is named
     division by the fractions, as a Series). `chronological`: by (time, id), cut at floor(0.7 n) and floor(0.8 n);
     `stratified_chronological`: the same within each label. `cuts` sets the two cut points: positions, or times; for
     the stratified scheme also per label. `leave_one_out`: a column for each claim or event, which is its test part.
-    `grouped`: by the fractions, each label's share alike, and no claim (the column `group`) in two parts.
-    With `group`, random and chronological parts tear no group either (in time, a group stands where its first item
-    does). With `similarity`, no two texts (the column `text`) whose TF-IDF cosine is above it come into different parts.
+    `grouped`: by the fractions, each label's share alike, and no claim in two parts. `group` names one or more columns
+    (claim, author, thread, addresses; `day` follows from the time): no value of them comes into two parts, whatever
+    the scheme but `stratified_chronological`. In time, a group goes to the part in which its first item is. With
+    `similarity`, no two texts (the column `text`) whose TF-IDF cosine is above it come into different parts.
     Times come from the column, or else from the post ids. Chance is keyed by the ids: the order of rows is no matter.
 
     >>> import pandas as pd
@@ -67,9 +66,10 @@ def splits(  # noqa: PLR0913 - every option is named
     shares = _checked_shares(scheme, fractions, cuts)
     frame = frame_of(given)
     ids = identities(frame, id)
+    named = [group] if isinstance(group, str) and group else list(group)
     if scheme == "leave_one_out":
-        return _leave_one_out(frame, group)
-    together = _together(frame, scheme, group, text, similarity)
+        return _leave_one_out(frame, named)
+    together = _together(frame, scheme, named, time, id, text, similarity)
     if scheme in {"chronological", "stratified_chronological"}:
         return _in_time(frame, ids, times(frame, time, id), together, scheme, cuts, shares, label)
     labels = _column(frame, (label,), "labels")
@@ -99,25 +99,26 @@ def _checked_shares(scheme: str, fractions: Sequence[float], cuts: Cuts | None) 
 
 
 def _together(
-    frame: pd.DataFrame, scheme: str, group: str, text: str, similarity: float | None
-) -> NDArray[np.int64] | None:
+    frame: pd.DataFrame, scheme: str, group: list[str], time: str, id_column: str, text: str, similarity: float | None
+) -> NDArray[np.int64] | None:  # fmt: skip
     """Which items must not come into different parts; None where each stands for itself."""
     if scheme == "stratified_chronological" and (group or similarity is not None):
         raise InputError(
-            "stratified_chronological cuts each label at its own time, and would tear groups",
+            "stratified_chronological cuts each label at its own time, and would divide groups",
             remedy="Use grouped, or chronological",
         )
-    names = (group,) if group else GROUPS if scheme == "grouped" and similarity is None else ()
-    if not names and similarity is None:
+    if not group and scheme == "grouped" and similarity is None:
+        group = [_found(frame, KEYS["claim"], "claims or events")]
+    if not group and similarity is None:
         return None
-    owners = [str(cell) for cell in _column(frame, names, "claims or events")] if names else None
+    keys = keys_of(frame, group, time=time, id_column=id_column)
     texts = None
     if similarity is not None:
         texts = [
             "" if cell is None or cell != cell else str(cell)  # noqa: PLR0124 - NaN
             for cell in _column(frame, (text or "text",), "texts")
         ]
-    return kept_together(owners, texts, similarity or 0.0, len(frame))
+    return kept_together(list(keys.values()), texts, similarity or 0.0, len(frame))
 
 
 def _in_time(
@@ -210,72 +211,19 @@ def identities(frame: pd.DataFrame, column: str = "") -> list[str]:
     return values
 
 
-def times(frame: pd.DataFrame, column: str = "", id_column: str = "") -> list[int]:
-    """Milliseconds since 1970 of every row: from the column of times, or else from the post ids."""
-    names: tuple[str, ...] = (column,) if column else TIMES
-    source = next((name for name in names if name in frame.columns), None)
-    if source is not None:
-        return milliseconds(list(frame[source]))
-    if column:
-        raise UnknownName(f"there is no column '{column}'", remedy=nearest(column, map(str, frame.columns)))
-    names = (id_column,) if id_column else ("native_id", "tweet_id", "post_id", "id")
-    source = next((name for name in names if name in frame.columns), None)
-    if source is None:
-        raise InputError("there are neither times nor post ids", remedy="Add a column created_at")
-    return [_time_of_id(str(cell), row) for row, cell in enumerate(frame[source], 1)]
-
-
-def moments(frame: pd.DataFrame, column: str = "", id_column: str = "") -> list[str]:
-    """The times as text in UTC, to the second."""
-    from datetime import UTC, datetime
-
-    return [
-        datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        for moment in times(frame, column, id_column)
-    ]
-
-
-def _time_of_id(item: str, row: int) -> int:
-    digits = item.rpartition(":")[2]
-    if not digits.isdecimal() or int(digits) < 1 << 22:
-        raise InputError(
-            f"no time can be read from the id '{item}'", row=row, remedy="Add a column created_at"
-        )
-    if int(digits) < 30_000_000_000:
-        raise InputError(
-            f"the id '{item}' is older than ids that carry a time", row=row, remedy="Add a column created_at"
-        )
-    return (int(digits) >> 22) + EPOCH_MS
-
-
-def milliseconds(values: list[Any]) -> list[int]:
-    """Times as ISO text, seconds or milliseconds since 1970, or timestamps."""
-    import pandas as pd
-
-    try:
-        numbers = [float(moment) for moment in values]
-    except (TypeError, ValueError):
-        parsed = pd.to_datetime(pd.Series(values), utc=True, format="mixed", errors="coerce")
-        bad = np.flatnonzero(parsed.isna())
-        if len(bad):
-            raise InputError(
-                f"'{values[bad[0]]}' is no time", row=int(bad[0]) + 1, remedy="Use 2020-04-22T12:34:56Z"
-            ) from None
-        return [int(moment.timestamp() * 1000) for moment in parsed]
-    if not np.isfinite(numbers).all():
-        raise InputError("some items have no time", remedy="Fill the column of times")
-    scale = 1 if max(map(abs, numbers), default=0) > 1e11 else 1000
-    return [int(moment * scale) for moment in numbers]
-
-
 def _column(frame: pd.DataFrame, names: tuple[str, ...], what: str) -> NDArray[np.object_]:
+    return np.array([str(cell) for cell in frame[_found(frame, names, what)]], dtype=object)
+
+
+def _found(frame: pd.DataFrame, names: tuple[str, ...], what: str) -> str:
+    """The first of these columns that the frame has."""
     source = next((name for name in names if name in frame.columns), None)
+    if source is None and len(names) == 1:
+        near = nearest(names[0], map(str, frame.columns))
+        raise UnknownName(f"there is no column '{names[0]}' of {what}", remedy=near)
     if source is None:
-        if len(names) == 1:
-            near = nearest(names[0], map(str, frame.columns))
-            raise UnknownName(f"there is no column '{names[0]}' of {what}", remedy=near)
         raise UnknownName(f"there is no column of {what}", remedy=f"Add one of: {', '.join(names)}")
-    return np.array([str(cell) for cell in frame[source]], dtype=object)
+    return source
 
 
 def _random(
@@ -324,10 +272,12 @@ def _folds(
     return pd.DataFrame(columns, index=frame.index)
 
 
-def _leave_one_out(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+def _leave_one_out(frame: pd.DataFrame, group: list[str]) -> pd.DataFrame:
     import pandas as pd
 
-    owners = _column(frame, (column,) if column else GROUPS, "claims or events")
+    if len(group) > 1:
+        raise InputError("leave_one_out leaves out the values of one column", remedy="Name one as the group")
+    owners = _column(frame, (*group,) or KEYS["claim"], "claims or events")
     if len(set(owners)) < 2:
         raise InputError("there is one claim or event", remedy="Leaving one out needs at least two")
     return pd.DataFrame(

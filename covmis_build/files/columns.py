@@ -62,6 +62,16 @@ OWN_CLAIMS = {"claim_id": ("claim_id", "mid"), "text": ("text", "mis")}
 
 IDS = ("item_id", "post_id", "native_id", "tweet_id", "id")
 """Ids of labelled items, in this order, unless another column is named."""
+CLAIM_OF_ITEM = ("claim_id", "mid", "event", "misconception_id")
+"""The claims of labelled items, in this order."""
+KEYS = {
+    "claim": (*CLAIM_OF_ITEM, "group", "target_id"),
+    "author": POSTS["author"],
+    "thread": ("conversation_id", "thread_id", "thread", "root_id"),
+    "url": (*POSTS["urls"], "url"),
+    "event": ("event", "topic"),
+}
+"""What labelled items may have in common."""
 GIVEN_LABELS = ("label", "labels", "stance")
 SETTLED_LABELS = ("gold", "gold_label", "y_true", "true_label", "ground_truth")
 PREDICTIONS = (

@@ -78,7 +78,7 @@ def divide(
             raise AssertionError("parts that tear near-copies")  # release_splits promises it
         if {"train", "test"} <= set(part):
             shared = leakage(
-                texts, part.tolist(), similarity=similarity, claims=corpus["claim_id"].tolist(),
+                texts, part.tolist(), similarity=similarity, keys={"claim": corpus["claim_id"]},
                 labels=corpus["label"].tolist(),
             )  # fmt: skip
             findings = shared.findings

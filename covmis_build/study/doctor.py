@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 CORE = (
     "duckdb", "httpx", "jinja2", "langdetect", "markdown-it-py", "msgspec", "numba",
-    "numpy", "openpyxl", "pandas", "pyarrow", "python-calamine", "rapidfuzz", "rich", "scikit-learn", "scipy", "snowballstemmer", "starlette", "tomlkit", "typer", "uvicorn",
-    "zstandard",
+    "numpy", "openpyxl", "pandas", "pyarrow", "python-calamine", "rapidfuzz", "rich", "scikit-learn", "scipy", "snowballstemmer", "starlette", "tomlkit", "typer",
+    "uvicorn", "zstandard",
 )  # fmt: skip
 """What pyproject.toml names."""
 EXTRAS = {

@@ -6,32 +6,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from covmis_build import storage
+from covmis_build.engine.port import silent
 from covmis_build.errors import CheckFailed, InputError
 from covmis_build.evaluation.gold_and_systems import (
-    CLAIMS,
     PROBABILITIES,
     gold_and_systems,
     parts_of_spec,
     read_spec,
     read_specs,
 )
+from covmis_build.evaluation.kept_together import kept_together
+from covmis_build.evaluation.keys import keys_of, known_keys
 from covmis_build.evaluation.label_files import common_id, read_labels
 from covmis_build.evaluation.leakage import leakage
 from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score
 from covmis_build.evaluation.soft_labels import people_table, score_soft
-from covmis_build.evaluation.split import PARTS, identities, splits, times
-from covmis_build.files.columns import column_of
+from covmis_build.evaluation.split import PARTS, identities, splits
+from covmis_build.evaluation.times import times
+from covmis_build.files.columns import CLAIM_OF_ITEM, column_of
 from covmis_build.report.result import Result
 from covmis_build.study.score import Over, check_over, design_of_gold
 from covmis_build.study.study import study_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
+    from covmis_build.engine.port import Progress
+    from covmis_build.evaluation.keys import Values
     from covmis_build.evaluation.label_files import Labelled
     from covmis_build.evaluation.leakage import Leakage
     from covmis_build.evaluation.over_posts import ScoresOverPosts
@@ -112,7 +119,7 @@ def column_of_claims(table: pd.DataFrame, named: str) -> str | None:
     """The column whose values are resampled together: as named, found, or none."""
     if named == "none":
         return None
-    return named or column_of([str(name) for name in table.columns], CLAIMS) or None
+    return named or column_of([str(name) for name in table.columns], CLAIM_OF_ITEM) or None
 
 
 def files_to_score(
@@ -196,25 +203,30 @@ MOST_LOOKED_AT = 5
 
 @dataclass(frozen=True, repr=False)
 class Divided(Result):
-    """How many items each division has in each part, and what its parts share."""
+    """How many items each division has in each part, what was kept in one part, and what the parts share."""
 
     sizes: pd.DataFrame
     findings: list[str]
     file: Path
+    groups: pd.DataFrame | None = None
+    """For each key, and for all together: how many groups it makes, the share of items in groups, and the largest."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis evaluate split --json` prints it."""
-        return {"file": str(self.file), "divisions": self.sizes, "findings": self.findings}
+        groups = [] if self.groups is None else self.groups.to_dict("records")
+        return {"file": str(self.file), "divisions": self.sizes, "groups": groups, "findings": self.findings}
 
     @property
     def summary(self) -> Summary:
         """The first divisions, and what their parts share."""
-        return [self.sizes.head(20), *self.findings, f"Written: {self.file}"]
+        groups: Summary = [] if self.groups is None else ["Kept in one part:", self.groups]
+        return [self.sizes.head(20), *groups, *self.findings, f"Written: {self.file}"]
 
 
-def split_file(
-    file: str, out: Path, *, id_column: str = "", scheme: str = "random", group: str = "",
-    similarity: float | None = None, text: str = "", **how: Any,
+def split_file(  # noqa: PLR0913 - every option is named
+    file: str, out: Path, *, id_column: str = "", scheme: str = "random", group: Sequence[str] = (),
+    similarity: float | None = None, text: str = "", time: str = "",
+    fractions: Sequence[float] = (0.7, 0.1, 0.2), progress: Progress = silent, **how: Any,
 ) -> Divided:  # fmt: skip
     """Write the parts of a file's items, a row each, once `leakage` has looked at them.
 
@@ -224,17 +236,21 @@ def split_file(
 
     _, items = read_spec(file, id_column)
     table = items.table
-    grouping = column_of([str(name) for name in table.columns], ["group"])
-    if not group and scheme == "random" and grouping and len(set(table[grouping])) > 1:
-        group = grouping
-    group = "" if group == "none" else group
+    if not group and scheme == "random":
+        found = column_of([str(name) for name in table.columns], ["group"])
+        group = [found] if found and len(set(table[found])) > 1 else []
+    group = [name for name in group if name != "none"]
     parts = pd.DataFrame(
         splits(
             table, scheme=scheme, label=items.label_column, id=id_column, group=group, text=text,  # type: ignore[arg-type]
-            similarity=similarity, **how,
+            similarity=similarity, time=time, fractions=tuple(fractions), **how,  # type: ignore[arg-type]
         )
     )  # fmt: skip
-    findings = _shared_by_parts(table, parts, group, text or "text", similarity)
+    keys = keys_of(table, group, time=time, id_column=id_column) if scheme != "leave_one_out" else {}
+    texts = list(table[text or "text"]) if similarity is not None else None
+    groups = _groups(keys, texts, similarity or 0.0, len(table))
+    findings = _far_from(parts, fractions) if groups is not None and scheme in {"random", "grouped"} else []
+    findings += _shared_by_parts(table, parts, keys, text or "text", similarity, progress)
     ids = identities(table, id_column)
     header = [id_column or items.id_column or "row", *map(str, parts.columns)]
     rows = ([item, *row] for item, row in zip(ids, parts.to_numpy(), strict=True))
@@ -243,26 +259,79 @@ def split_file(
         {"division": str(name), **{part: int((parts[name] == part).sum()) for part in PARTS}}
         for name in parts.columns
     )
-    return Divided(sizes, findings, out)
+    return Divided(sizes, findings, out, groups)
+
+
+def _groups(
+    keys: Mapping[str, Values], texts: list[Any] | None, similarity: float, size: int
+) -> pd.DataFrame | None:
+    """How each key, the likeness of texts, and all together bind items into groups; None where nothing does."""
+    import pandas as pd
+
+    alone: list[tuple[str, list[Values], list[Any] | None]] = [
+        (name, [key], None) for name, key in keys.items()
+    ]
+    alone += [] if texts is None else [("text", [], texts)]
+    if len(alone) > 1:
+        alone.append(("all together", list(keys.values()), texts))
+    rows = []
+    for name, some, words in alone:
+        sizes = np.bincount(kept_together(some, words, similarity, size))
+        tied = sizes[sizes > 1]
+        rows.append(
+            {
+                "key": name, "groups": len(tied), "items": int(tied.sum()),
+                "share": f"{tied.sum() / size:.1%}", "largest": f"{sizes.max() / size:.2%}",
+            }
+        )  # fmt: skip
+    return pd.DataFrame(rows) if rows else None
+
+
+def _far_from(parts: pd.DataFrame, fractions: Sequence[float]) -> list[str]:
+    """Parts that whole groups left more than two points larger or smaller than was asked for; none may be empty."""
+    if len(parts.columns) > 1:
+        return []
+    lines = []
+    for part, wanted in zip(PARTS, fractions, strict=True):
+        share = float((parts.iloc[:, 0] == part).mean())
+        if wanted and not share:
+            raise InputError(
+                f"the largest group leaves no item for {part}",
+                remedy="Keep fewer columns together (--group), or only more similar texts (--similarity)",
+            )
+        if abs(share - wanted) > 0.02:
+            lines.append(
+                f"{part} has {share:.1%} of the items instead of {wanted:.0%}, because groups stay whole."
+            )
+    return lines
 
 
 def _shared_by_parts(
-    table: pd.DataFrame, parts: pd.DataFrame, group: str, text: str, similarity: float | None
-) -> list[str]:
+    table: pd.DataFrame, parts: pd.DataFrame, keys: Mapping[str, Values], text: str, similarity: float | None,
+    progress: Progress,
+) -> list[str]:  # fmt: skip
     """What the parts share, in sentences; a division that does not keep what it promised is refused, not written."""
     findings: list[str] = []
     for name in parts.columns:
-        owned = set(zip(table[group].fillna("").astype(str), parts[name], strict=True)) if group else set()
-        if len({owner for owner, _ in owned if owner}) < sum(owner != "" for owner, _ in owned):
-            raise CheckFailed(f"the division {name} tears groups of {group}; nothing was written")
+        for key, values in keys.items():
+            held = {
+                (value, part) for several, part in zip(values, parts[name], strict=True) for value in several
+            }
+            if len({value for value, _ in held}) < len(held):
+                raise CheckFailed(
+                    f"the division {name} has values of {key} in two parts; nothing was written"
+                )
     if text not in table.columns:
         return ["There are no texts: near-copies in two parts cannot be seen."]
+    others = keys_of(
+        table, [name for name in known_keys([str(name) for name in table.columns]) if name not in keys]
+    )
     for name in list(parts.columns)[:MOST_LOOKED_AT]:
         if not {"train", "test"} <= set(parts[name]):
             continue
         shared = leakage(
             list(table[text]), list(parts[name]), similarity=0.8 if similarity is None else similarity,
-            claims=list(table[group]) if group else None,
+            keys=others, progress=progress,
         )  # fmt: skip
         near = int(shared.summary["similar"].sum())
         if near and similarity is not None:
@@ -280,18 +349,28 @@ def leakage_of_files(
     id_column: str = "",
     edits: int = 20,
     similarity: float = 0.8,
+    group: Sequence[str] = (),
+    progress: Progress = silent,
 ) -> tuple[Leakage, list[str]]:
-    """What the parts of a file's items share, with the parts as `split_file` writes them; and why times are not compared."""
+    """What the parts of a file's items share, with the parts as `split_file` writes them; and why times are not compared.
+
+    `group` names the columns whose values are compared, besides the texts; without it those whose names covmis knows.
+    """
     _, items = read_spec(str(file), id_column)
     part = _parts_of(items, parts)
-    claims = column_of_claims(items.table, "")
+    named = (
+        [name for name in group if name != "none"]
+        if group
+        else known_keys(list(map(str, items.table.columns)))
+    )
+    keys = keys_of(items.table, named, id_column=id_column)
     try:
         moments, notes = times(items.table), []
     except InputError as error:
         moments, notes = None, [f"Times are not compared: {error}"]
     shared = leakage(
         items.column(text), part, edits=edits, similarity=similarity,
-        claims=items.column(claims) if claims else None, times=moments, labels=list(items.labels()),
+        keys=keys, times=moments, labels=list(items.labels()), progress=progress,
     )  # fmt: skip
     return shared, notes
 

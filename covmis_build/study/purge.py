@@ -300,13 +300,9 @@ def _lines_rewritten(path: Path, forget: Forget, how: How) -> int:
 
 
 def _build(places: Places, traces: Traces) -> int:
-    """Remove every file that holds something of it; and, if one did, those of which nobody knows what they hold."""
+    """Remove every file that holds something of it, and those of which nobody knows: vectors of texts name no post."""
     files = [path for path in places.build.rglob("*") if path.is_file() and path.name not in KEPT_OF_BUILD]
-    known = [path for path in files if path.suffix in KNOWN_FORMS]
-    holds = [path for path in known if _held(traces, path)]
-    opaque = [path for path in files if path.suffix not in KNOWN_FORMS]
-    if holds or any(_held(traces, path) for path in opaque):
-        holds += opaque
+    holds = [path for path in files if path.suffix not in KNOWN_FORMS or _held(traces, path)]
     holds += [path for path in files if path.suffix in {".new", ".part"} and path.name.startswith(".")]
     for path in dict.fromkeys(holds):
         storage.remove(path)

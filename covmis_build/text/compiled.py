@@ -30,7 +30,7 @@ log = logging.getLogger("covmis")
 
 ONCE = "Compiling covmis's text routines (once per machine, about 10 seconds)"
 SOURCES = (
-    "bags", "compiled", "folding", "join", "langdetect_replay", "near_duplicates", "scan", "tokens", "weights"
+    "bags", "compiled", "edits", "folding", "join", "langdetect_replay", "near_duplicates", "scan", "tokens", "weights"
 )  # fmt: skip
 """The files whose text decides the machine code, and the tables that are kept beside it."""
 EVERY = "covmis_build.text.every_routine"

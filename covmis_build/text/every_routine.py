@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from covmis_build.text import bags, join, langdetect_replay, near_duplicates, scan, weights
+from covmis_build.text import bags, edits, join, langdetect_replay, near_duplicates, scan, weights
 
 
 def use() -> None:
@@ -21,6 +21,7 @@ def use() -> None:
     weights.sketches(weighed.start, weighed.rank, weighed.count, weighed.idf2, weighed.square)
     join.merged([join.connected(weighed, np.arange(2), 0.5) for _ in range(2)])
     langdetect_replay.detect(texts)
+    edits.nearest_texts(texts[:2], texts[2:], 20)
     owner = np.zeros(1, np.int64)
     sought = scan.Sought.of({"wash": {1: ["wash", "hands"]}}, ["example"], ["exa"], ["org"], links=True)
     sought.look(

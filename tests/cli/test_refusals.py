@@ -72,10 +72,10 @@ def test_a_group_without_a_command_shows_its_help(monkeypatch, capsys, words):
 @pytest.mark.parametrize(
     ("raised", "code", "line"),
     [(InputError("is wrong", file="a.csv"), 2, "error: a.csv: is wrong\n"),
-     (KeyboardInterrupt(), 130, "error: interrupted; nothing is half-written, the same command goes on\n"),
+     (KeyboardInterrupt(), 130, "error: interrupted; nothing is half-written, run the same command again\n"),
      (PermissionError(13, "Permission denied", "f"), 2, "error: f: Permission denied\n"),
      (OSError(28, "Error writing bytes to file. Detail: [errno 28] No space left on device"), 2,
-      "error: No space left on device. Make room; what stands is as it was, and the same command goes on\n")],
+      "error: No space left on device. Free some disk space and run the command again; nothing was changed\n")],
     ids=["input", "interrupt", "permission", "disk"],
 )  # fmt: skip
 def test_what_a_command_raises_is_one_line(monkeypatch, capsys, raised, code, line):

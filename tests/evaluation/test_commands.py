@@ -245,7 +245,8 @@ def test_splitting_and_leakage(run, files) -> None:
     assert parts.read_text("utf-8-sig").splitlines()[0] == "item_id,part"
     found = json.loads(run("leakage", corpus, "--parts", parts, "--json").stdout)
     assert [row["part"] for row in found["pairs"]] == ["dev", "test", "test"]
-    assert found["shared_claims"]["test"]
+    assert [row["key"] for row in found["keys"]] == ["claim_id"] * 3
+    assert found["keys"][1]["values_shared"]
     assert found["times"][0]["part"] == "train"
     run("split", corpus, "--out", parts)
     assert parts.read_text("utf-8-sig").splitlines()[0] == "item_id,fold_1,fold_2,fold_3,fold_4,fold_5"

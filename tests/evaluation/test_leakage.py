@@ -57,7 +57,7 @@ def test_train_and_dev_together_are_never_farther() -> None:
 
 def test_claims_times_and_labels() -> None:
     result = found(
-        claims=["1", "2", "3", "1", "9", "9", "2"],
+        keys={"claim": ["1", "2", "3", "1", "9", "9", "2"]},
         times=[
             "2020-01-01",
             "2020-05-01",
@@ -69,16 +69,21 @@ def test_claims_times_and_labels() -> None:
         ],
         labels=["a", "b", "a", "a", "a", "a", "b"],
     )
-    assert result.shared_claims == {"dev": [], "test": ["1"]}
+    keys = result.keys.set_index(["key", "part", "against"])
+    assert keys.loc[("claim", "test", "train"), "values_shared"] == 1
+    assert keys.loc[("claim", "test", "train"), "items_shared"] == 1
+    assert keys.loc[("claim", "dev", "train"), "values_shared"] == 0
     assert result.missing_labels == {"dev": ["b"], "test": ["b"]}
     overlap = result.times.set_index("part")
     assert overlap.loc["train", "last"] == "2020-05-01T00:00:00Z"
     assert overlap.loc["test", "not_later_than_train"] == 1
     text = " ".join(result.findings)
-    assert "1 of 3 test items (33.3%) have the same text as an item of train." in text
-    assert "Claims of test that also occur in train: 1." in text
+    assert "1 of 3 test items (33.3%) have the same text as an item of train and dev." in text
+    assert (
+        "1 of 3 test items (33.3%) share their claim with an item of train and dev (1 of 2 values)." in text
+    )
     assert "The part test lacks b." in text
-    assert result.to_dict()["shared_claims"]["test"] == ["1"]
+    assert result.to_dict()["keys"][1]["values_shared"] == 1
 
 
 def test_nothing_shared_has_no_findings() -> None:
@@ -95,7 +100,7 @@ def test_nothing_shared_has_no_findings() -> None:
         (["a"], ["train", "test"], {}, "1 texts for 2 parts"),
         (["a", "b"], ["train", "train"], {}, "test is empty"),
         (["a", "b", "c"], ["train", "test", "held out"], {}, "unknown part 'held out'"),
-        (["a", "b"], ["train", "test"], {"claims": ["1"]}, "1 claims for 2 items"),
+        (["a", "b"], ["train", "test"], {"keys": {"claim": ["1"]}}, "1 claim for 2 items"),
     ],
 )
 def test_errors(texts, parts, options, words) -> None:

@@ -15,7 +15,8 @@ from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.label_files import read_labels
 from covmis_build.evaluation.leakage import leakage
 from covmis_build.evaluation.score import confusions
-from covmis_build.evaluation.split import moments, splits
+from covmis_build.evaluation.split import splits
+from covmis_build.evaluation.times import moments
 
 FNC = json.loads((Path(__file__).parents[1] / "vectors" / "fnc_three_class.json").read_text())
 NAMES = {
@@ -110,8 +111,8 @@ def test_covmis_in_time(data_home) -> None:
     assert when[parts == "train"].max()[:10] == "2020-05-19"
     assert when[parts == "test"].min()[:10] == "2020-07-20"
     texts = [f"{one} " for one in range(len(corpus))]
-    shared = leakage(texts, list(parts), claims=list(corpus["mid"]), similarity=0.99, edits=0).shared_claims
-    assert len(shared["test"]) == 78
+    shared = leakage(texts, list(parts), keys={"claim": corpus["mid"]}, similarity=0.99, edits=0).keys
+    assert shared.set_index(["part", "against"]).loc[("test", "train"), "values_shared"] == 78
 
 
 def test_covidlies_always_the_majority(data_home) -> None:

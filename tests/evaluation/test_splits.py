@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from covmis_build import datasets
 from covmis_build.errors import CheckFailed, InputError
-from covmis_build.evaluation.split import moments, splits, times
+from covmis_build.evaluation.split import splits
+from covmis_build.evaluation.times import moments, times
 from covmis_build.study.evaluate import split_file
 from covmis_build.text.near_duplicates import near_duplicate_pairs
 
@@ -139,7 +140,7 @@ def test_times_are_read_from_post_ids() -> None:
         (posts().drop(columns="claim_id"), {"scheme": "grouped"}, "no column of claims"),
         (posts(), {"scheme": "grouped", "similarity": 0.8}, "no column .*of texts"),
         (posts(), {"group": "claim_id", "folds": 8}, "8 folds of 7 groups"),
-        (posts(), {"scheme": "stratified_chronological", "group": "claim_id"}, "would tear groups"),
+        (posts(), {"scheme": "stratified_chronological", "group": "claim_id"}, "would divide groups"),
         (posts(), {"scheme": "chronological", "time": "when"}, "no column 'when'"),
     ],
 )
@@ -200,17 +201,17 @@ def test_the_command_keeps_groups_and_says_what_is_shared(tmp_path) -> None:
     parts = pd.read_csv(out)["part"]
     assert torn(frame, parts, "group") == 0
     assert any("same text" in finding for finding in divided.findings)
-    divided = split_file(file, out, folds=1, group="none")
+    divided = split_file(file, out, folds=1, group=["none"])
     assert torn(frame, pd.read_csv(out)["part"], "group") > 0
-    divided = split_file(file, out, scheme="grouped", similarity=0.8, group="none")
+    divided = split_file(file, out, scheme="grouped", similarity=0.8, group=["none"])
     assert not any("cosine" in finding or "same text" in finding for finding in divided.findings)
 
 
 def test_a_division_that_breaks_its_word_is_not_written(tmp_path, monkeypatch) -> None:
     posts(50).assign(group="x", text="the same words").to_csv(tmp_path / "items.csv", index=False)
-    wrong = pd.Series(["train", "test"] * 25, name="part")
+    wrong = pd.Series(["train", "test"] * 24 + ["dev", "dev"], name="part")
     monkeypatch.setattr("covmis_build.study.evaluate.splits", lambda *_, **__: wrong)
-    for how in ({"group": "claim_id"}, {"similarity": 0.8}):
+    for how in ({"group": ["claim_id"]}, {"similarity": 0.8}):
         with pytest.raises(CheckFailed, match="nothing was written"):
             split_file(str(tmp_path / "items.csv"), tmp_path / "parts.csv", **how)
     assert not (tmp_path / "parts.csv").exists()

@@ -52,7 +52,11 @@
   // Keys: j and k go from post to post, / goes to the search box, ? shows the keys.
   document.addEventListener("keydown", (event) => {
     if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "/" && at("#q")) { event.preventDefault(); at("#q").focus(); }
+    if (event.key === "/" && at("#q")) {
+      event.preventDefault();
+      at("#q").focus();
+      at("#q").setSelectionRange(at("#q").value.length, at("#q").value.length);
+    }
     if (event.key === "?") at("#keys").showModal();
     const cards = all(".case, .post");
     const now = cards.indexOf(document.activeElement.closest(".case, .post"));

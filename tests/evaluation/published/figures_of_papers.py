@@ -175,11 +175,13 @@ def page(rows: list[Recomputed]) -> str:
         for kind, about in CLASSES.items()
     ]
     lines += ["", "| paper | figure | printed | computed | class | why |", "|---|---|---|---|---|---|"]
-    lines += [
-        f"| {PAPERS[row.paper]} | {row.where} | {row.published} | {row.computed} | {row.kind} | {row.reason} |"
-        for row in rows
-        if row.status == "mismatch"
-    ]
+    before = ""
+    for row in rows:
+        if row.status == "mismatch":
+            why, before = "as above" if row.reason == before else row.reason, row.reason
+            lines += [
+                f"| {PAPERS[row.paper]} | {row.where} | {row.published} | {row.computed} | {row.kind} | {why} |"
+            ]
     return head + BEGIN + "\n" + "\n".join(lines) + "\n"
 
 

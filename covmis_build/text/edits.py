@@ -1,0 +1,153 @@
+"""The nearest of many texts by Levenshtein distance, as far as it is near: below a number of edits, or of a share of the text.
+
+Two texts that k edits lead to one another differ in at most k letters on each side. Counting letters therefore rules out
+nearly all pairs without losing one, and only the rest is measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from covmis_build.text.compiled import njit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+NEAR = 5
+"""One character in so many may change in a near-copy: a normalised distance below 1/5."""
+BINS = 64
+"""Letters are counted in so many bins, by a hash."""
+PAIRS = 4_000_000
+"""So many pairs are held at once, which bounds the memory."""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """For each text the nearest of the others and how far it is; -1 and nan where none is near enough."""
+
+    edits: NDArray[np.float64]
+    edits_to: Numbers
+    share: NDArray[np.float64]
+    """The distance over the length of the longer text; below 1 in 5."""
+    share_to: Numbers
+
+
+def nearest_texts(
+    texts: Sequence[str],
+    among: Sequence[str],
+    edits: int,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Nearest:
+    """The nearest of `among` for each text: within `edits`, and with less than one character in five changed.
+
+    The first of equally near ones is named.
+
+    >>> nearest_texts(["abcd", "nothing like it"], ["xyz", "abce"], edits=3).edits.tolist()
+    [1.0, nan]
+    """
+    size = len(texts)
+    found = Nearest(np.full(size, np.nan), np.full(size, -1), np.full(size, np.nan), np.full(size, -1))
+    if not size or not len(among):
+        return found
+    first = {text: at for at, text in reversed(list(enumerate(among)))}
+    others = sorted(first, key=len)
+    where = np.array([first[text] for text in others])
+    rows: dict[str, list[int]] = {}
+    for at, text in enumerate(texts):
+        rows.setdefault(text, []).append(at)
+    own = list(rows)
+    lengths, counts = _lengths(own), _bags(own)
+    other_lengths, other_counts = _lengths(others), _bags(others)
+    # at most so many edits lead from a text to one that is no longer
+    allowed = np.maximum(edits, (other_lengths - 1) // NEAR)
+    begin = np.searchsorted(other_lengths, lengths - np.maximum(edits, (lengths - 1) // NEAR))
+    end = np.searchsorted(other_lengths - allowed, lengths, side="right")
+    step = max(1, PAIRS // len(others))
+    for at in range(0, len(own), step):
+        if progress:
+            progress("comparing texts", at, len(own))
+        part = slice(at, at + step)
+        one, other = alike(
+            lengths[part], counts[part], other_lengths, other_counts, begin[part], end[part], edits
+        )
+        if len(one):
+            _measure(found, own, others, rows, one + at, other, where, edits)
+    return found
+
+
+def _measure(
+    found: Nearest, own: list[str], others: list[str], rows: dict[str, list[int]], one: Numbers, other: Numbers,
+    where: Numbers, edits: int,
+) -> None:  # fmt: skip
+    """The distances of these pairs; the least of each text is written to the rows that have it."""
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cpdist
+
+    left, right = [own[at] for at in one.tolist()], [others[at] for at in other.tolist()]
+    apart = cpdist(left, right, scorer=Levenshtein.distance, dtype=np.int32, workers=-1)
+    longer = np.maximum(np.maximum(_lengths(left), _lengths(right)), 1)
+    for distance, near, least, place in (
+        (apart, apart <= edits, found.edits, found.edits_to),
+        (apart / longer, apart * NEAR < longer, found.share, found.share_to),
+    ):
+        order = np.lexsort((where[other[near]], distance[near], one[near]))
+        of, begins = np.unique(one[near][order], return_index=True)
+        for text, at in zip(of.tolist(), order[begins].tolist(), strict=True):
+            least[rows[own[text]]] = distance[near][at]
+            place[rows[own[text]]] = where[other[near][at]]
+
+
+def _lengths(texts: Sequence[str]) -> Numbers:
+    return np.fromiter(map(len, texts), np.int64, len(texts))
+
+
+def _bags(texts: Sequence[str]) -> NDArray[np.uint8]:
+    letters = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+    counts: NDArray[np.uint8] = letter_counts(letters, np.cumsum([0, *map(len, texts)]))
+    return counts
+
+
+@njit
+def letter_counts(letters: NDArray[np.uint32], starts: Numbers) -> NDArray[np.uint8]:
+    """How often each bin of letters occurs in each text, 255 at most."""
+    counts = np.zeros((len(starts) - 1, BINS), np.uint8)
+    for text in range(len(starts) - 1):
+        for at in range(starts[text], starts[text + 1]):
+            hashed = (np.uint64(letters[at]) * np.uint64(2654435761)) >> np.uint64(20)
+            place = np.int64(hashed % np.uint64(BINS))
+            if counts[text, place] < 255:
+                counts[text, place] += 1
+    return counts
+
+
+@njit
+def alike(
+    lengths: Numbers, counts: NDArray[np.uint8], other_lengths: Numbers, other_counts: NDArray[np.uint8],
+    begin: Numbers, end: Numbers, edits: int,
+) -> tuple[Numbers, Numbers]:  # fmt: skip
+    """The pairs whose letters do not rule out that they are near."""
+    room = 0
+    for text in range(len(lengths)):
+        room += max(0, end[text] - begin[text])
+    one, other = np.empty(room, np.int64), np.empty(room, np.int64)
+    found = 0
+    for text in range(len(lengths)):
+        for at in range(begin[text], end[text]):
+            apart = np.int16(0)
+            for place in range(BINS):
+                apart += np.int16(abs(np.int16(counts[text, place]) - np.int16(other_counts[at, place])))
+            longer = max(lengths[text], other_lengths[at])
+            # substitutions lose a letter and win one; what one text is longer by is only won
+            least = (apart + abs(lengths[text] - other_lengths[at])) // 2
+            if least <= max(edits, (longer - 1) // NEAR):
+                one[found] = text
+                other[found] = at
+                found += 1
+    return one[:found], other[:found]
