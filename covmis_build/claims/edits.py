@@ -74,6 +74,17 @@ def merge(claims: pd.DataFrame, claim_ids: Sequence[str], text: str = "") -> pd.
     )
 
 
+def with_keywords(claims: pd.DataFrame, claim_id: str, keywords: Sequence[str]) -> pd.DataFrame:
+    """The list with these keywords for one claim; what stood there before is noted in its edits."""
+    at, rows = _row(claims, claim_id), _rows(claims)
+    before = list(rows[at]["keywords"])
+    if before == list(keywords):
+        return claims
+    note = f"keywords: was {' | '.join(before)}" if before else "keywords: had none"
+    rows[at] = {**rows[at], "keywords": list(keywords), "edits": [*rows[at]["edits"], note]}
+    return _joined(claims, rows)
+
+
 def accept(claims: pd.DataFrame, findings: pd.DataFrame, chosen: Sequence[str]) -> pd.DataFrame:
     """The list with the proposals of these findings carried out, each recorded with what stood there before."""
     known = {str(row["finding"]): row for row in findings.to_dict("records")}

@@ -10,7 +10,7 @@ from covmis_build.cli.console import JsonOption, StudyOption, print_result, prog
 from covmis_build.cli.options import numbers
 from covmis_build.study.study import open_study
 
-app = Typer(help="Show, test and suggest search queries.", no_args_is_help=True)
+app = Typer(help="Show, test, save and suggest search queries.", no_args_is_help=True)
 
 
 @app.command()
@@ -34,6 +34,9 @@ def show(
 def try_out(
     expression: Annotated[str, Argument(help="Keywords, a claim's id, or nothing: all queries.")] = "",
     samples: Annotated[int, Option(min=0, help="How many posts to show of each.")] = 3,
+    words: Annotated[
+        bool, Option("--words", help="Instead: what each word of the keywords adds or keeps out.")
+    ] = False,
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -43,10 +46,31 @@ def try_out(
 
     Example: covmis queries try "garlic (covid-19 OR coronavirus)"
     """
+    if words:
+        with progress() as report:
+            tuned = open_study(folder).tune_keywords(expression, progress=report)
+        print_result(tuned, as_json=as_json)
+        return
     with progress() as report:
         trial = open_study(folder).try_queries(expression, samples=samples, progress=report)
     warn(*trial.warnings)
     print_result(trial, as_json=as_json)
+
+
+@app.command("set")
+def set_(
+    claim: Annotated[str, Argument(metavar="CLAIM", help="A claim's id.")],
+    keywords: Annotated[list[str], Argument(metavar="KEYWORDS...", help="One query each; none with ''.")],
+    folder: StudyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Save a claim's keywords in the claim list.
+
+    They replace those that the claim has; these are noted in its column `edits`.
+
+    Example: covmis queries set 12 "garlic (covid-19 OR coronavirus)"
+    """
+    print_result(open_study(folder).set_keywords(claim, keywords), as_json=as_json)
 
 
 @app.command()

@@ -52,8 +52,7 @@ def _of_claim(claim: object) -> Iterator[dict[str, str]]:
     for kind in KINDS:
         known: set[str] = set()
         for number, text in enumerate(getattr(claim, COLUMNS[kind], None) or (), start=1):
-            tagged = _TAGGED.match(text) if kind == "keywords" else None
-            words = tagged[2] if tagged else text
+            words, of_query = keywords_of(text) if kind == "keywords" else (text, "")
             try:
                 expression = expression_of(kind, words)
             except InputError as error:
@@ -66,8 +65,18 @@ def _of_claim(claim: object) -> Iterator[dict[str, str]]:
                     "kind": kind,
                     "text": words,
                     "expression": expression,
-                    "language": (tagged[1].lower() if tagged else language) or "",
+                    "language": of_query or language,
                 }
+
+
+def keywords_of(line: str) -> tuple[str, str]:
+    """A line of keywords, and the language in which they are, where it begins with one.
+
+    >>> keywords_of("[es] vacuna"), keywords_of("vaccine")
+    (('vacuna', 'es'), ('vaccine', ''))
+    """
+    tagged = _TAGGED.match(line)
+    return (tagged[2], tagged[1].lower()) if tagged else (line, "")
 
 
 def expression_of(kind: str, text: str) -> str:

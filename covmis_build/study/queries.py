@@ -133,7 +133,7 @@ def queries_of(study: Study, claim_id: str = "") -> pd.DataFrame:
 def show_queries(study: Study, claim_id: str, *, platform: str, limit: int) -> ShownQueries:
     """The queries in canonical form, with a platform's searches for them if one is named."""
     queries = [ShownQuery(*row) for row in queries_of(study, claim_id).itertuples(index=False, name=None)]
-    warnings = _foreign_signs(query.text for query in queries if query.kind == "keywords")
+    warnings = foreign_signs(query.text for query in queries if query.kind == "keywords")
     if platform:
         if platform not in PLATFORMS:
             raise InputError(f"no platform is called '{platform}'", remedy=f"Allowed: {', '.join(PLATFORMS)}")
@@ -160,7 +160,7 @@ def _with_searches(query: ShownQuery, platform: str, limit: int | None) -> Shown
     return replace(query, searches=searches, shortened=shortened)
 
 
-def _foreign_signs(queries: Iterable[str]) -> list[str]:
+def foreign_signs(queries: Iterable[str]) -> list[str]:
     """What of other search languages people wrote, each thing once."""
     return list(dict.fromkeys(sentence for query in queries for sentence in foreign(query)))
 
@@ -182,7 +182,7 @@ def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Pro
         )
     ]
     written = queries.loc[queries["kind"] == "keywords", "text"]
-    return Trial(posts.size, tried, [*posts.unread, *_foreign_signs(written)])
+    return Trial(posts.size, tried, [*posts.unread, *foreign_signs(written)])
 
 
 def _of_list(study: Study, claim_id: str) -> pd.DataFrame | None:

@@ -38,12 +38,14 @@ if TYPE_CHECKING:
     from covmis_build.evaluation.scores import Scores
     from covmis_build.models.admission import Admission
     from covmis_build.queries.suggest import Suggestions
+    from covmis_build.queries.tuning import Tuned
     from covmis_build.settings import Settings
     from covmis_build.study.archive import ArchivePosts
     from covmis_build.study.collect import Collected, LookedUp, Options, PricedList
     from covmis_build.study.hydrate import Hydration
     from covmis_build.study.import_claims import ImportedClaims, LookedAt
     from covmis_build.study.import_posts import ImportedPosts
+    from covmis_build.study.keywords import SavedKeywords
     from covmis_build.study.look import Look
     from covmis_build.study.plan_sample import SamplePlan
     from covmis_build.study.prompt import Questions
@@ -331,6 +333,25 @@ class Study:
         from covmis_build.study.queries import try_queries
 
         return try_queries(self, text, samples=samples, progress=progress)
+
+    def tune_keywords(
+        self, keywords: str | Sequence[str], saved: Sequence[str] = (), *, progress: Progress = silent
+    ) -> Tuned:
+        """What keywords find that `saved` ones do not, and what each of their words adds or keeps out; nothing is saved."""
+        from covmis_build.study.keywords import tune
+
+        return tune(self, keywords, saved, progress=progress)
+
+    def set_keywords(
+        self, claim: str, keywords: str | Sequence[str], *, instead_of: Sequence[str] | None = None
+    ) -> SavedKeywords:
+        """Save a claim's keywords in queries/claims.csv; what stood there before is noted in the claim's edits.
+
+        `instead_of`: the keywords that one has seen there; where others stand there now, they are kept.
+        """
+        from covmis_build.study.keywords import set_keywords
+
+        return set_keywords(self, claim, keywords, instead_of=instead_of)
 
     def suggest_queries(
         self, claim: str, *, read: Sequence[int] = (5, 25, 100), samples: int = 3, progress: Progress = silent

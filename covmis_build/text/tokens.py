@@ -76,3 +76,8 @@ def dropped(text: str) -> str:
 def word_characters(text: str) -> list[str]:
     """Runs of what tokens are made of."""
     return _any_script().findall(text)
+
+
+def word_characters_at(text: str) -> list[tuple[str, int, int]]:
+    """The same, each with where it begins and ends."""
+    return [(match[0], match.start(), match.end()) for match in _any_script().finditer(text)]

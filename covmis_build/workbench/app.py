@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from covmis_build.errors import CovmisError
 from covmis_build.report.page import TEMPLATES
-from covmis_build.workbench import flow, overview
+from covmis_build.workbench import flow, overview, queries
 from covmis_build.workbench.bench import TEMPLATES as OWN
 from covmis_build.workbench.bench import Bench, bench_of
 from covmis_build.workbench.guard import Guard
@@ -38,6 +38,9 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
     app = Starlette(
         routes=[
             Route("/", overview.overview),
+            Route("/queries", queries.queries),
+            Route("/queries/{claim}", queries.queries),
+            Route("/queries/{claim}", queries.save, methods=["POST"]),
             Route("/flow", flow.flow),
             Route("/story/{id:path}", flow.story),
             Route("/session", overview.session),

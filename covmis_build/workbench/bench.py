@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TEMPLATES = Path(__file__).parent / "templates"
-PLACES = (("/", "Overview"), ("/flow", "Flow"))
+PLACES = (("/", "Overview"), ("/queries", "Queries"), ("/flow", "Flow"))
 LARGEST_FORM = 1 << 20
 MOST_KEPT = 500
 TABLES = ("data/build/*.parquet", "data/build/ledger.jsonl", "queries/*")
+STORE = ("data/build/parts.parquet", "data/build/older_copies.parquet", "data/build/intake.parquet")
 ROUNDS = ("annotation/rounds/*", "annotation/rounds/*/*", "annotation/rounds/*/sheets/*")
 """Files that most figures depend on."""
 

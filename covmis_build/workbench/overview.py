@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 STARTED = {
     "run": (("run",), "study.run()"),
+    "run read": (("run", "read"), "study.run(['read'])"),
     "round open": (("round", "open"), "study.open_round()"),
     "round push": (("round", "push"), "study.round({round}).push()"),
     "round pull": (("round", "pull"), "study.round({round}).pull()"),

@@ -8,7 +8,16 @@ import pytest
 
 from tests.workbench.conftest import HOSTILE, OURS, client_of
 
-PAGES = ("/", "/flow", "/flow?step=words", "/story/a", "/session")
+PAGES = (
+    "/",
+    "/queries",
+    "/queries/a?show=nearest",
+    "/queries/b?q=%3Cscript%3E+or+(x",
+    "/flow",
+    "/flow?step=words",
+    "/story/a",
+    "/session",
+)
 WITHOUT_COOKIE = {"cookie": ""}
 
 
@@ -24,6 +33,7 @@ WITHOUT_COOKIE = {"cookie": ""}
         ("POST", "/start/run", {"origin": "null"}, 403),
         ("POST", "/start/run", {"origin": ""}, 403),
         ("POST", "/end", {"origin": "http://127.0.0.1:9"}, 403),
+        ("POST", "/queries/a", {"origin": "https://evil.example"}, 403),
         ("DELETE", "/", {"origin": "https://evil.example"}, 403),
         ("GET", "/static/../guard.py", {}, 404),
         ("GET", "/static/%2e%2e/guard.py", {}, 404),
@@ -69,7 +79,7 @@ def test_every_page_escapes_and_allows_no_foreign_or_inline_thing(client, path):
     assert "&lt;script&gt;" in answer.text
     assert not re.search(r"<[^>]* (style|on\w+)=", answer.text)
     assert re.findall(r"<script[^>]*>", answer.text) == ['<script src="/static/bench.js" defer>']
-    assert not re.findall(r'(?:src|href|action)="(?!/|"|data:,|\#)[^"]*"', answer.text)
+    assert not re.findall(r'(?:src|href|action)="(?!/|\?|"|data:,|\#)[^"]*"', answer.text)
 
 
 def test_a_post_s_own_text_is_text(client):
@@ -81,7 +91,7 @@ def test_a_post_s_own_text_is_text(client):
 def test_read_only_refuses_every_change_and_offers_none(study):
     study.change(cleaning={"minimum_words": 3})
     client = client_of(study, read_only=True)
-    for path in ("/start/run", "/end"):
+    for path in ("/start/run", "/end", "/queries/a"):
         assert client.post(path).status_code == 403
     assert "Opened to read only" in client.get("/").text
     assert '<form method="post"' not in client.get("/").text

@@ -48,7 +48,7 @@ def test_the_way_from_what_is_next_to_a_post_and_a_run(opened, browser, study):
     base = opened.split("/?")[0]
     assert browser.run("return location.href") == f"{base}/"
     assert browser.run("return document.cookie") == ""
-    browser.run("document.querySelector('.path a').click()")
+    browser.run("document.querySelector('.path a[href=\"/flow\"]').click()")
     browser.wait("return location.pathname === '/flow' && document.querySelector('.flow')")
     browser.run(
         "[...document.querySelectorAll('.gone a')].find((a) => a.textContent.includes('fewer than')).click()"
@@ -62,6 +62,18 @@ def test_the_way_from_what_is_next_to_a_post_and_a_run(opened, browser, study):
     assert browser.run("return document.title").startswith("Flow")
     browser.run("document.querySelector('.post .about a').click()")
     browser.wait("return document.querySelector('.tale li')")
+    browser.open(f"{base}/queries/a")
+    browser.press("/", "x", "Backspace", " ", "y", "e", "s")
+    browser.wait("return document.querySelector('.count b').textContent === '1'")
+    assert (
+        browser.run("return document.querySelector('.cli code').textContent")
+        == "covmis queries try --words 'garlic yes'"
+    )
+    assert browser.run("return document.querySelectorAll('mark').length") == 2
+    browser.run("document.querySelector('.count button.main').click()")
+    browser.wait("return document.querySelector('.count .state')")
+    assert study.set_keywords("a", "garlic yes").before == ["garlic yes"]
+    study.set_keywords("a", "garlic")
     study.change(cleaning={"minimum_words": 3})
     browser.open(f"{base}/")
     browser.run("document.querySelector('.next button').click()")
@@ -81,7 +93,14 @@ def test_nothing_sticks_out_on_a_phone_or_a_desk(opened, browser):
         browser.prefer(scheme)
         for width in (390, 1280):
             browser.size(width, 900)
-            for path in ("/", "/flow?step=words", "/story/a", "/session", "/nothing"):
+            for path in (
+                "/",
+                "/queries/a?q=garlic+-yes",
+                "/flow?step=words",
+                "/story/a",
+                "/session",
+                "/nothing",
+            ):
                 browser.open(base + path)
                 wide = browser.run("return document.documentElement.scrollWidth")
                 assert wide <= width, json.dumps([path, width, scheme])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import shlex
 import subprocess
@@ -62,6 +64,50 @@ def test_dropped_posts_counts_all_and_shows_the_same_few(study):
     assert study.dropped_posts("words", claim="b").total == 0
     with pytest.raises(InputError, match="no step is called"):
         study.dropped_posts("nonsense")
+
+
+def test_keywords_are_counted_as_run_counts_them_and_posts_are_marked(client, study):
+    page = client.get("/queries/a").text
+    found = study.try_queries("garlic", samples=0).queries[0].posts
+    assert f'<b role="status">{found}</b>' in page
+    assert "<mark>garlic</mark>" in page
+    live = client.get(
+        "/queries/a", params={"q": "garlic number -yes", "show": "lost"}, headers={"x-part": "live"}
+    )
+    assert "<html" not in live.text
+    assert "against the saved keywords" in live.text
+    assert '<span class="down">−3</span>' in live.text
+    assert "l&#39;ail <mark>garlic</mark> est une plante" in live.text
+    assert "onion" in client.get("/queries/a?show=nearest").text
+    assert "parenthesis" in client.get("/queries/a", params={"q": "(garlic"}).text
+    assert client.get("/queries/nobody").status_code == 404
+
+
+def test_saving_writes_one_claim_s_cell_and_what_was_there_before(client, study):
+    form = {"q": "garlic (cure OR cures)\n\n  garlic   virus ", "saved": "garlic"}
+    assert client.post("/queries/a", data=form, follow_redirects=False).headers["location"] == "/queries/a"
+    lines = io.StringIO(study.places.claims_csv.read_text("utf-8-sig"), newline="")
+    rows = {row["claim_id"]: row for row in csv.DictReader(lines)}
+    assert rows["a"]["keywords"] == "garlic (cure OR cures)\ngarlic virus"
+    assert rows["a"]["edits"] == "keywords: was garlic"
+    assert rows["b"]["keywords"] == "onion"
+    assert (
+        "covmis queries set a &#39;garlic (cure OR cures)&#39; &#39;garlic virus&#39;"
+        in client.get("/session").text
+    )
+    late = client.post("/queries/a", data={"q": "garlic tea", "saved": "garlic"})
+    assert late.status_code == 400
+    assert "have changed since" in late.text
+    wrong = client.post("/queries/a", data={"q": "(garlic", "saved": form["q"]})
+    assert wrong.status_code == 400
+    assert study.set_keywords("a", ["garlic (cure OR cures)", "garlic virus"]).summary[0].endswith("already.")
+
+
+def test_posts_that_were_not_read_are_read_first(client, study):
+    (study.places.folder / "data/archive/more.jsonl").write_text("{}\n")
+    page = client.get("/queries").text
+    assert 'action="/start/run-read"' in page
+    assert "have changed since" in page
 
 
 def test_a_button_is_a_command_whose_progress_and_end_a_page_shows(client, study):

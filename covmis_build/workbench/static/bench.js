@@ -3,8 +3,43 @@
   const at = (selector, root = document) => root.querySelector(selector);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
+  // A form marked data-live asks for its part of the page as it is changed; the last question wins.
+  let asking = null;
+  let pause = 0;
+  function ask(form) {
+    clearTimeout(pause);
+    pause = setTimeout(async () => {
+      asking?.abort();
+      asking = new AbortController();
+      const url = `${location.pathname}?${new URLSearchParams([...new FormData(form)].filter(([name]) => name !== "saved"))}`;
+      const into = at("#live");
+      into.setAttribute("aria-busy", "true");
+      try {
+        const answer = await fetch(url, { signal: asking.signal, headers: { "x-part": "live" } });
+        into.innerHTML = await answer.text();  // our own server's page: texts are escaped there
+        history.replaceState(null, "", url);
+        into.removeAttribute("aria-busy");
+        at(".cli code").textContent = at("[data-cli]", into)?.dataset.cli ?? "";
+      } catch (error) { if (error.name !== "AbortError") throw error; }
+    }, 140);
+  }
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("form[data-live]");
+    if (form) ask(form);
+  });
+
   document.addEventListener("click", async (event) => {
     const pressed = (name) => event.target.closest(`[data-${name}]`);
+    if (pressed("put")) {  // a proposal, or the query without a word, goes into the box
+      at("#q").value = pressed("put").dataset.put;
+      at("#q").focus();
+      ask(at("#q").form);
+    }
+    if (pressed("show")) {
+      event.preventDefault();
+      at("#show").value = pressed("show").dataset.show;
+      ask(at("#show").form);
+    }
     if (pressed("copy")) {
       await navigator.clipboard.writeText(at(".cli code").textContent);
       pressed("copy").textContent = "Copied";
@@ -17,6 +52,11 @@
   // Keys: j and k go from post to post, / goes to the search box, ? shows the keys.
   document.addEventListener("keydown", (event) => {
     if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/" && at("#q")) {
+      event.preventDefault();
+      at("#q").focus();
+      at("#q").setSelectionRange(at("#q").value.length, at("#q").value.length);
+    }
     if (event.key === "?") at("#keys").showModal();
     const cards = all(".case, .post");
     const now = cards.indexOf(document.activeElement.closest(".case, .post"));

@@ -1,0 +1,30 @@
+"""CPU seconds that a page of the workbench takes: python benchmarks/workbench.py STUDY [CLAIM]."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from pathlib import Path
+
+from covmis_build.workbench.app import application
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from starlette.testclient import TestClient
+
+PORT = 8111
+study, claim = Path(sys.argv[1]).resolve(), sys.argv[2] if len(sys.argv) > 2 else "garlic"
+guard = application(study, PORT, read_only=True)
+client = TestClient(guard, base_url=f"http://127.0.0.1:{PORT}")
+client.get(f"/?token={guard.token}")
+live = {"headers": {"x-part": "live"}}
+for name, path, more in (
+    ("overview", "/", {}), ("queries, first", f"/queries/{claim}", {}),
+    ("queries", f"/queries/{claim}", {}), ("flow", "/flow", {}), ("dropped", "/flow?step=words", {}), ("story", f"/story/{claim}", {}),
+    *((f"keystroke {word}", f"/queries/{claim}?q={claim}+({word}+OR+virus)+-cat", live) for word in ("co", "cov", "covi", "covid")),
+    ("nearest", f"/queries/{claim}?show=nearest", live),
+):  # fmt: skip
+    began = time.process_time()
+    code = client.get(path, **more).status_code
+    print(f"{name:18} {code} {1000 * (time.process_time() - began):7.0f} ms")

@@ -1,0 +1,124 @@
+"""Tuning a claim's keywords: what they find beside the saved ones, and what each of their words adds or keeps out."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from covmis_build.errors import InputError, counted
+from covmis_build.queries.build import keywords_of
+from covmis_build.report.result import Result
+from covmis_build.report.summary import Listing
+from covmis_build.text.expression import parse
+from covmis_build.text.nodes import Address, And, AtLeast, Node, Not, Or, at_least, demands, joined, leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from covmis_build.archive.counted import Rows
+    from covmis_build.report.summary import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What changes if one word is struck out: posts that only it brings, posts that only it keeps out, the query left."""
+
+    word: str
+    adds: int
+    keeps_out: int
+    rest: str
+    """Empty where no query is left."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Tuned(Result):
+    """What keywords find: how many posts, how many that the saved ones do not find, and the other way round."""
+
+    expression: str
+    posts: int
+    new: int
+    lost: int
+    posts_in_archive: int
+    words: list[Effect]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `covmis queries try --words --json` prints it."""
+        return asdict(self)
+
+    @property
+    def summary(self) -> Summary:
+        """A row a word, then the counts."""
+        rows = [(effect.word, effect.adds, effect.keeps_out) for effect in self.words]
+        of = f"{counted(self.posts, 'posts')} of {self.posts_in_archive:,}"
+        changed = (
+            f"; {self.new:,} new, {self.lost:,} lost against the saved keywords"
+            if self.new or self.lost
+            else ""
+        )
+        return [Listing(("word", "adds", "keeps out"), rows), f"{of}{changed}."]
+
+
+def read_keywords(lines: Sequence[str]) -> Node | None:
+    """Several queries, one a line, as one; none where nothing is written."""
+    nodes = [parse(words).node for line in lines if (words := keywords_of(line)[0]).strip()]
+    return joined(Or, nodes) if nodes else None
+
+
+def effects(node: Node, rows: Rows, find: Callable[[Node], Rows]) -> list[Effect]:
+    """Each word of the query with the posts that it alone brings, and those that it alone keeps out."""
+    told = []
+    for word in dict.fromkeys(_words(node)):
+        rest = without(node, word)
+        if rest is None or not demands(rest):
+            told.append(Effect(str(word), len(rows), 0, ""))
+            continue
+        others = find(rest)
+        both = len(np.intersect1d(rows, others, assume_unique=True))
+        told.append(Effect(str(word), len(rows) - both, len(others) - both, str(rest)))
+    return told
+
+
+def without(node: Node, word: Node) -> Node | None:
+    """The query with one word struck out; none where nothing is left. Of a quorum at most as many are asked for as before."""
+    if node == word:
+        return None
+    match node:
+        case And(parts) | Or(parts):
+            left = [part for each in parts if (part := without(each, word)) is not None]
+            return joined(type(node), left) if left else None
+        case AtLeast(least, parts):
+            left = list(dict.fromkeys(part for each in parts if (part := without(each, word)) is not None))
+            return at_least(min(least, len(left)), left) if left else None
+    return node
+
+
+def _words(node: Node) -> Iterator[Node]:
+    yield from leaves(node)
+    yield from _absent(node)
+
+
+def _absent(node: Node) -> Iterator[Not]:
+    match node:
+        case Not():
+            yield node
+        case And(parts) | Or(parts) | AtLeast(_, parts):
+            for part in parts:
+                yield from _absent(part)
+
+
+def asks_for_addresses(node: Node) -> bool:
+    """Whether an address is among what a query asks for or excludes: words alone do not answer it."""
+    return any(isinstance(leaf.part if isinstance(leaf, Not) else leaf, Address) for leaf in _words(node))
+
+
+def refuse_nothing(lines: Sequence[str]) -> list[str]:
+    """Keywords as the claim list keeps them, each line a query that can be read; no keywords are an empty list."""
+    kept = [" ".join(line.split()) for line in lines if line.strip()]
+    for line in kept:
+        try:
+            parse(keywords_of(line)[0])
+        except InputError as error:
+            raise InputError(f"the keywords '{line[:80]}': {error.problem}", remedy=error.remedy) from None
+    return kept

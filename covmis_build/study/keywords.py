@@ -1,0 +1,182 @@
+"""A claim's keywords: tried beside the saved ones, and saved."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from covmis_build import storage, tables
+from covmis_build.claims.claim import claims_csv
+from covmis_build.claims.edits import with_keywords
+from covmis_build.claims.lists import read_claims
+from covmis_build.engine import silent
+from covmis_build.errors import InputError
+from covmis_build.matching.find import numbers_found
+from covmis_build.queries.suggest import Suggestions, suggest
+from covmis_build.queries.tuning import Tuned, asks_for_addresses, effects, read_keywords, refuse_nothing
+from covmis_build.queries.units import terms_of
+from covmis_build.report.result import Result
+from covmis_build.text.nodes import Or, joined
+from covmis_build.text.places import spans
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from covmis_build.archive.counted import Rows
+    from covmis_build.archive.words import Words
+    from covmis_build.engine import Progress
+    from covmis_build.report.summary import Summary
+    from covmis_build.study.study import Study
+    from covmis_build.text.nodes import Node
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SavedKeywords(Result):
+    """The keywords that a claim has now, and those that it had before."""
+
+    claim_id: str
+    keywords: list[str]
+    before: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `covmis queries set --json` prints it."""
+        return asdict(self)
+
+    @property
+    def summary(self) -> Summary:
+        """What was saved, and what comes next."""
+        if self.keywords == self.before:
+            return [f"Claim {self.claim_id} has these keywords already."]
+        was = " | ".join(self.before) or "none"
+        return [
+            f"Claim {self.claim_id}: {' | '.join(self.keywords) or 'no keywords'} (was {was}).",
+            "Next: `covmis run`.",
+        ]
+
+
+def set_keywords(
+    study: Study, claim: str, keywords: str | Sequence[str], *, instead_of: Sequence[str] | None
+) -> SavedKeywords:
+    """Save a claim's keywords in queries/claims.csv, with what stood there before in its edits."""
+    kept = refuse_nothing(keywords.splitlines() if isinstance(keywords, str) else list(keywords))
+    path = study.places.claims_csv
+    with study.locked(study.places.build, "covmis queries set"):
+        claims = read_claims(path, "csv")
+        before = keywords_now(claims, claim)
+        if instead_of is not None and before != list(instead_of):
+            raise InputError(
+                f"the keywords of claim {claim} have changed since: {' | '.join(before) or 'none'}", file=path,
+                remedy="Look at the new ones, and save again",
+            )  # fmt: skip
+        if kept != before:
+            storage.write_bytes(path, claims_csv(with_keywords(claims, claim, kept)))
+    return SavedKeywords(claim, kept, before)
+
+
+def keywords_now(claims: pd.DataFrame, claim: str) -> list[str]:
+    """The keywords that the claim list has for a claim."""
+    row = claims[claims["claim_id"] == claim]
+    if row.empty:
+        raise InputError(f"no claim has the id {claim}")
+    return list(row.iloc[0]["keywords"])
+
+
+def tune(
+    study: Study, keywords: str | Sequence[str], saved: Sequence[str] = (), *, progress: Progress = silent
+) -> Tuned:
+    """What keywords find, beside the saved ones, and what each of their words does."""
+    with study.words(progress) as words:
+        return tuned(words, keywords.splitlines() if isinstance(keywords, str) else keywords, saved)
+
+
+def tuned(words: Words, keywords: Sequence[str], saved: Sequence[str]) -> Tuned:
+    """The same, asked of words that are open."""
+    node, before = read_keywords(keywords), found(words, read_keywords(saved))
+    rows = found(words, node)
+    told = effects(node, rows, lambda rest: found(words, rest)) if node is not None else []
+    new, lost = (len(np.setdiff1d(*pair, assume_unique=True)) for pair in ((rows, before), (before, rows)))
+    return Tuned("" if node is None else str(node), len(rows), new, lost, words.size, told)
+
+
+def found(words: Words, node: Node | None) -> Rows:
+    """The numbers of the posts that `covmis run` would find with this query, ascending."""
+    if node is None:
+        return np.empty(0, np.int64)
+    if not asks_for_addresses(node):
+        return words.rows(node)
+    row = ("q", "q", "keywords", "", str(node), "")
+    (numbers,) = numbers_found(words.posts, pd.DataFrame([row], columns=tables.SCHEMAS["queries"].names))
+    return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPost:
+    """A post, its text in pieces: each with whether the query asks for it."""
+
+    post_id: str
+    created_at: str
+    pieces: list[tuple[str, bool]]
+
+
+def suggested(words: Words, text: str, language: str) -> Suggestions:
+    """Queries proposed for the text of a claim, asked of words that are open."""
+    return suggest(text, words, language=language or "en", samples=0)
+
+
+def marked_posts(
+    words: Words, claim: Claim, keywords: Sequence[str], which: str = "found", most: int = 20
+) -> list[MarkedPost]:
+    """Some of the posts that keywords find, that only they find (new), or that only the saved ones do (lost).
+
+    `nearest`: the posts that are nearest to the claim by their words, and that neither of them finds.
+    """
+    node, saved = read_keywords(keywords), read_keywords(claim.keywords)
+    rows, before = found(words, node), found(words, saved)
+    if which == "nearest":
+        terms = terms_of(claim.text, words, claim.language or "en")
+        known = np.union1d(rows, before)
+        near = [post for post, _ in words.nearest(terms, most, besides=known)]
+        numbers = words.posts.numbers(near)
+        missed = [post for post, is_known in zip(near, np.isin(numbers, known), strict=True) if not is_known]
+        asked, posts = joined(Or, terms) if terms else None, words.posts.by_id(missed[:most])
+    else:
+        chosen = {
+            "new": np.setdiff1d(rows, before, assume_unique=True),
+            "lost": np.setdiff1d(before, rows, assume_unique=True),
+        }.get(which, rows)
+        asked = saved if which == "lost" else node
+        (posts,) = words.posts.samples([chosen], most)
+    return [MarkedPost(post.post_id, post.created_at, _pieces(post.text, asked)) for post in posts]
+
+
+def _pieces(text: str, node: Node | None) -> list[tuple[str, bool]]:
+    pieces, place = list[tuple[str, bool]](), 0
+    for begin, end in spans(text, node) if node is not None else ():
+        pieces += [(text[place:begin], False), (text[begin:end], True)]
+        place = end
+    return [(piece, is_asked) for piece, is_asked in (*pieces, (text[place:], False)) if piece]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim of the claim list, as far as its keywords are concerned."""
+
+    claim_id: str
+    text: str
+    language: str
+    keywords: list[str]
+
+
+def claims_of(study: Study) -> list[Claim]:
+    """The claims of the claim list as it is now."""
+    path = study.places.claims_csv
+    if not path.exists():
+        return []
+    rows = read_claims(path, "csv")[["claim_id", "text", "language", "keywords"]]
+    return [
+        Claim(claim, text, language or "", list(lines))
+        for claim, text, language, lines in rows.itertuples(index=False)
+    ]

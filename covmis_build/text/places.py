@@ -1,0 +1,45 @@
+"""Where in a text the words of a query stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from covmis_build.text.nodes import Node, Term, leaves
+from covmis_build.text.tokens import folded, tokens, word_characters_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def spans(text: str, node: Node) -> list[tuple[int, int]]:
+    r"""Beginning and end of each word or phrase that the query asks for, in order and without overlap.
+
+    >>> spans("No GARLIC, cafe\u0301 garlic", Term(("garlic",)))
+    [(3, 9), (17, 23)]
+    """
+    words = list(_words(text))
+    if [word for word, _, _ in words] != tokens(text):
+        return []  # a sign that is cut otherwise beside its neighbours: rather no mark than a wrong one
+    asked = {leaf.tokens for leaf in leaves(node) if isinstance(leaf, Term)}
+    at = {(words[begin][1], words[begin + len(cut) - 1][2])
+          for cut in asked for begin in range(len(words) - len(cut) + 1)
+          if all(words[begin + place][0] == token for place, token in enumerate(cut))}  # fmt: skip
+    chosen: list[tuple[int, int]] = []
+    for begin, end in sorted(at, key=lambda span: (span[0], -span[1])):
+        if not chosen or begin >= chosen[-1][1]:
+            chosen.append((begin, end))
+    return chosen
+
+
+def _words(text: str) -> Iterator[tuple[str, int, int]]:
+    """Each token with where it begins and ends in the text."""
+    letters, places = list[str](), list[int]()
+    for place, letter in enumerate(text):
+        plain = folded(letter)
+        letters.append(plain)
+        places += [place] * len(plain)
+    for word, begin, end in word_characters_at("".join(letters)):
+        last = places[end - 1] + 1
+        while last < len(text) and not letters[last]:  # its accents
+            last += 1
+        yield word, places[begin], last

@@ -1,0 +1,80 @@
+"""A claim's keywords: what they find while one types, what each word does, proposals, posts, and saving them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+
+from covmis_build.errors import CovmisError, InputError
+from covmis_build.study.keywords import Claim, claims_of, marked_posts, suggested, tuned
+from covmis_build.study.queries import foreign_signs
+from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, form_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from covmis_build.queries.tuning import Tuned
+
+
+def queries(request: Request) -> Response:
+    """The claims, and one of them at work; for `x-part: live` only what changes as one types."""
+    bench = bench_of(request)
+    study, claims = bench.study, claims_of(bench.study)
+    if not claims or not study.stages()["read"]:
+        return bench.page(request, "no_queries.html", "queries", "show", claims=claims)
+    wanted = request.path_params.get("claim") or claims[0].claim_id
+    claim = next((claim for claim in claims if claim.claim_id == wanted), None)
+    if claim is None:
+        raise InputError(f"no claim has the id {wanted}")
+    written = request.query_params.get("q", "\n".join(claim.keywords))
+    lines, show = _lines(written), request.query_params.get("show", "found")
+    words = bench.keep("words", STORE, study.words)
+    problem, tried, posts = "", None, []
+    try:
+        tried = _tuned(bench, lines, claim)
+        posts = marked_posts(words, claim, lines, show)
+    except CovmisError as error:
+        problem = str(error)
+    live: dict[str, Any] = {
+        "claim": claim, "q": written, "changed": lines != claim.keywords, "show": show, "problem": problem,
+        "tried": tried, "posts": posts, "warnings": foreign_signs(lines),
+        "proposals": bench.keep(
+            f"suggested {claim.text}", STORE, lambda: suggested(words, claim.text, claim.language)
+        ).proposals,
+    }  # fmt: skip
+    command = (
+        ("queries", "try", "--words", written) if written.strip() else ("queries", "suggest", claim.claim_id)
+    )
+    if request.headers.get("x-part") == "live":
+        return bench.page(request, "live.html", *command, **live)
+    counts = {each.claim_id: _count(bench, each) for each in claims}
+    return bench.page(request, "queries.html", *command, claims=claims, counts=counts, **live)
+
+
+def _tuned(bench: Bench, lines: list[str], claim: Claim) -> Tuned:
+    words = bench.keep("words", STORE, bench.study.words)
+    return bench.keep(f"tuned {lines} {claim.keywords}", STORE, lambda: tuned(words, lines, claim.keywords))
+
+
+def _count(bench: Bench, claim: Claim) -> int | None:
+    """How many posts the saved keywords find; none where they cannot be read."""
+    try:
+        return _tuned(bench, claim.keywords, claim).posts
+    except CovmisError:
+        return None
+
+
+def _lines(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+async def save(request: Request) -> Response:
+    """Save the keywords, unless somebody else has changed them since the page was made."""
+    bench, form, claim = bench_of(request), await form_of(request), request.path_params["claim"]
+    lines = _lines(form.get("q", ""))
+    await run_in_threadpool(bench.study.set_keywords, claim, lines, instead_of=_lines(form.get("saved", "")))
+    bench.note("queries", "set", claim, *(lines or [""]), python=f"study.set_keywords({claim!r}, {lines!r})")
+    return back_to(f"/queries/{quote(claim, safe='')}")
