@@ -396,9 +396,7 @@ def test_different_values_look_different() -> None:
     gold = ["a", "b"] * 2000
     wrong = ["b" if at % 2 == 0 and at < 1440 else label for at, label in enumerate(gold)]
     one_less = ["a" if at == 0 else label for at, label in enumerate(wrong)]
-    scores = covmis.score(
-        gold, {"first": one_less, "second": wrong}, labels=["a", "b"], measures=["accuracy"]
-    )
+    scores = scoring(gold, {"first": one_less, "second": wrong}, labels=["a", "b"], measures=["accuracy"])
     shown = [str(value).split(" ")[0] for value in scores.overall().iloc[:, 1]]
     assert shown == ["0.82025", "0.82000"]
     assert all(value in scores.latex() for value in shown)
