@@ -143,7 +143,7 @@ def test_damaged_settings_are_one_line_with_the_file(study, settings) -> None:
 def test_what_another_version_has_written_is_not_dropped_in_silence(study) -> None:
     path = study.places.rounds / "001" / "round.json"
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"later": 1}), "utf-8")
-    with pytest.raises(InputError, match=r"round\.json: is not as covmis writes it.*`later`"):
+    with pytest.raises(InputError, match=r"round\.json: is not in covmis.s format.*`later`"):
         record.all_rounds(study.places.rounds)
 
 

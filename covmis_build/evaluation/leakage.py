@@ -173,18 +173,18 @@ def _column(texts: Any, what: str, given: Any) -> Any:
 
 
 def _nearest(
-    words: list[str], part: Any, tested: str, other: str, edits: int, progress: Progress
+    words: list[str], part: Any, tested: str, against: str, edits: int, progress: Progress
 ) -> pd.DataFrame:
-    """The nearest item of the other part for each item of this one."""
+    """The nearest item of the part `against` for each item of this one."""
     import pandas as pd
 
-    here, there = np.flatnonzero(part == tested), np.flatnonzero(part == other)
-    found = nearest_texts([words[row] for row in here], [words[row] for row in there], edits, progress)
+    here, there = np.flatnonzero(part == tested), np.flatnonzero(part == against)
+    nearest = nearest_texts([words[row] for row in here], [words[row] for row in there], edits, progress)
     place = np.append(there, -1)
     return pd.DataFrame(
         {
-            "row": here, "distance": found.edits, "nearest": place[found.edits_to],
-            "normalised": found.share, "normalised_nearest": place[found.share_to],
+            "row": here, "distance": nearest.edits, "nearest": place[nearest.edits_to],
+            "normalised": nearest.share, "normalised_nearest": place[nearest.share_to],
         }
     )  # fmt: skip
 

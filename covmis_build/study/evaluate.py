@@ -237,8 +237,8 @@ def split_file(  # noqa: PLR0913 - every option is named
     _, items = read_spec(file, id_column)
     table = items.table
     if not group and scheme == "random":
-        found = column_of([str(name) for name in table.columns], ["group"])
-        group = [found] if found and len(set(table[found])) > 1 else []
+        column = column_of([str(name) for name in table.columns], ["group"])
+        group = [column] if column and len(set(table[column])) > 1 else []
     group = [name for name in group if name != "none"]
     parts = pd.DataFrame(
         splits(
@@ -275,8 +275,8 @@ def _groups(
     if len(alone) > 1:
         alone.append(("all together", list(keys.values()), texts))
     rows = []
-    for name, some, words in alone:
-        sizes = np.bincount(kept_together(some, words, similarity, size))
+    for name, values, words in alone:
+        sizes = np.bincount(kept_together(values, words, similarity, size))
         tied = sizes[sizes > 1]
         rows.append(
             {

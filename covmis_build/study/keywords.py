@@ -94,14 +94,14 @@ def tune(
 
 def tuned(words: Words, keywords: Sequence[str], saved: Sequence[str]) -> Tuned:
     """The same, asked of words that are open."""
-    node, before = read_keywords(keywords), found(words, read_keywords(saved))
-    rows = found(words, node)
-    told = effects(node, rows, lambda rest: found(words, rest)) if node is not None else []
+    node, before = read_keywords(keywords), numbers_of(words, read_keywords(saved))
+    rows = numbers_of(words, node)
+    told = effects(node, rows, lambda rest: numbers_of(words, rest)) if node is not None else []
     new, lost = (len(np.setdiff1d(*pair, assume_unique=True)) for pair in ((rows, before), (before, rows)))
     return Tuned("" if node is None else str(node), len(rows), new, lost, words.size, told)
 
 
-def found(words: Words, node: Node | None) -> Rows:
+def numbers_of(words: Words, node: Node | None) -> Rows:
     """The numbers of the posts that `covmis run` would find with this query, ascending."""
     if node is None:
         return np.empty(0, np.int64)
@@ -134,7 +134,7 @@ def marked_posts(
     `nearest`: the posts that are nearest to the claim by their words, and that neither of them finds.
     """
     node, saved = read_keywords(keywords), read_keywords(claim.keywords)
-    rows, before = found(words, node), found(words, saved)
+    rows, before = numbers_of(words, node), numbers_of(words, saved)
     if which == "nearest":
         terms = terms_of(claim.text, words, claim.language or "en")
         known = np.union1d(rows, before)

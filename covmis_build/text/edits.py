@@ -53,9 +53,9 @@ def nearest_texts(
     [1.0, nan]
     """
     size = len(texts)
-    found = Nearest(np.full(size, np.nan), np.full(size, -1), np.full(size, np.nan), np.full(size, -1))
+    nearest = Nearest(np.full(size, np.nan), np.full(size, -1), np.full(size, np.nan), np.full(size, -1))
     if not size or not len(among):
-        return found
+        return nearest
     first = {text: at for at, text in reversed(list(enumerate(among)))}
     others = sorted(first, key=len)
     where = np.array([first[text] for text in others])
@@ -74,34 +74,35 @@ def nearest_texts(
         if progress:
             progress("comparing texts", at, len(own))
         part = slice(at, at + step)
-        one, other = alike(
+        left, right = alike(
             lengths[part], counts[part], other_lengths, other_counts, begin[part], end[part], edits
         )
-        if len(one):
-            _measure(found, own, others, rows, one + at, other, where, edits)
-    return found
+        if len(left):
+            _measure(nearest, own, others, rows, left + at, right, where, edits)
+    return nearest
 
 
 def _measure(
-    found: Nearest, own: list[str], others: list[str], rows: dict[str, list[int]], one: Numbers, other: Numbers,
+    nearest: Nearest, own: list[str], others: list[str], rows: dict[str, list[int]], left: Numbers, right: Numbers,
     where: Numbers, edits: int,
 ) -> None:  # fmt: skip
     """The distances of these pairs; the least of each text is written to the rows that have it."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cpdist
 
-    left, right = [own[at] for at in one.tolist()], [others[at] for at in other.tolist()]
-    apart = cpdist(left, right, scorer=Levenshtein.distance, dtype=np.int32, workers=-1)
-    longer = np.maximum(np.maximum(_lengths(left), _lengths(right)), 1)
+    texts = [own[at] for at in left.tolist()]
+    to = [others[at] for at in right.tolist()]
+    apart = cpdist(texts, to, scorer=Levenshtein.distance, dtype=np.int32, workers=-1)
+    longer = np.maximum(np.maximum(_lengths(texts), _lengths(to)), 1)
     for distance, near, least, place in (
-        (apart, apart <= edits, found.edits, found.edits_to),
-        (apart / longer, apart * NEAR < longer, found.share, found.share_to),
+        (apart, apart <= edits, nearest.edits, nearest.edits_to),
+        (apart / longer, apart * NEAR < longer, nearest.share, nearest.share_to),
     ):
-        order = np.lexsort((where[other[near]], distance[near], one[near]))
-        of, begins = np.unique(one[near][order], return_index=True)
+        order = np.lexsort((where[right[near]], distance[near], left[near]))
+        of, begins = np.unique(left[near][order], return_index=True)
         for text, at in zip(of.tolist(), order[begins].tolist(), strict=True):
             least[rows[own[text]]] = distance[near][at]
-            place[rows[own[text]]] = where[other[near][at]]
+            place[rows[own[text]]] = where[right[near][at]]
 
 
 def _lengths(texts: Sequence[str]) -> Numbers:
@@ -136,8 +137,8 @@ def alike(
     room = 0
     for text in range(len(lengths)):
         room += max(0, end[text] - begin[text])
-    one, other = np.empty(room, np.int64), np.empty(room, np.int64)
-    found = 0
+    left, right = np.empty(room, np.int64), np.empty(room, np.int64)
+    pairs = 0
     for text in range(len(lengths)):
         for at in range(begin[text], end[text]):
             apart = np.int16(0)
@@ -147,7 +148,7 @@ def alike(
             # substitutions lose a letter and win one; what one text is longer by is only won
             least = (apart + abs(lengths[text] - other_lengths[at])) // 2
             if least <= max(edits, (longer - 1) // NEAR):
-                one[found] = text
-                other[found] = at
-                found += 1
-    return one[:found], other[:found]
+                left[pairs] = text
+                right[pairs] = at
+                pairs += 1
+    return left[:pairs], right[:pairs]

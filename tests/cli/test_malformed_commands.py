@@ -132,7 +132,7 @@ def test_a_wrong_channel_sends_no_guideline(study):
 
 def test_a_missing_round_never_costs_a_later_one(study):
     items = record.find(study / "annotation" / "rounds").items()
-    with pytest.raises(Exception, match="is a round already"):
+    with pytest.raises(Exception, match="an earlier round is missing"):
         record.create(study / "annotation" / "rounds", items, Annotation(), Labels(), "", now="")
 
 

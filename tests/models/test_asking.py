@@ -189,7 +189,7 @@ def test_the_command_says_what_would_be_sent_and_sends_it_only_when_told(server,
         return CliRunner().invoke(app, [*map(str, words), *more])
 
     told = run()
-    assert "People's words go to" in told.stderr
+    assert "Posts are sent to" in told.stderr
     assert "60 posts with their claims" in told.stderr
     assert server.url in told.stderr
     assert not server.requests

@@ -84,7 +84,7 @@ def test_the_whole_way(made):
     assert plan.facts.pairs_found == len(study.hits.drop_duplicates(["claim_id", "post_id"])) == 60
     assert plan.facts.claims == 2
     assert plan.facts.posts_in_archive == len(about)
-    assert "rank alone" in " ".join(plan.sentences)
+    assert "follow the rank only" in " ".join(plan.sentences)
     round_ = study.recall().draw(labels=60, labels_found=40, depth=100)
     assert round_.number == "r001"
     assert round_.folder.scheme.values == ("yes", "no")
@@ -185,7 +185,7 @@ def test_a_disputed_yes_waits_for_adjudication(made):
     round_.adjudicate("c1", discuss=False, channel="csv")
     report = study.recall().report()
     assert (report.unanswered, report.overruled) == (0, disputed)
-    assert "ended as not relevant" in report.sentences[-1]
+    assert "are not relevant in the final labels" in report.sentences[-1]
 
 
 def test_stance_rounds_do_not_know_of_it(made):
@@ -213,7 +213,7 @@ def test_from_the_command_line(made):
         run(app, ["recall", "report", *where], catch_exceptions=False)
     planned = run(app, ["recall", "plan", "--labels", "60", "--json", *where], catch_exceptions=False)
     assert json.loads(planned.stdout)["frame"]["depth"] == 50
-    assert "words alone" in planned.stderr
+    assert "by words only" in planned.stderr
     drawn = run(app, ["recall", "draw", "--labels", "60", "--json", *where], catch_exceptions=False)
     assert json.loads(drawn.stdout)["round"] == "r001"
     told = json.loads(run(app, ["recall", "report", "--json", *where], catch_exceptions=False).stdout)
