@@ -71,7 +71,7 @@ class FarTables:
         return {table: name for names in stages.values() for table, name in names.items()}
 
     def _entries(self) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
-        """The lines of the ledger, and the objects that each names. Damage is reported by who reads it for its own sake."""
+        """The lines of the ledger, and the objects that each names. A reader that needs it reports damage."""
         log = self.build / "ledger.jsonl"
         for line in log.read_bytes().split(b"\n")[:-1] if log.exists() else ():
             with suppress(ValueError, LookupError, TypeError, AttributeError):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def digest(seed: int, *key: str) -> bytes:
-    """The 32 bytes behind `uniform`, for the person who needs more than one number."""
+    """The 32 bytes behind `uniform`, for callers that need more than one number."""
     return hashlib.sha256(b"".join(map(_framed, (str(seed), *key)))).digest()
 
 

@@ -116,7 +116,7 @@ class Places:
 
     @property
     def scratch(self) -> Path:
-        """data/build/.scratch, tables of a command that is at work; the person who holds the lock of data/build may remove it."""
+        """data/build/.scratch, tables of a command that is at work; the holder of the lock of data/build may remove it."""
         return self.build / ".scratch"
 
     @property

@@ -1,4 +1,4 @@
-"""A purged post may are in other frozen items: quoted, or as what they answer. There, too, its text goes."""
+"""A purged post may be in other frozen items: quoted, or as what they answer. There, too, its text goes."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Scope(Struct, frozen=True):
-    """What the numbers are about: which rounds, and what is omitted of them."""
+    """What the numbers are about: which rounds, and what is omitted from them."""
 
     rounds: list[str]
     pilot: bool

@@ -95,7 +95,7 @@ class Reopening(Struct, frozen=True):
 
 
 class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What round.json says; what only some rounds have to say does not are in the others' file."""
+    """What round.json says; what only some rounds have to say is not in the files of other rounds."""
 
     round: str = ""
     pilot: bool

@@ -1,7 +1,7 @@
 """The seal of a round: hashes of everything that was decided, chained to the round before; never text, never names.
 
 A purge takes texts, comments and salts and leaves the hashes, so a sealed round still verifies and says "purged".
-The last seal's own hash is worth printing in the paper: the person who has it can tell if anything before it was changed.
+The last seal's own hash is worth printing in the paper: anybody who has it can tell if anything before it was changed.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ _ISO = re.compile(
 _PLAIN_ISO = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
 )
-"""What Python reads unchanged, and its zone."""
+"""What Python reads as it is, and its zone."""
 _COMMON_ISO = re.compile(
     r"[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])[T ](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"
     r"(?:\.\d{3}(?:\d{3})?)?(?:Z|\+00:00)?",

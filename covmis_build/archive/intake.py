@@ -1,4 +1,4 @@
-"""What was understood of each file of an archive, and what could not be read, as people are reported it."""
+"""What was understood of each file of an archive, and what could not be read, in sentences for people."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def _inner_head(path: Path, packed: str) -> bytes:
         try:
             return unpacked(file, packed).read(CHUNK)
         except PACKED:
-            return b"{"  # it is reported why when it is read
+            return b"{"  # the reason is reported when it is read
 
 
 def _zipped(path: Path, name: str) -> list[Job]:

@@ -29,7 +29,7 @@ PIECE = 1 << 20
 """Bytes that are searched at once."""
 
 BLOCK, DEEPEST = 4096, 5
-"""Bytes by which a file's form is reported; how often something may be compressed within something compressed."""
+"""Bytes by which a file's form is recognised; how often something may be compressed within something compressed."""
 
 OVERLAP = 512
 """Bytes of the piece before that are searched again: no needle is longer."""

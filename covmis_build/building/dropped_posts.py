@@ -95,7 +95,7 @@ def dropped_posts(
         *values, dropped=dropped, posts=posts,
     )  # fmt: skip
     kept = [DroppedPost(*row) for row in rows]
-    told = "".join(advice(places, settings, each) for each in flow(places) if each.name == step)
+    keeps = "".join(advice(places, settings, each) for each in flow(places) if each.name == step)
     return DroppedPosts(step, int(total), of_claims, _with_texts(places, kept), told)
 
 

@@ -1,6 +1,6 @@
 """Which column of another person's list holds what: by the list's known shape, by the user, by its name.
 
-Names are compared by their letters and digits, whatever their case. What no field takes is remaining, and told.
+Names are compared by their letters and digits, whatever their case. Columns that no field takes are reported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FACT_CHECKER = re.compile(
 
 
 class Shape(NamedTuple):
-    """A published list whose columns are known: its name, the columns by which it is reported, and what they hold."""
+    """A published list whose columns are known: its name, the columns by which it is recognised, and what they hold."""
 
     name: str
     told_by: frozenset[str]

@@ -36,7 +36,7 @@ _NAMES = {
 }
 JSON_SUFFIXES = {".json", ".jsonl", ".jsonld", ".ndjson"}
 _DAY = re.compile(r"(\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ]\S+)?)?)?)?")
-"""A day, month or year as they sort; the person who merges claims takes the first."""
+"""A day, month or year as they sort; merged claims have the first."""
 
 _YES, _NO = {"true", "yes", "1", "y", "x", ""}, {"false", "no", "0", "n"}
 

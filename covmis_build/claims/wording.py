@@ -209,7 +209,7 @@ def _cut(text: str) -> list[str]:
 
 
 def _statements(text: str, words: Words) -> list[str]:
-    """The sentences of a claim if each is alone: long enough, no half of a quotation, leaning on none before."""
+    """The sentences of a claim if each can be read on its own: long enough, no half of a quotation, leaning on none before."""
     plain = re.sub(rf"[{_OPEN}{_CLOSE}]|''", "", text)
     parts = _cut(plain)
     inner = re.search(rf"[{_OPEN}]", text[1:-1]) or re.search(rf"{_spoken(words)}\W", plain, re.IGNORECASE)

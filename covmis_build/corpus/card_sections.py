@@ -268,7 +268,7 @@ def _parts(facts: ReleaseFacts) -> list[Section]:
     if not facts.parts:
         return []
     parts = facts.parts
-    kept = f" {parts.together} always are in one part." if parts.together else ""
+    kept = f" {parts.together} are always in one part." if parts.together else ""
     near = {
         None: "It is not known whether near-duplicates are in two parts.",
         0: "No near-duplicates are in two parts.",

@@ -1,6 +1,6 @@
 """datapackage.json (Frictionless), and readers for R and pandas: the CSV files with the types that they have.
 
-R and spreadsheets read a long platform id as a number and round it; the person who reads by the schema keeps it.
+R and spreadsheets read a long platform id as a number and round it; programs that use the schema keep it.
 """
 
 from __future__ import annotations

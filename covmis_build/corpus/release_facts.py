@@ -1,6 +1,6 @@
 """Everything that card, methods and metadata say, gathered once: each number computed from tables, none typed.
 
-A release holds its facts (facts.json), so that the person who gets it can render the card again and compare.
+A release holds its facts (facts.json), so that its users can render the card again and compare.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def statistics(
     texts: pd.Series[Any] | None = None,
     shares: pd.DataFrame | None = None,
 ) -> Statistics:
-    """Count the corpus. `labels` gives their order; `texts` (by item_id) is in for texts not released.
+    """Count the corpus. `labels` gives their order; `texts` (by item_id) replaces texts that are not released.
 
     `shares` are the study's estimates (what `covmis estimate` prints), of which those of the whole pool stand here.
     """

@@ -52,7 +52,7 @@ def preprocess(text: str, options: Preprocessing | None = None) -> str:
     '2 twitteruser wear a mask :face with medical mask: - "now" twitterurl'
     """
     chosen = options or Preprocessing()
-    if chosen.whitespace:  # before names and links are reported: what nobody sees does not part them
+    if chosen.whitespace:  # before names and links are found: invisible characters do not split them
         text = "".join(character for character in text if not _unseen(character))
     if chosen.url:
         text = URL.sub(f" {chosen.url} ", text)

@@ -179,7 +179,7 @@ def _greedy(placed: DataFrame, edges: DataFrame) -> DataFrame:
     """(scope, node, label): each star takes all its neighbours that no star before it has taken.
 
     In turns, every undecided node that comes before all its undecided neighbours takes these, which makes the same
-    stars as one after the other; the person who is never taken is a star. Then each goes to the first of the stars next to it.
+    stars as one after the other; a text that is never taken is a star. Then each goes to the first of the stars next to it.
     """
     turn = (
         placed.where("node = row")

@@ -70,7 +70,7 @@ def recall(
 ) -> RecallFigures:  # fmt: skip
     """Recall within a frame of `pairs_found` matched pairs, and unmatched ones with these `chances` of being drawn.
 
-    Pairs that nobody has answered are omitted of the values, and take whichever answer is worse in the intervals.
+    Pairs that nobody has answered are omitted from the values, and take whichever answer is worse in the intervals.
     """
     weight = unseen_weight(chances, unseen)
     found_at, missed_at = (

@@ -1,4 +1,4 @@
-"""Replicate weights: the person who has them can compute any figure's standard error over claims, in any program.
+"""Replicate weights: with them one can compute any figure's standard error over claims, in any program.
 
 Each replicate has a factor for each claim. A figure is computed with the weights, and once with the weights times each
 replicate's factors; the spread of these is its variance, `scale` times the sum of squared deviations from their mean.

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Test(StrEnum):
-    """How two systems are reported apart."""
+    """How a difference between two systems is tested."""
 
     INTERVAL = "interval"
     RANDOMISATION = "randomisation"

@@ -67,5 +67,7 @@ def _values(cell: Any) -> tuple[str, ...]:
         return ()
     text = str(cell).strip()
     if "://" in text:
-        return tuple(dict.fromkeys(canonical_url(address) for address in addresses(text.replace("|", " "))))
+        pages = (canonical_url(address) for address in addresses(text.replace("|", " ")))
+        # an address without a canonical form, such as one of t.co, is compared as it is written
+        return tuple(dict.fromkeys(filter(None, pages))) or (text,)
     return (text,) if text else ()

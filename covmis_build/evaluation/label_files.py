@@ -277,7 +277,7 @@ def column_of_labels(
     """The column of labels, empty if there is none, and whether its name is among the first choices.
 
     A system's file often has a copy of gold next to what the system said, gold a system's column, and people's table
-    gold next to what each said: who is requested has names of its own, which come first. Between two of them nobody
+    gold next to what each said: each side has names of its own, which come first. Between two of them nobody
     can choose but the person who wrote the file.
     """
     for choice in choices:

@@ -89,7 +89,7 @@ def _refuse_rows_in_a_row(lines: Iterable[str], told: _Told) -> None:
                 )
             whole.clear()
     except csv.Error:
-        return  # the person who reads it says so, and keeps what came before
+        return  # the reader says so, and keeps what came before
 
 
 def rows_of(lines: Iterable[str], separator: str, *, signs: bool) -> Iterator[list[str]]:

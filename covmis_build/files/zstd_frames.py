@@ -1,4 +1,4 @@
-"""Where the frames of a zstd file end: who decompresses it is not told that the last of them is torn."""
+"""Where the frames of a zstd file end: the decompressor does not report that the last one is cut off."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FEWEST_ITEMS = 30
-"""A person with fewer items is omitted of the test."""
+"""A person with fewer items is omitted from the test."""
 FEWEST_CLAIMS = 10
 """From so many claims on, the test on claims' sums leads."""
 FEWEST_OF_GAIN = 3
@@ -113,7 +113,7 @@ class Admission:
 
     @property
     def passed(self) -> bool:
-        """Whether the machine may are in for a person: by the test that leads, and better than one label for all."""
+        """Whether the machine may replace a person: by the test that leads, and better than one label for all."""
         verdict = self.by_claims if self.leads == "claims" else self.by_items
         return verdict is not None and verdict.passed and self.gains
 

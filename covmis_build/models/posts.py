@@ -111,7 +111,7 @@ def _renamed(file: str | Path, names: list[str], *, labelled: bool) -> dict[str,
 
 
 def _check_ids(file: str | Path, frame: pd.DataFrame) -> None:
-    """Every row has an id, if any has; a post may are under several targets, but once under each."""
+    """Every row has an id, if any has; a post may be under several targets, but once under each."""
     name = id_column(frame)
     if not name:
         return

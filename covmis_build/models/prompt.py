@@ -42,7 +42,7 @@ The label is exactly one of these: {labels}
 PLACEHOLDER = re.compile(r"\{(guideline|claim|post|labels)\}")
 
 ENDS = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""What JSON lets are in a string and some readers take for the end of a line, or for nothing; and halves of characters."""
+"""What JSON allows in a string and some readers take for the end of a line, or for nothing; and halves of characters."""
 
 
 class Form(StrEnum):

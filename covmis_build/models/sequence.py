@@ -56,7 +56,7 @@ def train_steps(
     """Train on each step in turn; a stopped run continues in the step and the epoch where it was.
 
     `labels` is the label set of the last step and of all that have no others (`labels_of`). `folder` keeps the steps:
-    the person who trains the same steps again, perhaps before other data, finds them there. A step without a dev part is not
+    a later training that begins with the same steps uses them. A step without a dev part is not
     stopped early.
     """
     if not steps:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 SHOWN = 8
-"""Units that are reported of a claim."""
+"""How many units of a claim are reported."""
 
 
 class MissedPost(NamedTuple):

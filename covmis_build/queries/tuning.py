@@ -1,4 +1,4 @@
-"""Tuning a claim's keywords: what they find beside the saved ones, and what each of their words adds or keeps out."""
+"""Tuning a claim's keywords: what they find compared with the saved ones, and what each of their words adds or keeps out."""
 
 from __future__ import annotations
 
@@ -68,16 +68,16 @@ def read_keywords(lines: Sequence[str]) -> Node | None:
 
 def effects(node: Node, rows: Rows, find: Callable[[Node], Rows]) -> list[Effect]:
     """Each word of the query with the posts that it alone brings, and those that it alone keeps out."""
-    told = []
+    changes = []
     for word in dict.fromkeys(_words(node)):
         rest = without(node, word)
         if rest is None or not demands(rest):
-            told.append(Effect(str(word), len(rows), 0, ""))
+            changes.append(Effect(str(word), len(rows), 0, ""))
             continue
         others = find(rest)
         both = len(np.intersect1d(rows, others, assume_unique=True))
-        told.append(Effect(str(word), len(rows) - both, len(others) - both, str(rest)))
-    return told
+        changes.append(Effect(str(word), len(rows) - both, len(others) - both, str(rest)))
+    return changes
 
 
 def without(node: Node, word: Node) -> Node | None:
@@ -113,7 +113,7 @@ def asks_for_addresses(node: Node) -> bool:
     return any(isinstance(leaf.part if isinstance(leaf, Not) else leaf, Address) for leaf in _words(node))
 
 
-def refuse_nothing(lines: Sequence[str]) -> list[str]:
+def readable_keywords(lines: Sequence[str]) -> list[str]:
     """Keywords as the claim list keeps them, each line a query that can be read; no keywords are an empty list."""
     kept = [" ".join(line.split()) for line in lines if line.strip()]
     for line in kept:

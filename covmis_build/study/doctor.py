@@ -113,7 +113,7 @@ def doctor(
     """
     from covmis_build.study.study import study_of
 
-    # the person who has to end a purge may ask what is missing here
+    # while a purge has to be ended, one may ask what is missing here
     study = study_of(Path.cwd(), Path(folder) if folder else None, half_purged=True)
     far = [path for path in study.places.archives if isinstance(path, Address)] if study else []
     far += [study.places.far.address] if study and study.places.far else []

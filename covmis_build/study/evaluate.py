@@ -153,7 +153,7 @@ def score_files(
     """
     how |= {"probabilities": files.probabilities(probabilities), "title": files.title}
     if check_over(over) is Over.POSTS:
-        design = None if probabilities else files.design()  # the person who names probabilities means those
+        design = None if probabilities else files.design()  # a named column of probabilities comes first
         return score_over_posts(files.gold, files.systems, design=design, **how)
     return score(
         files.gold,

@@ -93,7 +93,7 @@ class LookedAt(Result):
 
     @property
     def summary(self) -> Summary:
-        """What holds what, what is remaining, and the first claims."""
+        """Which column holds what, which columns are not used, and the first claims."""
         understood = self.understood
         columns = [
             f"  {field} <- {column or 'the first column'}" for field, column in understood.columns.items()

@@ -1,4 +1,4 @@
-"""A claim's keywords: tried beside the saved ones, and saved."""
+"""A claim's keywords: compared with the saved ones, and saved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from covmis_build.engine import silent
 from covmis_build.errors import InputError
 from covmis_build.matching.find import numbers_found
 from covmis_build.queries.suggest import Suggestions, suggest
-from covmis_build.queries.tuning import Tuned, asks_for_addresses, effects, read_keywords, refuse_nothing
+from covmis_build.queries.tuning import Tuned, asks_for_addresses, effects, read_keywords, readable_keywords
 from covmis_build.queries.units import terms_of
 from covmis_build.report.result import Result
 from covmis_build.text.nodes import Or, joined
@@ -61,7 +61,7 @@ def set_keywords(
     study: Study, claim: str, keywords: str | Sequence[str], *, instead_of: Sequence[str] | None
 ) -> SavedKeywords:
     """Save a claim's keywords in queries/claims.csv, with what stood there before in its edits."""
-    kept = refuse_nothing(keywords.splitlines() if isinstance(keywords, str) else list(keywords))
+    kept = readable_keywords(keywords.splitlines() if isinstance(keywords, str) else list(keywords))
     path = study.places.claims_csv
     with study.locked(study.places.build, "covmis queries set"):
         claims = read_claims(path, "csv")
@@ -87,7 +87,7 @@ def keywords_now(claims: pd.DataFrame, claim: str) -> list[str]:
 def tune(
     study: Study, keywords: str | Sequence[str], saved: Sequence[str] = (), *, progress: Progress = silent
 ) -> Tuned:
-    """What keywords find, beside the saved ones, and what each of their words does."""
+    """What keywords find compared with the saved ones, and what each of their words does."""
     with study.words(progress) as words:
         return tuned(words, keywords.splitlines() if isinstance(keywords, str) else keywords, saved)
 
@@ -96,9 +96,9 @@ def tuned(words: Words, keywords: Sequence[str], saved: Sequence[str]) -> Tuned:
     """The same, asked of words that are open."""
     node, before = read_keywords(keywords), numbers_of(words, read_keywords(saved))
     rows = numbers_of(words, node)
-    told = effects(node, rows, lambda rest: numbers_of(words, rest)) if node is not None else []
+    words_do = effects(node, rows, lambda rest: numbers_of(words, rest)) if node is not None else []
     new, lost = (len(np.setdiff1d(*pair, assume_unique=True)) for pair in ((rows, before), (before, rows)))
-    return Tuned("" if node is None else str(node), len(rows), new, lost, words.size, told)
+    return Tuned("" if node is None else str(node), len(rows), new, lost, words.size, words_do)
 
 
 def numbers_of(words: Words, node: Node | None) -> Rows:

@@ -137,7 +137,7 @@ def nothing_kept() -> InputError:
 
 
 class Known(NamedTuple):
-    """Posts whose label is known: frozen unchanged somewhere, the labels, and why."""
+    """Posts whose label is known: frozen in some round, the labels, and why."""
 
     frozen: pd.DataFrame
     gold: pd.DataFrame
@@ -242,7 +242,7 @@ def _known_from_sheet(study: Study, sheet: Path) -> Known:
 
 
 def _anywhere(study: Study, wanted: set[str]) -> pd.DataFrame:
-    """These items as a round has frozen them, else unchanged among the cleaned posts."""
+    """These items as a round has frozen them, else as they are among the cleaned posts."""
     known = frozen_items(study.places.rounds)
     known = known[known["item_id"].isin(wanted)]
     missing = ("item_id", wanted - set(known["item_id"]))

@@ -37,7 +37,7 @@ PLATFORMS = get_args(Platform)
 
 @dataclass(frozen=True, slots=True)
 class ShownQuery:
-    """A query of the claim list; `searches` says what a platform is requested it."""
+    """A query of the claim list; `searches` are the searches that a platform gets for it."""
 
     query_id: str
     claim_id: str

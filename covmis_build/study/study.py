@@ -220,7 +220,7 @@ class Study:
         return collect(self, source, Wanted(**options))
 
     def estimate_collecting(self, source: str, **options: Unpack[Options]) -> Estimate:
-        """What `collect` would find and cost; X is requested counts, which it bills."""
+        """What `collect` would find and cost; X is asked for counts, which it bills."""
         from covmis_build.study.collect import Wanted, estimate
 
         return estimate(self, source, Wanted(**options))

@@ -1,4 +1,4 @@
-"""Verifying: a bundle, a release's folder or one of its files, by the person who got it."""
+"""Verifying: a bundle, a release's folder or one of its files, by its users."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which of many texts may hold what is looked for: one compiled pass over the bytes of a block of texts.
 
-What is reported "no" here holds nothing that is looked for; what is reported "yes" is for a full look. Words are compared by
+A text that gets "no" here has nothing that is searched for; one that gets "yes" is tested in full. Words are compared by
 hashes of 64 bits: one that is the same by chance costs a look, and changes nothing.
 """
 

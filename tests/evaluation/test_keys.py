@@ -138,6 +138,13 @@ def test_cells_with_several_values() -> None:
     ]
 
 
+def test_addresses_without_a_page_are_compared_as_they_are_written() -> None:
+    """Short links name no page: two of them are alike only if they are the same, and never alike because they are empty."""
+    one, other, same = values_of(["https://t.co/abc", "https://t.co/def", "https://t.co/abc"])
+    assert one == same != other
+    assert "" not in (*one, *other, *values_of(["https://", "x://"])[0])
+
+
 def test_keys_of_frames_and_dicts_in_python() -> None:
     frame = pd.DataFrame(
         {

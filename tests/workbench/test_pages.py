@@ -19,7 +19,7 @@ from tests.workbench.conftest import client_of
 
 
 def wait_for(jobs):
-    until = time.monotonic() + 120
+    until = time.monotonic() + 600
     while jobs.last.state == "running" and time.monotonic() < until:
         time.sleep(0.05)
     return jobs.last
@@ -145,7 +145,7 @@ def test_work_ends_when_asked(client, monkeypatch, study):
     sleeper.write_text('#!/bin/sh\necho \'{"step": "reading", "done": 1, "of": 9}\' >&2\nsleep 300\n')
     sleeper.chmod(0o700)
     client.post("/start/run")
-    until = time.monotonic() + 30
+    until = time.monotonic() + 600
     while client.bench.jobs.last.step != "reading" and time.monotonic() < until:
         time.sleep(0.02)
     assert 'max="9" value="1"' in client.get("/").text

@@ -1,7 +1,7 @@
 """Bluesky through atproto: search in windows of time, and look-up of posts.
 
 A search gives at most 10,000 results, in an order that is not quite stable. So a window with more is halved until
-its parts are small enough, and what is found twice is found twice: posts are reported apart by their ids later.
+its parts are small enough, and what is found twice is found twice: posts are distinguished by their ids later.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def _proximity(counts: Counts, said: int, gold: int) -> Array:
 
 
 def _weighted(proximity: Array, cell: Array) -> Array:
-    # An empty cell may are next to an infinite proximity; it weighs nothing.
+    # An empty cell may be next to an infinite proximity; it weighs nothing.
     return np.where(cell > 0, np.where(cell > 0, proximity, 0.0) * cell, 0.0)
 
 

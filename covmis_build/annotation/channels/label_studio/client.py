@@ -84,7 +84,7 @@ class Annotation(msgspec.Struct):
 
 
 class Task(msgspec.Struct):
-    """An item unchanged there."""
+    """An item as the server has it."""
 
     id: int
     data: dict[str, Any]

@@ -41,7 +41,7 @@ SWITCHES = {
     "LABEL_STUDIO_SENTRY_DSN": "",
     "LABEL_STUDIO_FRONTEND_SENTRY_DSN": "",
     "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
-    # A page elsewhere whose name leads to this machine (DNS rebinding) is reported nothing.
+    # A page elsewhere whose name leads to this machine (DNS rebinding) learns nothing.
     "LABEL_STUDIO_ALLOWED_HOSTS": f"{HOST},localhost",
     "LABEL_STUDIO_CORS_ALLOW_ALL_ORIGINS": "false",
     # Whatever still wants to go outside meets a closed door on this machine.
@@ -65,7 +65,7 @@ WSGIHandler.__call__ = closed_or_answer
 from label_studio.server import main
 sys.exit(main())
 """
-"""Starts the server without the pages that it would show to the person who is not logged in, but for the login itself."""
+"""Starts the server without the pages that it would show to visitors who are not logged in, but for the login itself."""
 
 USERS = """
 import json, os, sys
@@ -370,7 +370,7 @@ def _launch(server: Server, url: str) -> subprocess.Popen[bytes]:
 
 
 def _answers(server: Server, process: subprocess.Popen[bytes], url: str, until: float) -> bool:
-    """Wait until it knows our token. The person who else answers there does not; then Label Studio has gone elsewhere."""
+    """Wait until it knows our token. Any other server at this address does not; then Label Studio has gone elsewhere."""
     import httpx
 
     head = {"Authorization": f"Token {server.users()[ADMIN]['token']}"}
