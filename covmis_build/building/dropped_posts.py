@@ -96,7 +96,7 @@ def dropped_posts(
     )  # fmt: skip
     kept = [DroppedPost(*row) for row in rows]
     keeps = "".join(advice(places, settings, each) for each in flow(places) if each.name == step)
-    return DroppedPosts(step, int(total), of_claims, _with_texts(places, kept), told)
+    return DroppedPosts(step, int(total), of_claims, _with_texts(places, kept), keeps)
 
 
 def _with_texts(places: Places, posts: list[DroppedPost]) -> list[DroppedPost]:
