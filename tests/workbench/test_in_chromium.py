@@ -8,9 +8,12 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
+from covmis_build.study.study import open_study
+from tests.annotation import small
 from tests.annotation.browser import Browser
 
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.timeout(240)]
@@ -18,8 +21,14 @@ pytestmark = [pytest.mark.needs("chromium"), pytest.mark.timeout(240)]
 
 @pytest.fixture
 def opened(study):
+    with opening(study.places.folder) as address:
+        yield address
+
+
+@contextmanager
+def opening(folder):
     """The address at which `covmis open` shows the study."""
-    command = [sys.executable, "-m", "covmis_build", "open", "--no-browser", "--study", study.places.folder]
+    command = [sys.executable, "-m", "covmis_build", "open", "--no-browser", "--study", folder]
     env = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as server:
         yield re.search(r"http://\S+", server.stdout.readline())[0]
@@ -86,6 +95,36 @@ def test_the_way_from_what_is_next_to_a_post_and_a_run(opened, browser, study):
     assert console(browser) == []
 
 
+def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
+    folder = small.study(tmp_path / "s")
+    small.covmis(folder, "round", "open")
+    small.covmis(folder, "round", "push")
+    small.label_both(folder, differ=lambda item: item.endswith(("3", "4")))
+    small.covmis(folder, "round", "pull")
+    round_ = open_study(folder).round()
+    before, (first, second, *_) = len(round_.labels), round_.cases().rows
+    with opening(folder) as opened:
+        browser.open(opened)
+        browser.open(opened.split("/?")[0] + "/rounds")
+        browser.press("j", "2")
+        browser.wait("return document.querySelectorAll('.case.done').length === 1")
+        assert (
+            browser.run("return document.activeElement.querySelector('[name=item]').value") == second.item_id
+        )
+        assert f"decide '{first.item_id}' --label against" in browser.run(
+            "return document.querySelector('.cli code').textContent"
+        )
+        round_.decide(second.item_id, "neither")
+        browser.press("1")
+        browser.wait("return document.querySelector('.case .warning')")
+        assert "has changed since: neither" in browser.run(
+            "return document.querySelector('.case .warning').textContent"
+        )
+        assert [entry for entry in console(browser) if "400" not in entry] == []
+    labels = round_.labels
+    assert (len(labels), list(labels["label"][-2:])) == (before + 2, ["against", "neither"])
+
+
 def test_nothing_sticks_out_on_a_phone_or_a_desk(opened, browser):
     browser.open(opened)
     base = opened.split("/?")[0]
@@ -99,6 +138,7 @@ def test_nothing_sticks_out_on_a_phone_or_a_desk(opened, browser):
                 "/flow?step=words",
                 "/story/a",
                 "/session",
+                "/rounds",
                 "/nothing",
             ):
                 browser.open(base + path)
