@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from covmis_build.claims.lint import Findings
     from covmis_build.claims.selection import Selection
     from covmis_build.collecting.cost import Estimate
+    from covmis_build.corpus.deposit import ReleaseCheck
     from covmis_build.engine import Progress
     from covmis_build.estimation.regression import Regression
     from covmis_build.estimation.shares import Estimates
@@ -480,6 +481,12 @@ class Study:
         return release(
             self, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=progress
         ).folder
+
+    def release_checks(self) -> list[ReleaseCheck]:
+        """What a release should have, whether it is there, and what to do where it is missing."""
+        from covmis_build.study.release import checks
+
+        return checks(self)
 
     def bundle(self) -> Path:
         """Release with a bundle.zip, all that a rebuild needs elsewhere; its path."""

@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from covmis_build.errors import CovmisError
 from covmis_build.report.page import TEMPLATES
-from covmis_build.workbench import flow, overview, queries, rounds
+from covmis_build.workbench import flow, overview, queries, results, rounds
 from covmis_build.workbench.bench import TEMPLATES as OWN
 from covmis_build.workbench.bench import Bench, bench_of
 from covmis_build.workbench.guard import Guard
@@ -46,6 +46,8 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/rounds", rounds.rounds),
             Route("/rounds/{number}", rounds.rounds),
             Route("/rounds/{number}/decide", rounds.decide, methods=["POST"]),
+            Route("/results", results.results),
+            Route("/file/{name:path}", results.download),
             Route("/session", overview.session),
             Route("/session/{name}", overview.download),
             Route("/start/{name}", overview.start, methods=["POST"]),

@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TEMPLATES = Path(__file__).parent / "templates"
-PLACES = (("/", "Overview"), ("/queries", "Queries"), ("/flow", "Flow"), ("/rounds", "Rounds"))
+PLACES = (
+    ("/", "Overview"),
+    ("/queries", "Queries"),
+    ("/flow", "Flow"),
+    ("/rounds", "Rounds"),
+    ("/results", "Results"),
+)
 LARGEST_FORM = 1 << 20
 MOST_KEPT = 500
 TABLES = ("data/build/*.parquet", "data/build/ledger.jsonl", "queries/*")

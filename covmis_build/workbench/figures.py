@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from covmis_build.stats.intervals import Interval
 
 
@@ -43,4 +46,69 @@ def ruler(value: float, interval: Interval | None, name: str, target: float | No
     return Markup(  # noqa: S704 - numbers and words of ours alone
         f'<svg class="ruler" viewBox="0 0 470 48" role="img" aria-label="{escape(name)} {value:.2f}">{ticks}{goal}{whisker}'
         f'<circle class="c1" cx="{at(value)}" cy="19" r="5.5"/></svg>'
+    )
+
+
+def interval(row: Any, series: int) -> Markup:
+    """A share with its interval, between 0 and 1; `row` has share, low and high."""
+
+    def at(share: float) -> str:
+        return f"{2 + 96 * min(max(share, 0.0), 1.0):.2f}"
+
+    grid = "".join(
+        f'<line class="grid" x1="{at(tick / 4)}" x2="{at(tick / 4)}" y1="0" y2="12"/>' for tick in range(5)
+    )
+    known = math.isfinite(row.low) and math.isfinite(row.high)
+    whisker = (
+        f'<line class="whisker c{series}" x1="{at(row.low)}" x2="{at(row.high)}" y1="6" y2="6"/>'
+        if known
+        else ""
+    )
+    dot = (
+        f'<rect class="c{series}" x="{at(row.share - 0.0057)}" y="2" width="1.1" height="8"/>'
+        if math.isfinite(row.share)
+        else ""
+    )
+    return Markup(  # noqa: S704 - numbers and words of ours alone
+        f'<svg class="interval" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">{grid}{whisker}{dot}</svg>'
+    )
+
+
+FEW = 10
+"""Labelled posts below which a point in time is drawn hollow."""
+
+
+def over_time(rows: Sequence[Any], series: int, name: str) -> Markup:
+    """A share at each time, with its band; `rows` have name, share, low, high and n."""
+    rows = [row for row in rows if math.isfinite(row.share)]
+    width, height, left, top, bottom = 300, 150, 34, 10, 22
+
+    def x(at: int) -> str:
+        return f"{left + (width - left - 8) * (at + 0.5) / len(rows):.1f}"
+
+    def y(share: float, instead: float = 0.0) -> str:
+        share = share if math.isfinite(share) else instead
+        return f"{top + (height - top - bottom) * (1 - min(max(share, 0.0), 1.0)):.1f}"
+
+    grid = "".join(
+        f'<line class="grid" x1="{left}" x2="{width - 8}" y1="{y(tick)}" y2="{y(tick)}"/>'
+        f'<text class="tick end" x="{left - 5}" y="{float(y(tick)) + 3.5:.1f}">{tick:.0%}</text>'
+        for tick in (0, 0.5, 1)
+    )
+    edge = [f"{x(at)},{y(row.low, row.share)}" for at, row in enumerate(rows)]
+    edge += [f"{x(at)},{y(row.high, row.share)}" for at, row in reversed(list(enumerate(rows)))]
+    line = " ".join(f"{x(at)},{y(row.share)}" for at, row in enumerate(rows))
+    dots = "".join(
+        f'<circle class="c{series}{" hollow" if row.n < FEW else ""}" cx="{x(at)}" cy="{y(row.share)}" r="3.1">'
+        f"<title>{escape(row.name)}: {row.share:.0%} ({row.low:.0%} to {row.high:.0%}), {row.n:.0f} posts</title></circle>"
+        for at, row in enumerate(rows)
+    )
+    names = "".join(
+        f'<text class="tick mid" x="{x(at)}" y="{height - 6}">{escape(row.name[2:])}</text>'
+        for at, row in enumerate(rows)
+        if at % -(-len(rows) // 4) == 0
+    )
+    return Markup(  # noqa: S704 - numbers of ours, and names that are escaped
+        f'<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(name)}">{grid}'
+        f'<polygon class="band c{series}" points="{" ".join(edge)}"/><polyline class="line c{series}" points="{line}"/>{dots}{names}</svg>'
     )

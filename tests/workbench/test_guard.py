@@ -16,6 +16,8 @@ PAGES = (
     "/flow",
     "/flow?step=words",
     "/story/a",
+    "/rounds",
+    "/results",
     "/session",
 )
 WITHOUT_COOKIE = {"cookie": ""}
@@ -41,6 +43,12 @@ WITHOUT_COOKIE = {"cookie": ""}
         ("GET", "/session/..%2f..%2fstudy.toml", {}, 404),
         ("GET", "/session/study.toml", {}, 400),
         ("GET", "/study.toml", {}, 404),
+        ("GET", "/file/study.toml", {}, 404),
+        ("GET", "/file/../study.toml", {}, 404),
+        ("GET", "/file/data/release/%2e%2e/%2e%2e/study.toml", {}, 404),
+        ("GET", "/file/data%2frelease%2f..%2f..%2fstudy.toml", {}, 404),
+        ("GET", "/file//etc/passwd", {}, 404),
+        ("GET", "/file/queries/claims.csv%00", {}, 404),
         ("POST", "/start/purge", {}, 400),
         ("POST", "/start/round-open%20--study%20x", {}, 400),
     ],
