@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -145,11 +145,12 @@ def plan_sample(
     seconds: float = 0.0,
     share: float = 0.5,
     r_squared: float = 0.3,
+    per_item: int = 0,
 ) -> SamplePlan:
     """Draw from today's items, and calculate what other targets per claim would cost.
 
     `seconds` is what a label takes (default: as in the rounds so far), `share` the share that widths are planned for,
-    `r_squared` what predictions are expected to explain.
+    `r_squared` what predictions are expected to explain, `per_item` how many people label an item (default: as set).
     """
     path = study.places.table("items")
     if not path.is_file():
@@ -163,8 +164,9 @@ def plan_sample(
         audit=settings.annotation.audit, strata=strata, chances=ranked_chances(study.places, settings, items),
     )  # fmt: skip
     cost = Cost(seconds, 0) if seconds else _cost(study)
+    annotation = replace(settings.annotation, per_item=per_item or settings.annotation.per_item)
     plans = costs(
-        items, settings.sampling, settings.labels, settings.annotation, strata=strata, seconds=cost.seconds,
+        items, settings.sampling, settings.labels, annotation, strata=strata, seconds=cost.seconds,
         targets=targets, share=share,
     )  # fmt: skip
     # A claim of fixed size does not vary, although its strata do.
@@ -175,7 +177,7 @@ def plan_sample(
     return SamplePlan(
         drawn.expected.rename(columns={"N": "posts"}), len(items), len(drawn.sample),
         float(drawn.expected.loc[free, "variance"].sum() ** 0.5), settings.sampling.per_claim,
-        settings.annotation.per_item, plans, cost,
+        annotation.per_item, plans, cost,
         precision(
             claims=target, posts=settings.sampling.per_claim, share=share, design_effect=float(own["design_effect"]),
             r_squared=r_squared,

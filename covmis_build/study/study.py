@@ -362,12 +362,6 @@ class Study:
 
         return suggest_queries(self, claim, read=read, samples=samples, progress=progress)
 
-    def write_suggestions(self, claim: str, suggestions: Suggestions) -> Path:
-        """Write a claim's proposals as a page, their hits side by side; its path."""
-        from covmis_build.study.queries import write_suggestions
-
-        return write_suggestions(self, claim, suggestions)
-
     # Annotation
 
     @property

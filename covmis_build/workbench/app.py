@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from covmis_build.errors import CovmisError
 from covmis_build.report.page import TEMPLATES
-from covmis_build.workbench import flow, overview, queries, results, rounds
+from covmis_build.workbench import flow, overview, plan, queries, results, rounds
 from covmis_build.workbench.bench import TEMPLATES as OWN
 from covmis_build.workbench.bench import Bench, bench_of
 from covmis_build.workbench.guard import Guard
@@ -43,6 +43,8 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/queries/{claim}", queries.save, methods=["POST"]),
             Route("/flow", flow.flow),
             Route("/story/{id:path}", flow.story),
+            Route("/plan", plan.plan),
+            Route("/plan", plan.save, methods=["POST"]),
             Route("/rounds", rounds.rounds),
             Route("/rounds/{number}", rounds.rounds),
             Route("/rounds/{number}/decide", rounds.decide, methods=["POST"]),

@@ -33,6 +33,7 @@ PLACES = (
     ("/", "Overview"),
     ("/queries", "Queries"),
     ("/flow", "Flow"),
+    ("/plan", "Plan"),
     ("/rounds", "Rounds"),
     ("/results", "Results"),
 )
@@ -120,8 +121,11 @@ class Bench:
             return self.folder.name
 
     def note(self, *command: str, python: str) -> None:
-        """Remember what was done, for the session's script."""
-        self.acts.append(Act(time.strftime("%H:%M"), shlex.join(["covmis", *command]), python))
+        """Remember what was done, for the session's script; what has no command is done by Python."""
+        words = ("covmis", *command)
+        if not command:
+            words = ("python", "-c", f"import covmis_build as covmis; study = covmis.open_study(); {python}")
+        self.acts.append(Act(time.strftime("%H:%M"), shlex.join(words), python))
 
 
 def bench_of(request: Request) -> Bench:

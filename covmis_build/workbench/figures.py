@@ -49,24 +49,22 @@ def ruler(value: float, interval: Interval | None, name: str, target: float | No
     )
 
 
-def interval(row: Any, series: int) -> Markup:
-    """A share with its interval, between 0 and 1; `row` has share, low and high."""
+def interval(share: float, low: float, high: float, series: int) -> Markup:
+    """A share with its interval, between 0 and 1."""
 
-    def at(share: float) -> str:
-        return f"{2 + 96 * min(max(share, 0.0), 1.0):.2f}"
+    def at(place: float) -> str:
+        return f"{2 + 96 * min(max(place, 0.0), 1.0):.2f}"
 
     grid = "".join(
         f'<line class="grid" x1="{at(tick / 4)}" x2="{at(tick / 4)}" y1="0" y2="12"/>' for tick in range(5)
     )
-    known = math.isfinite(row.low) and math.isfinite(row.high)
+    known = math.isfinite(low) and math.isfinite(high)
     whisker = (
-        f'<line class="whisker c{series}" x1="{at(row.low)}" x2="{at(row.high)}" y1="6" y2="6"/>'
-        if known
-        else ""
+        f'<line class="whisker c{series}" x1="{at(low)}" x2="{at(high)}" y1="6" y2="6"/>' if known else ""
     )
     dot = (
-        f'<rect class="c{series}" x="{at(row.share - 0.0057)}" y="2" width="1.1" height="8"/>'
-        if math.isfinite(row.share)
+        f'<rect class="c{series}" x="{at(share - 0.0057)}" y="2" width="1.1" height="8"/>'
+        if math.isfinite(share)
         else ""
     )
     return Markup(  # noqa: S704 - numbers and words of ours alone
@@ -111,4 +109,43 @@ def over_time(rows: Sequence[Any], series: int, name: str) -> Markup:
     return Markup(  # noqa: S704 - numbers of ours, and names that are escaped
         f'<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(name)}">{grid}'
         f'<polygon class="band c{series}" points="{" ".join(edge)}"/><polyline class="line c{series}" points="{line}"/>{dots}{names}</svg>'
+    )
+
+
+def trade_off(rows: Sequence[Any], chosen: int) -> Markup:
+    """Half-width of the interval against hours, a point for each number of posts a claim; the chosen one is filled."""
+    width, height, left, right, top, bottom = 560, 250, 46, 16, 16, 40
+    most_hours = max(row.hours for row in rows) * 1.05 or 1.0
+    widest = max(row.half_width_pool for row in rows) * 1.12 or 1.0
+
+    def x(hours: float) -> str:
+        return f"{left + (width - left - right) * hours / most_hours:.1f}"
+
+    def y(half: float) -> str:
+        return f"{top + (height - top - bottom) * (1 - half / widest):.1f}"
+
+    step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2) if widest / step <= 6)
+    grid = "".join(
+        f'<line class="grid" x1="{left}" x2="{width - right}" y1="{y(at * step)}" y2="{y(at * step)}"/>'
+        f'<text class="tick end" x="{left - 6}" y="{float(y(at * step)) + 4:.1f}">±{100 * at * step:.0f}</text>'
+        for at in range(int(widest / step) + 1)
+    )
+    hours = 10.0 ** math.ceil(math.log10(most_hours / 8))
+    hours = next(hours * part for part in (0.1, 0.2, 0.5, 1) if most_hours / (hours * part) <= 8)
+    grid += "".join(
+        f'<text class="tick mid" x="{x(at * hours)}" y="{height - 20}">{at * hours:g}</text>'
+        for at in range(int(most_hours / hours) + 1)
+    )
+    own = next(row for row in rows if row.per_claim == chosen)
+    guide = f"{left},{y(own.half_width_pool)} {x(own.hours)},{y(own.half_width_pool)} {x(own.hours)},{height - bottom}"
+    line = " ".join(f"{x(row.hours)},{y(row.half_width_pool)}" for row in rows)
+    dots = "".join(
+        f'<circle class="c1{"" if row is own else " hollow"}" cx="{x(row.hours)}" cy="{y(row.half_width_pool)}" r="{6 if row is own else 3.2}">'
+        f"<title>{row.per_claim} posts a claim: {row.hours:.1f} hours, ±{100 * row.half_width_pool:.1f} points</title></circle>"
+        for row in rows
+    )
+    return Markup(  # noqa: S704 - numbers and words of ours alone
+        f'<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="Half-width of the interval against hours">{grid}'
+        f'<polyline class="guide" points="{guide}"/><polyline class="line c1" points="{line}"/>{dots}'
+        f'<text class="tick mid" x="{(left + width - right) / 2:.0f}" y="{height - 4}">hours of labelling, all annotators</text></svg>'
     )

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
-
 import pytest
 
 from covmis_build import storage
@@ -116,28 +109,3 @@ def test_what_cannot_be_decided_is_refused(folder):
     with pytest.raises(InputError, match="cannot be the adjudicator"):
         round_.decide(item, "favor", adjudicator="a1")
     assert labels_of(folder).equals(before)
-
-
-def test_a_kill_loses_and_doubles_nothing(folder):
-    """Killed at any moment: the record is the old or the new one, and deciding again completes it."""
-    cases = open_study(folder).round().cases().rows
-    script = (
-        "import sys; from covmis_build.study.study import open_study; r = open_study(sys.argv[1]).round()\n"
-        "print('go', flush=True)\nfor label in ('favor', 'against') * 50: r.decide(sys.argv[2], label)"
-    )
-    before, wait = len(labels_of(folder)), random.Random(20220405)
-    for _ in range(6):
-        with subprocess.Popen(
-            [sys.executable, "-c", script, folder, cases[0].item_id], stdout=subprocess.PIPE
-        ) as process:
-            process.stdout.readline()
-            time.sleep(wait.uniform(0, 0.4))
-            os.kill(process.pid, signal.SIGKILL)
-        labels = labels_of(folder)
-        assert labels["label_id"].is_unique
-        own = labels.iloc[before:]
-        assert set(own["item_id"]) <= {cases[0].item_id}
-        assert all(first != second for first, second in zip(own["label"], own["label"][1:], strict=False))
-        assert list(own["supersedes"]) == ["", *own["label_id"]][: len(own)], "each replaces the one before"
-    open_study(folder).round().decide(cases[0].item_id, "neither")
-    assert how_of(folder, cases[0].item_id) == ("neither", "discussed")

@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import signal
-import subprocess
-import sys
-from contextlib import contextmanager
 
 import pytest
 
 from covmis_build.study.study import open_study
 from tests.annotation import small
 from tests.annotation.browser import Browser
+from tests.workbench.conftest import opening
 
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.timeout(240)]
 
 
 @pytest.fixture
 def opened(study):
-    with opening(study.places.folder) as address:
+    with opening(study.places.folder) as (address, _):
         yield address
-
-
-@contextmanager
-def opening(folder):
-    """The address at which `covmis open` shows the study."""
-    command = [sys.executable, "-m", "covmis_build", "open", "--no-browser", "--study", folder]
-    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as server:
-        yield re.search(r"http://\S+", server.stdout.readline())[0]
-        server.send_signal(signal.SIGINT)
-        assert server.wait(30) == 0
 
 
 @pytest.fixture
@@ -95,6 +79,21 @@ def test_the_way_from_what_is_next_to_a_post_and_a_run(opened, browser, study):
     assert console(browser) == []
 
 
+def test_a_slider_moves_the_figures_and_is_saved(opened, browser, study):
+    browser.open(opened)
+    browser.open(opened.split("/?")[0] + "/plan")
+    hours = "return document.querySelector('.big').textContent"
+    before = browser.run(hours)
+    browser.run("document.querySelector('#people').focus()")
+    browser.press("ArrowLeft")
+    browser.wait(f"{hours} !== {before!r}")
+    assert browser.run("return document.querySelector('output[for=people]').value") == "1"
+    browser.run("document.querySelector('#live button').click()")
+    browser.wait("return document.querySelector('#live .state')")
+    assert open_study(study.places.folder).settings.annotation.per_item == 1
+    assert console(browser) == []
+
+
 def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
     folder = small.study(tmp_path / "s")
     small.covmis(folder, "round", "open")
@@ -103,7 +102,7 @@ def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
     small.covmis(folder, "round", "pull")
     round_ = open_study(folder).round()
     before, (first, second, *_) = len(round_.labels), round_.cases().rows
-    with opening(folder) as opened:
+    with opening(folder) as (opened, _):
         browser.open(opened)
         browser.open(opened.split("/?")[0] + "/rounds")
         browser.press("j", "2")
@@ -138,7 +137,9 @@ def test_nothing_sticks_out_on_a_phone_or_a_desk(opened, browser):
                 "/flow?step=words",
                 "/story/a",
                 "/session",
+                "/plan?posts=36&people=3",
                 "/rounds",
+                "/results",
                 "/nothing",
             ):
                 browser.open(base + path)

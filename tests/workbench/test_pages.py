@@ -103,6 +103,30 @@ def test_saving_writes_one_claim_s_cell_and_what_was_there_before(client, study)
     assert study.set_keywords("a", ["garlic (cure OR cures)", "garlic virus"]).summary[0].endswith("already.")
 
 
+def test_a_plan_is_that_of_the_terminal_and_is_written_into_the_settings(client, study):
+    page = client.get("/plan", params={"posts": "36", "people": "3", "seconds": "30", "share": "0.3"}).text
+    planned = study.plan_sample(targets=[36], seconds=30, share=0.3, per_item=3)
+    own = planned.plans.query("per_claim == 36").iloc[0]
+    assert f'<div class="big">{own["hours"]:.1f}</div>' in page
+    assert f'<div class="big">{100 * own["half_width_pool"]:.0f}</div>' in page
+    assert own["hours"] == 3 * study.plan_sample(targets=[36], seconds=30, per_item=1).plans["hours"].iloc[-1]
+    assert "covmis sample --plan --targets 36 --per-item 3 --seconds 30 --share 0.3" in page
+    assert client.get("/plan", params={"posts": "36"}, headers={"x-part": "live"}).text.startswith(
+        "<div data-cli"
+    )
+    assert "annotators" in client.post("/plan", data={"posts": "36", "people": "3"}).text, "there are two"
+    client.post("/plan", data={"posts": "36", "people": "1"})
+    settings = covmis.open_study(study.places.folder).settings
+    assert (settings.sampling.per_claim, settings.annotation.per_item) == (36, 1)
+    script = client.get("/session/session.sh").text.splitlines()[-1]
+    study.change(sampling={"per_claim": 24}, annotation={"per_item": 2})
+    words = shlex.split(script)
+    assert words[0] == "python"
+    subprocess.run([sys.executable, *words[1:]], cwd=study.places.folder, check=True)
+    assert covmis.open_study(study.places.folder).settings == settings
+    assert client.post("/plan", data={"posts": "many"}).status_code == 400
+
+
 def test_posts_that_were_not_read_are_read_first(client, study):
     (study.places.folder / "data/archive/more.jsonl").write_text("{}\n")
     page = client.get("/queries").text

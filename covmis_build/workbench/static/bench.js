@@ -31,6 +31,8 @@
   }
   document.addEventListener("input", (event) => {
     const form = event.target.closest("form[data-live]");
+    const output = at(`output[for="${CSS.escape(event.target.id)}"]`);
+    if (output) output.value = event.target.value;
     if (form) ask(form);
   });
 
