@@ -11,7 +11,7 @@ from tests.annotation import small
 from tests.annotation.browser import Browser
 from tests.workbench.conftest import opening
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.timeout(240)]
+pytestmark = pytest.mark.needs("chromium")
 
 
 @pytest.fixture
