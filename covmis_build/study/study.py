@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from covmis_build.archive.intake import Intake
     from covmis_build.archive.words import Words
     from covmis_build.building.dropped_posts import DroppedPosts
+    from covmis_build.building.flow import Step
     from covmis_build.claims.lint import Findings
     from covmis_build.claims.selection import Selection
     from covmis_build.collecting.cost import Estimate
@@ -200,11 +201,18 @@ class Study:
 
         return write_flow_page(self, shown or self.status())
 
-    def dropped_posts(self, step: str, *, reason: str = "", claim: str = "", limit: int = 30) -> DroppedPosts:
-        """Some of the posts that a step of the flow dropped, with their texts; of one reason or claim, or of all."""
+    def dropped_posts(
+        self, step: str, *, reason: str = "", claim: str = "", limit: int = 30, steps: Sequence[Step] = ()
+    ) -> DroppedPosts:
+        """Some of the posts that a step of the flow dropped, with their texts; of one reason or claim, or of all.
+
+        `steps` is the flow, where `status` has told it already.
+        """
         from covmis_build.building.dropped_posts import dropped_posts
 
-        return dropped_posts(self.places, self.settings, step, reason=reason, claim=claim, limit=limit)
+        return dropped_posts(
+            self.places, self.settings, step, reason=reason, claim=claim, limit=limit, steps=steps
+        )
 
     def explain(self, wanted: str) -> list[str]:
         """The whole story of a claim, a post or an item, in sentences."""

@@ -75,7 +75,7 @@ class Bench:
     @property
     def study(self) -> Study:
         """The study as its files are now."""
-        return open_study(self.folder)
+        return self.keep("study", ("queries/purge-journal.jsonl",), lambda: open_study(self.folder))
 
     def keep(self, name: str, files: tuple[str, ...], make: Callable[[], T]) -> T:
         """A figure, made again when one of these files has changed; a refusal is never kept."""

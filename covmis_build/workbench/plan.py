@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.concurrency import run_in_threadpool
 
 from covmis_build.errors import InputError
+from covmis_build.study.plan_sample import to_plan
 from covmis_build.workbench.bench import ROUNDS, back_to, bench_of, form_of
 
 if TYPE_CHECKING:
@@ -57,16 +58,14 @@ def plan(request: Request) -> Response:
     """What a sample costs and tells; for `x-part: live` only what changes with the sliders."""
     bench = bench_of(request)
     study = bench.study
-    settings, files = study.settings, ("data/build/*.parquet", *ROUNDS)
-    timed = bench.keep("seconds a label", files, lambda: study.plan_sample().cost.seconds)
+    settings = study.settings
+    known = bench.keep("to plan", ("data/build/*.parquet", *ROUNDS), lambda: to_plan(study))
+    timed = known.cost.seconds
     asked = _asked(request.query_params, settings, round(timed or SECONDS))
-    planned = bench.keep(
-        f"plan {asked}", files,
-        lambda: study.plan_sample(
-            targets=sorted({*CURVE, asked.posts}), seconds=asked.seconds, share=asked.share, per_item=asked.people
-        ),
-    )  # fmt: skip
-    rows = list(planned.plans.itertuples(index=False))
+    plans = known.plans(
+        [*CURVE, asked.posts], seconds=asked.seconds, share=asked.share, per_item=asked.people
+    )
+    rows = list(plans.itertuples(index=False))
     own = next(row for row in rows if row.per_claim == asked.posts)
     words = ("sample", "--plan", "--targets", str(asked.posts), "--per-item", str(asked.people), "--seconds")
     return bench.page(
