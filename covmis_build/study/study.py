@@ -268,6 +268,16 @@ class Study:
 
         return look(path, self)
 
+    def set_columns(self, files: str, **rule: Any) -> Study:
+        """Write how the columns of such files of posts are read, a table [[retrieval.columns]], as `look` proposes it.
+
+        One for the same `files` is replaced; the new one comes first.
+        """
+        document = tomllib.loads((self.places.folder / STUDY_TOML).read_text("utf-8"))
+        before = document.get("retrieval", {}).get("columns", [])
+        others = [row for row in before if row.get("files") != files]
+        return self.change(retrieval={"columns": [{"files": files, **rule}, *others]})
+
     def import_posts(self, path: Path | str, *, progress: Progress = silent) -> ImportedPosts:
         """Convert a file of posts into the archive's own form, with a report next to it."""
         from covmis_build.study.import_posts import import_posts

@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from covmis_build.errors import CovmisError
 from covmis_build.report.page import TEMPLATES
-from covmis_build.workbench import flow, overview, plan, queries, results, rounds
+from covmis_build.workbench import flow, overview, plan, posts, queries, results, rounds
 from covmis_build.workbench.bench import TEMPLATES as OWN
 from covmis_build.workbench.bench import Bench, bench_of
 from covmis_build.workbench.guard import Guard
@@ -38,6 +38,8 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
     app = Starlette(
         routes=[
             Route("/", overview.overview),
+            Route("/posts", posts.posts),
+            Route("/posts", posts.save, methods=["POST"]),
             Route("/queries", queries.queries),
             Route("/queries/{claim}", queries.queries),
             Route("/queries/{claim}", queries.save, methods=["POST"]),

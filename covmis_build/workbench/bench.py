@@ -31,6 +31,7 @@ T = TypeVar("T")
 TEMPLATES = Path(__file__).parent / "templates"
 PLACES = (
     ("/", "Overview"),
+    ("/posts", "Posts"),
     ("/queries", "Queries"),
     ("/flow", "Flow"),
     ("/plan", "Plan"),

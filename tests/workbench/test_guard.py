@@ -10,6 +10,8 @@ from tests.workbench.conftest import HOSTILE, OURS, client_of
 
 PAGES = (
     "/",
+    "/posts",
+    "/posts?q=garlic",
     "/queries",
     "/queries/a?show=nearest",
     "/queries/b?q=%3Cscript%3E+or+(x",
@@ -50,6 +52,8 @@ WITHOUT_COOKIE = {"cookie": ""}
         ("GET", "/file/data%2frelease%2f..%2f..%2fstudy.toml", {}, 404),
         ("GET", "/file//etc/passwd", {}, 404),
         ("GET", "/file/queries/claims.csv%00", {}, 404),
+        ("GET", "/posts?file=../study.toml", {}, 400),
+        ("GET", "/posts?file=/etc/passwd", {}, 400),
         ("GET", "/plan?posts=1e9", {}, 400),
         ("GET", "/plan?share=nan", {}, 400),
         ("POST", "/start/purge", {}, 400),

@@ -133,6 +133,8 @@ def test_nothing_sticks_out_on_a_phone_or_a_desk(opened, browser):
             browser.size(width, 900)
             for path in (
                 "/",
+                "/posts",
+                "/posts?q=garlic",
                 "/queries/a?q=garlic+-yes",
                 "/flow?step=words",
                 "/story/a",

@@ -15,7 +15,7 @@ import pytest
 
 import covmis_build as covmis
 from covmis_build.errors import InputError
-from tests.workbench.conftest import client_of
+from tests.workbench.conftest import HOSTILE, client_of
 
 
 def wait_for(jobs):
@@ -125,6 +125,45 @@ def test_a_plan_is_that_of_the_terminal_and_is_written_into_the_settings(client,
     subprocess.run([sys.executable, *words[1:]], cwd=study.places.folder, check=True)
     assert covmis.open_study(study.places.folder).settings == settings
     assert client.post("/plan", data={"posts": "many"}).status_code == 400
+
+
+FORUM = f"""nr,posted,user,<i>title,body
+1,14.04.2020 10:05,anna,Garlic,Does garlic help? {HOSTILE}
+2,15.04.2020 11:00,ben,Re: Garlic,No it does not
+"""
+
+
+def test_a_column_is_mended_by_choosing_and_the_file_is_read_so(client, study):
+    path = study.places.folder / "data/archive/forum.csv"
+    path.write_text(FORUM)
+    page = client.get("/posts?file=data/archive/forum.csv").text
+    assert "No column of post ids" in page
+    assert "&lt;i&gt;title" in page
+    assert "<i>title" not in page
+    form = {"file": "data/archive/forum.csv", "files": "forum.csv", "platform": "forum", "as:nr": "id",
+            "as:<i>title": "text", "as:body": "text", "as:posted": "created_at", "as:user": ""}  # fmt: skip
+    assert client.post("/posts", data=form | {"files": "other.csv"}).status_code == 400
+    client.post("/posts", data=form)
+    page = client.get("/posts?file=data/archive/forum.csv").text
+    assert "forum:1" in page
+    assert "2020-04-14 10:05" in page
+    assert HOSTILE not in page
+    (rule,) = covmis.open_study(study.places.folder).settings.retrieval.columns
+    assert (rule.id, tuple(rule.text), rule.author) == ("nr", ("<i>title", "body"), "")
+    client.post("/posts", data=form | {"as:user": "author"})
+    (rule,) = covmis.open_study(study.places.folder).settings.retrieval.columns
+    assert rule.author == "user", "the table for the same files was replaced"
+    assert "Read the files" in client.get("/posts?q=garlic").text, "a search reads nothing by itself"
+    assert client.get("/posts", params={"file": "data/archive/../../study.toml"}).status_code == 400
+
+
+def test_words_are_searched_in_what_was_read(client, study):
+    found = study.try_queries("garlic -yes", samples=0).queries[0].posts
+    page = client.get("/posts", params={"q": "garlic -yes"}).text
+    assert f"<b>{found}</b>" in page
+    assert "<mark>garlic</mark>" in page
+    assert "covmis queries try &#39;garlic -yes&#39;" in page
+    assert "parenthesis" in client.get("/posts", params={"q": "(garlic"}).text
 
 
 def test_posts_that_were_not_read_are_read_first(client, study):
