@@ -326,7 +326,7 @@ def _likeliest(
                 problem,
                 file=file,
                 row=source.numbers[number] if source else number + 1,
-                remedy="Write each item's label into a column 'prediction'; --soft scores shares themselves",
+                remedy="Declare all labels (--labels), or write each item's label into a column 'prediction'",
             )
         likeliest.append(list(shares)[row.index(most)])
     return likeliest
