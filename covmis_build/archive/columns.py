@@ -284,7 +284,7 @@ def _platform(
     bare = [native for native in bare if native.isdigit()]
     if not bare:
         if understood.rule.id == "":
-            understood.questions.append("made ids need the platform's name")
+            understood.questions.append("ids that are made need the platform's name")
         return ""
     if any(folded(name) in OF_X for name in understood.taken["id"]):
         return "x"

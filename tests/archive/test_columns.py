@@ -242,7 +242,7 @@ def test_quotation_marks_that_r_escapes_are_no_signs(tmp_path):
     path = tmp_path / "posts.tsv"
     path.write_text(f'"tweet_id"\t"text"\n"{X_ID}"\t"he said \\\\"x\\\\" ok"\n'.replace("\\\\", "\\"))
     with pytest.raises(
-        InputError, match=r'is not readable as CSV.*stands there twice \(in R: qmethod = "double"\)'
+        InputError, match=r'is not readable as CSV.*must be doubled \(in R: qmethod = "double"\)'
     ):
         list(open_table(partial(path.open, "rb")).rows())
 

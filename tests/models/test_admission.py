@@ -182,7 +182,7 @@ def test_what_the_test_cannot_tell_is_said():
     assert not result.passed  # no variance: p is undefined, and no win
     assert result.to_frame()["items"].tolist() == [35, 35]
     assert "<table" in result._repr_html_()
-    with pytest.raises(InputError, match="nobody has 30 items"):
+    with pytest.raises(InputError, match="no person has 30 items"):
         admit(people_of({"a": given["a"]}), {"i1": "favor"}, epsilon=0.2)
     with pytest.raises(InputError, match="ε = 1"):
         admit(people_of(given), {"i1": "favor"}, epsilon=1)
@@ -218,7 +218,7 @@ def test_a_machine_that_always_says_the_commonest_label_is_not_admitted():
     lazy = admit(people, dict.fromkeys(truth, "neither"), epsilon=0.2, claims=claims)
     assert not lazy.passed
     assert (lazy.constant, lazy.gain.value) == ("neither", 0)
-    assert "Gain over always saying neither" in str(lazy.summary()[2])
+    assert "Gain over always saying neither" in str(lazy.summary[2])
     good = admit(people, truth, epsilon=0.2, claims=claims)
     assert good.gain.value > 0.4
     assert good.passed or good.undecided
