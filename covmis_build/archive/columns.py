@@ -25,7 +25,7 @@ from covmis_build.files.columns import POSTS, column_of, folded
 from covmis_build.files.ids import NOTHING, check_ids, check_rounded
 from covmis_build.options import KINDS, Columns
 from covmis_build.settings import toml
-from covmis_build.storage import restored
+from covmis_build.storage import DANGEROUS, restored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -44,10 +44,17 @@ X_LENGTHS = range(15, 21)
 ENOUGH, DAY = 0.9, 86_400
 COMPARED, QUARTER = 20, 900
 """Rows that are enough to compare times with ids; seconds in which zones differ."""
+ROW = "row"
+"""As the setting `id`: posts are numbered by their rows, where no column has this name."""
+HASHED = 12
+"""Digits of a file's hash in the ids of its rows."""
 ID_ONLY = "id only"
 """The availability of a post of which a file has nothing but the id."""
 LONG_ID = re.compile(r"\d{15,20}")
 ESCAPES = re.compile(r"&(?:amp|lt|gt|quot|#\d+);")
+MARKED = frozenset(("'", *DANGEROUS))
+PROTECTED = frozenset(f"'{mark}" for mark in MARKED)
+"""How a cell begins that `storage.harmless` has protected; no cell of such a column begins with one of MARKED otherwise."""
 OLD_REPOST = re.compile(r"RT @\w+:")
 
 
@@ -64,6 +71,10 @@ class Understood:
     zone: str = ""
     """The time zone that ids show, where times have none."""
     rule: Columns = field(default_factory=Columns)
+    harmless: bool = False
+    """Whether apostrophes protect its texts from spreadsheets, as covmis writes them."""
+    file_hash: str = ""
+    """The beginning of the content's SHA-256, where rows are numbered."""
     rows: int = 0
     notes: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
@@ -92,11 +103,15 @@ def looks_like_posts(header: Iterable[str]) -> bool:
 
 
 def understand(
-    table: Table, path: Path | str, rule: Columns | None = None, claims: AbstractSet[str] = frozenset()
-) -> Understood:
+    table: Table, path: Path | str, rule: Columns | None = None, claims: AbstractSet[str] = frozenset(),
+    content_hash: Callable[[], str] = str,
+) -> Understood:  # fmt: skip
     """What an unknown file is: by the rule, then by names, then by its values. Broken ids are an error."""
     rule = rule or Columns()
     understood = Understood("table", table.form, table.header, rule=rule)
+    if rule.id == ROW and ROW not in table.header:
+        understood.file_hash = content_hash()
+        understood.notes.append("posts are numbered by their rows")
     _name_columns(understood, path)
     if not understood.questions:
         _look_at_values(understood, table, path, claims)
@@ -106,7 +121,7 @@ def understand(
 def _name_columns(understood: Understood, path: Path | str) -> None:
     rule, header = understood.rule, understood.header
     told = {
-        "id": _several(rule.id), "text": _several(rule.text), "created_at": _several(rule.created_at),
+        "id": [] if understood.file_hash else _several(rule.id), "text": _several(rule.text), "created_at": _several(rule.created_at),
         "language": _several(rule.language), "author": _several(rule.author), "urls": _several(rule.urls),
         "claim": _several(rule.claim), "repost": _several(rule.repost.get("column", "")),
         "reply_to": [], "quote_of": [], "repost_of": [],
@@ -127,8 +142,10 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
             understood.taken.pop(what, None)
     if "id" not in understood.taken and rule.id is None:
         number = _id_in_first_line(header)
-        hint = f'. If the first line is no header: header = false, id = "{number}"' if number else ""
-        understood.questions.append(f"no column of post ids among: {', '.join(header)[:200]}{hint}")
+        hint = f'If the first line is no header: header = false, id = "{number}"' if number else (
+            'Name it: id = "COLUMN". If there is none: id = "row" and a platform, e.g. platform = "forum"'
+        )  # fmt: skip
+        understood.questions.append(f"no column of post ids among: {', '.join(header)[:120]}. {hint}")
 
 
 def _id_in_first_line(header: Sequence[str]) -> str:
@@ -144,6 +161,7 @@ def to_paste(understood: Understood, name: str) -> str:
         values[what] = names[0] if len(names) == 1 else names
     if not values["id"] and (number := _id_in_first_line(understood.header)):
         rule, values = replace(rule, header=False), {"id": number}
+    values["id"] = rule.id if understood.file_hash and rule.id else values["id"]
     said = {field.name: getattr(rule, field.name) for field in fields(Columns)}
     values = {name: value for name, value in said.items() if value != getattr(Columns(), name)} | values
     values |= {"files": name, "platform": understood.platform}
@@ -171,7 +189,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     native_ids: list[str] = []
     moments: list[str] = []
     claims_told: Counter[str] = Counter()
-    escaped = nothing = of_no_language = 0
+    escaped = nothing = of_no_language = protected = unprotected = 0
     rows = table.rows()
     while numbered := list(islice(rows, TOGETHER)):
         block = [cells for _, cells, problem in numbered if not problem]
@@ -180,6 +198,9 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         moments += _column(block, at.get("created_at", []))
         claims_told.update(_column(block, at["claim"]) if "claim" in at else ())
         texts = _column(block, at.get("text", []))
+        beginnings = [cells[place][:2] for cells in block for place in at.get("text", [])]
+        protected += sum(map(PROTECTED.__contains__, beginnings))
+        unprotected += sum(begin[:1] in MARKED and begin not in PROTECTED for begin in beginnings)
         escaped += sum(1 for text in texts if text.find("&", 0, LOOKED_AT) >= 0 and ESCAPES.search(text))
         nothing += sum(len(text) <= LOOKED_AT and text in NOTHING for text in texts)
         if "language" in at:
@@ -190,6 +211,11 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         for what, meant, count in (("text", "that word", nothing), ("language", "none", of_no_language))
         if count
     ]
+    understood.harmless = bool(protected) and not unprotected
+    if understood.harmless:
+        understood.notes.append(
+            f"{counted(protected, 'texts')}: the apostrophe in front only protects from spreadsheets, and is left out"
+        )
     told = claims_told.total() - claims_told[""]
     named = sum(count for claim, count in claims_told.items() if claim in claims)
     check_rounded(path, table.rounded, taken.get("id", []))
@@ -283,8 +309,8 @@ def _platform(
     """The platform of ids without a prefix; empty where every id has its own, or where it has to be asked."""
     bare = [native for native in bare if native.isdigit()]
     if not bare:
-        if understood.rule.id == "":
-            understood.questions.append("made ids need the platform's name")
+        if understood.rule.id == "" or understood.file_hash:
+            understood.questions.append('ids that covmis makes need a platform, e.g. platform = "forum"')
         return ""
     if any(folded(name) in OF_X for name in understood.taken["id"]):
         return "x"
@@ -338,6 +364,7 @@ class Reading:
 
     def __init__(self, table: Table, understood: Understood) -> None:
         self.rule, self.platform, self.times = understood.rule, understood.platform, understood.times
+        self.harmless, self.file_hash = understood.harmless, understood.file_hash
         at = {what: [table.header.index(name) for name in names] for what, names in understood.taken.items()}
         self.has_id, self.texts = "id" in at, at.get("text", [])
         self.native, self.time, self.urls, self.claim, self.language, self.author, self.repost = (
@@ -349,14 +376,16 @@ class Reading:
         )
         self.kinds = [table.header.index(name) for name in ("kind", "source") if name in table.header]
 
-    def post(self, cells: Sequence[str]) -> Post:
-        """The post of a row; what is none raises NotAPost."""
+    def post(self, number: int, cells: Sequence[str]) -> Post:
+        """The post of a row, which has this number; what is none raises NotAPost."""
         rule, text, linked, time = self.rule, self._text(cells), self.urls(cells), self.time(cells)
         known = False
-        if not self.has_id:
+        if self.file_hash:
+            post_id = f"{self.platform}:{ROW}:{self.file_hash}:{number}"
+        elif not self.has_id:
             parts = (text, time, self.author(cells), linked)
             native = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
-            post_id = f"{self.platform}:row:{native}"
+            post_id = f"{self.platform}:{ROW}:{native}"
         else:
             native = self.native(cells)
             known = (
@@ -399,7 +428,8 @@ class Reading:
         return ids.post_id(cell, self.platform) or "?"
 
     def _text(self, cells: Sequence[str]) -> str:
-        text = "\n\n".join(filter(str.strip, [restored(cells[place]) for place in self.texts]))
+        texts = [restored(cells[place]) if self.harmless else cells[place] for place in self.texts]
+        text = "\n\n".join(filter(str.strip, texts))
         return ESCAPED[self.rule.escapes](text) if self.rule.escapes in ESCAPED else text
 
 

@@ -180,6 +180,36 @@ def test_x_v2_flat_and_all_missing():
     assert x_v2.read(line(empty)) == []
 
 
+def seen(native, text, **more):
+    return {
+        "rest_id": native,
+        "legacy": {"full_text": text, "created_at": V1["created_at"], "lang": "en"},
+        **more,
+    }
+
+
+ANSWER = {"data": {"search_by_raw_query": {"search_timeline": {"timeline": {"instructions": [{"entries": [
+    {"entryId": "tweet-11", "content": {"itemContent": {"tweet_results": {"result": seen(
+        "11", "Garlic &amp; onions", quoted_status_result={"result": seen("10", "I was quoted")})}}}},
+    {"entryId": "module-1", "content": {"items": [
+        {"item": {"itemContent": {"tweet_results": {"result": {"tweet": seen("12", "behind a warning")}}}}},
+        {"item": {"itemContent": {"tweet_results": {"result": {"__typename": "TweetTombstone"}}}}},
+        {"item": {"itemContent": {"tweet_results": {"result": {"rest_id": 5}}}}}]}},
+    {"entryId": "cursor-bottom", "content": {"value": "next"}}]}]}}}}}  # fmt: skip
+
+
+def test_answers_of_xs_own_interface():
+    assert formats.detect(line(ANSWER)) == "x_graphql"
+    posts = formats.READERS["x_graphql"](line(ANSWER))
+    assert [(post.post_id, post.text, post.quote_of) for post in posts] == [
+        ("x:11", "Garlic & onions", "x:10"), ("x:10", "I was quoted", ""), ("x:12", "behind a warning", ""),
+    ]  # fmt: skip
+    assert {iso(post.created_at) for post in posts} == {"2020-04-22T12:34:56Z"}
+    assert posts.skipped == {"posts that X does not show": 1, "posts that cannot be read": 1}
+    nothing = {"data": {"user": {"result": {"timeline": {"timeline": {"instructions": []}}}}}}
+    assert (formats.detect(line(nothing)), formats.READERS["x_graphql"](line(nothing))) == ("x_graphql", [])
+
+
 def test_a_stamp_of_the_collector_claims_what_was_asked_for():
     row = page(*OLD) | {
         "__covmis": {
@@ -516,7 +546,9 @@ def test_sheets_of_whole_posts_and_of_bare_ids(ids):
     assert (post.text, post.urls, post.availability) == ("=garlic", ["https://example.org/a"], "available")
     bare = ids("10\n11\n", "bare.txt")
     assert [post.post_id for post in rows(bare).values()] == ["x:10", "x:11"]
-    assert questions(ids("a,b\n1,2\n")) == ["no column of post ids among: a, b"]
+    assert [one.partition(". ")[0] for one in questions(ids("a,b\n1,2\n"))] == [
+        "no column of post ids among: a, b"
+    ]
 
 
 def questions(path):
