@@ -124,6 +124,29 @@ def frame_of(given: Any) -> pd.DataFrame:
         raise InputError(f"this is no table: {error}", remedy=remedy) from None
 
 
+def in_order_of(first: Any, given: Any, what: str) -> Any:
+    """Values in the order of the first ones, where both have ids (a Series' index, a dict's keys); otherwise as they are.
+
+    >>> list(in_order_of({"a": 1, "b": 0}, {"b": 0.5, "a": 0.2}, "probabilities"))
+    [0.2, 0.5]
+    """
+    import pandas as pd
+
+    first, given = (pd.Series(one, dtype=object) if isinstance(one, dict) else one for one in (first, given))
+    if not isinstance(first, pd.Series | pd.DataFrame) or not isinstance(given, pd.Series):
+        return given
+    if first.index.equals(given.index):
+        return given
+    if lacking := [item for item in first.index if item not in given.index]:
+        raise InputError(f"{what} lack the item {lacking[0]}", remedy="Give every item one")
+    if not given.index.is_unique or len(first) != len(given):
+        raise InputError(
+            f"{what} have another index than the values before them",
+            remedy="Give both the same index, or lists if row 1 belongs to row 1, row 2 to row 2, and so on",
+        )
+    return given.reindex(first.index)
+
+
 def arrow(frame: pd.DataFrame) -> pa.Table:
     """A DataFrame of any columns as an Arrow table: plain strings, no notes of pandas' own."""
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)

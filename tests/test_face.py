@@ -94,6 +94,10 @@ TRAIN_AND_TEST = ["train", "test"] * 5
         (lambda: covmis_build.near_duplicate_groups(["a", 1]), "texts must be strings"),
         (lambda: covmis_build.leakage(None, None), "the texts are missing"),
         (lambda: covmis_build.leakage({"a": "x"}, {"b": "train"}), "parts lack the item a"),
+        (lambda: covmis_build.estimate(pd.Series([1, 0]), pd.Series([1, 1], index=[1, 2])), "probabilities lack the item 0"),
+        (lambda: covmis_build.estimate(pd.Series([1]), pd.Series([1, 1])), "probabilities have another index"),
+        (lambda: covmis_build.estimate([1, 0], [1, 1], domain=["yes", "no"]), "neither true nor false"),
+        (lambda: covmis_build.estimate([1, 0], [1, 1], clusters=["a", None]), "clusters lack a name"),
         (lambda: covmis_build.read_corpus("nowhere.csv"), "nowhere.csv: is not there"),
     ],
     ids=lambda given: given if isinstance(given, str) else "",
@@ -119,3 +123,24 @@ def test_columns_by_name_and_rows_are_as_good_as_a_frame():
         covmis_build.near_duplicate_groups(by_id).tolist()
         == covmis_build.near_duplicate_groups(POSTS["text"]).tolist()
     )
+
+
+@pytest.mark.parametrize(
+    "of", [pd.Series, lambda values, index: dict(zip(index, values, strict=True))], ids=["series", "dict"]
+)
+def test_values_with_ids_are_joined_by_them(of):
+    """Two columns of one frame, one of them sorted: paired by position they would give another number, silently."""
+    values, chances = of([1, 0, 1, 1], index=list("abcd")), of([1.0, 0.2, 0.5, 0.5], index=list("dcba"))
+    assert (
+        covmis_build.estimate(values, chances).value
+        == covmis_build.estimate([1, 0, 1, 1], [0.5, 0.5, 0.2, 1]).value
+    )
+    over = covmis_build.estimate(values, chances, clusters=of(list("zyyx"), index=list("dcba")))
+    assert (
+        over.bounds == covmis_build.estimate([1, 0, 1, 1], [0.5, 0.5, 0.2, 1], clusters=list("xyyz")).bounds
+    )
+    texts, parts = (
+        of(["two words", "two words", "others"], index=[0, 1, 2]),
+        of(["train", "train", "test"], index=[2, 1, 0]),
+    )
+    assert covmis_build.leakage(texts, parts).summary["identical"].tolist() == [1]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 INTAKE = "intake"
-"""The folder next to the parts: what was seen in the files of each."""
+"""The folder next to the parts: what was read from the files of each."""
 NOTES = b"covmis"
 
 

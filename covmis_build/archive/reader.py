@@ -287,7 +287,7 @@ def _in_another_form(file: str, place: int, content: bytes, error: Exception) ->
         posts = formats.READERS[form](content)
         return Read(file, place, form, posts, skipped=_skipped(posts), note=_emptied(posts))
     except formats.UNREADABLE as again:
-        missing = "not JSON" if formats.loads(content) is None else "no known form of post"
+        missing = "not JSON" if formats.loads(content) is None else formats.UNKNOWN
         return Read(file, place, form, [], in_one_line(str(again) or str(error) or missing))
 
 

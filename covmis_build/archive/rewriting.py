@@ -119,7 +119,7 @@ def _refuse_table(path: Path, tables: list[streams.Job], forget: Forget) -> Rewr
                     storage.restored(cell.strip()) for cell in (*cells, *problem.split())
                 ):
                     raise InputError(
-                        "names what is to be forgotten, and cannot be rewritten",
+                        "names posts to be purged, and cannot be rewritten",
                         file=path,
                         row=number,
                         remedy="Take the row out with the program that wrote the file, or bring it in with "
@@ -195,7 +195,7 @@ def _whole_line(line: bytes, form: str, forget: Forget) -> tuple[bytes, int]:
         return line, 0
     if kept:
         raise InputError(
-            f"holds what is to be forgotten beside {len(kept):,} other posts, and cannot be rewritten",
+            f"contains posts to be purged next to {len(kept):,} other posts, and cannot be rewritten",
             remedy="Bring it in with `covmis posts import`, remove it, then purge again",
         )
     return b"", 1

@@ -310,7 +310,7 @@ class _Member(tarfile.TarInfo):
         except tarfile.HeaderError as error:
             if isinstance(error, tarfile.EOFHeaderError):  # type: ignore[attr-defined]
                 raise
-            raise tarfile.ReadError("it ends before its end") from error
+            raise tarfile.ReadError("it is cut off before its end") from error
 
 
 def _members(path: Path, name: str) -> list[Job]:

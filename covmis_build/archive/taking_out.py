@@ -38,7 +38,7 @@ def take_out(path: Path, forget: Forget, how: reader.How = reader.How()) -> Rewr
     before = _read(path, forget, how)
     done = rewriting.rewrite(path, forget, check=partial(_check, before, path, forget, how))
     if not done.lines and before.forgotten:
-        raise InputError("holds what is to be forgotten, and cannot be rewritten", file=path, remedy=BY_HAND)
+        raise InputError("contains posts to be purged, and cannot be rewritten", file=path, remedy=BY_HAND)
     return done
 
 
@@ -49,7 +49,7 @@ def _check(before: _Content, path: Path, forget: Forget, how: reader.How, rewrit
         after = _read(named, forget, how)
     if after.forgotten or after.others != before.others or after.unreadable > before.unreadable:
         raise InputError(
-            "holds what is to be forgotten in a form that cannot be rewritten", file=path, remedy=BY_HAND
+            "contains posts to be purged in a form that cannot be rewritten", file=path, remedy=BY_HAND
         )
 
 

@@ -24,7 +24,7 @@ def decoded(payload: Any, kind: type[T]) -> T:
     try:
         return msgspec.convert(payload, kind, strict=False)
     except (ValueError, OverflowError, RecursionError) as error:
-        raise Unread(f"an answer of another shape: {error}"[:200]) from None
+        raise Unread(f"an answer with an unexpected structure: {error}"[:200]) from None
 
 
 DEEPEST = 100

@@ -200,12 +200,14 @@ def _fetched(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, crawled
         empty = 0 if page.posts else empty + 1
         reached = min(filter(None, (reached, page.oldest)), default="")
         if following and (following in visited or empty >= PATIENCE):
-            notes.append("gave up: the platform leads in a circle")
+            notes.append("gave up: the platform sends the same pages again and again")
             how.notice(
-                f"{job.query_id}: the platform leads in a circle; what remains of this search is not fetched"
+                f"{job.query_id}: the platform sends the same pages again and again; what remains of this search is not fetched"
             )
             following = ""
-            crawled.gaps.append(_gap(job, None, "the platform leads in a circle", until=reached))
+            crawled.gaps.append(
+                _gap(job, None, "the platform sends the same pages again and again", until=reached)
+            )
         if page.lost:
             notes.append(page.lost)
             crawled.gaps.append(_gap(job, None, page.lost, until=reached))
@@ -258,7 +260,7 @@ def _sentence(platform: str, fault: Fault) -> str:
         "outage": "the platform cannot be reached; go on later with --resume",
         "malformed": "the platform's answers cannot be read; go on later with --resume",
         "rate_limit": "the platform's rate limit does not end; go on later with --resume",
-        "expired": "the session ran out and was not renewed; go on with --resume",
+        "expired": "the session expired and was not renewed; go on with --resume",
     }
     return f"{platform}: {remedy[fault.kind]} ({fault.detail})"
 

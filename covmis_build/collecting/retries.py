@@ -5,7 +5,7 @@ Each source translates its client's exceptions and status codes into a `Fault`; 
 rate_limit   wait until the platform's window opens again, then continue, `MOST_WAITING` in all
 outage       the server or the line fails: wait longer each time, at most `TRIES` times in a row
 malformed    an answer that cannot be read: the same
-expired      the session ran out: renew it once, then continue
+expired      the session expired: renew it once, then continue
 usage_cap    the plan's monthly cap is used up       ┐
 no_credit    the account has no credit left          │ stop the whole crawl, cleanly; what was fetched is kept
 refused      the credentials are not accepted        ┘
@@ -94,7 +94,7 @@ def persistently(
                 clock.sleep(wait)
             elif fault.kind == "expired" and renew is not None and renewals == 0:
                 renewals += 1
-                notice("the session ran out and is renewed")
+                notice("the session expired and is renewed")
                 persistently(renew, clock=clock, notice=notice)
             elif fault.kind in {"outage", "malformed"} and failures < TRIES - 1:
                 failures += 1

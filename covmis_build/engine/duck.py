@@ -335,8 +335,8 @@ class DuckEngine:
                 return self._keep((pa.Table.from_batches([batch]) for batch in reader), reader.schema)
             except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
                 raise InputError(
-                    f"the machine is too small for this: {str(error).splitlines()[0]}",
-                    remedy="Make room on the disk, or in memory, then run again",
+                    f"not enough memory or disk space: {str(error).splitlines()[0]}",
+                    remedy="Free disk space or memory, then run again",
                 ) from error
 
     def near_duplicates(

@@ -222,7 +222,7 @@ def _answer(database: duckdb.DuckDBPyConnection, query: str) -> Iterator[pa.Tabl
             yield pa.Table.from_batches([batch])
     except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
         raise InputError(
-            f"a worker is too small for this: {str(error).splitlines()[0]}",
+            f"a worker has too little memory: {str(error).splitlines()[0]}",
             remedy="--conf spark.covmis.joinedByOne=0 has all workers join tables",
         ) from error
 

@@ -14,6 +14,7 @@ from covmis_build.estimation.calibration import calibrate_to_groups, calibrated_
 from covmis_build.stats.intervals import reach_of
 from covmis_build.stats.over_claims import mean_over_claims
 from covmis_build.stats.over_posts import Design, made_design, mean
+from covmis_build.tables import in_order_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,28 +56,34 @@ def estimate(  # noqa: PLR0913 - what is known about a sample, by name
     """
     reach_of(level)  # refuses one that is none
     y = _numbers(values, "value")
-    drawn = made_design(_numbers(probabilities, "probability"), design=design, strata=strata, joint=joint)
-    _same_length(y, len(drawn.probabilities), "values", "probabilities")
-    here = np.ones(len(y), dtype=bool)
-    if domain is not None:
-        here = np.asarray(domain).astype(bool)
-        _same_length(here, len(y), "marks of the domain", "values")
+    chances = _numbers(in_order_of(values, probabilities, "probabilities"), "probability")
+    _same_length(y, len(chances), "values", "probabilities")
+    drawn = made_design(
+        chances,
+        design=design,
+        joint=joint,
+        strata=None if strata is None else _groups(values, strata, "strata"),
+    )
+    here = _marks(values, domain)
     if isinstance(totals, (int, float, type(None))):
         count = None if totals is None else float(totals)
     else:
         for name, given in (("clusters", clusters), ("predictions", assisted_by)):
             if given is not None:
                 raise InputError(f"{name} do not go together with totals by group", remedy="Choose one")
-        return _calibrated(y, drawn, totals, kinds, here, level)
+        if kinds is None:
+            raise InputError("totals by group need each unit's group", remedy="Name them with kinds=")
+        return _calibrated(y, drawn, totals, _groups(values, kinds, "kinds"), here, level)
     if assisted_by is not None:
-        given = _predicted(assisted_by, len(y))
+        given = _predicted(assisted_by, values)
         figure = _assisted(y, drawn, given, here, level)
         if clusters is not None:
-            figure = _assisted_over_claims(figure, y, drawn, given, clusters, here, level)
+            claims = _claims_of_both(values, assisted_by, clusters)
+            figure = _assisted_over_claims(figure, y, drawn, given, claims, here, level)
     else:
         figure = mean(y, drawn, domain=here, level=level)
         if clusters is not None:
-            figure = _over_claims(figure, y, drawn, np.asarray(clusters), here, level)
+            figure = _over_claims(figure, y, drawn, _groups(values, clusters, "clusters"), here, level)
     if count is None:
         return figure
     if not count > 0:
@@ -113,7 +120,39 @@ def _same_length(values: Any, wanted: int, what: str, of: str) -> None:
         raise InputError(f"{len(values)} {what} have {wanted} {of}")
 
 
-def _predicted(given: tuple[ArrayLike, ArrayLike], units: int) -> tuple[Floats, Floats]:
+def _marks(values: Any, domain: Any) -> NDArray[np.bool_]:
+    """Which units are asked about: all, or those that are marked."""
+    if domain is None:
+        return np.ones(len(values), dtype=bool)
+    marks = np.asarray(in_order_of(values, domain, "marks of the domain"), dtype=object)
+    _same_length(marks, len(values), "marks of the domain", "values")
+    if not all(mark in {True, False} for mark in marks.tolist()):
+        raise InputError("a mark of the domain is neither true nor false")
+    return marks.astype(bool)
+
+
+def _groups(values: Any, given: Any, what: str) -> NDArray[Any]:
+    """The name of each value's group."""
+    names = np.asarray(in_order_of(values, given, what), dtype=object)
+    _same_length(names, len(values), what, "values")
+    if any(name is None or name != name for name in names.tolist()):  # noqa: PLR0124 - NaN
+        raise InputError(f"{what} lack a name for some values", remedy="Give one for each")
+    return names.astype(str)
+
+
+def _claims_of_both(values: Any, predictions: Any, clusters: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The claims of the sample, and those of the whole pool."""
+    if not isinstance(clusters, tuple) or len(clusters) != 2:
+        raise InputError(
+            "clusters with assisted_by are a pair",
+            remedy="Give the claims of the sample's units, and those of the whole pool's",
+        )
+    of_sample, of_pool = clusters
+    pool = predictions[1] if np.ndim(predictions[1]) else [predictions[1]]
+    return _groups(values, of_sample, "clusters"), _groups(pool, of_pool, "clusters of the pool")
+
+
+def _predicted(given: tuple[ArrayLike, ArrayLike], values: Any) -> tuple[Floats, Floats]:
     """Predictions of the sample, and of the pool."""
     try:
         of_sample, of_pool = given
@@ -121,8 +160,9 @@ def _predicted(given: tuple[ArrayLike, ArrayLike], units: int) -> tuple[Floats, 
         raise InputError(
             "assisted_by is a pair", remedy="Give predictions for the sample, and for the whole pool"
         ) from None
-    f, pool = _numbers(of_sample, "prediction"), _numbers(np.atleast_1d(np.asarray(of_pool)), "prediction")
-    _same_length(f, units, "predictions", "values")
+    f = _numbers(in_order_of(values, of_sample, "predictions"), "prediction")
+    pool = _numbers(np.atleast_1d(np.asarray(of_pool)), "prediction")
+    _same_length(f, len(values), "predictions", "values")
     return f, pool
 
 
@@ -144,20 +184,13 @@ def _assisted_over_claims(
     y: Floats,
     drawn: Design,
     given: tuple[Floats, Floats],
-    clusters: Any,
+    claims: tuple[NDArray[Any], NDArray[Any]],
     here: NDArray[np.bool_],
     level: float,
 ) -> Estimate:
     """The same value with an interval over claims: each left out of the sample and of the pool, λ chosen again."""
     f, pool = given
-    if not isinstance(clusters, tuple) or len(clusters) != 2:
-        raise InputError(
-            "clusters with assisted_by are a pair",
-            remedy="Give the claims of the sample's units, and those of the whole pool's",
-        )
-    of_sample, of_pool = (np.asarray(claims).astype(str) for claims in clusters)
-    _same_length(of_sample, len(y), "clusters", "values")
-    _same_length(of_pool, len(pool), "clusters of the pool", "predictions of the pool")
+    of_sample, of_pool = claims
     names, inverse = np.unique(of_sample[here], return_inverse=True)
     left_out = []
     for claim in names:
@@ -172,15 +205,11 @@ def _calibrated(
     y: Floats,
     drawn: Design,
     totals: Mapping[str, float],
-    kinds: ArrayLike | None,
+    groups: NDArray[Any],
     here: NDArray[np.bool_],
     level: float,
 ) -> Estimate:
     """The mean with weights that meet the number of units of each group."""
-    if kinds is None:
-        raise InputError("totals by group need each unit's group", remedy="Name them with kinds=")
-    groups = np.asarray(kinds).astype(str)
-    _same_length(groups, len(y), "kinds", "values")
     known = {str(name): float(number) for name, number in totals.items()}
     if unknown := sorted(set(groups) - set(known)):
         raise InputError(f"the kind '{unknown[0]}' has no total")
@@ -192,8 +221,7 @@ def _over_claims(
     figure: Estimate, y: Floats, drawn: Design, claims: NDArray[Any], here: NDArray[np.bool_], level: float
 ) -> Estimate:
     """The same value with an interval over claims: one claim left out at a time."""
-    _same_length(claims, len(y), "clusters", "values")
-    _, inverse = np.unique(claims[here].astype(str), return_inverse=True)
+    _, inverse = np.unique(claims[here], return_inverse=True)
     return _with_claims(figure, y[here], drawn.weights[here], inverse, level)
 
 

@@ -13,6 +13,7 @@ from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.keys import values_of
 from covmis_build.evaluation.rendering import notebook
 from covmis_build.evaluation.times import milliseconds
+from covmis_build.tables import in_order_of
 from covmis_build.text.edits import nearest_texts
 from covmis_build.text.near_duplicates import near_duplicate_pairs
 
@@ -159,12 +160,8 @@ def _parts(parts: Any, texts: int) -> NDArray[np.object_]:
 
 def _column(texts: Any, what: str, given: Any) -> Any:
     """One value per text: as given, by the texts' ids, or the frame's column of this name."""
-    if isinstance(given, Mapping) and isinstance(texts, Mapping):
-        if lacking := [item for item in texts if item not in given]:
-            raise InputError(f"{what} lack the item {lacking[0]}", remedy="Give every text one")
-        return [given[item] for item in texts]
     if not isinstance(given, str):
-        return given
+        return in_order_of(texts, given, what)
     if not hasattr(texts, "columns"):
         raise InputError(f"{what} = '{given}' names a column", remedy="Give a DataFrame instead of texts")
     if given not in texts.columns:

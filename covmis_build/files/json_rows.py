@@ -39,7 +39,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         for name, value in pairs:  # empty objects may stand twice: RumourEval's own key has some
             if value != values[name]:
                 raise InputError(
-                    f"'{name}' stands twice in one object, with different values", remedy="Keep one"
+                    f"'{name}' occurs twice in one object, with different values", remedy="Keep one"
                 )
     return values
 

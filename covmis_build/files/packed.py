@@ -133,7 +133,7 @@ class _Streams(io.RawIOBase):
                     return b""
                 self.machine = self.begin()
             elif self.machine.needs_input and not (given := self.file.read(CHUNK)):
-                raise EOFError("it ends before its end")
+                raise EOFError("it is cut off before its end")
             if data := self.machine.decompress(given, most):
                 return bytes(data)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 TWICE = (
-    'A quotation mark inside a quoted cell stands there twice (in R: qmethod = "double"); '
+    'A quotation mark inside a quoted cell must be doubled (in R: qmethod = "double"); '
     "between tabs marks may quote nothing, where every line has all cells"
 )
 _QUOTED = re.compile(r'"[^"\t]*"(?:\t"[^"\t]*")*')

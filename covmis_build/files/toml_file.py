@@ -36,5 +36,5 @@ def parsed(data: bytes, path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise InputError(
-            f"is not TOML: {error}", file=path, remedy="Text stands in quotes, lists in brackets"
+            f"is not TOML: {error}", file=path, remedy="Put text in quotes and lists in brackets"
         ) from None

@@ -103,7 +103,7 @@ def _with_column(sheets: Sequence[_Sheet], name: str) -> _Sheet:
     wanted = [sheet for sheet in sheets if name in _names(sheet)]
     if len(wanted) > 1:
         raise InputError(
-            f"has two sheets with the column {name}, and nobody can tell which counts",
+            f"has two sheets with the column {name}, and it is unclear which one counts",
             remedy="Remove the other",
         )
     if not wanted:
@@ -177,7 +177,7 @@ def _other_sheets(header: Sequence[str], others: Sequence[_Sheet]) -> list[str]:
         if rows and _without_end(names) == _without_end(list(header)):
             if sheet.shown:
                 raise InputError(
-                    "goes on on another sheet, which has the same columns",
+                    "continues on another sheet with the same columns",
                     remedy="Put all rows onto one sheet, or save each sheet as a file of its own",
                 )
             notes.append("a hidden sheet has the same columns, and is not read")

@@ -46,7 +46,7 @@ class _Whole(io.RawIOBase):
 
     def _look(self, given: bytes | int) -> None:
         if not given and self.frames.is_torn:
-            raise EOFError("it ends before its end")
+            raise EOFError("it is cut off before its end")
 
 
 class Piece(NamedTuple):

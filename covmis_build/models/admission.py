@@ -269,7 +269,7 @@ def admit(
     tested = {person: ds for person, ds in sorted(by_person.items()) if len(ds) >= FEWEST_ITEMS}
     if not tested:
         raise InputError(
-            f"nobody has {FEWEST_ITEMS} items that another person and the machine have labelled, too",
+            f"no person has {FEWEST_ITEMS} items that another person and the machine have also labelled",
             remedy="The test needs more labels by several people for the same items",
         )
     comparisons = {person: _compared(list(ds.values())) for person, ds in tested.items()}

@@ -247,7 +247,7 @@ def _send(
             said = _text(response, server)
     except httpx.ConnectError:
         raise ServiceError(
-            f"nothing answers at {client.base_url}; is the server running? What was answered is kept"
+            f"no answer from {client.base_url}; is the server running? Answers so far are kept"
         ) from None
     except httpx.HTTPError:
         return None, pause
@@ -256,7 +256,7 @@ def _send(
     if response.status_code >= 300:
         reason = " ".join((said or response.headers.get("location", "it says nothing")).split())[:200]
         raise ServiceError(
-            f"the server refuses (status {response.status_code}): {reason}; what was answered is kept"
+            f"the server refuses (status {response.status_code}): {reason}; answers so far are kept"
         )
     try:
         reply = json.loads(said or "")

@@ -112,7 +112,7 @@ class Model:
         for target, rows in needed.groupby("target", sort=True).indices.items():
             if str(target) not in self.parts:
                 raise InputError(
-                    f"the model knows nothing of the target '{target}'",
+                    f"the model was not trained on the target '{target}'",
                     remedy=nearest(str(target), self.parts),
                 )
             scores[rows] = self.parts[str(target)].scores(needed.iloc[rows])

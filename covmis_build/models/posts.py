@@ -55,7 +55,7 @@ def read_posts(posts: pd.DataFrame | str | Path, *, labelled: bool, text_alone: 
             raise InputError("has no rows" if file else "the table has no rows", file=file)
         for row, label in enumerate(frame["label"], 2):
             if not str(label).strip():
-                raise InputError("has no label", file=file, row=row, remedy="Label the row, or take it away")
+                raise InputError("has no label", file=file, row=row, remedy="Label the row, or remove it")
     return frame
 
 

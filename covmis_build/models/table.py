@@ -273,10 +273,10 @@ def _check(planned: Sequence[tuple[Cell, str]], labels: Sequence[str]) -> None:
                     f"the label '{label}' is not in the label set", remedy=nearest(label, labels)
                 )
         if not len(cell.judge):
-            raise InputError(f"{cell.scheme} leaves nothing to judge by")
+            raise InputError(f"{cell.scheme} leaves no rows to test on")
         if not len(cell.learn) and not cell.setting.before and needs_rows(cell.setting):
             raise InputError(
-                f"{cell.scheme} leaves nothing to learn from", remedy="Name other data with --before"
+                f"{cell.scheme} leaves no rows to train on", remedy="Name other data with --before"
             )
         if encoder and encoder.patience and len(cell.learn) and not len(cell.dev):
             raise InputError(f"{cell.scheme} has no dev part to stop early by", remedy="Set patience to 0")

@@ -167,9 +167,7 @@ def _transformer(
     if len(cell.learn):
         steps.append(Step(f"{cell.scheme} {cell.run}", cell.learn, cell.dev if len(cell.dev) else None))
     if not steps:
-        raise InputError(
-            f"{cell.scheme} leaves nothing to learn from", remedy="Name other data with --before"
-        )
+        raise InputError(f"{cell.scheme} leaves no rows to train on", remedy="Name other data with --before")
     kept = folder / "steps" if folder else None
     if isinstance(options, BertScore):
         model = train_bertscore(steps, options, labels=labels, folder=kept, progress=progress)

@@ -94,7 +94,7 @@ class SeenFile:
             lines.append(
                 f"  {problem.count:>7,} {problem.reason}   e.g. at {problem.row:,}: {problem.example}"[:240]
             )
-        lines += [f"  {count:>7,} {reason}: no posts" for reason, count in self.skipped.items()]
+        lines += [f"  {count:>7,} {reason}: skipped" for reason, count in self.skipped.items()]
         lines += [f"  {note}" for note in self.notes]
         lines += [f"  question: {question}" for question in self.questions]
         if self.settings:

@@ -189,6 +189,64 @@ def test_rows_without_ids_are_numbered_by_a_setting_that_the_question_names(file
     assert 'id = "row"' in columns.to_paste(open_job(job, How((rule,))).understood, "posts.csv")
 
 
+def test_a_column_of_addresses_is_proposed_and_the_pasted_lines_read_it(file):
+    path = file("who,link,words\na,https://www.tiktok.com/share/video/7203375632661695749,hello\n")
+    assert 'id = "link"' in question(path)
+    rule = Columns(id="link", text="words")
+    assert [one.posts[0].post_id for one in reads(path, rule)] == ["tiktok:7203375632661695749"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "read", "asked"),
+    [
+        (["t3_1grw0wj", "t1_fx1abc"], ["reddit:t3_1grw0wj", "reddit:t1_fx1abc"], ""),
+        (["a-7", "b-8"], [], "whose ids are these? a-7"),
+        (["forum:a-7", "https://x.com/a/status/5"], ["forum:a-7", "x:5"], ""),
+    ],
+)
+def test_ids_that_are_no_numbers_are_known_or_asked_about(file, ids, read, asked):
+    path = file("id,text\n" + "".join(f"{native},hello\n" for native in ids))
+    assert asked in question(path)
+    assert bool(question(path)) == bool(asked)
+    assert [one.posts[0].post_id for one in reads(path) if one.posts] == read
+
+
+def test_a_column_that_says_what_is_a_repost(file):
+    rows = "".join(
+        f"125293440298370000{at},{flag},hello\n" for at, flag in enumerate(["TRUE", "FALSE", "NA"])
+    )
+    path = file(f"status_id,is_retweet,text\n{rows}")
+    assert [one.posts[0].repost_of for one in reads(path)] == ["?", "", ""]
+    rule = Columns(repost={"column": "is_retweet", "is": "FALSE"})
+    assert [one.posts[0].repost_of for one in reads(path, rule)] == ["", "?", ""], "a rule decides"
+
+
+def test_rows_without_text_are_counted_and_a_title_is_proposed(file):
+    path = file("id,title,content\nt3_1grw0wj,Head,\nt3_1grw0wk,Other,words\n")
+    (job,) = streams.jobs([(path, "archive/posts.csv")])
+    notes = open_job(job, How()).understood.notes
+    assert 'rows without text in content: 1 of 2; text = ["title", "content"] adds the title' in notes
+    first = reads(path, Columns(id="id", text=["title", "content"], platform="reddit"))[0]
+    assert first.posts[0].text == "Head"
+
+
+def test_ids_are_never_made_for_a_platform_that_is_asked_by_id(file):
+    path = file("text\nhello\n")
+    for made in ("", "row"):
+        assert "need a platform of their own" in question(path, Columns(id=made, platform="x"))
+        assert question(path, Columns(id=made, platform="x-export")) == ""
+
+
+def test_a_first_line_that_is_no_header_is_said_where_it_cannot_be_read(file):
+    path = file('"923145786719862785","Garlic cures","0","0"\n"923145786719862786","Onions","1","0"\n')
+    (problem,) = [one.problem for one in reads(path)]
+    assert "header = false" in problem
+    rule = Columns(header=False, id="1", text="2", platform="x")
+    assert [one.posts[0].text for one in reads(path, rule)] == ["Garlic cures", "Onions"]
+    dated = file("2016-06-26 18:36,words\n2016-06-27 18:36,more\n", "dated.csv")
+    assert 'header = false, id = "row"' in question(dated)
+
+
 TEXTS_OF_OTHERS = ["'@who said that' is a lie", "@who garlic", "'tis garlic", "''"]
 
 
@@ -284,7 +342,7 @@ def test_quotation_marks_that_r_escapes_are_no_signs(tmp_path):
     path = tmp_path / "posts.tsv"
     path.write_text(f'"tweet_id"\t"text"\n"{X_ID}"\t"he said \\\\"x\\\\" ok"\n'.replace("\\\\", "\\"))
     with pytest.raises(
-        InputError, match=r'is not readable as CSV.*stands there twice \(in R: qmethod = "double"\)'
+        InputError, match=r'is not readable as CSV.*must be doubled \(in R: qmethod = "double"\)'
     ):
         list(open_table(partial(path.open, "rb")).rows())
 
@@ -316,6 +374,7 @@ KEYS = {
     "crowdtangle": ["platformId", "postUrl", "platform", "date", "result", "message"],
     "zeeschuimer": ["source_platform", "data", "rest_id", "legacy", "desc", "createTime"],
     "x_graphql": ["data", "tweet_results", "tweetResult", "instructions", "result"],
+    "mastodon_archive": ["type", "orderedItems", "object", "actor", "id", "to", "content", "published"],
     "x_archive": ["tweet", "full_text", "id_str", "retweet_count", "created_at"],
     "covmis": ["covmis_post", "post_id", "text", "urls", "metrics"],
 }

@@ -210,6 +210,44 @@ def test_answers_of_xs_own_interface():
     assert (formats.detect(line(nothing)), formats.READERS["x_graphql"](line(nothing))) == ("x_graphql", [])
 
 
+PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
+NOTE = {
+    "id": "https://example.social/users/ada/statuses/11", "published": "2021-09-07T17:49:07Z", "summary": "Warning", "to": [PUBLIC], "cc": [],
+    "content": '<p>Garlic &amp; <a href="https://a.org/b">a.org/b</a></p>', "contentMap": {"en": "…"},
+    "inReplyTo": "https://other.social/users/bob/statuses/9", "attachment": [{"mediaType": "image/png", "name": "A clove"}],
+}  # fmt: skip
+OUTBOX = {"@context": "…", "type": "OrderedCollection", "orderedItems": [
+    {"type": "Create", "actor": "a", "object": NOTE},
+    {"type": "Announce", "actor": "a", "id": "https://example.social/users/ada/statuses/12/activity", "cc": [PUBLIC],
+     "published": "2021-09-08T00:00:00Z", "object": "https://other.social/users/bob/statuses/10"},
+    {"type": "Create", "actor": "a", "object": NOTE | {"to": ["https://example.social/users/bob"]}},
+    {"type": "Delete", "actor": "a", "object": "https://example.social/users/ada/statuses/3"},
+]}  # fmt: skip
+
+
+def test_a_persons_own_archive_from_mastodon():
+    assert (
+        formats.detect(line(OUTBOX)) == formats.detect(line(OUTBOX["orderedItems"][0])) == "mastodon_archive"
+    )
+    own, boost = posts = formats.READERS["mastodon_archive"](line(OUTBOX))
+    assert (own.post_id, own.text, own.urls) == (
+        "masto:example.social/11",
+        "Warning\n\nGarlic & a.org/b",
+        ["https://a.org/b"],
+    )
+    assert (own.reply_to, own.language, own.media) == (
+        "masto:other.social/9",
+        "en",
+        [("image/png", "A clove")],
+    )
+    assert (boost.post_id, boost.repost_of, boost.created_at) == (
+        "masto:example.social/12",
+        "masto:other.social/10",
+        "2021-09-08T00:00:00Z",
+    )
+    assert posts.skipped == {"posts that are not public": 1, "other activities": 1}
+
+
 def test_a_stamp_of_the_collector_claims_what_was_asked_for():
     row = page(*OLD) | {
         "__covmis": {

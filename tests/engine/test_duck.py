@@ -87,7 +87,7 @@ def test_a_machine_that_is_too_small_is_one_line(tmp_path):
     table = pa.table({"a": list(range(200_000))})
     with (
         duck.DuckEngine(scratch=tmp_path, memory="1MB") as engine,
-        pytest.raises(InputError, match="Make room") as caught,
+        pytest.raises(InputError, match="Free disk space") as caught,
     ):
         engine.sql("SELECT a, count(*) AS n FROM t GROUP BY a ORDER BY a", t=engine.table(table))
     assert "\n" not in str(caught.value)

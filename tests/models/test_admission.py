@@ -182,7 +182,7 @@ def test_what_the_test_cannot_tell_is_said():
     assert not result.passed  # no variance: p is undefined, and no win
     assert result.to_frame()["items"].tolist() == [35, 35]
     assert "<table" in result._repr_html_()
-    with pytest.raises(InputError, match="nobody has 30 items"):
+    with pytest.raises(InputError, match="no person has 30 items"):
         admit(people_of({"a": given["a"]}), {"i1": "favor"}, epsilon=0.2)
     with pytest.raises(InputError, match="ε = 1"):
         admit(people_of(given), {"i1": "favor"}, epsilon=1)

@@ -180,7 +180,7 @@ def test_what_is_asked_wrongly_is_named_before_anything_is_trained(asked, traine
 
 
 def test_a_cell_without_rows_to_learn_from_needs_data_before(asked, trained):
-    with pytest.raises(InputError, match="zero_shot leaves nothing to learn from"):
+    with pytest.raises(InputError, match="zero_shot leaves no rows to train on"):
         asked("table", "--models", "cross-encoder", "--schemes", "zero_shot")
     assert not trained
     assert module.VERSION == 3

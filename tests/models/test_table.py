@@ -229,7 +229,7 @@ def test_a_linear_model_that_saw_nothing_of_the_target():
             {},
             MODELS,
             {"schemes": ["zero_shot"]},
-            "leaves nothing to learn from. Name other data with --before",
+            "leaves no rows to train on. Name other data with --before",
         ),
         ({}, MODELS, {"schemes": ["given"]}, "has no column split"),
         (
@@ -238,7 +238,7 @@ def test_a_linear_model_that_saw_nothing_of_the_target():
             {"schemes": ["given"]},
             "row 1: the split 'training'. Did you mean 'train'",
         ),
-        ({"split": "train"}, MODELS, {"schemes": ["given"]}, "leaves nothing to judge by"),
+        ({"split": "train"}, MODELS, {"schemes": ["given"]}, "leaves no rows to test on"),
         ({}, MODELS, {"schemes": ["zeroshot"]}, "Did you mean 'zero_shot'"),
         ({}, MODELS, {"by": "kinds", "schemes": ["random"]}, "has no column kinds"),
         ({"label": "pro"}, MODELS, {}, "'pro' is not in the label set"),

@@ -198,7 +198,7 @@ def _query(session: Session, method: str, asked: dict[str, Any]) -> dict[str, An
         lambda: session.client.invoke_query(method, params=DotDict(asked), output_encoding="application/json")
     )
     if not isinstance(answer.content, dict):
-        raise Fault("malformed", "a success whose body is not JSON")
+        raise Fault("malformed", "a successful answer that is not JSON")
     return dict(answer.content)
 
 
@@ -213,7 +213,7 @@ def _asked(call: Callable[[], Any]) -> Any:
     except exceptions.AtProtocolError as error:
         fault = Fault("malformed", f"an answer that atproto cannot read ({type(error).__name__})")
     except ValueError:
-        fault = Fault("malformed", "a success whose body is not JSON")
+        fault = Fault("malformed", "a successful answer that is not JSON")
     except Exception as error:  # noqa: BLE001 - the client trips over answers of another shape
         import httpx
 

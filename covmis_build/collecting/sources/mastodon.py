@@ -218,7 +218,7 @@ def _asked(session: Session, call: Callable[[], Any]) -> Any:
     if answer.status_code == 200:
         body = parsed(answer.content)
         if not isinstance(body, dict):
-            raise Fault("malformed", "a success whose body is not JSON")
+            raise Fault("malformed", "a successful answer that is not JSON")
         return body
     raise _fault(answer)
 

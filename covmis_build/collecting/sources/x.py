@@ -339,7 +339,7 @@ def checked(answer: Any) -> Any:
     body = parsed(answer.content)
     if answer.status_code == 200:
         if not isinstance(body, dict):
-            raise Fault("malformed", "a success whose body is not JSON")
+            raise Fault("malformed", "a successful answer that is not JSON")
         answer.encoding = None  # twarc reads it again, as what the header says; here it is what the bytes say
         return answer
     try:

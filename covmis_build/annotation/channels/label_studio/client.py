@@ -327,7 +327,7 @@ class LabelStudio:
             raise self._refusal(int(error.status_code or 0), error) from None
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             # The client has looked for something in an answer that is not Label Studio's.
-            raise self._stranger(f"an answer of another shape: {type(error).__name__}") from None
+            raise self._stranger(f"an answer with an unexpected structure: {type(error).__name__}") from None
 
     def _refusal(self, status: int, error: Any) -> Exception:
         """What a status other than success means; a login page, or something else that answers, is no answer."""
@@ -349,7 +349,7 @@ class LabelStudio:
         try:
             return msgspec.convert(whole_in_json(_plain(answer)), kind)
         except (ValueError, OverflowError, RecursionError) as error:
-            raise self._stranger(f"an answer of another shape: {error}"[:120]) from None
+            raise self._stranger(f"an answer with an unexpected structure: {error}"[:120]) from None
 
     def _stranger(self, why: str) -> ServiceError:
         return ServiceError(
