@@ -76,3 +76,15 @@ def test_a_run_that_finds_nothing_says_why(tmp_path, file, said):
         (study.places.folder / "data/archive/posts.csv").write_text(file)
     ran = study.run(workers=1)
     assert any(said in warning for warning in ran.warnings), ran.warnings
+
+
+def test_an_open_round_alone_makes_no_run_necessary(tmp_path):
+    posts = [
+        {"full_text": f"{LONG.format(at)} {chr(97 + at % 26) * 9} {chr(97 + at // 26) * 12} w{at}"}
+        for at in range(40)
+    ]
+    study, _ = study_of(tmp_path, posts, cleaning={"minimum_posts": 5, "similarity": 0.99})
+    study.open_round()
+    assert study.status().next == "finish round 001: `covmis round status` says how"
+    changed = study.change(cleaning={"minimum_posts": 6})
+    assert changed.status().next.startswith("`covmis run` (to be made: clean")

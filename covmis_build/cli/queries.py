@@ -98,5 +98,5 @@ def suggest(
         )
     page = study.places.relative(study.write_suggestions(claim, suggestions)) if html else None
     written = [f"Written: {page}"] if page else []
-    next_step = "Put the one you want into the column keywords of queries/claims.csv, one a line."
+    next_step = "Choose one, or write your own: `covmis queries set CLAIM 'KEYWORDS'`."
     print_result(suggestions, *written, next_step, as_json=as_json)

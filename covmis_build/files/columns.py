@@ -27,7 +27,7 @@ POSTS = {
     "claim": ("claimid", "claim", "mid"),
     "reply_to": ("inreplytostatusid", "inreplytotweetid", "inreplytoid", "replytoid"),
     "quote_of": ("quotedstatusid", "quotedtweetid", "quotedid"),
-    "repost_of": ("retweetedstatusid", "retweetedtweetid", "retweetedid", "reblogid"),
+    "repost_of": ("retweetedstatusid", "retweetedtweetid", "retweetedid", "reblogid", "retweetof", "repostof", "rtof"),
     "repost": ("isretweet", "isrepost", "isreblog"),
     "author": ("author", "username", "userscreenname", "screenname", "authorid", "userid", "user"),
 }  # fmt: skip

@@ -158,7 +158,7 @@ def _beginning(source: Iterator[list[str]]) -> list[list[str]]:
     return first or [[]]
 
 
-def _no_csv(error: csv.Error, row: int | None = None) -> InputError:
+def _no_csv(error: csv.Error, row: int | str = "") -> InputError:
     return InputError(f"is not readable as CSV: {error}", row=row, remedy=quotation_marks.TWICE)
 
 

@@ -180,9 +180,8 @@ def _see_rows(seen: SeenFile, job: streams.Job, how: How) -> None:
     problems: dict[str, Problem] = {}
     times: list[str] = []
     forms: Counter[str] = Counter()
-    for line in islice(read(job, how=how), ROWS):
-        if line.note and not line.posts:
-            continue
+    rows = (line for line in read(job, how=how) if line.posts or not line.note)
+    for line in islice(rows, ROWS):
         seen.rows += 1
         forms[line.form] += bool(line.posts)
         for reason, count in line.skipped.items():
