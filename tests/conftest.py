@@ -32,18 +32,12 @@ typer.main.get_command = typer.testing._get_command = functools.cache(typer.main
 ROOT = Path(__file__).parents[1]
 DATA = os.environ.get("COVMIS_DATA_HOME") or (ROOT.parent / "shared" / "data")
 IN_CI = os.environ.get("CI") == "true"
-SLOW = "takes long: run `make test-all`"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compile the text routines before any test: they say a line when they do it, and take their time."""
     if not hasattr(config, "workerinput"):
         everything()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """`make test` leaves out what is marked `slow`; whoever names tests, and continuous integration, runs all."""
-    parser.addoption("--quick", action="store_true", help="leave out what is marked `slow`")
 
 
 def lacking(what: str, remedy: str) -> None:
@@ -91,9 +85,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what is `slow` if this is to be quick, and `@pytest.mark.needs("spark")` without Spark: before any fixture."""
-    if item.config.getoption("--quick") and item.get_closest_marker("slow"):
-        pytest.skip(SLOW)
+    """Skip `@pytest.mark.needs("spark")` without Spark: before any fixture."""
     for mark in item.iter_markers("needs"):
         for name in mark.args:
             if not SERVICES[name].ready():
@@ -114,5 +106,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         return
     failed = [report.nodeid for kind in ("failed", "error") for report in stats.get(kind, [])]
     terminalreporter.section("in short")
-    for line in last_screen({"passed": len(stats.get("passed", []))}, reasons, list(dict.fromkeys(failed))):
+    passed, few = len(stats.get("passed", [])), bool(terminalreporter.config.getoption("--only", ""))
+    for line in last_screen({"passed": passed}, reasons, list(dict.fromkeys(failed)), few=few):
         terminalreporter.write_line(line)

@@ -3,31 +3,55 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
+import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+from covmis_build.errors import counted
+from tests.first import chosen
 
-WIDTH = 40
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+WIDTH = 30
+ENOUGH = 5.0
+"""Seconds after which the time that is left can be said."""
 
 
 class Bar:
-    """One line that fills up on a terminal; a line for each tenth elsewhere. Failures are told as they come."""
+    """What is running, how far it is, how much longer it takes: one line on a terminal; a line for each tenth elsewhere.
 
-    def __init__(self) -> None:
-        self.total = self.done = self.failed = 0
+    Tests count by the seconds that they cost where that is known. Failures are shown as they come.
+    """
+
+    def __init__(self, costs: Mapping[str, float], clock: Callable[[], float] = time.monotonic) -> None:
+        self.costs, self.clock = costs, clock
+        self.began = 0.0
+        self.tests: Sequence[str] = ()
+        self.all = self.done = 0.0
+        self.failed = self.tenth = 0
+        self.announced = False
         self.live = sys.stdout.isatty()
 
+    def _begin(self, tests: Sequence[str]) -> None:
+        if len(tests) >= len(self.tests):
+            self.began = self.clock()
+            self.tests, self.all = tests, sum(map(self._cost, tests))
+
+    def _cost(self, test: str) -> float:
+        return self.costs.get(test, 0) + 0.01
+
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.total = max(self.total, len(session.items))
+        if session.items:  # not where processes of xdist collect
+            self._begin([item.nodeid for item in session.items])
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: object, ids: Sequence[str]) -> None:
-        self.total = max(self.total, len(ids))
+        self._begin(ids)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
@@ -36,35 +60,79 @@ class Bar:
             return ("error" if report.failed and report.when != "call" else report.outcome, "", "")
         return "", "", ""
 
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        if self.live:
+            self._print(self.line(), in_words(nodeid))
+
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self.done += 1
-        self.show()
+        self.done += self._cost(nodeid)
+        if not self.announced and self.clock() - self.began > ENOUGH:
+            self.announced = True
+            self._print(
+                f"{len(self.tests):,} tests: {self.left() or 'some minutes'} on this machine", end="\n"
+            )
+        tenth = int(self.share() * 10)
+        if not self.live and tenth > self.tenth:
+            self._print(self.line(), end="\n")
+        self.tenth = tenth
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self.failed += 1
-            print(f"{chr(13) if self.live else ''}failed: {report.nodeid}{' ' * WIDTH if self.live else ''}")
+            self._print(f"failed: {report.nodeid}", end="\n")
+            crash = getattr(report.longrepr, "reprcrash", None)
+            if crash:
+                self._print(f"        {crash.message.splitlines()[0]}", end="\n")
 
-    def show(self) -> None:
-        """The bar as it is now."""
-        total = max(self.total, self.done)
-        full = WIDTH * self.done // total
-        told = f"[{'=' * full}{' ' * (WIDTH - full)}] {self.done:,} of {total:,} tests"
-        failed = f", {self.failed} failed" if self.failed else ""
+    def pytest_sessionfinish(self) -> None:
         if self.live:
-            print(f"\r{told}{failed}", end="\n" if self.done == total else "", flush=True)
-        elif self.done * 10 // total > (self.done - 1) * 10 // total:
-            print(f"{told}{failed}", flush=True)
+            self._print(self.line(), end="\n")
+
+    def share(self) -> float:
+        """How much of the work is done, from 0 to 1."""
+        return min(1.0, self.done / self.all) if self.all else 0.0
+
+    def left(self) -> str:
+        """How much longer it takes, judged by the time so far; nothing at the beginning and at the end."""
+        spent, share = self.clock() - self.began, self.share()
+        if spent < ENOUGH or not 0 < share < 1:
+            return ""
+        seconds = spent * (1 - share) / share
+        return (
+            f"about {counted(round(seconds / 60), 'minutes')}"
+            if seconds > 90
+            else f"about {max(1, round(seconds))} s"
+        )
+
+    def line(self) -> str:
+        """How far it is."""
+        full = int(WIDTH * self.share())
+        left = f", {self.left()} left" if self.left() else ""
+        failed = f", {self.failed} failed" if self.failed else ""
+        return f"[{'=' * full}{' ' * (WIDTH - full)}] {self.share():.0%}{left}{failed}"
+
+    def _print(self, text: str, more: str = "", end: str = "") -> None:
+        if self.live:
+            columns = shutil.get_terminal_size().columns - 1
+            text = "\r" + (f"{text}  {more}" if more else text)[:columns].ljust(columns)
+        print(text, end=end, flush=True)
+
+
+def in_words(test: str) -> str:
+    """A test's room and name as words: `sampling: a draw that adds nothing leaves a row`."""
+    path, _, name = test.partition("::")
+    room = path.removeprefix("tests/").split("/")[0].removesuffix(".py").removeprefix("test_")
+    return f"{room}: {name.rpartition('::')[2].split('[')[0].removeprefix('test_').replace('_', ' ')}"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Only the process that people look at has a bar."""
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Bar(), "bar")
+        config.pluginmanager.register(Bar(chosen(config.getoption("--only", ""))), "bar")
 
 
 def last_screen(
-    counts: Mapping[str, int], not_run: Mapping[str, int], failed: Sequence[str]
+    counts: Mapping[str, int], not_run: Mapping[str, int], failed: Sequence[str], *, few: bool
 ) -> Iterator[str]:
     """What a newcomer wants to know: how many passed, what was not run and why, what to do next."""
     bad = len(failed)
@@ -84,5 +152,5 @@ def last_screen(
     yield "  .venv/bin/covmis new ../mine  a study of your own; docs/guides/your-own-posts.md"
     if any("make services" in reason for reason in not_run):
         yield "  make services                 sets up what some of the tests that were not run need"
-    if any("make test-all" in reason for reason in not_run):
-        yield "  make test-all                 those that take long, too; style and types (some twenty minutes)"
+    if few:
+        yield "  make test-all                 every test, style and types (some twenty minutes)"

@@ -16,14 +16,12 @@ def checked(path, size, act):
     assert act != "read" or spent.told
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", bombs.NAMES)
 def test_small_ones(tmp_path, name):
     checked(tmp_path / name, 96 << 20, "read")
 
 
 @pytest.mark.long
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("act", ["read", "search"])
 @pytest.mark.parametrize("name", bombs.NAMES)
 def test_a_gigabyte(tmp_path, name, act):

@@ -503,9 +503,7 @@ OTHERS = ("run", "round pull csv", "release", "purge posts", "collect bluesky")
 
 
 @pytest.mark.needs("clients", "label_studio_sdk")
-@pytest.mark.parametrize(
-    "name", ["round seal", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
-)
+@pytest.mark.parametrize("name", ["round seal", *OTHERS])
 def test_a_call_that_fails_loses_nothing(prepare, tmp_path, name):
     for at, fault in enumerate(FAULTS):
         number = calls_of(prepare(name), f"{name}, {fault}", tmp_path / "calls")[0]
@@ -529,7 +527,6 @@ def test_every_kind_of_call_may_fail(prepare, tmp_path, name, fault):
     assert wrong == []
 
 
-@pytest.mark.slow
 @pytest.mark.needs("clients", "label_studio_sdk")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_that_is_killed_ends_at_the_next_try(prepare, tmp_path, name):

@@ -17,7 +17,6 @@ from covmis_build.corpus.convert import read_corpus
 from tests import installing, own_posts
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.timeout(900)
 PACKAGE = ROOT / "covmis_build"
 NAMED = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
@@ -55,7 +54,6 @@ def test_sdist_has_no_third_party_data_and_nothing_built(built_package):
     ] == []
 
 
-@pytest.mark.slow
 def test_wheel_goes_from_new_to_release_outside_the_checkout(built_package, tmp_path):
     python = installing.environment(tmp_path / "environment", ROOT / "requirements" / "core.lock")
     wheel = next(built_package.glob("*.whl"))

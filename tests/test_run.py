@@ -148,7 +148,7 @@ def test_an_unknown_stage_is_refused(copied):
         run(copied.places, copied.settings, ["cleaning"])
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chance=st.randoms(use_true_random=False), files=st.integers(1, 4), block=st.sampled_from([97, 1000, 50_000]),
        workers=st.integers(1, 2))  # fmt: skip
 def test_order_chunks_and_threads_change_nothing(built, tmp_path_factory, chance, files, block, workers):
@@ -248,7 +248,6 @@ def _kill(built, tmp_path, count):
     assert {path.name for path in build.glob(".*")} <= {".lock", ".files.json"}, "leftovers are swept"
 
 
-@pytest.mark.slow
 def test_killed_at_ten_moments_and_finished_the_tables_are_identical(built, tmp_path):
     _kill(built, tmp_path, 10)
 

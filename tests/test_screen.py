@@ -1,4 +1,4 @@
-"""The last screen of `make test`, for a newcomer."""
+"""What `make test` shows a newcomer: what runs, how far it is, how much longer; and a last screen."""
 
 from __future__ import annotations
 
@@ -9,69 +9,90 @@ import sys
 import pytest
 
 from tests.conftest import ROOT
-from tests.screen import last_screen
+from tests.first import LIST, chosen
+from tests.screen import Bar, in_words, last_screen
 
 
 def test_all_is_well():
-    not_run = {"needs Spark: run `make services`": 12, "takes long: run `make test-all`": 34}
-    told = "\n".join(last_screen({"passed": 9000}, not_run, []))
-    assert "9,000 passed, none failed" in told
-    assert "46 not run (that is no failure)" in told
-    assert "12  needs Spark" in told
-    assert "34  takes long" in told
-    assert "  make services  " in told
-    assert "  make test-all  " in told
-    assert "make demo" in told
-    assert "test-all" not in "".join(last_screen({"passed": 9000}, {}, []))
+    seen = "\n".join(
+        last_screen({"passed": 900}, {"needs Spark: run `make services`": 12, "needs luck": 34}, [], few=True)
+    )
+    assert "900 passed, none failed" in seen
+    assert "46 not run (that is no failure)" in seen
+    assert "12  needs Spark" in seen
+    assert "  make services  " in seen
+    assert "  make test-all  " in seen
+    assert "make demo" in seen
+    assert "test-all" not in "".join(last_screen({"passed": 9000}, {}, [], few=False))
 
 
 def test_a_failure_names_the_command_that_repeats_it():
-    told = "\n".join(last_screen({"passed": 1}, {}, ["tests/test_a.py::test_b[two words]"]))
-    assert "1 passed, 1 FAILED" in told
-    assert ".venv/bin/python -m pytest -n 0 'tests/test_a.py::test_b[two words]'" in told
-    assert "make demo" not in told
+    seen = "\n".join(last_screen({"passed": 1}, {}, ["tests/test_a.py::test_b[two words]"], few=True))
+    assert "1 passed, 1 FAILED" in seen
+    assert ".venv/bin/python -m pytest -n 0 'tests/test_a.py::test_b[two words]'" in seen
+    assert "make demo" not in seen
+
+
+def test_the_time_that_is_left_follows_what_tests_cost():
+    now = 0.0
+    bar = Bar({"a": 30.0, "b": 60.0, "c": 10.0}, clock=lambda: now)
+    bar._begin(["a", "b", "c"])
+    assert bar.left() == "", "nothing is known yet"
+    now = 60.0
+    bar.pytest_runtest_logfinish("a")
+    assert (f"{bar.share():.2f}", bar.left()) == ("0.30", "about 2 minutes")
+    now = 180.0
+    bar.pytest_runtest_logfinish("b")
+    assert (f"{bar.share():.2f}", bar.left()) == ("0.90", "about 20 s")
+    bar.pytest_runtest_logfinish("c")
+    assert (bar.share(), bar.left()) == (1.0, "")
+
+
+def test_a_test_is_named_in_words():
+    assert (
+        in_words("tests/sampling/test_draw.py::test_a_draw_that_adds_nothing[x-1]")
+        == "sampling: a draw that adds nothing"
+    )
+    assert in_words("tests/test_run.py::TestStage::test_a_kill") == "run: a kill"
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_one_bar_and_the_screen(tmp_path, workers):
+def test_the_bar_and_the_last_screen(tmp_path, workers):
     (tmp_path / "test_small.py").write_text(
-        "import pytest\ndef test_a(): pass\ndef test_b(): assert 0\ndef test_c(): pytest.skip('needs luck')\n"
+        "import pytest\ndef test_a(): pass\ndef test_b(): assert 0\ndef test_c(): pytest.skip('needs luck')\ndef test_d(): assert 0\n"
     )
+    (tmp_path / "list").write_text("".join(f"1 test_small.py::test_{name}\n" for name in "abc"))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "tests.screen", "-n", workers, "-c", os.devnull,
-         str(tmp_path / "test_small.py")],
+        [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "tests.first", "-p", "tests.screen", "-n", workers, "-c", os.devnull,
+         f"--rootdir={tmp_path}", f"--only={tmp_path / 'list'}", str(tmp_path)],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert "3 of 3 tests, 1 failed" in done.stdout, done.stdout + done.stderr
+    assert "] 100%, 1 failed" in done.stdout, done.stdout + done.stderr
+    assert "failed: test_small.py::test_b\n        assert 0" in done.stdout
     assert "1 passed, 1 FAILED" in done.stdout
     assert "1  needs luck" in done.stdout
     assert "test_small.py::test_b" in done.stdout.split("Repeat a failure alone:")[1]
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize(("asked", "passed"), [("--quick", 1), ("-q", 2)])
-def test_only_make_test_leaves_out_what_takes_long(tmp_path, asked, passed):
-    (tmp_path / "test_small.py").write_text(
-        "import pytest\ndef test_a(): pass\n@pytest.mark.slow\ndef test_b(): pass\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", asked, "-p", "tests.conftest", "-p", "tests.screen", "-n", "0", "-c", os.devnull,
-         str(tmp_path / "test_small.py")],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert f"{passed} passed, none failed" in done.stdout, done.stdout + done.stderr
-    assert ("1  takes long: run `make test-all`" in done.stdout) is (passed == 1)
+def test_every_chosen_test_is_there(request):
+    """After a test has another name: `python -m tests.choose`, or mend the line by hand."""
+    files = {test.split("::")[0] for test in chosen(LIST)}
+    assert sorted(files) == sorted(file for file in files if (ROOT / file).is_file())
+    collected = {item.nodeid for item in request.session.items}
+    if len(collected) > 5000:  # all tests run
+        assert sorted(set(chosen(LIST)) - collected) == []
 
 
 def test_continuous_integration_runs_all():
     def asked(ci: str) -> str:
-        told = subprocess.run(
+        done = subprocess.run(
             ["make", "--dry-run", "test"], cwd=ROOT, env=os.environ | {"CI": ci}, capture_output=True, text=True, check=True
         )  # fmt: skip
-        return told.stdout
+        return done.stdout
 
-    assert "--quick" in asked("false")
-    assert "--quick" not in asked("true")
+    assert "--only" in asked("false")
+    assert "--only" not in asked("true")
     assert "mypy" in asked("true")
     ours = (ROOT / ".ci" / "run").read_text("utf-8")
     assert ours.index("export CI=true") < ours.index("make test\n")

@@ -11,7 +11,7 @@ import pytest
 from tests.demonstration.pages import PAGES
 from tests.site import site
 
-pytestmark = [pytest.mark.needs("docs"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.needs("docs")
 TARGET = re.compile(r'(?:href|src)="([^"#?]+)(?:[?#][^"]*)?"')
 
 

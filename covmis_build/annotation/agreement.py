@@ -28,6 +28,7 @@ from covmis_build.annotation.group_agreement import (
 from covmis_build.annotation.label_matrix import in_scheme, label_matrix, long_rows
 from covmis_build.annotation.second_opinion import SecondOpinion, second_opinion
 from covmis_build.errors import counted
+from covmis_build.report.result import Result
 from covmis_build.stats import coefficients as c
 from covmis_build.stats.agreement import (
     Figure,
@@ -85,7 +86,7 @@ class ClassAgreement(Struct, frozen=True):
     bias_index: float | None = None
 
 
-class Agreement(Struct, frozen=True, kw_only=True):
+class Agreement(Result, Struct, frozen=True, kw_only=True):
     """How far people agree. `.kappa` is the headline: Cohen's for two people, Fleiss' for more.
 
     `raw` is the share of agreeing pairs, not corrected for chance. What is not defined is None, and `notes` say in
@@ -151,7 +152,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     def summary(self) -> list[str | pd.DataFrame]:
         """What was compared, the coefficients as a table, and the notes."""
         names = {"name": "coefficient", "over": "interval over", "words": "in words"}
-        return [self.sentence, self.to_frame().rename(columns=names), *(f"- {note}" for note in self.notes)]
+        return [f"{self.kappa}; {self.sentence}", self.to_frame().rename(columns=names), *(f"- {note}" for note in self.notes)]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON: undefined numbers are None, and `notes` says why."""
@@ -168,12 +169,6 @@ class Agreement(Struct, frozen=True, kw_only=True):
             ends = (interval.low, interval.high, interval.over) if interval else (None, None, "")
             rows.append((figure.name, figure.value, *ends, figure.words))
         return pd.DataFrame(rows, columns=["name", "value", "low", "high", "over", "words"])
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        return f"<p><b>{escape(str(self.kappa))}</b></p>{self.to_frame().to_html(index=False, na_rep='')}<ul>{notes}</ul>"
 
 
 def agreement(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, tell
+from covmis_build.cli.console import JsonOption, print_result
 from covmis_build.cli.options import listed
 
 
@@ -32,4 +32,4 @@ def agreement(
     from covmis_build.annotation.report_files import agreement_of_file
 
     compared = agreement_of_file(file, labels=listed(labels), order=listed(order), html=html, latex=latex)
-    tell(compared.to_dict(), compared.summary, as_json=as_json)
+    print_result(compared, as_json=as_json)

@@ -338,7 +338,7 @@ def admit(
     Example: covmis model admit predictions.csv --epsilon 0.1 --name my-model
     """
     admission = covmis.open_study(study).admit(predictions, name=name, epsilon=epsilon)
-    tell(admission.to_dict(), admission.summary(), as_json=as_json)
+    print_result(admission, as_json=as_json)
     if not admission.passed:
         raise Exit(1)
 

@@ -215,9 +215,7 @@ def read_bundle(path: Path) -> tuple[Manifest, dict[str, bytes]]:
         for entry in entries:
             _refuse_stranger(entry, path)
         files = {entry.filename: archive.read(entry) for entry in entries}
-        for name, data in files.items():
-            if name.endswith(".parquet"):
-                frames.check(data)
+        frames.check({name: data for name, data in files.items() if name.endswith(".parquet")})
     if len(files) < len(entries):
         raise InputError("holds two files of one name", file=path, remedy="Do not unpack it")
     try:

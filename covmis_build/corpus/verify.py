@@ -46,8 +46,7 @@ def _refuse_large(folder: Path) -> None:
             raise InputError("is neither a file nor a folder", file=path, remedy="Is it covmis' own?")
         if path.is_file() and path.stat().st_size > LARGEST:
             raise InputError(f"is larger than {LARGEST >> 30} GiB", file=path, remedy="Is it covmis' own?")
-        if path.is_file() and path.suffix == ".parquet":
-            frames.check(path)
+    frames.check({str(path): path for path in folder.rglob("*.parquet") if path.is_file()})
 
 
 def check_release(folder: Path, signers: Path | None = None) -> list[Check]:

@@ -20,6 +20,7 @@ from covmis_build.estimation.recall import (
     stance,
 )
 from covmis_build.options import KINDS
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,8 +67,8 @@ class FrameFacts:
         return max(self.claims * self.posts_in_archive - self.pairs_found - self.pairs_missed, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class RecallReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class RecallReport(Result):
     """Recall with its intervals (`figures`, COLUMNS), and what it is over."""
 
     facts: FrameFacts
@@ -162,9 +163,6 @@ class RecallReport:
             "stances": self.stances, "without_stance": self.without_stance,
             "beyond": {"pairs": self.facts.beyond, "room": self._room, "edge": self.edge}, "sentences": self.sentences,
         }  # fmt: skip
-
-    def _repr_html_(self) -> str:
-        return f"<p>{' '.join(self.sentences)}</p>{self.figures.to_html(index=False, na_rep='')}"
 
 
 def report_of(

@@ -10,12 +10,12 @@ from collections import deque
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
-from covmis_build.children import in_child
+from covmis_build.children import NO_MEMORY, in_child
 from covmis_build.errors import InputError, doubted
 from covmis_build.files.table import EXACT, Row, Table, cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -98,9 +98,9 @@ def _within(source: Iterator[pa.RecordBatch], room: int) -> Iterator[pa.RecordBa
             yield batch.slice(begin, ROWS)
 
 
-def check(file: Path | bytes) -> None:
-    """Read a Parquet file once, in a child process: an error if it does not fit into memory; of damage its reader says so."""
-    in_child(_read_once, file)
+def check(files: Mapping[str, Path | bytes]) -> None:
+    """Read Parquet files once, in a child process: an error if one does not fit into memory; of damage its reader says so."""
+    in_child(_read_each, files)
 
 
 def read_parquet(path: Path) -> pa.Table:
@@ -116,12 +116,18 @@ def _read(path: Path) -> pa.Table:
         return pa.Table.from_batches(list(batches(file, most=WHOLE)), pq.read_schema(file))
 
 
-def _read_once(source: Path | bytes) -> None:
+def _read_each(files: Mapping[str, Path | bytes]) -> None:
     import pyarrow as pa
 
-    file: IO[bytes] = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
-    with file, suppress(OSError, ValueError, pa.ArrowException):
-        deque(batches(file, most=WHOLE), maxlen=0)
+    for name, source in files.items():
+        file: IO[bytes] = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+        with file, suppress(OSError, ValueError, pa.ArrowException):
+            try:
+                deque(batches(file, most=WHOLE), maxlen=0)
+            except InputError as error:
+                raise InputError(error.problem, file=name, remedy=error.remedy) from None
+            except MemoryError:
+                raise InputError(NO_MEMORY, file=name) from None
 
 
 def _array(opened: Open) -> Table:

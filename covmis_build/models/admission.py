@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from covmis_build.errors import InputError
 from covmis_build.models.prompt import agreement_with_people, independent_labels
+from covmis_build.report.result import Result
 from covmis_build.stats.intervals import SIGNED, Estimate, Over, between
 from covmis_build.stats.over_claims import claim_tables, over_claims
 
@@ -80,8 +81,8 @@ class Verdict:
         return self.winning_rate >= PASSES
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+@dataclass(frozen=True, slots=True, repr=False)
+class Admission(Result):
     """The result for one machine: by items, by claims where claims are known, and what is next to it."""
 
     epsilon: float
@@ -93,7 +94,7 @@ class Admission:
     """The share of the people's labels that the machine contradicts."""
     people_error: float
     """The share of the other people's labels that people contradict."""
-    pairs: pd.DataFrame = field(repr=False)
+    pairs: pd.DataFrame
     """Agreement and kappa of the machine with each person, and of the people with one another."""
     audit: tuple[int, int] | None = None
     """Of audited items: how many automatic labels the machine gives, too, and how many items there are."""
@@ -195,6 +196,7 @@ class Admission:
         )
         return notes
 
+    @property
     def summary(self) -> list[str | pd.DataFrame]:
         """In words and tables."""
         by = {"items": self.by_items, "claims": self.by_claims}
@@ -224,10 +226,6 @@ class Admission:
             f"Gain over always saying {self.constant}, each label counting the same: {self.gain.value:+.2f}{more}; it must "
             f"be above 0.{few}"
         )
-
-    def _repr_html_(self) -> str:
-        first = self.summary()[0]
-        return f"<p>{first}</p>{self.to_frame().to_html(index=False)}"
 
 
 def admit(

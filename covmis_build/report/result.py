@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.report.summary import Listing, in_notebook
@@ -14,23 +13,23 @@ if TYPE_CHECKING:
     from covmis_build.report.summary import Summary
 
 
-class Result(ABC):
+class Result:
     """The base of all results; a subclass says its `summary` and `to_dict`, and the rest follows.
 
-    Subclasses are dataclasses with `repr=False`: a result prints as one line. If they have `warnings`, a notebook shows
+    Subclasses are dataclasses with `repr=False`, or structs: a result prints as one line. If they have `warnings`, a notebook shows
     these first; the command line prints them on the error stream.
     """
 
     __slots__ = ()
 
     @property
-    @abstractmethod
     def summary(self) -> Summary:
         """Sentences and tables for people, in reading order."""
+        raise NotImplementedError
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The same as one JSON object: what the command prints with `--json`."""
+        raise NotImplementedError
 
     @property
     def sentences(self) -> list[str]:

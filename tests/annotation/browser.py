@@ -36,7 +36,7 @@ class Browser:
             for line in self.driver.stdout
             if (found := re.search(r"successfully on port (\d+)", line))
         )
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120, trust_env=False)
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600, trust_env=False)
         options = {
             "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                      "--disable-background-networking", "--disable-component-update", f"--user-data-dir={profile}",
@@ -74,7 +74,7 @@ class Browser:
             actions += [{"type": "keyUp", "value": part} for part in reversed(parts)]
         self._post("/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
 
-    def wait(self, script: str, seconds: float = 30):
+    def wait(self, script: str, seconds: float = 600):
         """Wait until this returns something true; that."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:

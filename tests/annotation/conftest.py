@@ -76,7 +76,7 @@ class Person:
     def __init__(self, home: server.Server, code: str) -> None:
         token = json.loads(home.users_file.read_text())[code]["token"]
         self.client = httpx.Client(
-            base_url=home.address(), headers={"Authorization": f"Token {token}"}, timeout=60, trust_env=False
+            base_url=home.address(), headers={"Authorization": f"Token {token}"}, timeout=600, trust_env=False
         )
         CONNECTIONS.append(self.client)
 

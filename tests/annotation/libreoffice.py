@@ -30,7 +30,7 @@ def save(folder: Path, jobs: list[Job]) -> None:
     """Do all of these in one process; whatever cannot be done is an error."""
     home = f"-env:UserInstallation={(folder / 'profile').as_uri()}"
     soffice = ["soffice", home, "--headless", "--norestore"]
-    subprocess.run([*soffice, "--terminate_after_init"], check=True, capture_output=True, timeout=120)
+    subprocess.run([*soffice, "--terminate_after_init"], check=True, capture_output=True, timeout=600)
     library = folder / "profile" / "user" / "basic" / "Standard"
     (library / "Module1.xba").write_text(
         DOCTYPE.format("script", "module")
@@ -44,7 +44,7 @@ def save(folder: Path, jobs: list[Job]) -> None:
         lines.append("\t".join(map(str, parts)))
     (folder / "jobs.txt").write_text("\n".join(lines) + "\n")
     macro = f'macro:///Standard.Module1.Main("{folder}")'
-    subprocess.run([*soffice, macro], check=True, capture_output=True, timeout=280)
+    subprocess.run([*soffice, macro], check=True, capture_output=True, timeout=600)
     failed = folder / "errors.txt"
     assert not failed.exists(), failed.read_text()
     missing = [job for job in jobs if not job.target.exists()]

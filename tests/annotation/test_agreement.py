@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.contingency_tables import SquareTable
 from typer.testing import CliRunner
 
 from covmis_build.annotation.agreement import agreement
@@ -109,7 +108,7 @@ labelled = st.integers(1, 4).flatmap(
 
 
 @given(labelled, st.booleans())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_whatever_comes_in_the_report_has_numbers_in_range_or_words(rows, ordered):
     data = pd.DataFrame(
         [
@@ -161,8 +160,10 @@ def test_three_people_get_fleiss_and_every_pair():
 
 
 @given(st.lists(st.lists(st.integers(1, 30), min_size=3, max_size=3), min_size=3, max_size=3).map(np.array))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_bowker_and_stuart_maxwell_are_statsmodels(table):
+    from statsmodels.stats.contingency_tables import SquareTable
+
     theirs = SquareTable(table, shift_zeros=False)
     assert bowker(table).p == pytest.approx(theirs.symmetry().pvalue, abs=1e-9)
     assert stuart_maxwell(table).p == pytest.approx(theirs.homogeneity().pvalue, abs=1e-9)

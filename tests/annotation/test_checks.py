@@ -8,7 +8,6 @@ from math import ceil
 from statistics import mean
 
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.channels.label_studio.tasks import task_data
@@ -62,6 +61,8 @@ def own_rows(folder, number, who):
 
 
 def test_everybody_gets_posts_of_their_own_again(folder):
+    from statsmodels.stats.proportion import proportion_confint
+
     settle(folder, repeats=0.3, annotators=["a1", "a2", "a3"], per_item=2)
     before = gold_of(record.all_rounds(folder / "annotation" / "rounds"))
     opened = covmis(folder, "round", "open", "--claims", "2")

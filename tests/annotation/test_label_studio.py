@@ -25,7 +25,7 @@ from tests.annotation.conftest import CONNECTIONS, Person, part
 from tests.annotation.small import LABELS, covmis, study
 from tests.services import label_studio as service
 
-pytestmark = [pytest.mark.needs("label_studio", "label_studio_sdk"), pytest.mark.timeout(240)]
+pytestmark = pytest.mark.needs("label_studio", "label_studio_sdk")
 
 
 @pytest.fixture

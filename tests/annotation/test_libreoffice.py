@@ -23,7 +23,7 @@ from tests.annotation.small import rows_of, write_rows
 from tests.annotation.test_sheets import SCHEME, frozen
 from tests.annotation.test_workbooks import fill
 
-pytestmark = [pytest.mark.needs("libreoffice"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.needs("libreoffice")
 KINDS = [Channel.CSV, Channel.XLSX, Channel.ODS]
 UTF8, UTF16, WINDOWS = 76, 65535, 1
 AS_UTF8 = f"44,34,{UTF8}"

@@ -14,7 +14,7 @@ from tests.annotation.browser import Browser
 from tests.annotation.small import covmis, study
 from tests.annotation.test_pages import folder, look, look_everywhere  # noqa: F401 - a fixture
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.timeout(240)]
+pytestmark = pytest.mark.needs("chromium")
 ANSWERED = "return document.getElementById('answered').textContent"
 MESSAGE = "return document.getElementById('message').textContent"
 SAVED = "return document.body.dataset.saved === 'yes'"

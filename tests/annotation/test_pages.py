@@ -14,7 +14,7 @@ from covmis_build.annotation.channels.label_studio import projects
 from tests.annotation.conftest import Person
 from tests.annotation.small import HOSTILE, LABELS, as_if_run, covmis, fill, label_both, study
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.timeout(240)]
+pytestmark = pytest.mark.needs("chromium")
 LOOK = os.environ.get("COVMIS_SCREENSHOTS")
 """A folder: screenshots go there, to be looked at."""
 

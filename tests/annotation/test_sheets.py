@@ -166,7 +166,7 @@ answers = st.lists(
 
 
 @given(answers, answers)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_record_only_grows_and_the_same_pull_adds_nothing(first, second):
     about = {"number": "001", "guideline": "g", "now": "2026-01-01T00:00:00Z"}
     one = append(tables.empty("labels"), first, **about)

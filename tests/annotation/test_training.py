@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from statsmodels.stats.proportion import proportion_confint
 from typer.testing import CliRunner
 
 from covmis_build import storage
@@ -34,6 +33,8 @@ def folder(tmp_path):
 
 
 def test_a_training_round_tells_everybody_how_often_they_are_right(folder):
+    from statsmodels.stats.proportion import proportion_confint
+
     before = gold_of(record.all_rounds(folder / "annotation" / "rounds"))
     opened = covmis(folder, "round", "open", "--training", "--items", "9", "--pass-mark", "0.7")
     assert (opened["round"], opened["items"], opened["for_people"], opened["automatic"]) == ("t001", 9, 9, 0)

@@ -13,8 +13,6 @@ from statistics import mean
 
 import numpy as np
 import pytest
-from statsmodels.stats.inter_rater import fleiss_kappa
-from statsmodels.stats.proportion import proportion_confint
 
 from covmis_build.annotation import round_folder as record
 from covmis_build.study.study import open_study
@@ -82,6 +80,8 @@ def generalised(said):
 
 
 def wilson(right, of):
+    from statsmodels.stats.proportion import proportion_confint
+
     if of < 2:
         return [None, None]
     return [pytest.approx(edge) for edge in proportion_confint(right, of, method="wilson")]
@@ -103,6 +103,8 @@ def check_accuracies(rows, said):
 
 
 def test_two_rounds_from_open_to_seal(tmp_path):  # noqa: C901, PLR0912, PLR0915 - one story, in its order
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
     folder = study(tmp_path, 'per_item = 2\norder_of_items = "mixed"\n')
     settle(folder, annotators=["a1", "a2", "a3"])
 

@@ -25,7 +25,7 @@ MARKUP = st.lists(
 ).map("".join)  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(MARKUP)
 @example("x &am<strong>p; y")
 @example('<a href="https://a.org/?a=1&copy=2">')

@@ -13,7 +13,7 @@ import zlib
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from covmis_build.archive import reader, streams
@@ -46,7 +46,6 @@ def test_packed_in_any_way_the_lines_are_the_same(tmp_path, name):
     assert {file for file, *_ in found} == {name}
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.binary(max_size=40).filter(lambda line: b"\n" not in line), max_size=30),
     st.integers(1, 64),

@@ -49,7 +49,7 @@ def count(words, expression):
     return len(words.rows(parse(expression).node))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.lists(st.one_of(st.text(max_size=30), SAID.map(" ".join)), max_size=5), max_size=3))
 @example([["90", "1\u0430"], ["", "ﬁ ½ ㌀ ﷺ…"], ["가\u1161 é\u0301 İ"]])
 def test_texts_are_cut_as_the_tokeniser_cuts_them(blocks):
@@ -81,7 +81,7 @@ def test_a_column_that_is_a_slice_is_cut_from_where_it_begins():
     assert numbered.start.tolist() == [0, 4, 6]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(TEXTS, min_size=1, max_size=8), st.lists(queries(), min_size=1, max_size=4))
 def test_they_count_what_matches(tmp_path_factory, texts, asked):
     words = words_of(tmp_path_factory.mktemp("words"), [post(at + 1, text) for at, text in enumerate(texts)])

@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from covmis_build.claims.claim import Claim, checked, claims_csv
@@ -97,7 +97,6 @@ CELL = (
 LIST = st.lists(CELL.filter(bool), max_size=3)
 
 
-@settings(deadline=None)
 @given(st.lists(st.builds(dict, text=CELL.map(lambda text: " ".join(text.split())).filter(bool), keywords=LIST, titles=LIST, news_urls=LIST, edits=LIST, selected=st.booleans()), min_size=1, max_size=4))  # fmt: skip
 def test_written_and_read_back_it_is_the_same(tmp_path_factory, rows):
     frame = checked([Claim(f"c{at}", **row) for at, row in enumerate(rows)], "x")

@@ -23,7 +23,7 @@ from tests.demonstration.simulate import filled
 from tests.demonstration.words import PHRASES, Chance, say
 from tests.servers.x import X
 
-pytestmark = [pytest.mark.needs("clients"), pytest.mark.timeout(900)]
+pytestmark = pytest.mark.needs("clients")
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "covmis-stance-again.md"
 LABELS = ("favor", "against", "neither")
 ERROR = 0.11

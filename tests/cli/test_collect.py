@@ -338,7 +338,7 @@ def test_the_token_is_found_nowhere(study, on_x, caplog, tmp_path):
             str(study),
         ]
         done = subprocess.run(
-            command, capture_output=True, cwd=Path(__file__).parents[2], timeout=120, check=False
+            command, capture_output=True, cwd=Path(__file__).parents[2], timeout=600, check=False
         )
         outputs += [done.stdout, done.stderr]
         assert done.returncode

@@ -32,7 +32,7 @@ def written(path: Path, count: int) -> list[int]:
     return sizes
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.floats(0, 1))
 def test_a_file_that_was_cut_anywhere_goes_on_after_its_last_whole_page(share):
     with tempfile.TemporaryDirectory() as folder:

@@ -49,7 +49,7 @@ def test_a_browser_shows_hostile_text_as_text(tmp_path, listener, name) -> None:
     write_release(tmp_path, corpus, made_facts(f"Study {attack}"))
     done = subprocess.run(
         ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=3000", "--dump-dom", (tmp_path / name).as_uri()],
-        capture_output=True, text=True, check=True, timeout=120,
+        capture_output=True, text=True, check=True, timeout=600,
     )  # fmt: skip
     seen = done.stdout
     assert html.escape(attack, quote=False) in seen

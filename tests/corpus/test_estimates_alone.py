@@ -70,7 +70,6 @@ def by_r(study, file) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
 def test_python_without_covmis_gives_the_same(study, tmp_path) -> None:
     by_numpy(study, tmp_path / "out.csv")
     same_as_ours(study, tmp_path / "out.csv")

@@ -96,7 +96,7 @@ def test_lengths_and_weights_by_hand(gold_and_frozen) -> None:
     assert row["design_effect"] == pytest.approx(effect)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.lists(
         st.tuples(

@@ -108,7 +108,6 @@ def test_nothing_is_wrong_with_the_whole_release(release) -> None:
     assert failed(release) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(TAMPERINGS.keys() - ROOT_ALONE - OF_THE_ROOT))
 def test_a_change_is_noticed_though_checksums_and_root_hash_fit(release, tmp_path, name) -> None:
     copy = shutil.copytree(release, tmp_path / "release")

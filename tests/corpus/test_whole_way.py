@@ -200,7 +200,6 @@ def test_a_release_without_a_bundle_has_no_old_one(study, tmp_path) -> None:
     assert covmis("verify", "--study", copy)["passed"]
 
 
-@pytest.mark.slow
 def test_the_same_study_has_the_same_bundle(study) -> None:
     bundle = study.places.release / "bundle.zip"
     before = bundle.read_bytes()
@@ -231,7 +230,6 @@ def test_a_bundle_rebuilds_the_same_tables_and_corpus_elsewhere(study, tmp_path)
     ]
 
 
-@pytest.mark.slow
 def test_purged_posts_are_missing_and_counted(study, tmp_path) -> None:
     copy = shutil.copytree(study.places.folder, tmp_path / "copy")
     before = read_corpus(study.places.release / "corpus.csv")
@@ -263,7 +261,6 @@ def test_purged_posts_are_missing_and_counted(study, tmp_path) -> None:
     assert covmis("release", "--study", there)["left_out"]["purged"] == 2
 
 
-@pytest.mark.slow
 def test_nothing_is_sent_unasked(study, tmp_path, monkeypatch) -> None:
     """From the archive to a rebuilt study no command looks up a name or connects to anything."""
 

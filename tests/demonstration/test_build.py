@@ -10,17 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
-import pytest
 
 from covmis_build.corpus.convert import read_corpus
 from tests.demonstration.conftest import build, copy_study
 from tests.demonstration.stories import ROOT
 from tests.demonstration.truth import true_stance
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(900),
-]  # the first to need the built study builds it; the others wait
+pytestmark = []  # the first to need the built study builds it; the others wait
 COVMIS = Path(sys.executable).with_name("covmis")
 
 

@@ -10,8 +10,6 @@ import pytest
 import covmis_build as covmis
 from tests.demonstration.build import COVMIS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-
 
 def estimated(study, *words):
     done = subprocess.run(

@@ -6,12 +6,9 @@ import json
 
 import pandas as pd
 import pytest
-from sklearn.metrics import accuracy_score, cohen_kappa_score
 from typer.testing import CliRunner
 
 from covmis_build.cli import evaluate, model
-
-pytestmark = pytest.mark.timeout(900)  # the first to need the built study builds it; the others wait
 
 
 def test_a_language_model_beside_the_annotators_of_the_demonstration(built, tmp_path):
@@ -19,6 +16,8 @@ def test_a_language_model_beside_the_annotators_of_the_demonstration(built, tmp_
 
     The answers are those of an annotator for every second item, and of a machine that always says the same otherwise.
     """
+    from sklearn.metrics import accuracy_score, cohen_kappa_score
+
     root = built / "study"
 
     def run(app, *words):

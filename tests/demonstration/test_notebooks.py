@@ -6,7 +6,7 @@ import pytest
 
 from tests.notebooks import NOTEBOOKS, run, shown
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("docs"), pytest.mark.timeout(900)]
+pytestmark = pytest.mark.needs("docs")
 
 
 @pytest.mark.filterwarnings("ignore")  # the kernel's client, not ours

@@ -11,7 +11,7 @@ import pytest
 from tests.annotation.browser import Browser
 from tests.demonstration.pages import PAGES, render
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium"), pytest.mark.timeout(900)]
+pytestmark = pytest.mark.needs("chromium")
 LOOK = os.environ.get("COVMIS_SCREENSHOTS")
 """A folder: screenshots go there, to be looked at."""
 WIDTHS = {1280: "desk", 390: "phone"}

@@ -10,7 +10,7 @@ from covmis_build.estimation.shares import estimates
 from covmis_build.options import Sampling
 from tests.estimation.with_r import estimates_of_r, write_sample
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.needs("r")]
+pytestmark = pytest.mark.needs("r")
 LABELS = ("favor", "against", "neither")
 
 

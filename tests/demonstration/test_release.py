@@ -14,7 +14,6 @@ from tests.corpus.studies import covmis
 from tests.corpus.tamperings import TAMPERINGS, failed, with_new_checksums
 from tests.corpus.test_estimates_alone import by_numpy, by_r, same_as_ours, same_by_svy
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 STATED = {
     "licence": '"CC-BY-4.0"', "contact": '"corpus@example.org"', "version": '"1.0.0"', "doi": '"10.5281/zenodo.1234567"',
     "splits": '{ scheme = "grouped", fractions = [0.7, 0.1, 0.2] }',

@@ -10,7 +10,6 @@ import pytest
 
 from tests.demonstration.tutorial import BLOCK, RUN, TUTORIAL, again, lasting
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 BLOCKS = [block[1] for block in BLOCK.finditer(TUTORIAL.read_text("utf-8"))] if TUTORIAL.exists() else []
 
 

@@ -22,7 +22,7 @@ def lengths(block):
     return pa.table([words, [len(word) for word in words]], schema=WORDS)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(words=st.lists(st.text(max_size=5), max_size=40), block=st.integers(1, 9), workers=st.integers(1, 2))
 def test_map_does_not_depend_on_blocks_or_processes(words, block, workers):
     with pytest.MonkeyPatch.context() as patch, open_engine(workers=workers) as engine:
@@ -36,7 +36,7 @@ def letters(block):
         yield pa.table([list(word), [len(word)] * len(word)], schema=WORDS)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     words=st.lists(st.text(max_size=9), max_size=40), block=st.integers(1, 9), workers=st.integers(1, 2),
     sent=st.sampled_from([0, 100, 1 << 20]),
@@ -100,7 +100,6 @@ def much(block):
 MUCH = pa.schema([("x", pa.large_binary())])
 
 
-@pytest.mark.timeout(60)
 def test_an_interruption_does_not_wait_for_half_a_result(monkeypatch, tmp_path):
     """Processes that end while they hand over a result leave half of it, for the other half of which nobody may wait."""
 

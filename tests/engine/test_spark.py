@@ -19,7 +19,6 @@ from tests.text.test_near_duplicates import as_table, cascades
 pytestmark = [
     pytest.mark.needs("spark"),
     pytest.mark.filterwarnings("ignore"),
-    pytest.mark.timeout(600),
 ]
 
 

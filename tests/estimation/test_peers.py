@@ -32,7 +32,6 @@ def test_figures_of_glide(case):
 
 
 @pytest.mark.needs("r", "peers")
-@pytest.mark.timeout(600)
 def test_the_page_of_the_docs_is_what_the_peers_say():
     """R, svy and glide as they run: the same comparisons as on the page, and none of them off."""
     spec = importlib.util.spec_from_file_location("validation", SCRIPT)

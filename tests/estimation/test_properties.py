@@ -30,7 +30,7 @@ def test_even_chances_are_worth_at_most_the_sample_over_what_is_missing(y, chanc
 
 
 @given(samples)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_doubling_all_groups_of_copies_changes_nothing(units):
     """(b)"""
     y, pi, sizes = zip(*units, strict=True)

@@ -56,7 +56,7 @@ def crossing(frame, parts, key) -> int:
     st.integers(20, 60), st.integers(0, 10**6), st.sets(st.sampled_from(KEYS), min_size=1),
     st.sampled_from(["random", "grouped", "chronological"]),
 )  # fmt: skip
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_no_value_of_any_key_is_in_two_parts(items, seed, keys, scheme) -> None:
     frame = posts(items, seed)
     names = sorted(keys)

@@ -85,7 +85,7 @@ def test_a_measure_blind_to_two_classes_does_not_tell_them_apart() -> None:
 
 
 @given(st.integers(0, 100))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_halves_are_the_same_for_all_measures(seed) -> None:
     gold, systems = example(seed=seed)
     alone = meta(gold, systems, labels=LABELS, measures=["accuracy"], trials=10, replicates=5, seed=seed)

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import f1_score
 
 from covmis_build.evaluation import score as scoring
 from covmis_build.evaluation.catalogue import measures
@@ -80,6 +79,8 @@ def test_official_scores(fnc) -> None:
 
 
 def test_rumoureval_answers(data_home) -> None:
+    from sklearn.metrics import f1_score
+
     folder = data_home / "rumoureval"
     gold = read_labels(folder / "2019_test_gold_twitter_only_Fengshawn.json")
     gold_labels = gold.labels(gold.id_column)

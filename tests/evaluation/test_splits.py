@@ -31,7 +31,7 @@ def posts(items=100, seed=1):
 
 
 @given(st.integers(10, 80), st.integers(0, 10**6))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_folds_test_every_item_once(items, seed) -> None:
     frame = posts(items, seed)
     folds = splits(frame, seed=seed)
@@ -44,7 +44,7 @@ def test_folds_test_every_item_once(items, seed) -> None:
 
 
 @given(st.permutations(range(60)))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_order_of_rows_is_no_matter(order) -> None:
     frame = posts(60)
     for scheme in ("random", "grouped", "chronological", "stratified_chronological", "leave_one_out"):
@@ -157,7 +157,7 @@ WORDS = ("masks", "wash", "hands", "garlic", "cures", "vaccine", "chips", "lemon
 
 
 @given(st.integers(5, 60), st.integers(0, 10**6), st.sampled_from(["random", "grouped", "chronological"]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_no_group_and_no_pair_of_near_copies_is_torn(items, seed, scheme) -> None:
     """Whatever the claims, and however chains of near-copies join them."""
     frame = posts(items, seed)

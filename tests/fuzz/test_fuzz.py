@@ -44,15 +44,13 @@ def tried(name, tmp_path):
     assert after < MOST_MEMORY or after - before < MOST_MEMORY // 4, "beside what earlier tests had needed"
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(0 if IN_ALL > 1000 else 300)
+@pytest.mark.timeout(0 if IN_ALL > 1000 else 900)
 @pytest.mark.parametrize("name", [name for name in TARGETS if name not in NEEDS_CLIENTS])
 def test_damage_is_one_line(tmp_path, name):
     tried(name, tmp_path)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(0 if IN_ALL > 1000 else 300)
+@pytest.mark.timeout(0 if IN_ALL > 1000 else 900)
 @pytest.mark.needs("clients", "label_studio_sdk")
 @pytest.mark.parametrize("name", NEEDS_CLIENTS)
 def test_damaged_answers_end_in_a_sentence(tmp_path, name):

@@ -64,7 +64,7 @@ WRITTEN = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(WRITTEN, WRITTEN, st.sampled_from(FORMS))
 def test_the_table_of_letters_is_the_tokeniser_wherever_it_is_sure(one, other, form):
     for text in (one + other, unicodedata.normalize(form, one + other), (one + other).swapcase()):
@@ -116,13 +116,13 @@ def check(matcher: Matcher, posts: list[Post]) -> None:
             assert cut_text is None or cut_text.spaced in {"", words}, post
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(QUERIES, st.lists(POSTS, min_size=1, max_size=8), st.lists(TEXTS, max_size=4))
 def test_nothing_that_matches_is_left_out(written, posts, texts):
     check(Matcher(made(written)), [*posts, *(Post("x:9", "9", "x", text) for text in texts)])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.just("keywords"), KEYWORDS), min_size=1, max_size=4), st.data())
 def test_queries_of_any_letters_find_their_own_text(written, data):
     text = data.draw(WRITTEN.filter(tokens))
@@ -211,7 +211,7 @@ def both_ways(path, queries):
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     QUERIES, st.lists(st.one_of(LINES, st.sampled_from([b"", b"  ", b"{", b"\xef\xbb\xbf{}"])), max_size=30)
 )

@@ -89,7 +89,7 @@ def made(written: list[tuple[str, str]]) -> list[Query]:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(QUERIES, st.lists(POSTS, min_size=1, max_size=6))
 def test_the_matcher_finds_what_the_obvious_one_finds(written, posts):
     queries = made(written)
@@ -99,7 +99,6 @@ def test_the_matcher_finds_what_the_obvious_one_finds(written, posts):
         assert {one.query.query_id for one in matcher.match(post)} == expected
 
 
-@settings(deadline=None)
 @given(QUERIES, st.lists(POSTS, min_size=4, max_size=8))
 def test_the_words_of_an_archive_change_nothing(written, posts):
     queries = made(written)

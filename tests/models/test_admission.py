@@ -218,7 +218,7 @@ def test_a_machine_that_always_says_the_commonest_label_is_not_admitted():
     lazy = admit(people, dict.fromkeys(truth, "neither"), epsilon=0.2, claims=claims)
     assert not lazy.passed
     assert (lazy.constant, lazy.gain.value) == ("neither", 0)
-    assert "Gain over always saying neither" in str(lazy.summary()[2])
+    assert "Gain over always saying neither" in str(lazy.summary[2])
     good = admit(people, truth, epsilon=0.2, claims=claims)
     assert good.gain.value > 0.4
     assert good.passed or good.undecided

@@ -147,7 +147,6 @@ def test_odd_addresses_are_refused(url, key, message):
         Server(url, key)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.long)])
 def test_kills_at_any_moment_lose_no_answer_and_ask_nothing_twice(tmp_path, kills):
     """Killed while the server answers, between request and journal, and between items."""

@@ -160,7 +160,7 @@ def test_posts_to_read_are_three_ascending_numbers(index, read):
         suggest(CLAIM, index, read=read)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(queries(depth=1), queries(depth=1), queries(depth=1))
 def test_conjunctions_are_counted_without_being_made(first, second, third):
     assume(len({str(parse(part)) for part in (first, second, third)}) > 1)

@@ -81,7 +81,7 @@ def table(asked):
 
 
 @pytest.mark.parametrize("worth", [0, find.WORTH])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     parts=st.lists(st.lists(POSTS, max_size=6), min_size=1, max_size=3),
     asked=st.lists(

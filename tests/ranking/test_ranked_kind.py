@@ -226,7 +226,6 @@ def test_a_model_s_folder_is_nobody_s_business():
     assert placeless(None) is None
 
 
-@pytest.mark.slow
 def test_a_two_phase_claim_cannot_take_in_what_was_drawn_by_rank(made):
     """Both draws together have no known chances: it is refused, and what is frozen stays as it is."""
     study, about = made
@@ -250,7 +249,6 @@ def test_a_two_phase_claim_cannot_take_in_what_was_drawn_by_rank(made):
     assert set(frozen["item_id"]) <= set(study.sample["item_id"])
 
 
-@pytest.mark.slow
 def test_label_learn_add_a_query_estimate_again(made):
     """The loop of a study that learns from what it missed: every chance that a post ever had is kept."""
     study, about = made

@@ -53,7 +53,7 @@ def test_the_rule_of_the_paper(make_items):
 @given(
     counts=st.lists(claim, min_size=1, max_size=4), per_kind=st.integers(0, 8), per_claim=st.integers(1, 40)
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_nothing_vanishes_and_sizes_hold(make_items, design, counts, per_kind, per_claim):
     items = make_items({str(at): one for at, one in enumerate(counts)})
     found = draw(items, design=design, per_kind=per_kind, per_claim=per_claim)
@@ -69,7 +69,7 @@ def test_nothing_vanishes_and_sizes_hold(make_items, design, counts, per_kind, p
 
 @pytest.mark.parametrize("design", DESIGNS)
 @given(counts=st.lists(claim, min_size=2, max_size=4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_another_claim_changes_no_claims_sample(make_items, design, counts):
     everyone = make_items({str(at): one for at, one in enumerate(counts)})
     fewer = everyone[everyone["claim_id"] != "1"]

@@ -275,7 +275,6 @@ def draws(make_items, design: str, repeats: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("design", ["poisson", "two_phase"])
 def test_small_simulation(make_items, design):
     """Sixty-four draws: right on average, intervals that mostly cover, the unweighted share wrong."""

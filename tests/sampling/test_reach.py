@@ -69,7 +69,7 @@ def drawn_both_ways(engine, items, posts, frozen, options, seed=5):
     claims=st.lists(counts, min_size=1, max_size=3), per_kind=st.integers(0, 6), per_claim=st.integers(1, 20),
     again=st.integers(-12, 12),
 )  # fmt: skip
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_the_same_is_drawn(engine, make_items, design, by, claims, per_kind, per_claim, again):
     items, posts = study_of(make_items, claims)
     options = Sampling(design=design, strata_by=list(by), per_kind=per_kind, per_claim=per_claim)

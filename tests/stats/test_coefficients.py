@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
 from covmis_build.stats import coefficients as c
 from covmis_build.stats.agreement import headline
@@ -60,8 +58,11 @@ judged = st.integers(2, 4).flatmap(
 
 
 @given(tables)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_cohen_is_statsmodels_and_scikit_learns(table):
+    from sklearn.metrics import cohen_kappa_score
+    from statsmodels.stats.inter_rater import cohens_kappa
+
     expected = table.sum(1) @ table.sum(0)
     value = c.cohen_kappa(table)
     if table.sum() == 0 or expected == table.sum() ** 2:
@@ -80,8 +81,10 @@ def test_cohen_is_statsmodels_and_scikit_learns(table):
 
 
 @given(tables)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_scott_is_the_fleiss_of_two_people(table):
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
     counts = c.label_counts(codes_of(table), len(table))
     fleiss = c.fleiss_kappa(c.agreement_sums(counts).sum(0))
     assert c.corrected(c.scott_chance(table)) == pytest.approx(fleiss, abs=1e-10, nan_ok=True)
@@ -113,7 +116,7 @@ def slow_alpha(codes, distance):
 
 
 @given(judged, st.sampled_from(["nominal", "ordinal", "interval"]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_alpha_with_missing_labels_is_its_definition(case, distance):
     classes, codes = case
     value = c.corrected(c.alpha_chance(c.coincidences(c.label_counts(codes, classes)).sum(0), distance))
@@ -121,7 +124,7 @@ def test_alpha_with_missing_labels_is_its_definition(case, distance):
 
 
 @given(judged)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_ac1_is_its_definition(case):
     classes, codes = case
     rows = [[v for v in row if v >= 0] for row in codes]
@@ -136,7 +139,7 @@ def test_ac1_is_its_definition(case):
 
 
 @given(tables)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_class_by_class(table):
     together = c.class_tables(table)
     assert (together.sum((1, 2)) == table.sum()).all()

@@ -174,7 +174,7 @@ figures = st.builds(
 
 
 @given(figures, st.sampled_from([(0.0, 1.0), (-1.0, 1.0), (0.0, 4.0)]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_p_and_interval_never_disagree(figure, bounds):
     wide = bounds[1] - bounds[0]
     value, null = (bounds[0] + wide * figure[name] for name in ("value", "null"))
@@ -195,7 +195,7 @@ def test_p_and_interval_never_disagree(figure, bounds):
     ),
     st.floats(-0.9, 0.9),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_p_and_interval_of_a_difference_never_disagree(parts, together):
     first, second = (Estimate(v, s, 50, w, 20) for v, s, w in parts)
     covariance = together * first.standard_error * second.standard_error
@@ -228,7 +228,7 @@ def test_six_of_six_is_no_proof():
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_no_end_of_kappa_is_impossible(seed):
     rng = np.random.default_rng(seed)
     codes = rng.choice(3, size=(30, 2), p=[0.05, 0.05, 0.9])

@@ -209,7 +209,7 @@ def test_equal_probabilities_are_a_simple_random_sample():
         ([1, 0], [1, 1], {"assisted_by": ([0.5], [0.5])}, "1 predictions have 2 values"),
         ([1, 0], [1, 1], {"domain": [True]}, "1 marks of the domain have 2"),
         ([1], [1], {"level": 95}, "not between 0 and 1"),
-        ([1, 2], [1, 1], {"strata": ["a"]}, "differ in length"),
+        ([1, 2], [1, 1], {"strata": ["a"]}, "1 strata have 2 values"),
         ([1, 2], [1, 1], {"design": "two_phase", "joint": [[1]]}, "not a matrix of 2"),
         (
             [1, 2],

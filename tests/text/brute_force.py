@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array, triu
-from scipy.sparse.csgraph import connected_components
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 
 def all_pairs(texts, threshold):
     """{(i, j): similarity} of all pairs above the threshold."""
+    from scipy.sparse import triu
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     try:
         weights = TfidfVectorizer().fit_transform(texts)
     except ValueError:  # no words at all
@@ -25,6 +25,9 @@ def all_pairs(texts, threshold):
 
 def groups(n, pairs):
     """Components of these pairs, numbered by first appearance."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     i, j = np.array(sorted(pairs) or np.empty((0, 2)), int).T
     _, labels = connected_components(coo_array((np.ones(len(i)), (i, j)), shape=(n, n)), directed=False)
     seen = {}

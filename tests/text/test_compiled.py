@@ -156,7 +156,6 @@ def test_kept_machine_code_is_loaded_without_the_compiler():
     assert (printed, said) == ("2\nFalse", "")
 
 
-@pytest.mark.slow
 def test_the_first_routine_compiles_all_and_says_one_line(tmp_path):
     assert python(GROUPS, NUMBA_CACHE_DIR=str(tmp_path)) == ("2", f"{compiled.ONCE}\n")
     assert python(GROUPS, NUMBA_CACHE_DIR=str(tmp_path)) == ("2", "")

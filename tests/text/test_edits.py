@@ -46,7 +46,7 @@ def check(texts, among, edits) -> None:
 
 
 @given(st.lists(words, min_size=1, max_size=4), st.lists(words, min_size=1, max_size=6), st.integers(0, 30))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_nearest_is_that_of_the_table(texts, among, edits) -> None:
     check(texts, among, edits)
 
@@ -55,7 +55,7 @@ def test_nearest_is_that_of_the_table(texts, among, edits) -> None:
     st.text(st.sampled_from("ab"), min_size=60, max_size=140), st.lists(st.integers(0, 139), max_size=30),
     st.text("ab", max_size=30), st.integers(0, 25),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_near_copies_around_the_limits(one, places, added, edits) -> None:
     changed = list(one)
     for at in places:

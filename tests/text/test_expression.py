@@ -111,7 +111,6 @@ def test_refused(query):
     assert "\n" not in str(error.value)
 
 
-@settings(deadline=None)
 @given(queries())
 def test_canonical_form_parses_to_itself(query):
     once = parse(query)
@@ -151,13 +150,11 @@ def obvious(query: str, text: str) -> bool:
     return bool(eval(" ".join(written), {"has": has, "terms": terms}))
 
 
-@settings(deadline=None)
 @given(queries(), TEXTS)
 def test_matches_like_the_obvious_reading(query, text):
     assert parse(query).matches(text) is obvious(query, text)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_tokens_are_their_own_tokens(text):
     cut = tokens(text)
@@ -173,7 +170,6 @@ def test_the_short_way_gives_the_same_tokens():
             assert tokens(text) == tokeniser._of_any_script(text), hex(code)
 
 
-@settings(deadline=None)
 @given(queries(), st.sampled_from(["x", "bluesky", "mastodon"]), TEXTS, st.integers(20, 80))
 def test_searches_find_at_least_what_the_expression_matches(query, platform, text, limit):
     whole = parse(query)
@@ -190,7 +186,7 @@ QUORUMS = st.tuples(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(QUORUMS, TEXTS)
 def test_a_quorum_counts_its_parts(quorum, text):
     least, parts = quorum
@@ -375,7 +371,6 @@ def test_a_word_that_no_search_takes_is_left_to_the_others():
             parse(long).render(platform)
 
 
-@settings(deadline=None)
 @given(QUORUMS, queries(), TEXTS, st.integers(1, 6))
 def test_a_broadened_query_finds_at_least_as_much(quorum, query, text, most):
     least, parts = quorum

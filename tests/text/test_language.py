@@ -56,7 +56,7 @@ LETTERS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.text(alphabet=LETTERS, max_size=80), min_size=1, max_size=4))
 def test_any_text(texts):
     assert langdetect_replay.detect(texts) == [reference(text) for text in texts]
@@ -143,7 +143,7 @@ def test_optional_detectors(detector):
 @pytest.mark.needs("language")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("detector", ["py3langid", "pycld2"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(text=st.text(max_size=80))
 def test_optional_detectors_take_any_text(detector, text):
     (found,) = detect_languages([text], detector=detector)

@@ -79,13 +79,13 @@ TEXT = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(TEXT, min_size=1, max_size=30), st.sampled_from(THRESHOLDS))
 def test_any_texts(texts, threshold):
     assert_equal_to_brute_force(texts, threshold)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(2, 400), st.integers(4, 300), st.sampled_from(THRESHOLDS))
 def test_cascades(seed, n, words, threshold):
     assert_equal_to_brute_force(cascades(n, seed, words), threshold)
@@ -327,7 +327,6 @@ def test_row_order_does_not_matter():
         assert one[1].equals(two[1])
 
 
-@pytest.mark.slow
 def test_compiling_at_once_in_several_processes_is_safe(tmp_path):
     """The cache of compiled code may be filled by several processes at the same time."""
     code = "from covmis_build.text.bags import *; print(distinct(*utf8(['aa', 'b', 'aa']))[0])"
@@ -344,7 +343,7 @@ def test_compiling_at_once_in_several_processes_is_safe(tmp_path):
             )
             for _ in range(2)
         ]
-        results = [(*run.communicate(timeout=200), run.returncode) for run in runs]
+        results = [(*run.communicate(timeout=600), run.returncode) for run in runs]
     assert [(out.strip(), code) for out, _, code in results] == [("[0 1 0]", 0)] * 2, results
 
 

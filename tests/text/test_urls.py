@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from covmis_build.text.urls import addresses, canonical_url, spellings
@@ -155,7 +155,6 @@ def test_a_key_is_its_own_key():
         assert canonical_url(key) == key, address
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_has_a_stable_key(text):
     key = canonical_url("https://example.org/" + text)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.annotation.browser import Browser
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.timeout(240)]
+pytestmark = pytest.mark.needs("chromium")
 
 
 @pytest.fixture
