@@ -92,7 +92,7 @@ def test_the_card_has_the_settings_that_governed_and_names_what_is_set_otherwise
     then, differences = settings_of_rounds(changed.settings, record.all_rounds(changed.places.rounds))
     assert {"retrieval": then.retrieval, "cleaning": then.cleaning} == before
     assert then.sampling.per_claim == 24
-    assert then.labels.values == ("favor", "against", "neither")
+    assert then.labels.values == ("favor", "against", "neither")  # noqa: PD011 - a setting of ours
     assert [str(one) for one in differences] == [
         "[cleaning] minimum_words was 10 for round 001 and is 3 now",
         '[labels] values was ["favor", "against", "neither"] for round 001 and is ["neither", "against", "favor"] now',
@@ -183,7 +183,9 @@ def test_predictions_and_comparisons_name_the_labels_that_governed_the_rounds(st
     )
     changed.run(workers=1)
     items = changed.items
-    shares = pd.DataFrame({"item_id": items["item_id"], "favor": 0.5, "against": 0.3, "neither": 0.2, "fold": "elsewhere"})
+    shares = pd.DataFrame(
+        {"item_id": items["item_id"], "favor": 0.5, "against": 0.3, "neither": 0.2, "fold": "elsewhere"}
+    )
     with pytest.raises(InputError) as error:
         changed.estimate(assisted_by=shares.drop(columns="favor"), elsewhere=True)
     assert "favor" in str(error.value)

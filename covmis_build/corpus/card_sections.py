@@ -345,13 +345,13 @@ def _rehydration(facts: ReleaseFacts) -> Section:
         return Section(
             "Ids and deletions", "Check from time to time which posts still exist, and remove the others."
         )
-    made = (
+    without_ids = (
         f" {count(facts.made_ids, 'post')} cannot be fetched: their source has no ids, and covmis made these."
         if facts.made_ids
         else ""
     )
     return Section(
         "How to get the texts",
-        f"Fetch the posts with your own access, then join them with the labels. Posts that no longer exist are listed, not replaced.{made}",
+        f"Fetch the posts with your own access, then join them with the labels. Posts that no longer exist are listed, not replaced.{without_ids}",
         code="covmis collect ids corpus.csv\ncovmis hydrate corpus.csv",
     )

@@ -14,7 +14,7 @@ from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.matching.find import numbers_found
-from covmis_build.queries.build import build_queries
+from covmis_build.queries.build import build_queries, keywords_of
 from covmis_build.queries.suggest import READ, Suggestions, suggest
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
@@ -177,7 +177,8 @@ def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Pro
 
     queries = _of_list(study, text) if not text or text.isalnum() else None
     if queries is None:
-        asked = ("", "", "keywords", text, str(parse(text)), "")
+        words, language = keywords_of(text)
+        asked = ("", "", "keywords", words, str(parse(words)), language)
         queries = pd.DataFrame([asked], columns=tables.SCHEMAS["queries"].names)
     posts = study.counted_posts(progress)
     numbers = numbers_found(posts, queries)

@@ -32,14 +32,14 @@ def read(line: bytes) -> Posts:
         if result is None:
             continue
         try:
-            found = seen_on_x(result)
+            seen = seen_on_x(result)
         except UNREADABLE:
             skipped["posts that cannot be read"] += 1
             continue
-        for post in found:
+        for post in seen:
             post.mend()
-        posts += found
-        skipped["posts that X does not show"] += not found
+        posts += seen
+        skipped["posts that X does not show"] += not seen
     return Posts(posts, +skipped)
 
 
