@@ -128,7 +128,7 @@ def test_a_list_of_others_is_looked_at_then_imported_and_examples_make_room(tmp_
     told = ran(
         "claims", "import", path, "--text", "said", "--column", "claim_id=nr", "--study", tmp_path / "mine"
     )
-    assert "examples of `covmis new` were replaced" in told
+    assert "example claims of `covmis new`" in told
     assert "Columns left over: who" in told
     assert answer("claims", "lint", "--study", tmp_path / "mine")["claims"] == 2
     assert (

@@ -243,7 +243,7 @@ def _deleted(name: str, project: KnownProject) -> Problem:
     """Somebody has removed a project: what was brought back before is in the record, the rest can be asked again."""
     again = "`covmis round push`" if project.phase == Phase.INDEPENDENT else "`covmis round adjudicate`"
     return Problem(
-        name, f"the project {project.project} is not on Label Studio any more", f"{again} makes it anew"
+        name, f"the project {project.project} is not on Label Studio any more", f"{again} makes it again"
     )
 
 
