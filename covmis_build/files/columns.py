@@ -21,13 +21,14 @@ POSTS = {
     "text": ("text", "fulltext", "tweettext", "content", "rawcontent", "body", "message", "description", "caption",
              "selftext", "title", "tweet", "comment", "posttext", "正文", "微博正文"),
     "created_at": ("createdat", "createdutc", "date", "datepublished", "datetime", "timestamp", "timestamputc", "time", "published",
-                   "publishedat", "postcreated", "dateutc", "tweetcreated", "tweetcreatedat", "posted", "postedat", "发布时间"),
+                   "publishedat", "postcreated", "dateutc", "tweetcreated", "tweetcreatedat", "posted", "postedat", "messagetime", "发布时间"),
     "language": ("lang", "language", "languageguess", "langs"),
     "urls": ("links", "urls", "outlinks", "expandedurls", "entitiesurls", "link"),
     "claim": ("claimid", "claim", "mid"),
     "reply_to": ("inreplytostatusid", "inreplytotweetid", "inreplytoid", "replytoid"),
     "quote_of": ("quotedstatusid", "quotedtweetid", "quotedid"),
-    "repost_of": ("retweetedstatusid", "retweetedtweetid", "retweetedid", "reblogid"),
+    "repost_of": ("retweetedstatusid", "retweetedtweetid", "retweetedid", "reblogid", "retweetof", "repostof", "rtof"),
+    "repost": ("isretweet", "isrepost", "isreblog"),
     "author": ("author", "username", "userscreenname", "screenname", "authorid", "userid", "user"),
 }  # fmt: skip
 """Posts of unknown tools."""

@@ -204,6 +204,7 @@ def _facts(
         left_out=missing,
         audit=release_facts.audit_counts(corpus, frozen),
         platforms=release_facts.platform_counts(corpus),
+        made_ids=release_facts.count_made_ids(corpus),
         period=release_facts.period(corpus),
         annotators=len(people) or len(settings.annotation.people),
         machines=tuple(sorted(annotators - people)),
