@@ -30,10 +30,14 @@ def test_the_overview_says_what_is_next_and_is_as_new_as_the_files(client, study
     assert "covmis round open" in page
     assert 'action="/start/round-open"' in page
     assert "data/archive/posts.jsonl" in page or "archive/posts.jsonl" in page
-    study.change(cleaning={"minimum_words": 3})
+    study = study.change(cleaning={"minimum_words": 3})
     page = client.get("/").text
     assert 'action="/start/run"' in page
     assert "to be made" in page
+    study.run(workers=1)
+    study.open_round()
+    study.run(workers=1)
+    assert 'href="/rounds/001">Go on with round 001' in client.get("/").text
 
 
 def test_each_step_opens_to_what_it_dropped_with_the_reason(client, study):
