@@ -59,3 +59,32 @@ def test_a_study_that_kept_enough_is_not_advised(tmp_path):
     ]
     _, ran = study_of(tmp_path, posts, cleaning={"minimum_posts": 5, "similarity": 0.99})
     assert ran.next == "`covmis round open` (1 claim without a round)"
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("", "data/archive has no post: put files of posts there"),
+        ("tweet_id\n1250000000000000001\n1250000000000000002\n", "has 2 ids and no text: fetch the posts"),
+        ("tweet_id,text\n1250000000000000001,nothing to the point\n", "none of the 1 post in data/archive matches a query"),
+    ],
+    ids=["no file", "ids", "no match"],
+)  # fmt: skip
+def test_a_run_that_finds_nothing_says_why(tmp_path, file, said):
+    study = covmis.new_study(tmp_path / "s", title="S")
+    if file:
+        (study.places.folder / "data/archive/posts.csv").write_text(file)
+    ran = study.run(workers=1)
+    assert any(said in warning for warning in ran.warnings), ran.warnings
+
+
+def test_an_open_round_alone_makes_no_run_necessary(tmp_path):
+    posts = [
+        {"full_text": f"{LONG.format(at)} {chr(97 + at % 26) * 9} {chr(97 + at // 26) * 12} w{at}"}
+        for at in range(40)
+    ]
+    study, _ = study_of(tmp_path, posts, cleaning={"minimum_posts": 5, "similarity": 0.99})
+    study.open_round()
+    assert study.status().next == "finish round 001: `covmis round status` says how"
+    changed = study.change(cleaning={"minimum_posts": 6})
+    assert changed.status().next.startswith("`covmis run` (to be made: clean")

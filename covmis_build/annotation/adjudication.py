@@ -303,6 +303,11 @@ class Settlement(Result):
     problems: tuple[Problem, ...]
 
     @property
+    def warnings(self) -> list[str]:
+        """What could not be used of the sheets, as sentences."""
+        return list(map(str, self.problems))
+
+    @property
     def summary(self) -> list[str]:
         """The counts in words, and what to do."""
         waiting = self.to_discuss + self.to_adjudicate

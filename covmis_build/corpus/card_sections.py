@@ -12,10 +12,11 @@ from covmis_build.corpus.citation import bibtex
 from covmis_build.corpus.datasheet import data_statement, datasheet
 from covmis_build.corpus.diagram import flow_diagram
 from covmis_build.corpus.licences import licence_of
-from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, listed, share_interval
+from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, kinds_of, listed
 from covmis_build.corpus.statistics import ESTIMANDS
 from covmis_build.records import meanings
 from covmis_build.report import figures
+from covmis_build.text.lengths import least_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -141,13 +142,15 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
 
     platforms = listed(f"{name} ({number:,})" for name, number in facts.platforms.items())
     cleaning = facts.cleaning
-    unit = f"at least {count(cleaning.minimum_words, 'word')}" if cleaning.minimum_words else "any length"
+    found = kinds_of(numbers)
+    matched = [words for kind in facts.retrieval.require_match if (words := KINDS.get(kind, kind)) in found]
+    unit = least_lengths(cleaning) or "any length"
     points = [
         f"Platforms: {platforms}.",
-        f"Found by {listed([*KINDS.values(), *([RANKED] if facts.retrieval.ranked else [])])}; local matching was required of {listed(KINDS.get(kind, kind) for kind in facts.retrieval.require_match)}.",
+        f"Found by {listed([*found, *([RANKED] if facts.retrieval.ranked else [])])}; local matching was required of {listed(matched)}.",
         *_nearest(facts),
         *facts.recall,
-        f"Languages: {listed(cleaning.languages)}; posts of {unit}.",
+        f"Languages: {listed(cleaning.languages) if cleaning.languages else 'all'}; posts of {unit}.",
         f"Posts more than {cleaning.similarity:.0%} similar (TF-IDF cosine) are near-duplicates; one of each group was kept.",
         "A post found for several claims stayed with one, chosen at random."
         if cleaning.one_claim_per_post
@@ -205,28 +208,24 @@ def _sampling(facts: ReleaseFacts, numbers: Statistics) -> Section:
 
 def _annotation(facts: ReleaseFacts) -> Section:
     rules = listed(f"{KINDS.get(kind, kind)} ({label})" for kind, label in facts.labels.automatic.items())
-    people = facts.annotators
+    people, several = facts.annotators, facts.annotation.per_item > 1
+    discussed = (
+        f"After every {count(facts.claims_a_round, 'claim')} agreement was measured, disagreements were discussed, and an "
+        "adjudicator decided the rest."
+    )
     points = [
         (
-            f"{count(people, 'annotator')}; {count(facts.annotation.per_item, 'label')} per post, given "
-            "independently."
+            f"{count(people, 'annotator')}; {count(facts.annotation.per_item, 'label')} per post"
+            + (", given independently." if several else ".")
         ),
         *([facts.machines_told] if facts.machines else []),
         (
             f"Shown with claim and post: {listed(facts.annotation.show)}. Not shown: query type, automatic labels, predictions."
         ),
-        (
-            f"After every {count(facts.claims_a_round, 'claim')} agreement was measured, disagreements were "
-            "discussed, and an adjudicator decided the rest."
-        ),
+        *([discussed] if several else []),
         f"Automatic labels: {rules}." if facts.labels.automatic else "There are no automatic labels.",
+        *facts.audit.sentences,
     ]
-    if facts.audit.audited:
-        audited, changed = facts.audit.audited, facts.audit.changed
-        points.append(
-            f"In a blind audit annotators labelled {audited:,} posts with automatic labels and changed {changed:,} "
-            f"({share_interval(changed, audited)}); their labels are used."
-        )
     versions: dict[str, list[str]] = {}
     for round_ in facts.rounds:
         versions.setdefault(round_.guideline or "not recorded", []).append(round_.name)
@@ -255,9 +254,12 @@ def _agreement(facts: ReleaseFacts) -> Section:
         for round_ in facts.rounds
     ]
     prose = (
-        f"Over all rounds except pilots, {facts.kappa.name} is {facts.kappa}, on independent labels; automatic labels are "
-        "excluded."
+        f"Over all rounds except pilots, {facts.kappa.name} is {facts.kappa}, on independent labels"
+        + (f" of {count(facts.kappa_items, 'post')}" if facts.kappa_items else "")
+        + "; automatic labels are excluded."
         if facts.kappa
+        else "Each post has one label, so agreement cannot be computed."
+        if facts.annotation.per_item == 1
         else "No agreement has been computed; covmis round report computes it."
     )
     return Section("Agreement", prose, tables=[("Rounds", pd.DataFrame(rows), {})] if rows else [])
@@ -339,8 +341,13 @@ def _rehydration(facts: ReleaseFacts) -> Section:
         return Section(
             "Ids and deletions", "Check from time to time which posts still exist, and remove the others."
         )
+    without_ids = (
+        f" {count(facts.made_ids, 'post')} cannot be fetched: their source has no ids, and covmis made these."
+        if facts.made_ids
+        else ""
+    )
     return Section(
         "How to get the texts",
-        "Fetch the posts with your own access, then join them with the labels. Posts that no longer exist are listed, not replaced.",
+        f"Fetch the posts with your own access, then join them with the labels. Posts that no longer exist are listed, not replaced.{without_ids}",
         code="covmis collect ids corpus.csv\ncovmis hydrate corpus.csv",
     )

@@ -79,6 +79,8 @@ class Audit:
     audited: int = 0
     changed: int = 0
     """Those that they did not confirm."""
+    sentences: Sequence[str] = ()
+    """The error rate of each automatic label, as `covmis estimate` says it."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +135,13 @@ class ReleaseFacts:
     rounds: Sequence[RoundFacts] = ()
     kappa: Coefficient | None = None
     """Over all rounds that count."""
+    kappa_items: int = 0
+    """The items that two people labelled, on which it is; 0 where that is not known."""
     left_out: Mapping[LeftOut, int] = field(default_factory=dict)
     audit: Audit = field(default_factory=Audit)
     platforms: Mapping[str, int] = field(default_factory=dict)
+    made_ids: int | None = None
+    """Posts whose ids covmis made, because their files have none: no platform can be asked for them. Unknown before 0.2."""
     period: tuple[str, str] = ("", "")
     """First and last day of the posts, empty where unknown."""
     annotators: int = 0
@@ -189,6 +195,11 @@ def platform_counts(corpus: pd.DataFrame) -> dict[str, int]:
     """Rows by platform, from the prefix of their ids."""
     prefixes = corpus["post_id"].str.partition(":")[0].value_counts().sort_index()
     return {PLATFORMS.get(str(name), str(name)): int(count) for name, count in prefixes.items()}
+
+
+def count_made_ids(corpus: pd.DataFrame) -> int:
+    """Posts whose ids covmis made of their rows."""
+    return int(corpus.loc[corpus["native_id"].str.startswith("row:"), "post_id"].nunique())
 
 
 def period(corpus: pd.DataFrame) -> tuple[str, str]:

@@ -21,13 +21,14 @@ POSTS = {
     "text": ("text", "fulltext", "tweettext", "content", "rawcontent", "body", "message", "description", "caption",
              "selftext", "title", "tweet", "comment", "posttext", "正文", "微博正文"),
     "created_at": ("createdat", "createdutc", "date", "datepublished", "datetime", "timestamp", "timestamputc", "time", "published",
-                   "publishedat", "postcreated", "dateutc", "tweetcreated", "tweetcreatedat", "posted", "postedat", "发布时间"),
+                   "publishedat", "postcreated", "dateutc", "tweetcreated", "tweetcreatedat", "posted", "postedat", "messagetime", "发布时间"),
     "language": ("lang", "language", "languageguess", "langs"),
     "urls": ("links", "urls", "outlinks", "expandedurls", "entitiesurls", "link"),
     "claim": ("claimid", "claim", "mid"),
     "reply_to": ("inreplytostatusid", "inreplytotweetid", "inreplytoid", "replytoid"),
     "quote_of": ("quotedstatusid", "quotedtweetid", "quotedid"),
-    "repost_of": ("retweetedstatusid", "retweetedtweetid", "retweetedid", "reblogid"),
+    "repost_of": ("retweetedstatusid", "retweetedtweetid", "retweetedid", "reblogid", "retweetof", "repostof", "rtof"),
+    "repost": ("isretweet", "isrepost", "isreblog"),
     "author": ("author", "username", "userscreenname", "screenname", "authorid", "userid", "user"),
 }  # fmt: skip
 """Posts of unknown tools."""
@@ -60,7 +61,7 @@ CLAIMS = {
 OWN_CLAIMS = {"claim_id": ("claim_id", "mid"), "text": ("text", "mis")}
 """A study's own list, and the published one of COVMis-Stance."""
 
-IDS = ("item_id", "post_id", "native_id", "tweet_id", "id")
+IDS = ("item_id", "post_id", "native_id", "tweet_id", "sentence_id", "id")
 """Ids of labelled items, in this order, unless another column is named."""
 CLAIM_OF_ITEM = ("claim_id", "mid", "event", "misconception_id")
 """The claims of labelled items, in this order."""
@@ -72,7 +73,7 @@ KEYS = {
     "event": ("event", "topic"),
 }
 """What labelled items may have in common."""
-GIVEN_LABELS = ("label", "labels", "stance")
+GIVEN_LABELS = ("label", "labels", "stance", "class_label", "check_worthiness")
 SETTLED_LABELS = ("gold", "gold_label", "y_true", "true_label", "ground_truth")
 PREDICTIONS = (
     "prediction", "predictions", "predicted", "predicted_label", "predicted_stance", "pred", "pred_label", "y_pred", "y_hat", "yhat",

@@ -94,7 +94,7 @@ class SeenFile:
             lines.append(
                 f"  {problem.count:>7,} {problem.reason}   e.g. at {problem.row:,}: {problem.example}"[:240]
             )
-        lines += [f"  {count:>7,} {reason}: no posts" for reason, count in self.skipped.items()]
+        lines += [f"  {count:>7,} {reason}: skipped" for reason, count in self.skipped.items()]
         lines += [f"  {note}" for note in self.notes]
         lines += [f"  question: {question}" for question in self.questions]
         if self.settings:
@@ -180,9 +180,8 @@ def _see_rows(seen: SeenFile, job: streams.Job, how: How) -> None:
     problems: dict[str, Problem] = {}
     times: list[str] = []
     forms: Counter[str] = Counter()
-    for line in islice(read(job, how=how), ROWS):
-        if line.note and not line.posts:
-            continue
+    rows = (line for line in read(job, how=how) if line.posts or not line.note)
+    for line in islice(rows, ROWS):
         seen.rows += 1
         forms[line.form] += bool(line.posts)
         for reason, count in line.skipped.items():

@@ -28,6 +28,7 @@ from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
 from covmis_build.report.result import Result
+from covmis_build.sampling.audit import sentences as audit_sentences
 from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import beside_corpus, pool_of
 from covmis_build.study.estimate import figures_of
@@ -139,11 +140,13 @@ def release(
         missing = left_out(gold, frozen, purged)
         facts = _facts(study, rounds, corpus, gold, frozen, missing, options)
         settings, _ = settings_of_rounds(study.settings, rounds)
-        shares = (
-            figures_of(study.places.rounds, rounds, corpus, frozen, pool_of(study), settings).shares
-            if len(corpus)
-            else None
-        )
+        shares = None
+        if len(corpus):
+            figures = figures_of(study.places.rounds, rounds, corpus, frozen, pool_of(study), settings)
+            shares = figures.shares
+            facts = replace(
+                facts, audit=replace(facts.audit, sentences=tuple(audit_sentences(figures.audit)))
+            )
         beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
         wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
@@ -201,6 +204,7 @@ def _facts(
         left_out=missing,
         audit=release_facts.audit_counts(corpus, frozen),
         platforms=release_facts.platform_counts(corpus),
+        made_ids=release_facts.count_made_ids(corpus),
         period=release_facts.period(corpus),
         annotators=len(people) or len(settings.annotation.people),
         machines=tuple(sorted(annotators - people)),
@@ -220,6 +224,7 @@ def counted_facts(places: Places, rounds: Sequence[RoundFolder]) -> dict[str, An
         ),
         "rounds": tuple(_round_facts(round_) for round_ in rounds),
         "kappa": _coefficient(places.rounds / "summary.json", "kappa"),
+        "kappa_items": _items_with_two_labels(places.rounds / "summary.json"),
     }
 
 
@@ -267,6 +272,10 @@ def _round_facts(round_: RoundFolder) -> RoundFacts:
         guideline=round_.guideline,
         seal=str(seal["seal"]) if seal else "",
     )
+
+
+def _items_with_two_labels(report: Path) -> int:
+    return int(round_folder.read_json(report).get("items_with_two_labels") or 0) if report.exists() else 0
 
 
 def _coefficient(report: Path, name: str) -> Coefficient | None:

@@ -259,7 +259,7 @@ def test_other_sheets_of_a_workbook_are_told_and_none_goes_on_with_the_first(tmp
     assert len(read_list(path).claims) == 1, "of a first row alone nothing is lost"
     book["more"].append(rows[1])
     book.save(path)
-    with pytest.raises(InputError, match=r"a\.xlsx: goes on on another sheet") as error:
+    with pytest.raises(InputError, match=r"a\.xlsx: continues on another sheet") as error:
         read_list(path)
     assert "save each sheet as a file of its own" in str(error.value)
 
@@ -341,6 +341,16 @@ def test_other_alphabets_than_western_european_are_asked_for_in_utf8(tmp_path, c
         read_list(path)
     with pytest.raises(InputError, match="is neither UTF-8 nor Western European"):
         open_table(partial(path.open, "rb"))
+
+
+def test_a_few_odd_letters_in_a_large_file_do_not_make_it_another_alphabet(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(
+        b"id;claim\n1;said \xcd\xa2\x91\x84\x91\xee twice \xcd\xa2\x91\x84\x91\xee\n"
+        + b"2;garlic cures it\n" * 8_000
+    )
+    table = open_table(partial(path.open, "rb"))
+    assert table.notes[0].startswith("not UTF-8: read as Western European")
 
 
 def test_of_two_columns_of_one_name_between_tabs_none_is_taken(tmp_path):
