@@ -51,6 +51,17 @@ def test_each_step_opens_to_what_it_dropped_with_the_reason(client, study):
     assert client.get("/flow?step=nonsense").status_code == 400
 
 
+def test_the_largest_groups_of_copies_lead_to_their_least_similar_posts(client, study):
+    study = study.change(cleaning={"similarity": 0.5})
+    study.run(workers=1)
+    chain = study.status().chains[0]
+    page = client.get("/flow").text
+    assert f"{chain.size} posts: " in page
+    for post in (chain.weakest_a, chain.weakest_b):
+        assert f'/story/{post.replace(":", "%3A")}"' in page
+    assert "Largest groups" not in client.get("/flow?step=words").text
+
+
 def test_a_story_is_what_explain_says(client, study):
     dropped = study.dropped_posts("language").posts[0]
     page = client.get(f"/story/{dropped.claim_id}|{dropped.post_id}").text
