@@ -152,7 +152,11 @@ class Agreement(Result, Struct, frozen=True, kw_only=True):
     def summary(self) -> list[str | pd.DataFrame]:
         """What was compared, the coefficients as a table, and the notes."""
         names = {"name": "coefficient", "over": "interval over", "words": "in words"}
-        return [f"{self.kappa}; {self.sentence}", self.to_frame().rename(columns=names), *(f"- {note}" for note in self.notes)]
+        return [
+            f"{self.kappa}; {self.sentence}",
+            self.to_frame().rename(columns=names),
+            *(f"- {note}" for note in self.notes),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON: undefined numbers are None, and `notes` says why."""

@@ -141,12 +141,12 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
 
     platforms = listed(f"{name} ({number:,})" for name, number in facts.platforms.items())
     cleaning = facts.cleaning
-    found = kinds_of(numbers)
-    matched = [words for kind in facts.retrieval.require_match if (words := KINDS.get(kind, kind)) in found]
+    kinds = kinds_of(numbers)
+    matched = [words for kind in facts.retrieval.require_match if (words := KINDS.get(kind, kind)) in kinds]
     unit = f"at least {count(cleaning.minimum_words, 'word')}" if cleaning.minimum_words else "any length"
     points = [
         f"Platforms: {platforms}.",
-        f"Found by {listed([*found, *([RANKED] if facts.retrieval.ranked else [])])}; local matching was required of {listed(matched)}.",
+        f"Found by {listed([*kinds, *([RANKED] if facts.retrieval.ranked else [])])}; local matching was required of {listed(matched)}.",
         *_nearest(facts),
         *facts.recall,
         f"Languages: {listed(cleaning.languages)}; posts of {unit}.",
