@@ -326,15 +326,10 @@ WISHED = {
 """What a reader of a data statement (Bender and Friedman, 2018) or a datasheet (Gebru et al., 2021) asks for, by setting."""
 
 
-def not_stated(facts: ReleaseFacts) -> dict[str, str]:
-    """The settings of [release] that are empty, with what they would tell."""
-    return {name: told for name, told in WISHED.items() if not getattr(facts.release, name)}
-
-
 def _not_stated(facts: ReleaseFacts) -> list[Section]:
-    missing = not_stated(facts)
+    missing = [told for name, told in WISHED.items() if not getattr(facts.release, name)]
     return (
-        [Section("Not stated", points=[f"{told[:1].upper()}{told[1:]}." for told in missing.values()])]
+        [Section("Not stated", points=[f"{told[:1].upper()}{told[1:]}." for told in missing])]
         if missing
         else []
     )

@@ -552,7 +552,7 @@ def check_corpus(corpus: pd.DataFrame, labels: Sequence[str]) -> None:
         if (empty := corpus[name].isna() | (corpus[name] == "")).any():
             raise InputError(
                 f"the item {corpus['item_id'][empty].iloc[0]} of the corpus has no {name}",
-                remedy="Complete it, or make the release anew",
+                remedy="Complete it, or make the release again",
             )
     if (again := corpus["item_id"].duplicated()).any():
         raise InputError(

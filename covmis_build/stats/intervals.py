@@ -92,7 +92,7 @@ def interval(
     a = t * t / units(value, variance, worth, bounds)
     middle, half = (u + a / 2) / (1 + a), math.sqrt(u * (1 - u) * a + a * a / 4) / (1 + a)
     # at 0 and 1 the end is exactly there; rounding may not move it
-    ends = 0.0 if u <= 0 else middle - half, 1.0 if u >= 1 else middle + half
+    ends = 0.0 if u <= 0 else max(0.0, middle - half), 1.0 if u >= 1 else min(1.0, middle + half)
     return low + (high - low) * ends[0], low + (high - low) * ends[1]
 
 

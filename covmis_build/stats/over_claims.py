@@ -140,7 +140,7 @@ def decided_by(
         why = HARDLY
     elif held < FEWEST_CLAIMS or claims < FEWEST or np.isnan(left_out).any():
         what = "claims" if over == Over.CLAIMS else "items"
-        why = f"the items that decide it come from {held:,} {what}, worth {claims:.1f}: too few"
+        why = f"too few {what} decide it: {held:,}, an effective number of {claims:.1f}"
     else:
         variance = (count - 1) / count * float(many @ (left_out - many @ left_out / count) ** 2)
     return Estimate(

@@ -62,7 +62,11 @@ def regress(
     covariance = units / max(units - 1, 1) * inverse @ (centred.T @ centred) @ inverse
     if claims is None:
         degrees, over = effective(1 / chances) - x.shape[1], Over.POSTS
-        why = "" if degrees >= FEWEST - 1 else "the weights are worth too few posts for so many coefficients"
+        why = (
+            ""
+            if degrees >= FEWEST - 1
+            else "the effective number of posts is too small for so many coefficients"
+        )
     else:
         degrees, over = units - 1.0, Over.CLAIMS
         why = "" if units >= FEWEST_CLAIMS and units > x.shape[1] else f"{units} claims are too few"

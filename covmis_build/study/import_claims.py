@@ -54,7 +54,7 @@ class ImportedClaims(Result):
     @property
     def summary(self) -> Summary:
         """What was added, and what comes next."""
-        room = f"The {self.examples_removed} examples of `covmis new` made room."
+        room = f"Removed the {self.examples_removed} example claims of `covmis new`."
         file = self.given_posts_file
         given = [
             f"{counted(self.given_posts, 'posts')} named by the list: {file}",

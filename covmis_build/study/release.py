@@ -20,7 +20,7 @@ from covmis_build.building.flow import flow
 from covmis_build.building.purge import read_list
 from covmis_build.corpus import bundle as bundles
 from covmis_build.corpus import release_facts, signature
-from covmis_build.corpus.deposit import make_deposit
+from covmis_build.corpus.deposit import ReleaseCheck, make_deposit, release_checks
 from covmis_build.corpus.publish import BUNDLE, write_release
 from covmis_build.corpus.release import left_out, make_corpus
 from covmis_build.corpus.release_facts import Coefficient, FlowStep, ReleaseFacts, RoundFacts, StageFacts
@@ -159,6 +159,19 @@ def release(
         study.places, study.places.release, len(corpus), corpus["claim_id"].nunique(), options.text, missing,
         facts.differences, study.places.release / BUNDLE if bundle else None, upload,
     )  # fmt: skip
+
+
+def checks(study: Study) -> list[ReleaseCheck]:
+    """What a release should have, and whether it is there: current tables, whole seals, then what its checklist asks for."""
+    broken = [check.round for check in study.verify_rounds().rounds if check.sealed and not check.stands]
+    changed = f"sealed rounds that changed: {', '.join(broken)}; `covmis round verify` says what"
+    return [
+        ReleaseCheck(all(study.stages().values()), "tables are current", "tables are out of date: `covmis run`"),
+        ReleaseCheck(not broken, "seals hold", changed),
+        *release_checks(
+            study.settings.release, {round_.number: round_.sealed for round_ in study.rounds if not round_.pilot}
+        ),
+    ]  # fmt: skip
 
 
 def _facts(

@@ -165,7 +165,7 @@ def test_a_deleted_project_costs_nobody_elses_labels(folder, fake):
     done = covmis(folder, "round", "pull", fails=1)
     assert done["added"] == 11
     assert done["problems"] == [
-        "a1: the project 1 is not on Label Studio any more. `covmis round push` makes it anew"
+        "a1: the project 1 is not on Label Studio any more. `covmis round push` makes it again"
     ]
     labels = storage.read_table(folder / "annotation/rounds/001/labels.parquet", "labels")
     assert labels["annotator"].value_counts().to_dict() == {"a1": 11, "a2": 11}

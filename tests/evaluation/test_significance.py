@@ -240,12 +240,12 @@ def test_too_few_claims_have_no_interval_and_decide_nothing() -> None:
     systems, owners = {"a": gold, "b": ["x"] * 40}, [0] * 20 + [1] * 20
     scores = scoring(gold, systems, labels=["x", "y"], clusters=owners, measures=["accuracy"])
     assert scores.to_frame()["low"].isna().all()
-    assert any("come from 2 claims" in note for note in scores.notes)
+    assert any("too few claims decide it: 2" in note for note in scores.notes)
     pair = compare(gold, systems, measure="accuracy", labels=["x", "y"], clusters=owners, replicates=50).iloc[
         0
     ]
     assert np.isnan(pair["low"])
-    assert "no interval: the items that decide it come from 2 claims" in pair["sentence"]
+    assert "no interval: too few claims decide it: 2" in pair["sentence"]
     assert "do not decide" in pair["sentence"]
 
 

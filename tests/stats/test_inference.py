@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from covmis_build.estimation.label_error import between_people, over_people, own_shares
@@ -174,6 +174,10 @@ figures = st.builds(
 
 
 @given(figures, st.sampled_from([(0.0, 1.0), (-1.0, 1.0), (0.0, 4.0)]))
+@example(
+    {"value": 0.9999999999999999, "variance": 0.25, "worth": 2.0, "degrees": 156.99999999999818, "level": 0.7037973748125299, "null": 0.5},
+    (0.0, 1.0),
+)  # fmt: skip
 @settings(max_examples=300)
 def test_p_and_interval_never_disagree(figure, bounds):
     wide = bounds[1] - bounds[0]
