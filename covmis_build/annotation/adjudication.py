@@ -38,7 +38,7 @@ from covmis_build.annotation.channels.sheets import (
     refuse_unkept,
 )
 from covmis_build.annotation.frozen_items import by_item
-from covmis_build.annotation.gold import write_decisions
+from covmis_build.annotation.gold import undecided_items, write_decisions
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
 from covmis_build.storage import csv_bytes
@@ -281,6 +281,8 @@ class Settlement(Result):
     to_adjudicate: int
     added: int
     problems: tuple[Problem, ...]
+    unlabelled: int = 0
+    """Posts that still lack an annotator's label."""
 
     @property
     def warnings(self) -> list[str]:
@@ -299,6 +301,8 @@ class Settlement(Result):
             f"{self.adjudicated} by the adjudicator; {self.to_discuss} to discuss, "
             f"{self.to_adjudicate} for the adjudicator."
         )
+        if self.unlabelled:
+            told += f" {counted(self.unlabelled, 'posts')} without enough labels: `covmis round status` shows whose."
         if not self.to_discuss and not self.to_adjudicate:
             return [told]
         sheets = record.sheets_of(self.round)
@@ -328,6 +332,7 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
     third = set(final.loc[final["phase"] == Phase.ADJUDICATION, "item_id"])
     talked = set(final.loc[final["phase"] == Phase.DISCUSSION, "item_id"]) - third
     waiting = set(undecided(frozen, labels, round_.per_item)) if discuss else disputed
+    unlabelled = [item for item in undecided_items(round_) if item not in disputed]
     return Settlement(
         round=round_.number,
         disagreements=len(disputed),
@@ -337,4 +342,5 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
         to_adjudicate=len(waiting - third - decided),
         added=pulled.added,
         problems=tuple(pulled.problems),
+        unlabelled=len(unlabelled),
     )

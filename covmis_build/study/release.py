@@ -136,14 +136,15 @@ def release(
         frozen = with_all_draws(study.places.rounds, rounds)
         purged = read_list(study.places.purge_csv).posts
         corpus = make_corpus(gold, frozen, options, purged=purged)
+        if corpus.empty:
+            raise InputError(
+                "no post has a final label yet, so that there is nothing to release",
+                remedy="`covmis round status` shows what is missing",
+            )
         missing = left_out(gold, frozen, purged)
         facts = _facts(study, rounds, corpus, gold, frozen, missing, options)
         settings, _ = settings_of_rounds(study.settings, rounds)
-        shares = (
-            figures_of(study.places.rounds, rounds, corpus, frozen, pool_of(study), settings).shares
-            if len(corpus)
-            else None
-        )
+        shares = figures_of(study.places.rounds, rounds, corpus, frozen, pool_of(study), settings).shares
         beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
         wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
