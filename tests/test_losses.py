@@ -108,10 +108,13 @@ def test_a_round_with_blank_cells_says_so_before_it_is_sealed_and_released(tmp_p
         sheet["label"] = [("favor", "against", "neither")[at % 3] for at in range(len(sheet))]
         if code == "a2":
             sheet.loc[0, "label"] = ""
+            sheet.loc[1, "label"] = "skip"
         sheet.to_csv(path, index=False)
     opened.pull()
     settled = opened.adjudicate()
-    assert (settled.disagreements, settled.unlabelled) == (0, 1)
+    assert (settled.disagreements, settled.unlabelled, settled.single, settled.to_discuss) == (1, 1, 1, 0)
+    assert "1 with one label (others skipped)" in settled.summary[0]
+    assert "majority" not in settled.summary[0]
     assert "1 post without enough labels" in settled.summary[0]
     with pytest.raises(CheckFailed, match="no final label"):
         opened.seal()
