@@ -7,7 +7,7 @@ so that nobody defends a label for being theirs.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build import keyed, storage
 from covmis_build.annotation import round_folder as record
@@ -85,10 +85,18 @@ def undecided(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> list
     return [item for item in disagreements(frozen, labels, per_item) if item in set(discussed["item_id"])]
 
 
+class Version(NamedTuple):
+    """One answer to a disputed item, without its annotator."""
+
+    letter: str
+    label: str
+    comment: str
+
+
 def versions(
     frozen: pd.DataFrame, labels: pd.DataFrame, wanted: Iterable[str], *, seed: int
-) -> dict[str, list[tuple[str, str, str]]]:
-    """The answers to these items as (letter, label, comment), in an order that tells nobody whose they are."""
+) -> dict[str, list[Version]]:
+    """The answers to these items, in an order that tells nobody whose they are."""
     answers = answered(frozen, labels)
     versions_of = {}
     for item in wanted:
@@ -96,13 +104,21 @@ def versions(
             answers[item], key=lambda row: keyed.uniform(seed, "letters", row.item_id, row.annotator)
         )
         versions_of[item] = [
-            (LETTERS[at], row.label or row.status, _with_sub(row)) for at, row in enumerate(rows)
+            Version(LETTERS[at], row.label or row.status, _with_sub(row)) for at, row in enumerate(rows)
         ]
     return versions_of
 
 
 def _with_sub(row: Label) -> str:
     return " | ".join(part for part in (row.sub_label, row.comment) if part)
+
+
+def decided_here(labels: pd.DataFrame) -> set[str]:
+    """The items that were decided with `covmis round decide` or in the browser: nobody is asked about them again."""
+    current = present(labels)
+    deciding_phase = current["phase"].isin([Phase.DISCUSSION, Phase.ADJUDICATION])
+    mine = current[deciding_phase & (current["status"] == Status.GIVEN)]
+    return set(mine.loc[mine["channel"] == Channel.COVMIS, "item_id"])
 
 
 def talked(labels: pd.DataFrame) -> dict[str, str]:
@@ -238,6 +254,7 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
         if path.exists():
             current = present(round_.labels())
             mine = current[(current["phase"] == phase) & (current["status"] == Status.GIVEN)]
+            mine = mine[mine["channel"] != Channel.COVMIS]
             decided = dict(zip(mine["item_id"], mine["label"], strict=True))
             disputed = disagreements(frozen, round_.labels(), round_.per_item)
             answers, problems = read_decisions(path, phase, who, frozen, scheme, decided, disputed)
@@ -251,8 +268,11 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
 def write_decision_sheets(round_: RoundFolder, *, seed: int, discuss: bool = True) -> dict[str, list[str]]:
     """Write the sheets of what is to be discussed, and of what goes to the adjudicator; what each contains."""
     frozen, labels = round_.items(), round_.labels()
-    talk = disagreements(frozen, labels, round_.per_item)
-    third = undecided(frozen, labels, round_.per_item) if discuss else talk
+    here = decided_here(labels)
+    talk = [item for item in disagreements(frozen, labels, round_.per_item) if item not in here]
+    third = (
+        [item for item in undecided(frozen, labels, round_.per_item) if item not in here] if discuss else talk
+    )
     notes = talked(labels)
     wanted_on = {DISCUSSION_SHEET: talk if discuss else [], ADJUDICATION_SHEET: third}
     for name, wanted in wanted_on.items():

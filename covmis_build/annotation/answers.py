@@ -55,6 +55,8 @@ class Channel(StrEnum):
     HTML = "html"
     MODEL = "model"
     """A machine's predictions: nobody is sent anything."""
+    COVMIS = "covmis"
+    """A decision made with `covmis round decide` or in the browser."""
 
 
 SHEETS = (Channel.CSV, Channel.XLSX)

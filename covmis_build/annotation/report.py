@@ -228,12 +228,11 @@ def against(figure: Figure, least: float, *, claims: int | None, posts: int) -> 
 def findings(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, per_item: int) -> Findings:
     """Compare the independent labels of these frozen items; pilot items only if all of them are."""
     counted = frozen if frozen["pilot"].all() else frozen[~frozen["pilot"].astype(bool)]
-    manual = counted[counted["automatic_label"] == ""]
-    given = comparison(manual, labels)
+    given = comparison(counted[counted["automatic_label"] == ""], labels)
     people = for_people(counted)
     answers = answered(counted, labels)
     return Findings(
-        agreement=agreement(by_people(given), labels=scheme.values, order=scheme.order or None),
+        agreement=agreement_of(counted, labels, scheme),
         disagreements=tuple(cases(counted, labels, per_item)),
         machines=tuple(beside_people(given, scheme.values)),
         scope=Scope(
@@ -249,6 +248,12 @@ def findings(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, per_ite
         ),
         audit=audit(counted, labels),
     )
+
+
+def agreement_of(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels) -> Agreement:
+    """Agreement between people on these items, but for automatic labels."""
+    given = comparison(frozen[frozen["automatic_label"] == ""], labels)
+    return agreement(by_people(given), labels=scheme.values, order=scheme.order or None)
 
 
 def comparison(frozen: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.building.flow import WORDS, ask, flow
+from covmis_build.building.flow import WORDS, Step, ask, flow
 from covmis_build.building.losses import advice
 from covmis_build.building.store import files_here
 from covmis_build.errors import InputError, UnknownName, counted
 from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from covmis_build.places import Places
     from covmis_build.report.summary import Summary
     from covmis_build.settings import Settings
@@ -70,47 +72,55 @@ class DroppedPosts(Result):
 
 
 def dropped_posts(
-    places: Places, settings: Settings, step: str, *, reason: str = "", claim: str = "", limit: int = 30
-) -> DroppedPosts:
-    """Some of the pairs that a step dropped, of one reason or claim or of all."""
+    places: Places, settings: Settings, step: str, *, reason: str = "", claim: str = "", limit: int = 30,
+    steps: Sequence[Step] = (),
+) -> DroppedPosts:  # fmt: skip
+    """Some of the pairs that a step dropped, of one reason or claim or of all; `steps` is the flow, if it is known."""
     if step not in WORDS:
         raise UnknownName(f"no step is called '{step}'", remedy=f"Steps: {', '.join(WORDS)}")
-    dropped, posts = places.table("dropped"), places.table("posts")
+    dropped = places.table("dropped")
     if not dropped.exists():
         raise InputError("nothing has been built yet", remedy="Run `covmis run` first")
-    where, values = "unit = 'pair' AND step = ?", [step]
-    of_claims = dict(
-        ask(f"SELECT claim_id, count(*) FROM dropped WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1", step,
-            dropped=dropped)
-    )  # fmt: skip
+    ours, narrow, values = "unit = 'pair' AND step = ?", "true", list[str]()
     for column, value in (("reason", reason), ("claim_id", claim)):
         if value:
-            where, values = f"{where} AND {column} = ?", [*values, value]
-    ((total,),) = ask(f"SELECT count(*) FROM dropped WHERE {where}", *values, dropped=dropped)
-    chosen = f"""SELECT * FROM dropped WHERE {where} ORDER BY hash(claim_id || post_id), claim_id, post_id LIMIT {int(limit)}"""
-    rows = ask(
-        f"""SELECT d.claim_id, d.post_id, d.reason, coalesce(p.created_at, ''), coalesce(p.text, ''), d.kept_instead,
-            coalesce(k.text, ''), CASE WHEN isnan(d.similarity) THEN NULL ELSE d.similarity END FROM ({chosen}) AS d
-            LEFT JOIN posts AS p USING (post_id) LEFT JOIN posts AS k ON k.post_id = d.kept_instead""",
-        *values, dropped=dropped, posts=posts,
+            narrow, values = f"{narrow} AND {column} = ?", [*values, value]
+    counts = ask(
+        f"SELECT claim_id, count(*), count(*) FILTER ({narrow}) FROM dropped WHERE {ours} GROUP BY 1 ORDER BY 2 DESC, 1",
+        *values, step, dropped=dropped,
     )  # fmt: skip
-    kept = [DroppedPost(*row) for row in rows]
-    keeps = "".join(advice(places, settings, each) for each in flow(places) if each.name == step)
-    return DroppedPosts(step, int(total), of_claims, _with_texts(places, kept), keeps)
-
-
-def _with_texts(places: Places, posts: list[DroppedPost]) -> list[DroppedPost]:
-    """What `retrieve` dropped is in no table of posts: its text is in the store, where any copy of it will do."""
-    missing = [post.post_id for post in posts if not post.text]
-    parts = files_here(places) if missing else []
-    if not parts:
-        return posts
-    marks = ", ".join("?" * len(missing))
-    query = f"""SELECT post_id, arg_max(created_at, text), max(text) FROM store WHERE post_id IN ({marks}) GROUP BY 1"""
-    known = {post_id: (created_at, text) for post_id, created_at, text in ask(query, *missing, store=parts)}
-    return [
-        DroppedPost(**(asdict(post) | dict(zip(("created_at", "text"), known[post.post_id], strict=True))))
-        if post.post_id in known
-        else post
-        for post in posts
+    rows = ask(
+        f"""SELECT claim_id, post_id, reason, kept_instead, CASE WHEN isnan(similarity) THEN NULL ELSE similarity END
+            FROM dropped WHERE {ours} AND {narrow} ORDER BY hash(claim_id || post_id), claim_id, post_id LIMIT {int(limit)}""",
+        step, *values, dropped=dropped,
+    )  # fmt: skip
+    known = _texts(places, step, {post for row in rows for post in (row[1], row[3]) if post})
+    nothing = ("", "")
+    posts = [
+        DroppedPost(
+            claim_id, post, why, *known.get(post, nothing), kept, known.get(kept, nothing)[1], similarity
+        )
+        for claim_id, post, why, kept, similarity in rows
     ]
+    keeps = "".join(advice(places, settings, each) for each in steps or flow(places) if each.name == step)
+    return DroppedPosts(
+        step, sum(number for _, _, number in counts), {name: number for name, number, _ in counts}, posts, keeps
+    )  # fmt: skip
+
+
+def _texts(places: Places, step: str, wanted: Collection[str]) -> dict[str, tuple[str, str]]:
+    """When these posts were made, and their texts, as far as they are kept.
+
+    What `retrieve` dropped is in no table of posts: its text is in the store, where any copy of it will do.
+    """
+    known: dict[str, tuple[str, str]] = {}
+    for is_store in (True,) if step == "retrieve" else (False, True):
+        missing = [post for post in sorted(wanted) if not known.get(post, ("", ""))[1]]
+        files = [] if not missing else files_here(places) if is_store else [places.table("posts")]
+        if files:
+            marks = ", ".join("?" * len(missing))
+            query = f"SELECT post_id, coalesce(arg_max(created_at, text), ''), coalesce(max(text), '') FROM texts WHERE post_id IN ({marks}) GROUP BY 1"
+            known |= {
+                post: (created_at, text) for post, created_at, text in ask(query, *missing, texts=files)
+            }
+    return known

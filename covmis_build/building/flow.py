@@ -7,6 +7,7 @@ step and the reason. Nothing is counted from memory; every number is read from t
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import duckdb
     import pandas as pd
 
     from covmis_build.places import Places
@@ -101,8 +103,7 @@ def ask(query: str, *values: str | list[str], **tables: Path | list[Path]) -> li
     """The rows of a small question to tables on disk, in one file or more; `?` represents each of the values."""
     import duckdb
 
-    with duckdb.connect() as connection:
-        connection.execute("SET enable_progress_bar = false")  # only the command line prints
+    with _database().cursor() as connection:
         for name, given in tables.items():
             paths = given if isinstance(given, list) else [given]
             for path in paths:
@@ -110,12 +111,22 @@ def ask(query: str, *values: str | list[str], **tables: Path | list[Path]) -> li
                     raise InputError("is missing", file=path, remedy="Make it with `covmis run`")
             files = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
             try:
-                connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{files}])")
+                connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * FROM read_parquet([{files}])")
             except duckdb.Error:
                 raise InputError(
                     "cannot be read as a table", file=paths[0], remedy=storage.MADE_AGAIN
                 ) from None
         return list(connection.execute(query, values).fetchall())
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """An empty database for questions: its cursors know nothing of one another's views, and cost nothing to make."""
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute("SET enable_progress_bar = false")  # only the command line prints
+    return connection
 
 
 def missing_from_build(places: Places, frozen: pd.DataFrame) -> dict[str, str]:

@@ -8,6 +8,7 @@ store nothing is replaced (`far_tables.py`): there the line names the tables tha
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import hashlib
 import json
 from enum import StrEnum
@@ -114,11 +115,19 @@ def content(path: Path, cache: dict[str, list[Any]]) -> str:
     known = cache.get(str(path))
     if known and known[:2] == [stat.st_size, stat.st_mtime_ns]:
         return str(known[2])
+    # A file changed within the clock's coarsest tick could change again under the same time: do not remember it.
+    if dt.datetime.now().timestamp() - stat.st_mtime <= 2:  # noqa: DTZ005 - compared with the file system's clock
+        return _hash.__wrapped__(path, stat.st_size, stat.st_mtime_ns)
+    digest = _hash(path, stat.st_size, stat.st_mtime_ns)
+    cache[str(path)] = [stat.st_size, stat.st_mtime_ns, digest]
+    return digest
+
+
+@functools.lru_cache(1 << 12)
+def _hash(path: Path, _size: int, _changed: int) -> str:
+    """SHA-256 of a file of this size and time of change; a process that asks again remembers it, too."""
     hasher = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
             hasher.update(block)
-    # A file changed within the clock's coarsest tick could change again under the same time: do not remember it.
-    if dt.datetime.now().timestamp() - stat.st_mtime > 2:  # noqa: DTZ005 - compared with the file system's clock
-        cache[str(path)] = [stat.st_size, stat.st_mtime_ns, hasher.hexdigest()]
     return hasher.hexdigest()

@@ -80,7 +80,6 @@ def suggest(
         str, Option(metavar="N,N,N", help="Posts to read for a precise, a balanced and a broad query.")
     ] = "5,25,100",
     samples: Annotated[int, Option(min=0, help="How many posts to show of each.")] = 2,
-    html: Annotated[bool, Option("--html", help="Also as a page, hits side by side.")] = False,
     folder: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -96,7 +95,5 @@ def suggest(
         suggestions = study.suggest_queries(
             claim, read=numbers(posts, "--posts", int), samples=samples, progress=report
         )
-    page = study.places.relative(study.write_suggestions(claim, suggestions)) if html else None
-    written = [f"Written: {page}"] if page else []
     next_step = "Choose one, or write your own: `covmis queries set CLAIM 'KEYWORDS'`."
-    print_result(suggestions, *written, next_step, as_json=as_json)
+    print_result(suggestions, next_step, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, progress, say, tell, warn
+from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, tell, warn
 from covmis_build.cli.options import RunOption
 from covmis_build.errors import counted
 from covmis_build.study.study import open_study
@@ -124,31 +124,18 @@ def report(number: RoundOption = "", folder: StudyOption = None, as_json: JsonOp
 
 
 @app.command()
-def board(
-    serve: Annotated[
-        bool, Option("--serve", help="Serve it on this computer and refresh it (Ctrl-C ends it).")
-    ] = False,
-    port: Annotated[int, Option(min=0, max=65535, help="With --serve: the port (0: any free one).")] = 0,
-    folder: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Show a dashboard of all rounds.
+def board(folder: StudyOption = None, as_json: JsonOption = False) -> None:
+    """Write all rounds as one page, annotation/rounds/board.html.
 
-    Writes annotation/rounds/board.html. `covmis round pull` imports new labels.
+    `covmis open` shows them up to date.
 
-    Example: covmis round board --serve
+    Example: covmis round board
     """
-    from covmis_build.study.board import server, write_board
+    from covmis_build.study.board import write_board
 
     study = open_study(folder)
     path = study.places.relative(write_board(study))
     tell({"page": path}, [f"Written: {path}"], as_json=as_json)
-    if serve:
-        with server(study, port) as shown:
-            say(
-                f"Shown at http://127.0.0.1:{shown.server_address[1]}/ on this computer only. Ctrl-C ends it."
-            )
-            shown.serve_forever()
 
 
 @app.command()
@@ -174,6 +161,42 @@ def adjudicate(
     tell(settlement.to_dict(), settlement.sentences, as_json=as_json)
     warn(*settlement.warnings)
     settlement.check()
+
+
+@app.command()
+def decide(
+    item: Annotated[
+        str, Argument(metavar="[ITEM]", help="A disagreement, as claim|post; none: list them.")
+    ] = "",
+    label: Annotated[str, Option(help="The label, or `undecided`: the adjudicator decides.")] = "",
+    reason: Annotated[str, Option(help="The reason.")] = "",
+    sub_label: Annotated[str, Option(help="The sub-label.")] = "",
+    error_class: Annotated[
+        str, Option(metavar="slip|guideline|context|ambiguous|other", help="Why the labels differ.")
+    ] = "",
+    adjudicator: Annotated[str, Option(help="The adjudicator's code.")] = "adjudicator",
+    no_discussion: Annotated[
+        bool, Option("--no-discussion", help="It is the adjudicator's decision, without a discussion.")
+    ] = False,
+    number: RoundOption = "",
+    folder: StudyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Decide a disagreement without a sheet, or list them.
+
+    Records what the annotators agreed on. After `undecided`, records the adjudicator's label. Deciding again replaces it.
+
+    Example: covmis round decide "c1|x:125" --label favor --reason "the irony was missed"
+    """
+    round_ = open_study(folder).round(number)
+    if not item:
+        print_result(round_.cases(), as_json=as_json)
+        return
+    decided = round_.decide(
+        item, label, reason, sub_label=sub_label, error_class=error_class, adjudicator=adjudicator,
+        discuss=not no_discussion,
+    )  # fmt: skip
+    print_result(decided, as_json=as_json)
 
 
 @app.command()

@@ -23,6 +23,7 @@ def sample(
         float, Option(min=0, help="Seconds a label takes (default: as in the rounds so far).")
     ] = 0.0,
     share: Annotated[float, Option(min=0.01, max=0.99, help="The share that widths are planned for.")] = 0.5,
+    per_item: Annotated[int, Option(min=0, help="Annotators for each item (0: [annotation] per_item).")] = 0,
     study: StudyOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -32,12 +33,16 @@ def sample(
 
     Example: covmis sample --plan
     """
-    if not plan and (targets, seconds, share) != (TARGETS, 0.0, 0.5):
-        raise InputError("--targets, --seconds and --share are for a plan", remedy="Add --plan")
+    if not plan and (targets, seconds, share, per_item) != (TARGETS, 0.0, 0.5, 0):
+        raise InputError("--targets, --seconds, --share and --per-item are for a plan", remedy="Add --plan")
     from covmis_build.study.plan_sample import plan_sample
     from covmis_build.study.study import open_study
 
     planned = plan_sample(
-        open_study(study), targets=numbers(targets, "--targets", int), seconds=seconds, share=share
+        open_study(study),
+        targets=numbers(targets, "--targets", int),
+        seconds=seconds,
+        share=share,
+        per_item=per_item,
     )
     print_result(replace(planned, with_costs=plan), as_json=as_json)

@@ -12,7 +12,7 @@ from covmis_build.corpus.citation import bibtex
 from covmis_build.corpus.datasheet import data_statement, datasheet
 from covmis_build.corpus.diagram import flow_diagram
 from covmis_build.corpus.licences import licence_of
-from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, listed, share_interval
+from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, kinds_of, listed
 from covmis_build.corpus.statistics import ESTIMANDS
 from covmis_build.records import meanings
 from covmis_build.report import figures
@@ -142,10 +142,12 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
 
     platforms = listed(f"{name} ({number:,})" for name, number in facts.platforms.items())
     cleaning = facts.cleaning
+    found = kinds_of(numbers)
+    matched = [words for kind in facts.retrieval.require_match if (words := KINDS.get(kind, kind)) in found]
     unit = least_lengths(cleaning) or "any length"
     points = [
         f"Platforms: {platforms}.",
-        f"Found by {listed([*KINDS.values(), *([RANKED] if facts.retrieval.ranked else [])])}; local matching was required of {listed(KINDS.get(kind, kind) for kind in facts.retrieval.require_match)}.",
+        f"Found by {listed([*found, *([RANKED] if facts.retrieval.ranked else [])])}; local matching was required of {listed(matched)}.",
         *_nearest(facts),
         *facts.recall,
         f"Languages: {listed(cleaning.languages) if cleaning.languages else 'all'}; posts of {unit}.",
@@ -206,28 +208,24 @@ def _sampling(facts: ReleaseFacts, numbers: Statistics) -> Section:
 
 def _annotation(facts: ReleaseFacts) -> Section:
     rules = listed(f"{KINDS.get(kind, kind)} ({label})" for kind, label in facts.labels.automatic.items())
-    people = facts.annotators
+    people, several = facts.annotators, facts.annotation.per_item > 1
+    discussed = (
+        f"After every {count(facts.claims_a_round, 'claim')} agreement was measured, disagreements were discussed, and an "
+        "adjudicator decided the rest."
+    )
     points = [
         (
-            f"{count(people, 'annotator')}; {count(facts.annotation.per_item, 'label')} per post, given "
-            "independently."
+            f"{count(people, 'annotator')}; {count(facts.annotation.per_item, 'label')} per post"
+            + (", given independently." if several else ".")
         ),
         *([facts.machines_told] if facts.machines else []),
         (
             f"Shown with claim and post: {listed(facts.annotation.show)}. Not shown: query type, automatic labels, predictions."
         ),
-        (
-            f"After every {count(facts.claims_a_round, 'claim')} agreement was measured, disagreements were "
-            "discussed, and an adjudicator decided the rest."
-        ),
+        *([discussed] if several else []),
         f"Automatic labels: {rules}." if facts.labels.automatic else "There are no automatic labels.",
+        *facts.audit.sentences,
     ]
-    if facts.audit.audited:
-        audited, changed = facts.audit.audited, facts.audit.changed
-        points.append(
-            f"In a blind audit annotators labelled {audited:,} posts with automatic labels and changed {changed:,} "
-            f"({share_interval(changed, audited)}); their labels are used."
-        )
     versions: dict[str, list[str]] = {}
     for round_ in facts.rounds:
         versions.setdefault(round_.guideline or "not recorded", []).append(round_.name)
@@ -256,9 +254,12 @@ def _agreement(facts: ReleaseFacts) -> Section:
         for round_ in facts.rounds
     ]
     prose = (
-        f"Over all rounds except pilots, {facts.kappa.name} is {facts.kappa}, on independent labels; automatic labels are "
-        "excluded."
+        f"Over all rounds except pilots, {facts.kappa.name} is {facts.kappa}, on independent labels"
+        + (f" of {count(facts.kappa_items, 'post')}" if facts.kappa_items else "")
+        + "; automatic labels are excluded."
         if facts.kappa
+        else "Each post has one label, so agreement cannot be computed."
+        if facts.annotation.per_item == 1
         else "No agreement has been computed; covmis round report computes it."
     )
     return Section("Agreement", prose, tables=[("Rounds", pd.DataFrame(rows), {})] if rows else [])
@@ -326,15 +327,10 @@ WISHED = {
 """What a reader of a data statement (Bender and Friedman, 2018) or a datasheet (Gebru et al., 2021) asks for, by setting."""
 
 
-def not_stated(facts: ReleaseFacts) -> dict[str, str]:
-    """The settings of [release] that are empty, with what they would tell."""
-    return {name: told for name, told in WISHED.items() if not getattr(facts.release, name)}
-
-
 def _not_stated(facts: ReleaseFacts) -> list[Section]:
-    missing = not_stated(facts)
+    missing = [told for name, told in WISHED.items() if not getattr(facts.release, name)]
     return (
-        [Section("Not stated", points=[f"{told[:1].upper()}{told[1:]}." for told in missing.values()])]
+        [Section("Not stated", points=[f"{told[:1].upper()}{told[1:]}." for told in missing])]
         if missing
         else []
     )

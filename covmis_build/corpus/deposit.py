@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build import storage
 from covmis_build.corpus.bundle import zipped
-from covmis_build.corpus.card_sections import not_stated
+from covmis_build.corpus.card_sections import WISHED
 from covmis_build.corpus.markdown import markdown
 from covmis_build.corpus.publish import CHECKSUMS, FACTS, HUGGING_FACE
 from covmis_build.corpus.release_facts import from_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from covmis_build.corpus.release_facts import ReleaseFacts
+    from covmis_build.options import Release
 
 UPLOAD = "upload"
 CHECKLIST = "CHECKLIST.md"
@@ -37,25 +39,37 @@ def make_deposit(release: Path, folder: Path) -> Path:
     return folder
 
 
-def missing(facts: ReleaseFacts) -> list[str]:
-    """What somebody should see to before the upload, a line each."""
-    lines = [f"[release] {name} is empty: {told}" for name, told in not_stated(facts).items()]
-    lines += [
-        f"round {round_.name} is not sealed: `covmis round seal`"
-        for round_ in facts.rounds
-        if not round_.pilot and not round_.seal
+class ReleaseCheck(NamedTuple):
+    """Something that a release should have, and what to do where it is missing."""
+
+    passed: bool
+    what: str
+    remedy: str
+
+
+def release_checks(options: Release, sealed: Mapping[str, bool]) -> list[ReleaseCheck]:
+    """What somebody should see to before the upload; `sealed` are the rounds that count."""
+    checks = [
+        ReleaseCheck(bool(getattr(options, name)), told, f"[release] {name} is empty: {told}")
+        for name, told in WISHED.items()
     ]
-    if facts.release.text:
-        lines.append("texts of posts are in it: the platforms' terms mostly forbid passing them on")
-    if not facts.release.doi:
-        lines.append(
-            "no DOI yet: reserve one, set [release] doi, and release again, so that the citation has it"
-        )
-    return lines
+    checks += [
+        ReleaseCheck(done, f"round {name} is sealed", f"round {name} is not sealed: `covmis round seal`")
+        for name, done in sealed.items()
+    ]
+    terms = "texts of posts are in it: the platforms' terms mostly forbid passing them on"
+    reserve = "no DOI yet: reserve one, set [release] doi, and release again, so that the citation has it"
+    return [
+        *checks, ReleaseCheck(not options.text, "ids only, no texts of posts", terms),
+        ReleaseCheck(bool(options.doi), "a DOI", reserve),
+    ]  # fmt: skip
 
 
 def _checklist(facts: ReleaseFacts) -> str:
-    lines = [f"- [ ] {markdown(line)}" for line in missing(facts)] or ["Nothing is missing."]
+    sealed = {round_.name: bool(round_.seal) for round_ in facts.rounds if not round_.pilot}
+    checks = release_checks(facts.release, sealed)
+    lines = [f"- [ ] {markdown(check.remedy)}" for check in checks if not check.passed]
+    lines = lines or ["Nothing is missing."]
     steps = [
         f"`covmis verify {UPLOAD}/{CHECKSUMS}` passes where {HUGGING_FACE}.zip has been unpacked",
         "all files of `upload/` are uploaded; `datacite.json` has what the repository's form asks for",

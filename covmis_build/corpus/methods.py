@@ -9,10 +9,10 @@ from covmis_build.corpus.markdown import markdown
 from covmis_build.corpus.phrases import (
     KINDS,
     count,
+    kinds_of,
     label_counts,
     listed,
     share,
-    share_interval,
 )
 from covmis_build.stats.intervals import between
 from covmis_build.text.lengths import least_lengths
@@ -60,18 +60,18 @@ def methods(facts: ReleaseFacts, numbers: Statistics) -> str:
         needed.append(BY_NAME[facts.kappa.name])
     references = "\n\n".join(REFERENCES[name] for name in needed)
     return (
-        f"# Methods: {markdown(facts.title)}\n\n{markdown(_collection(facts))}\n\n"
+        f"# Methods: {markdown(facts.title)}\n\n{markdown(_collection(facts, numbers))}\n\n"
         f"{markdown(_annotation(facts, numbers))}\n\n## References\n\n```bibtex\n{references}\n\n{bibtex(facts)}\n```\n"
     )
 
 
-def _collection(facts: ReleaseFacts) -> str:
+def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
     cleaning, sampling = facts.cleaning, facts.sampling
     matched = next((step for step in facts.flow if step.pairs is not None), None)
     cleaned = next((step for step in reversed(facts.flow) if step.keeps != "drawn"), None)
     sentences = [
         "The posts are simulated." if facts.release.simulated else "",
-        f"Following Hou et al. (2022), posts were retrieved for each claim with queries made from {listed(KINDS.values())}.",
+        f"Following Hou et al. (2022), posts were retrieved for each claim with queries made from {listed(kinds_of(numbers))}.",
         _retrieved(matched, facts.retrieval.ranked) if matched else "",
         f"We kept posts in {f'the languages {listed(cleaning.languages)}' if cleaning.languages else 'all languages'} with {least_lengths(cleaning) or 'any number of words'}, "
         f"one of each group of near-duplicates (TF-IDF cosine similarity above {cleaning.similarity:g}), and claims with at least "
@@ -107,27 +107,39 @@ def _retrieved(matched: FlowStep, nearest: Nearest | None) -> str:
 
 def _annotation(facts: ReleaseFacts, numbers: Statistics) -> str:
     total = numbers.by_kind.iloc[-1]
-    people = count(facts.annotators, "annotator")
     counted = [round_ for round_ in facts.rounds if not round_.pilot]
+    items, for_people = (sum(getattr(round_, name) for round_ in counted) for name in ("items", "for_people"))
     rules = listed(f"{label} for {KINDS.get(kind, kind)}" for kind, label in facts.labels.automatic.items())
+    several = facts.annotation.per_item > 1
+    what = (
+        count(items, "sampled post")
+        if for_people == items
+        else f"{for_people:,} of the {count(items, 'sampled post')}"
+    )
     sentences = [
         (
-            f"{people[:1].upper()}{people[1:]} labelled the posts in {count(len(counted), 'round')} of up to "
-            f"{count(facts.claims_a_round, 'claim')}, {count(facts.annotation.per_item, 'person', 'people')} each "
-            f"post, independently of each other, with the labels {listed(facts.labels.values)}."
+            f"{count(facts.annotators, 'annotator')} labelled {what} in {count(len(counted), 'round')} of up to "
+            f"{count(facts.claims_a_round, 'claim')}, with the labels {listed(facts.labels.values)}."
         ),
+        f"Each of these posts was labelled by {count(facts.annotation.per_item, 'annotator')}"
+        + (", independently of each other." if several else "."),
         facts.machines_told,
-        f"{facts.kappa.name} on {'the labels of people' if facts.machines else 'these labels'} is {facts.kappa}."
+        f"{facts.kappa.name} is {facts.kappa}"
+        + (
+            f", on the {count(facts.kappa_items, 'post')} that two annotators labelled"
+            if facts.kappa_items
+            else ""
+        )
+        + (", audited automatic labels excluded." if facts.audit.audited else ".")
         if facts.kappa
         else "",
-        "Disagreements were discussed after each round; where no agreement was reached, an adjudicator decided.",
-        f"{count(int(total['automatic']), 'label')} ({share(int(total['automatic']), numbers.rows)}) were automatic: {rules}."
-        if int(total["automatic"])
+        "Disagreements were discussed after each round; where no agreement was reached, an adjudicator decided."
+        if several
         else "",
-        f"In a blind audit, annotators labelled {count(facts.audit.audited, 'post')} with such labels and changed "
-        f"{facts.audit.changed:,} of them ({share_interval(facts.audit.changed, facts.audit.audited)})."
-        if facts.audit.audited
+        f"The other {count(items - for_people, 'post')} have automatic labels: {rules}."
+        if for_people < items
         else "",
+        *(facts.audit.sentences if int(total["automatic"]) or facts.audit.audited else ()),
         (
             f"The corpus has {count(numbers.rows, 'post')} on {count(numbers.claims, 'claim')}: "
             f"{label_counts(numbers.labels, {name: int(total[name]) for name in numbers.labels})}."
@@ -145,7 +157,8 @@ def _estimated(numbers: Statistics, how: str) -> str:
         for row in rows
     )
     return (
-        f"The weighted shares among the unique posts {how} are {told} (95% confidence intervals)."
+        f"The weighted shares among the unique posts {how} are {told} (in parentheses, 95% confidence intervals {rows[0]['over']}; "
+        f"n = {rows[0]['n']:,} labelled posts)."
         if rows
         else ""
     )

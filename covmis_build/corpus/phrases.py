@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from covmis_build.stats.intervals import in_percent, of_items
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from covmis_build.corpus.statistics import Statistics
 
 KINDS = {
     "title": "titles",
@@ -48,13 +48,11 @@ def share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f}%" if whole else "–"
 
 
-def share_interval(part: int, whole: int) -> str:
-    """A share in percent with its 95% interval, over independent items.
-
-    >>> share_interval(1, 20)
-    '5.0%, 95% interval 0.9% to 23.6%'
-    """
-    return f"{share(part, whole)}, {in_percent(*of_items(part / whole, whole), 1)}"
+def kinds_of(numbers: Statistics) -> list[str]:
+    """The query types that found posts of the corpus, in words."""
+    rows = numbers.by_kind.iloc[:-1]
+    found = set(rows.loc[rows["total"] > 0, "kind"])
+    return [words for kind, words in KINDS.items() if kind in found]
 
 
 def count(number: int, singular: str, many: str = "") -> str:

@@ -170,12 +170,12 @@ def _facts_of_rows(facts: ReleaseFacts, corpus: pd.DataFrame) -> Check:
     """What facts.json says of the rows: platforms, days, audited labels."""
     audited = corpus[corpus["how"] == "audited"]
     rule = audited["kind"].map(facts.labels.automatic)
-    audit = release_facts.Audit(len(audited), int((audited["label"] != rule).sum()))
+    audit = len(audited), int((audited["label"] != rule).sum())
     wrong = {
         "made ids": facts.made_ids not in {None, release_facts.count_made_ids(corpus)},
         "platforms": facts.platforms != release_facts.platform_counts(corpus),
         "period": tuple(facts.period) != release_facts.period(corpus),
-        "audit": facts.audit != audit,
+        "audit": (facts.audit.audited, facts.audit.changed) != audit,
         "rows": sum(round_.items for round_ in facts.rounds if not round_.pilot)
         != len(corpus) + sum(count for why, count in facts.left_out.items() if why != LeftOut.PILOT)
         if facts.rounds

@@ -79,6 +79,8 @@ class Audit:
     audited: int = 0
     changed: int = 0
     """Those that they did not confirm."""
+    sentences: Sequence[str] = ()
+    """The error rate of each automatic label, as `covmis estimate` says it."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,8 @@ class ReleaseFacts:
     rounds: Sequence[RoundFacts] = ()
     kappa: Coefficient | None = None
     """Over all rounds that count."""
+    kappa_items: int = 0
+    """The items that two people labelled, on which it is; 0 where that is not known."""
     left_out: Mapping[LeftOut, int] = field(default_factory=dict)
     audit: Audit = field(default_factory=Audit)
     platforms: Mapping[str, int] = field(default_factory=dict)

@@ -13,6 +13,7 @@ import numpy as np
 
 from covmis_build.errors import UnknownName, nearest
 from covmis_build.evaluation.label_files import as_label
+from covmis_build.evaluation.significance import in_one_order
 from covmis_build.evaluation.soft_labels import answers_of
 from covmis_build.stats.coefficients import agreement_sums, fleiss_kappa
 
@@ -55,6 +56,7 @@ class Ceiling:
         counts = self.counts[inside & (self.raters > 1)]
         if not len(counts):
             return {}
+        counts = in_one_order(counts)
         a_person = chosen.values(_wide(_against_the_others(counts), shape)[None])
         drawn = chosen.values(_wide(self._drawn(counts), shape))
         raters = counts.sum(axis=1)

@@ -14,10 +14,12 @@ from covmis_build.evaluation.label_files import (
     Labelled,
     as_label,
     common_id,
+    is_empty,
     joined_by_columns,
     label_set,
     labelled,
     read_labels,
+    share_columns,
     with_gold_id_name,
 )
 from covmis_build.evaluation.times import moments
@@ -25,7 +27,7 @@ from covmis_build.files.columns import column_of
 from covmis_build.files.reading import SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import pandas as pd
 
@@ -118,9 +120,13 @@ def gold_and_systems(
     if table is not None:
         of_gold = table.labels(table.id_column) if table.id_column else table.by_position()
     joined, tables, joined_by = {}, list[Labelled](), set[str]()
-    for name, predictions in _by_name(systems, "" if table is None else table.id_column).items():
+    known = {as_label(value) for value in _values(of_gold) if not is_empty(value)}
+    for name, predictions in _by_name(systems, "" if table is None else table.id_column, known).items():
         runs = predictions if _are_runs(predictions) else [predictions]
-        own = [run if (read := _table(run, name, "", "", predicted=True)) is None else read for run in runs]
+        own = [
+            run if (read := _table(run, name, "", "", predicted=True, labels=known)) is None else read
+            for run in runs
+        ]
         tables += [run for run in own if isinstance(run, Labelled)]
         under_ids = [_under_golds_ids(run, gold, table, id or "", by_position=by_position) for run in own]
         joined_by |= {how for _, how in under_ids if how}
@@ -128,22 +134,35 @@ def gold_and_systems(
     return GoldAndSystems(of_gold, joined, table, tuple(tables), tuple(sorted(joined_by)))
 
 
-def _table(values: Any, name: str, id_column: str, label_column: str, *, predicted: bool) -> Labelled | None:
+def _table(
+    values: Any,
+    name: str,
+    id_column: str,
+    label_column: str,
+    *,
+    predicted: bool,
+    labels: Collection[str] = (),
+) -> Labelled | None:
     """The values as a table, if they are a file or a frame."""
+    how: dict[str, Any] = {
+        "id_column": id_column, "label_column": label_column, "predicted": predicted, "labels": labels
+    }  # fmt: skip
     if isinstance(values, Labelled):
         return values
     if isinstance(values, str | Path):
-        return read_labels(Path(values), id_column=id_column, label_column=label_column, predicted=predicted)
+        return read_labels(Path(values), **how)
     if getattr(values, "ndim", 1) == 2 and hasattr(values, "columns"):
-        return labelled(name, values, id_column=id_column, label_column=label_column, predicted=predicted)
+        return labelled(name, values, **how)
     return None
 
 
-def _by_name(systems: Any, id_column: str) -> dict[str, Any]:
+def _by_name(systems: Any, id_column: str, labels: Collection[str]) -> dict[str, Any]:
     """The systems by their names: a dict of them, a frame with a column each, or one system without a name."""
     if hasattr(systems, "columns"):
         names = [str(name) for name in systems.columns]
-        if any(name in names for name in (*LABELS, "prediction", "predicted")):
+        if any(name in names for name in (*LABELS, "prediction", "predicted")) or share_columns(
+            names, labels
+        ):
             return {SYSTEM: systems}
         columns = [name for name in names if name != id_column]
         if not columns:
@@ -239,16 +258,19 @@ def parts_of_spec(spec: str) -> tuple[str, Path, str]:
     return name or column or file.name.split(".")[0], file, column
 
 
-def read_spec(spec: str, id_column: str = "", *, predicted: bool = False) -> tuple[str, Labelled]:
-    """The name and the table of [NAME=]FILE[:COLUMN]."""
+def read_spec(spec: str, id_column: str = "") -> tuple[str, Labelled]:
+    """The name and the table of [NAME=]FILE[:COLUMN] of gold."""
     name, file, column = parts_of_spec(spec)
-    return name, read_labels(file, id_column=id_column, label_column=column, predicted=predicted)
+    return name, read_labels(file, id_column=id_column, label_column=column)
 
 
-def read_specs(specs: Sequence[str], id_column: str = "") -> dict[str, list[Labelled]]:
+def read_specs(
+    specs: Sequence[str], id_column: str = "", labels: Collection[str] = ()
+) -> dict[str, list[Labelled]]:
     """The systems by their names; the same name several times: runs of one system."""
     systems: dict[str, list[Labelled]] = {}
     for spec in specs:
-        name, table = read_spec(spec, id_column, predicted=True)
-        systems.setdefault(name, []).append(table)
+        name, file, column = parts_of_spec(spec)
+        run = read_labels(file, id_column=id_column, label_column=column, predicted=True, labels=labels)
+        systems.setdefault(name, []).append(run)
     return systems

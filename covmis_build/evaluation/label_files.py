@@ -23,7 +23,7 @@ from covmis_build.files.table import list_of
 from covmis_build.files.workbook import KEPT_DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     import pandas as pd
 
@@ -34,6 +34,14 @@ PEOPLE = (GIVEN_LABELS, SETTLED_LABELS, PREDICTIONS)
 """Whose labels are requested: the names of columns in the order of choice."""
 POINT_ZERO = re.compile(r"\d+\.0")
 FNC_HEADER = ["Headline", "Body ID", "Stance"]
+BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+NUMBER = re.compile(r"-?\d+(\.\d*)?(e[+-]?\d+)?", re.IGNORECASE)
+RUNS = {2: ("id", "label"), 3: ("id", "label", "run"), 4: ("topic", "id", "label", "run")}
+"""The columns of runs without a header, by their number."""
+SHARES = ("{}", "p_{}", "prob_{}", "proba_{}", "probability_{}", "{}_prob", "{}_probability")
+"""What columns of labels' shares are called."""
+ROUNDED = 0.02
+"""How far shares may be from the sum 1: they are often written with two or three digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +185,16 @@ def _stripped(cell: Any) -> Any:
 
 def read_rows(path: Path) -> Sheet:
     """The table in a file of labels, gold or predictions; a row that cannot be read is an error, since it is somebody's label."""
-    sheet = read_table(
-        path, names=("label",) if path.name.lower().removesuffix(".gz").endswith(".txt") else ()
-    )
+    one_a_line = path.name.lower().removesuffix(".gz").endswith(".txt")
+    sheet = read_table(path, names=("label",) if one_a_line else ())
     if len(sheet.header) > 1 and sheet.header[0] == "label" and not any(sheet.header[1:]):
-        header = read_table(path)  # as SemEval's files: tabs, and a header
-        if not any(map(is_known, header.header)):
+        sheet = read_table(path)  # as SemEval's files: tabs, and a header
+    if sheet.form.startswith("CSV") and not any(map(is_known, sheet.header)):
+        numbered = [list(map(str, range(first, first + len(sheet.header)))) for first in (0, 1)]
+        if any(map(NUMBER.fullmatch, sheet.header)) and sheet.header not in numbered:
+            sheet = _without_header(path)
+        elif one_a_line:
             raise InputError("has several columns and no header", file=path, remedy="Give it one, as CSV")
-        sheet = header
     rows = sheet.whole(path)
     if sheet.header == FNC_HEADER:  # a row is a pair of a headline and a body, both of which repeat
         names = ["headline", "body_id", "stance"]
@@ -194,12 +204,44 @@ def read_rows(path: Path) -> Sheet:
     return sheet
 
 
+def _without_header(path: Path) -> Sheet:
+    """The table of a file whose first line is a row, as the runs of CLEF's tasks."""
+    sheet = read_table(path, header=False)
+    names = RUNS.get(len(sheet.header))
+    if names is None:
+        raise InputError(
+            f"has {len(sheet.header)} columns and no header", file=path, remedy="Give it one, as id and label"
+        )
+    new = dict(zip(sheet.header, names, strict=True))
+    rows = [{new[name]: cell for name, cell in row.items()} for row in sheet.whole(path)]
+    if all(NUMBER.fullmatch(row["label"].strip()) for row in rows) and any(
+        "." in row["label"] for row in rows
+    ):
+        raise InputError(
+            f"has a score for each item ({', '.join(names).replace('label', 'score')}), and no labels",
+            file=path,
+            remedy="A ranking is not scored: write a label for each item",
+        )
+    read_as = f"no header: its columns are read as {', '.join(names)}"
+    return replace(sheet, header=list(names), rows=rows, notes=[*sheet.notes, read_as])
+
+
 def read_labels(
-    path: Path, *, id_column: str = "", label_column: str = "", predicted: bool = False
+    path: Path,
+    *,
+    id_column: str = "",
+    label_column: str = "",
+    predicted: bool = False,
+    labels: Collection[str] = (),
 ) -> Labelled:
-    """Read a file of gold labels, or of a system's (`predicted`)."""
+    """Read a file of gold labels, or of a system's (`predicted`), which may give shares of these `labels`."""
     return labelled(
-        path, read_rows(path), id_column=id_column, label_column=label_column, predicted=predicted
+        path,
+        read_rows(path),
+        id_column=id_column,
+        label_column=label_column,
+        predicted=predicted,
+        labels=labels,
     )
 
 
@@ -210,8 +252,12 @@ def labelled(
     id_column: str = "",
     label_column: str = "",
     predicted: bool = False,
+    labels: Collection[str] = (),
 ) -> Labelled:
-    """A table with its columns of ids and labels, named or found; what it lacks is an error of one line."""
+    """A table with its columns of ids and labels, named or found; what it lacks is an error of one line.
+
+    A system that gives a share for each of these `labels`, and no label, said the one with the largest share.
+    """
     source, table = _parts(given)
     if table.empty:
         raise InputError("has no rows", file=file, remedy="At least one labelled item is expected")
@@ -225,6 +271,12 @@ def labelled(
         if label_column
         else column_of_labels(file, names, SYSTEMS if predicted else GOLD)
     )
+    shares = share_columns(names, labels) if predicted and not own_name else {}
+    if label and shares:
+        raise _two_columns(file, [label, *shares.values()])
+    if shares:
+        label, own_name = f"the largest of {', '.join(shares.values())}", True
+        table = table.assign(**{label: _likeliest(file, table, shares, source)})
     if not label:
         where = "FILE:COLUMN" if isinstance(file, Path) else "label=COLUMN"
         raise InputError(
@@ -234,13 +286,50 @@ def labelled(
         )
     ids = id_column or column_of(names, IDS)
     rivals = () if own_name else tuple(name for name in names if name not in {label, *IDS})
-    labels = Labelled(file, table, ids, label, rivals, source)
-    check_cells(labels)
+    read = Labelled(file, table, ids, label, rivals, source)
+    check_cells(read)
     if source and ids:
         check_rounded(file, source.rounded, [ids])
     if ids and ids != "item_id":
-        check_ids(file, [str(cell) for cell in table[ids]], first=labels.row(1))
-    return labels
+        check_ids(file, [str(cell) for cell in table[ids]], first=read.row(1))
+    return read
+
+
+def share_columns(names: Sequence[str], labels: Collection[str]) -> dict[str, str]:
+    """The column of each label's share, if every label has one: `Agree`, `p_agree`, `prob_agree` … of `agree`."""
+    label_of = {part.format(label.lower()): label for part in SHARES for label in labels}
+    found = [(label_of[key], name) for name in names if (key := name.lower()) in label_of]
+    return dict(found) if len({label for label, _ in found}) == len(found) == len(labels) > 1 else {}
+
+
+def _likeliest(
+    file: Path | str, table: pd.DataFrame, shares: dict[str, str], source: Sheet | None
+) -> list[str]:
+    """The label with the largest share in each row; none where a row has no shares."""
+    likeliest = []
+    for number, cells in enumerate(table[list(shares.values())].to_numpy().tolist()):
+        if all(map(is_empty, cells)):
+            likeliest.append("")
+            continue
+        try:
+            row = [float(cell) for cell in cells]
+        except (TypeError, ValueError):
+            row = []
+        most = max(row, default=0.0)
+        problem = ""
+        if not row or min(row) < 0 or not abs(sum(row) - 1) <= ROUNDED:
+            problem = f"has no shares of the labels with the sum 1 ({', '.join(map(str, cells))[:60]})"
+        elif row.count(most) > 1:
+            problem = f"gives {row.count(most)} labels the same largest share, {most:g}"
+        if problem:
+            raise InputError(
+                problem,
+                file=file,
+                row=source.numbers[number] if source else number + 1,
+                remedy="Declare all labels (--labels), or write each item's label into a column 'prediction'",
+            )
+        likeliest.append(list(shares)[row.index(most)])
+    return likeliest
 
 
 def _parts(given: pd.DataFrame | Sheet) -> tuple[Sheet | None, pd.DataFrame]:
@@ -374,13 +463,13 @@ def joined_by_columns(gold: Labelled, system: Labelled, *, by_position: bool) ->
             remedy="Give both ids",
         )
     differ = next(
-        (at for at, (one, other) in enumerate(zip(golds, systems, strict=True)) if one != other), None
+        (at for at, rows in enumerate(zip(golds, systems, strict=True)) if not all(map(_same, *rows))), None
     )
     if differ is not None:
         column = next(
             name
             for name, one, other in zip(shared, golds[differ], systems[differ], strict=True)
-            if one != other
+            if not _same(one, other)
         )
         raise InputError(
             f"has another {column} here than {gold.name}, so its rows are not in gold's order, and they repeat"
@@ -392,6 +481,15 @@ def joined_by_columns(gold: Labelled, system: Labelled, *, by_position: bool) ->
         )
     agree = f"{POSITION}, with equal {' and '.join(shared)} in every row" if shared else POSITION
     return predictions, agree
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two cells are the same text, though letters beyond ASCII were lost in one of them."""
+    if one == other or "\ufffd" not in one + other:
+        return one == other
+    plain = [BEYOND_ASCII.sub("\ufffd", cell) for cell in (one, other)]
+    letters = len(re.findall(r"[A-Za-z0-9]", plain[0]))
+    return plain[0] == plain[1] and letters > 2 * plain[0].count("\ufffd")
 
 
 def _keys(table: Labelled, columns: Iterable[str]) -> list[tuple[str, ...]]:

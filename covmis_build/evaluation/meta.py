@@ -16,7 +16,7 @@ from covmis_build.evaluation.gold_and_systems import gold_and_systems
 from covmis_build.evaluation.joining import Extra, Missing, join
 from covmis_build.evaluation.rendering import notebook
 from covmis_build.evaluation.setting import Setting, setting
-from covmis_build.evaluation.significance import TIE, generator, tukey_p_of_values
+from covmis_build.evaluation.significance import TIE, generator, in_one_order, tukey_p_of_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -167,7 +167,7 @@ def meta(  # noqa: PLR0913 - every option is named
         class_weights=class_weights,
         undefined=undefined,
     )
-    shape, cells = joined.shape, joined.cells
+    shape, cells = joined.shape, in_one_order(joined.cells)
     counts = _counts(cells, shape)
     consistency, tests = _consistency(cells, shape, chosen, trials, replicates, seed)
     return Meta(

@@ -6,7 +6,7 @@ All of them give p-values that count the observed data as one replicate, unless 
 from __future__ import annotations
 
 from itertools import permutations, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Value = Callable[[Array], Array]
     """From counts (..., width) to values (...)."""
 
+N = TypeVar("N", bound=np.generic)
 TOGETHER = 64
 """Replicates drawn by one generator; part of the promise that more replicates keep the first ones."""
 TIE = 1e-12
@@ -39,6 +40,11 @@ def generator(seed: int, *key: str) -> np.random.Generator:
 def _p_value(extreme: float, replicates: int, *, exact: bool) -> float:
     """The share of replicates at least as extreme; the observed data count as one unless all were enumerated."""
     return float(extreme / replicates) if exact else float((1 + extreme) / (replicates + 1))
+
+
+def in_one_order(units: NDArray[N]) -> NDArray[N]:
+    """The units by what they hold, so that what is drawn does not depend on the order of rows in a file."""
+    return units[np.lexsort(units.reshape(len(units), -1).T)]
 
 
 def _at_least(values: Array, bound: float | Array) -> NDArray[np.bool_]:
@@ -59,6 +65,7 @@ def randomisation_p(
 
     `parts` are counts (units, systems, width).
     """
+    parts = in_one_order(parts)
     totals = parts.sum(axis=0)
     values = value(totals)
     swaps = [np.ascontiguousarray(parts[:, b] - parts[:, a]) for a, b in pairs]
@@ -103,12 +110,14 @@ def tukey_p(parts: Array, value: Value, *, replicates: int, seed: int, exact: bo
     `parts` are counts (units, systems, width). In every replicate the systems are permuted within each unit; the
     largest difference between any two is what each observed difference must beat.
     """
+    parts = in_one_order(parts)
     permuted = _every_order(parts) if exact else _permuted_sums(parts, replicates, seed)
     return _tukey(parts.sum(axis=0), permuted, value, exact=exact)
 
 
 def tukey_p_of_cells(cells: Codes, width: int, value: Value, *, replicates: int, seed: int) -> Array:
     """The same where every item is a unit: `cells` are cell numbers (items, systems), and much faster."""
+    cells = in_one_order(cells)
     permuted = (
         _cell_counts(generator(seed, "tukey", str(replicate)).permuted(cells, axis=1), width)[None]
         for replicate in range(replicates)

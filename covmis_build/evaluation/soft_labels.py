@@ -28,6 +28,7 @@ from covmis_build.evaluation.label_files import (
     label_set,
     labelled,
     read_rows,
+    share_columns,
 )
 from covmis_build.evaluation.rendering import booktabs, bounded, escape, known, notebook, titled, write
 from covmis_build.files.columns import IDS, column_of
@@ -441,25 +442,27 @@ def _shares(
 
 def _answers_of_system(predictions: Any, name: str, labels: tuple[str, ...]) -> dict[str, Any]:
     """What a system's table says of each item: a label, or {label: share} where it has a column for each label."""
+    of_labels: dict[str, str] = {}
     if isinstance(predictions, Labelled):
-        table, shares = predictions, False
+        table = predictions
     else:
         file = Path(predictions) if isinstance(predictions, str | Path) else name
         given = read_rows(file) if isinstance(file, Path) else predictions
         columns = given.header if isinstance(given, Sheet) else [str(name) for name in given.columns]
-        shares = set(labels) <= set(columns)
-        if not shares and not column_of_labels(file, columns, SYSTEMS)[0]:
+        of_labels = share_columns(columns, labels)
+        if not of_labels and not column_of_labels(file, columns, SYSTEMS)[0]:
             raise InputError(
                 f"has neither a column for each label ({', '.join(labels)}) nor one of labels", file=file
             )
-        table = labelled(file, given, label_column=labels[0] if shares else "", predicted=True)
+        table = labelled(file, given, label_column=of_labels[labels[0]] if of_labels else "", predicted=True)
     if not table.id_column:
         raise InputError(
             f"has no column of ids; it has {', '.join(map(str, table.table.columns))}", file=table.file
         )
     said = table.labels(table.id_column)
-    if shares:
-        return dict(zip(said.index, table.table[list(labels)].to_dict("records"), strict=True))
+    if of_labels:
+        named = table.table[list(of_labels.values())].set_axis(list(of_labels), axis=1)
+        return dict(zip(said.index, named.to_dict("records"), strict=True))
     table.check_labels(labels)
     return {str(item): label for item, label in said.items()}
 

@@ -281,6 +281,6 @@ def _leave_one_out(frame: pd.DataFrame, group: list[str]) -> pd.DataFrame:
     if len(set(owners)) < 2:
         raise InputError("there is one claim or event", remedy="Leaving one out needs at least two")
     return pd.DataFrame(
-        {owner: np.where(owners == owner, "test", "train") for owner in dict.fromkeys(owners)},
+        {owner: np.where(owners == owner, "test", "train") for owner in sorted(set(owners))},
         index=frame.index,
     )

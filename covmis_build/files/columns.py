@@ -61,7 +61,7 @@ CLAIMS = {
 OWN_CLAIMS = {"claim_id": ("claim_id", "mid"), "text": ("text", "mis")}
 """A study's own list, and the published one of COVMis-Stance."""
 
-IDS = ("item_id", "post_id", "native_id", "tweet_id", "id")
+IDS = ("item_id", "post_id", "native_id", "tweet_id", "sentence_id", "id")
 """Ids of labelled items, in this order, unless another column is named."""
 CLAIM_OF_ITEM = ("claim_id", "mid", "event", "misconception_id")
 """The claims of labelled items, in this order."""
@@ -73,7 +73,7 @@ KEYS = {
     "event": ("event", "topic"),
 }
 """What labelled items may have in common."""
-GIVEN_LABELS = ("label", "labels", "stance")
+GIVEN_LABELS = ("label", "labels", "stance", "class_label", "check_worthiness")
 SETTLED_LABELS = ("gold", "gold_label", "y_true", "true_label", "ground_truth")
 PREDICTIONS = (
     "prediction", "predictions", "predicted", "predicted_label", "predicted_stance", "pred", "pred_label", "y_pred", "y_hat", "yhat",

@@ -105,7 +105,7 @@ def _not_quite_utf8(pieces: Iterable[bytes]) -> tuple[str, str]:
     belong to another alphabet.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-    broken = whole = beyond = together = 0
+    broken = whole = beyond = together = size = 0
     example = None
     for piece in itertools.chain(pieces, [b""]):
         text = decoder.decode(piece, final=not piece)
@@ -113,10 +113,11 @@ def _not_quite_utf8(pieces: Iterable[bytes]) -> tuple[str, str]:
         broken, whole = broken + odd, whole + len(text) - len(text.encode("ascii", "ignore")) - odd
         beyond += len(piece) - len(piece.translate(None, BEYOND_ASCII))
         together += sum(map(len, WORDS_BEYOND.findall(piece)))
+        size += len(piece)
         example = example or WORD_BEYOND.search(piece)
     if broken <= whole:
         return "utf-8", f"{NOT_UTF8} in {counted(broken, 'places')}, shown as \ufffd"
-    if together > max(FEW, beyond / 3):
+    if together > max(FEW, beyond / 3, size / RARE):
         raise InputError(
             "is neither UTF-8 nor Western European: its letters may be Chinese, Cyrillic, Greek …",
             remedy="Save it as UTF-8; Excel calls that 'CSV UTF-8'",
@@ -129,5 +130,5 @@ REPLACED = "\ufffd".encode()
 BEYOND_ASCII = bytes(range(0x80, 0x100))
 WORDS_BEYOND = re.compile(rb"[\x80-\xff]{4,}")
 WORD_BEYOND = re.compile(rb"[A-Za-z]{0,20}[\x80-\xff][A-Za-z\x80-\xff]{0,20}")
-FEW = 8
-"""Letters beyond ASCII that may stand side by side in any text."""
+FEW, RARE = 8, 10_000
+"""Letters beyond ASCII that may stand side by side in any text; and one in so many of a file's bytes."""

@@ -123,7 +123,9 @@ def report(path: Path, sheet: Sheet) -> None:
         log.warning("%s: %s", path, note)
 
 
-def read_table(path: Path, *, own: bool = False, names: Sequence[str] = (), with_column: str = "") -> Sheet:
+def read_table(
+    path: Path, *, own: bool = False, names: Sequence[str] = (), with_column: str = "", header: bool = True
+) -> Sheet:
     """A whole table, read in a child process; a study's `own` file must be UTF-8 and have no row that is too long."""
     if path.is_dir():
         raise InputError("is a folder, not a file", file=path, remedy="Name the file inside it")
@@ -131,10 +133,10 @@ def read_table(path: Path, *, own: bool = False, names: Sequence[str] = (), with
         raise InputError("is missing", file=path)
     with doubted(path):
         if not own:
-            return in_child(_read, path, names, with_column)
+            return in_child(_read, path, names, with_column, header)
         if not _is_workbook(path):
             text_of(path, own=True)
-        sheet = _read(path, names, with_column)
+        sheet = _read(path, names, with_column, header)
     for row, problem in sheet.problems.items():
         raise InputError(
             problem, file=path, row=row, remedy="Put cells that contain a separator in quotation marks"
@@ -147,7 +149,7 @@ def _is_workbook(path: Path) -> bool:
         return file.read(8).startswith((ZIP, OLD_EXCEL))
 
 
-def _read(path: Path, names: Sequence[str], with_column: str) -> Sheet:
+def _read(path: Path, names: Sequence[str], with_column: str, header: bool) -> Sheet:
     with path.open("rb") as file:
         head = file.read(8)
     begins, what = BEGINNINGS.get(path.suffix.lower(), ((b"",), ""))
@@ -155,7 +157,7 @@ def _read(path: Path, names: Sequence[str], with_column: str) -> Sheet:
         raise InputError(f"is not {what}, as its name says", remedy="Save it again, or rename it")
     packed = kind(head)
     data = _unpacked(path, packed) if packed else bytes_of(path)
-    return _whole(open_table(lambda: io.BytesIO(data), names=names, with_column=with_column))
+    return _whole(open_table(lambda: io.BytesIO(data), names=names, with_column=with_column, header=header))
 
 
 WORKBOOK = ((ZIP, OLD_EXCEL), "a workbook")  # one with a password is compressed in the old way

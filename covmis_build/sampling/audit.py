@@ -168,4 +168,4 @@ def sentences(table: pd.DataFrame, *, level: float = 0.95) -> Sequence[str]:
 
 def _interval(row: Mapping[Any, Any], level: float) -> str:
     told = between(row["low"], row["high"], ".1%")
-    return f"{level:.0%} interval {told}" if told else "too few were checked for an interval"
+    return f"{level:.0%} interval over posts {told}" if told else "too few were checked for an interval"

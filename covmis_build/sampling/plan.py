@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,8 @@ from covmis_build.stats.intervals import reach_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from covmis_build.options import Annotation, Labels, Sampling
 
@@ -49,13 +51,40 @@ def seconds_per_label(labels: pd.DataFrame) -> Cost:
     return Cost(float(seconds.mean()) if len(seconds) else None, len(seconds))
 
 
-def costs(  # noqa: PLR0913 - what a plan depends on, by name
-    items: pd.DataFrame,
+class Pool(NamedTuple):
+    """What all targets have in common: of each claim and stratum how many posts; of each post which of them it is in."""
+
+    counts: dict[str, dict[str, int]]
+    strata: dict[tuple[str, str], int]
+    stratum: NDArray[np.int64]
+    claims: int
+    claim: NDArray[np.int64]
+    p_claim: NDArray[np.float64]
+    automatic: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, items: pd.DataFrame, labels: Labels, strata: Mapping[str, str] | None = None) -> Pool:
+        """The pool of these items, but for the ranked ones, which come on top of every target."""
+        items = items[items["kind"] != RANKED]
+        counts = counts_of(items, strata)
+        number = {
+            pair: at
+            for at, pair in enumerate((claim, name) for claim, names in counts.items() for name in names)
+        }
+        pairs = zip(items["claim_id"].astype(object), strata_of(items, strata), strict=True)
+        of_claim, claims = pd.factorize(items["claim_id"], sort=True)
+        return cls(
+            counts, number, np.array([number[str(claim), name] for claim, name in pairs], dtype=np.int64), len(claims),
+            np.asarray(of_claim, np.int64), items["p_claim"].to_numpy(dtype=float),
+            np.array([automatic_label(kinds, labels) != "" for kinds in items["kinds"]], dtype=bool),
+        )  # fmt: skip
+
+
+def costs(
+    pool: Pool,
     options: Sampling,
-    labels: Labels,
     annotation: Annotation,
     *,
-    strata: Mapping[str, str] | None = None,
     seconds: float | None = None,
     targets: Sequence[int] = TARGETS,
     share: float = 0.5,
@@ -67,51 +96,36 @@ def costs(  # noqa: PLR0913 - what a plan depends on, by name
     whole pool, and of the median claim. `audit_bound` is the error rate of automatic labels that an audit without
     an error would still leave possible. A target too small for the quotas gets smaller quotas.
     """
-    items = items[items["kind"] != RANKED]  # these come on top of the target
-    counts = counts_of(items, strata)
-    automatic = [automatic_label(kinds, labels) != "" for kinds in items["kinds"]]
-    frame = items[["claim_id", "p_claim"]].assign(stratum=strata_of(items, strata), automatic=automatic)
     rows = []
     for target in sorted({options.per_claim, *targets}):
         quota = min(options.per_kind, target // 4)
         sampling = replace(options, per_claim=target, per_kind=quota)
-        rows.append(_row(frame, counts, sampling, annotation, seconds, share, level))
+        rows.append(_row(pool, sampling, annotation, seconds, share, level))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _row(
-    frame: pd.DataFrame,
-    counts: dict[str, dict[str, int]],
-    sampling: Sampling,
-    annotation: Annotation,
-    seconds: float | None,
-    share: float,
-    level: float,
+    pool: Pool, sampling: Sampling, annotation: Annotation, seconds: float | None, share: float, level: float
 ) -> dict[str, Any]:
-    drawn = {
-        claim: allocate(number, sampling.per_kind, sampling.per_claim) for claim, number in counts.items()
-    }
-    chance = {
-        (claim, name): float(draw.chance(name)) for claim, draw in drawn.items() for name in draw.counts
-    }
-    pairs = zip(frame["claim_id"], frame["stratum"], strict=True)
-    p = np.array([chance[str(claim), name] for claim, name in pairs], dtype=float)
-    first = frame["p_claim"].to_numpy(dtype=float)
-    automatic = frame["automatic"].to_numpy(dtype=bool)
+    chances = np.empty(len(pool.strata))
+    for claim, numbers in pool.counts.items():
+        draw = allocate(numbers, sampling.per_kind, sampling.per_claim)
+        for name in draw.counts:
+            chances[pool.strata[claim, name]] = float(draw.chance(name))
+    p, first, automatic = chances[pool.stratum], pool.p_claim, pool.automatic
     machine = float(p[automatic].sum())
     people = float(p[~automatic].sum()) + annotation.audit * machine
     hours = None if seconds is None else people * annotation.per_item * seconds / 3600
     # The variance that a sum of e/π has when the e are independent with variance 1 (both designs, to first order).
     loose = ((1 / p - 1) + (1 - first)) / first**2
     reach = reach_of(level) * math.sqrt(share * (1 - share))
-    claims, inverse = np.unique(frame["claim_id"].to_numpy(dtype=str), return_inverse=True)
-    each = np.sqrt(np.bincount(inverse, loose)) / np.bincount(inverse, 1 / first)
+    each = np.sqrt(np.bincount(pool.claim, loose)) / np.bincount(pool.claim, 1 / first)
     whole = math.sqrt(loose.sum()) / (1 / first).sum()
     varies = not design_of(sampling.design).FIXED_SIZE
     return {
         "per_claim": sampling.per_claim,
         "per_kind": sampling.per_kind,
-        "claims": len(claims),
+        "claims": pool.claims,
         "items": float(p.sum()),
         "items_sd": math.sqrt(float((p * (1 - p)).sum())) if varies else 0.0,
         "automatic": machine,

@@ -128,15 +128,16 @@ def files_to_score(
 ) -> FilesToScore:  # fmt: skip
     """Read FILE[:COLUMN] of gold and [NAME=]FILE[:COLUMN] of each system, and find the label scheme."""
     _, table = read_spec(gold, id_column)
-    runs = read_specs(systems, id_column)
     study = study_of(Path(table.file), folder)
     in_gold = {label for label in table.labels() if label}
     if not labels and study is not None and in_gold <= set((scheme := study.settings.labels).values):
+        runs = read_specs(systems, id_column, scheme.values)
         return FilesToScore(
             table, runs, list(scheme.values), list(order or scheme.order) or None, list(poles or scheme.poles) or None,
             labels_from_gold=False, study=study,
         )  # fmt: skip
     declared = list(labels or order or table.label_set())
+    runs = read_specs(systems, id_column, declared)
     return FilesToScore(
         table, runs, declared, list(order) or None, list(poles) or None,
         labels_from_gold=not (labels or order), study=study,

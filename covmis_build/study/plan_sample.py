@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -17,14 +17,15 @@ from covmis_build.options import RANKED
 from covmis_build.report.result import Result
 from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.draw import sample
-from covmis_build.sampling.plan import TARGETS, Cost, costs, seconds_per_label
+from covmis_build.sampling.plan import TARGETS, Cost, Pool, costs, seconds_per_label
 from covmis_build.sampling.precision import Precision, precision
 from covmis_build.study.open_round import nothing_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from covmis_build.report.summary import Summary
+    from covmis_build.settings import Settings
     from covmis_build.study.study import Study
 
 PLAN_COLUMNS = {
@@ -138,19 +139,29 @@ class SamplePlan(Result):
         ]
 
 
-def plan_sample(
-    study: Study,
-    *,
-    targets: Sequence[int] = TARGETS,
-    seconds: float = 0.0,
-    share: float = 0.5,
-    r_squared: float = 0.3,
-) -> SamplePlan:
-    """Draw from today's items, and calculate what other targets per claim would cost.
+@dataclass(frozen=True)
+class ToPlan:
+    """What plans of a study are made of: today's items, prepared for it, and what a label takes."""
 
-    `seconds` is what a label takes (default: as in the rounds so far), `share` the share that widths are planned for,
-    `r_squared` what predictions are expected to explain.
-    """
+    settings: Settings
+    items: pd.DataFrame
+    strata: Mapping[str, str] | None
+    pool: Pool
+    cost: Cost
+
+    def plans(
+        self, targets: Sequence[int] = TARGETS, *, seconds: float = 0.0, share: float = 0.5, per_item: int = 0
+    ) -> pd.DataFrame:
+        """A row for each target: items, hours, half-widths; `seconds` and `per_item` are in place of what is known."""
+        annotation = replace(self.settings.annotation, per_item=per_item or self.settings.annotation.per_item)
+        return costs(
+            self.pool, self.settings.sampling, annotation, seconds=seconds or self.cost.seconds, targets=targets,
+            share=share,
+        )  # fmt: skip
+
+
+def to_plan(study: Study) -> ToPlan:
+    """Read today's items for plans."""
     path = study.places.table("items")
     if not path.is_file():
         raise InputError("there are no cleaned posts yet", file=path, remedy="Run `covmis run` first")
@@ -158,15 +169,32 @@ def plan_sample(
     if items.empty:
         raise nothing_kept()
     strata = strata_of(study.places, settings, items)
+    labels = [round_.labels() for round_ in all_rounds(study.places.rounds)]
+    cost = seconds_per_label(pd.concat(labels) if labels else tables.empty("labels"))
+    return ToPlan(settings, items, strata, Pool.of(items, settings.labels, strata), cost)
+
+
+def plan_sample(
+    study: Study,
+    *,
+    targets: Sequence[int] = TARGETS,
+    seconds: float = 0.0,
+    share: float = 0.5,
+    r_squared: float = 0.3,
+    per_item: int = 0,
+) -> SamplePlan:
+    """Draw from today's items, and calculate what other targets per claim would cost.
+
+    `seconds` is what a label takes (default: as in the rounds so far), `share` the share that widths are planned for,
+    `r_squared` what predictions are expected to explain, `per_item` how many people label an item (default: as set).
+    """
+    known = to_plan(study)
+    items, settings = known.items, known.settings
     drawn = sample(
         items, frozen_items(study.places.rounds), settings.sampling, settings.labels, seed=settings.seed,
-        audit=settings.annotation.audit, strata=strata, chances=ranked_chances(study.places, settings, items),
+        audit=settings.annotation.audit, strata=known.strata, chances=ranked_chances(study.places, settings, items),
     )  # fmt: skip
-    cost = Cost(seconds, 0) if seconds else _cost(study)
-    plans = costs(
-        items, settings.sampling, settings.labels, settings.annotation, strata=strata, seconds=cost.seconds,
-        targets=targets, share=share,
-    )  # fmt: skip
+    plans = known.plans(targets, seconds=seconds, share=share, per_item=per_item)
     # A claim of fixed size does not vary, although its strata do.
     fixed = drawn.sample.loc[[design_of(name).FIXED_SIZE for name in drawn.sample["design"]], "claim_id"]
     free = ~drawn.expected["claim_id"].isin(fixed)
@@ -175,15 +203,10 @@ def plan_sample(
     return SamplePlan(
         drawn.expected.rename(columns={"N": "posts"}), len(items), len(drawn.sample),
         float(drawn.expected.loc[free, "variance"].sum() ** 0.5), settings.sampling.per_claim,
-        settings.annotation.per_item, plans, cost,
+        per_item or settings.annotation.per_item, plans, Cost(seconds, 0) if seconds else known.cost,
         precision(
             claims=target, posts=settings.sampling.per_claim, share=share, design_effect=float(own["design_effect"]),
             r_squared=r_squared,
         ),
         share, settings.retrieval.ranked.weights_up_to if settings.retrieval.ranked else math.inf,
     )  # fmt: skip
-
-
-def _cost(study: Study) -> Cost:
-    labels = [round_.labels() for round_ in all_rounds(study.places.rounds)]
-    return seconds_per_label(pd.concat(labels) if labels else tables.empty("labels"))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, get_args
 
-from covmis_build import storage, tables
+from covmis_build import tables
 from covmis_build.archive.words import words_of
 from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
@@ -227,13 +226,3 @@ def suggest_queries(
         texts = {entry["text"]: entry["claim_id"] for entry in rows} | ({} if row else {text: ""})
         with words_of(Path(folder), {claim_id: entry for entry, claim_id in texts.items()}) as index:
             return suggest(text, index, language=language or "en", read=read, samples=0, counted=False)
-
-
-def write_suggestions(study: Study, claim: str, suggestions: Suggestions) -> Path:
-    """Write the proposals as a page, data/build/suggestions-CLAIM.html; its path."""
-    from covmis_build.queries.suggestions_page import suggestions_page
-
-    name = re.sub(r"[^\w-]+", "-", claim)[:40].strip("-")
-    path = study.places.build / f"suggestions-{name}.html"
-    storage.write_text(path, suggestions_page(study.settings.title, suggestions))
-    return path

@@ -20,7 +20,7 @@ from covmis_build.building.flow import flow
 from covmis_build.building.purge import read_list
 from covmis_build.corpus import bundle as bundles
 from covmis_build.corpus import release_facts, signature
-from covmis_build.corpus.deposit import make_deposit
+from covmis_build.corpus.deposit import ReleaseCheck, make_deposit, release_checks
 from covmis_build.corpus.publish import BUNDLE, write_release
 from covmis_build.corpus.release import left_out, make_corpus
 from covmis_build.corpus.release_facts import Coefficient, FlowStep, ReleaseFacts, RoundFacts, StageFacts
@@ -28,6 +28,7 @@ from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
 from covmis_build.report.result import Result
+from covmis_build.sampling.audit import sentences as audit_sentences
 from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import beside_corpus, pool_of
 from covmis_build.study.estimate import figures_of
@@ -144,12 +145,16 @@ def release(
         missing = left_out(gold, frozen, purged)
         facts = _facts(study, rounds, corpus, gold, frozen, missing, options)
         settings, _ = settings_of_rounds(study.settings, rounds)
-        shares = figures_of(study.places.rounds, rounds, corpus, frozen, pool_of(study), settings).shares
+        figures = figures_of(study.places.rounds, rounds, corpus, frozen, pool_of(study), settings)
+        sentences = tuple(audit_sentences(figures.audit))
+        facts = replace(facts, audit=replace(facts.audit, sentences=sentences))
         beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
         wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
         facts = replace(facts, parts=parts)
-        write_release(study.places.release, corpus, facts, texts, beside, bundle=wanted, shares=shares)
+        write_release(
+            study.places.release, corpus, facts, texts, beside, bundle=wanted, shares=figures.shares
+        )
         if sign is not None:
             signature.sign(study.places.release, Path(sign))
         upload = make_deposit(study.places.release, study.places.deposit) if deposit else None
@@ -157,6 +162,19 @@ def release(
         study.places, study.places.release, len(corpus), corpus["claim_id"].nunique(), options.text, missing,
         facts.differences, study.places.release / BUNDLE if bundle else None, upload,
     )  # fmt: skip
+
+
+def checks(study: Study) -> list[ReleaseCheck]:
+    """What a release should have, and whether it is there: current tables, whole seals, then what its checklist asks for."""
+    broken = [check.round for check in study.verify_rounds().rounds if check.sealed and not check.stands]
+    changed = f"sealed rounds that changed: {', '.join(broken)}; `covmis round verify` says what"
+    return [
+        ReleaseCheck(all(study.stages().values()), "tables are current", "tables are out of date: `covmis run`"),
+        ReleaseCheck(not broken, "seals hold", changed),
+        *release_checks(
+            study.settings.release, {round_.number: round_.sealed for round_ in study.rounds if not round_.pilot}
+        ),
+    ]  # fmt: skip
 
 
 def _facts(
@@ -209,6 +227,7 @@ def counted_facts(places: Places, rounds: Sequence[RoundFolder]) -> dict[str, An
         ),
         "rounds": tuple(_round_facts(round_) for round_ in rounds),
         "kappa": _coefficient(places.rounds / "summary.json", "kappa"),
+        "kappa_items": _items_with_two_labels(places.rounds / "summary.json"),
     }
 
 
@@ -256,6 +275,10 @@ def _round_facts(round_: RoundFolder) -> RoundFacts:
         guideline=round_.guideline,
         seal=str(seal["seal"]) if seal else "",
     )
+
+
+def _items_with_two_labels(report: Path) -> int:
+    return int(round_folder.read_json(report).get("items_with_two_labels") or 0) if report.exists() else 0
 
 
 def _coefficient(report: Path, name: str) -> Coefficient | None:

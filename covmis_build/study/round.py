@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.adjudication import Settlement
+    from covmis_build.annotation.agreement import Agreement
+    from covmis_build.annotation.decide import Disagreement, Disagreements
     from covmis_build.annotation.progress import Progress
     from covmis_build.annotation.push import Sent
     from covmis_build.annotation.report import Report
@@ -210,16 +212,11 @@ class Round:
         Reads back what was decided, then sends out what is to be discussed or goes to the adjudicator.
         """
         from covmis_build.annotation import adjudication
-        from covmis_build.settings import CODE
         from covmis_build.study import label_studio
 
         self._refuse_training()
         with self.study.locked_rounds("covmis round adjudicate"):
-            if not CODE.fullmatch(adjudicator) or adjudicator in self.annotators:
-                raise InputError(
-                    f"'{adjudicator}' cannot be the adjudicator",
-                    remedy="Use a code that no annotator of the round has",
-                )
+            self._check_adjudicator(adjudicator)
             pulled = adjudication.read_decision_sheets(self.folder, adjudicator, now=record.moment())
             way = self._channel(channel)
             if not channel and way == Channel.LABEL_STUDIO and not label_studio.used_by(self.folder):
@@ -233,6 +230,41 @@ class Round:
                     self.folder, seed=self.study.settings.seed, discuss=discuss
                 )
             return adjudication.settlement(self.folder, pulled, discuss=discuss)
+
+    def cases(self) -> Disagreements:
+        """The posts with different labels, without names: those that wait first, then those that are decided."""
+        from covmis_build.annotation.decide import disagreements_of
+
+        self._refuse_training()
+        return disagreements_of(self.folder, seed=self.study.settings.seed)
+
+    def decide(
+        self, item: str, label: str, reason: str = "", *, sub_label: str = "", error_class: str = "",
+        adjudicator: str = "adjudicator", discuss: bool = True, instead_of: str | None = None,
+    ) -> Disagreement:  # fmt: skip
+        """Decide one disagreement: what its annotators agreed on, or the adjudicator's label.
+
+        `undecided` passes it on to the adjudicator, whose label it is from then on; with `discuss=False` it is at once.
+        Deciding again replaces the decision; `instead_of` is the outcome that you saw, and refuses if it has changed.
+        """
+        from covmis_build.annotation.decide import decide
+
+        written = {"label": label, "reason": reason, "sub_label": sub_label, "error_class": error_class}
+        with self.study.locked_rounds("covmis round decide"):
+            case = self.cases().of(item)
+            if instead_of is not None and case.outcome != instead_of:
+                raise InputError(
+                    f"{item} has changed since: {case.outcome}", remedy="Look at it, and decide again"
+                )
+            self._check_adjudicator(adjudicator)
+            decide(self.folder, case, written, adjudicator=adjudicator, discuss=discuss, now=record.moment())
+            return self.cases().of(item)
+
+    def agreement(self) -> Agreement:
+        """How far this round's people agree so far; `report` writes it down."""
+        from covmis_build.annotation.report import agreement_of
+
+        return agreement_of(self.items, self.labels, self.folder.scheme)
 
     def board(self) -> Path:
         """Write the board over all rounds and channels, annotation/rounds/board.html; its path."""
@@ -261,6 +293,14 @@ class Round:
         with self.study.locked_rounds("covmis round reopen"):
             return Round(self.study, reopen(self.folder, list(items), reason, now=record.moment()))
 
+    def _check_adjudicator(self, code: str) -> None:
+        from covmis_build.settings import CODE
+
+        if not CODE.fullmatch(code) or code in self.annotators:
+            raise InputError(
+                f"'{code}' cannot be the adjudicator", remedy="Use a code that no annotator of the round has"
+            )
+
     def _refuse_training(self) -> None:
         if self.folder.has_key:
             raise InputError(
@@ -276,7 +316,7 @@ class Round:
     def _channel(self, channel: str) -> Channel:
         """The channel that was asked for, or the study's."""
         way = channel or self.study.settings.annotation.channel
-        ways = sorted(set(Channel) - {Channel.MODEL, Channel.ODS})
+        ways = sorted(set(Channel) - {Channel.MODEL, Channel.ODS, Channel.COVMIS})
         if way not in ways:
             raise InputError(f"--channel cannot be '{way}'", remedy=f"Allowed: {', '.join(ways)}")
         return Channel(way)

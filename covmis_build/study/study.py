@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from covmis_build.archive.intake import Intake
     from covmis_build.archive.words import Words
     from covmis_build.building.dropped_posts import DroppedPosts
+    from covmis_build.building.flow import Step
     from covmis_build.claims.lint import Findings
     from covmis_build.claims.selection import Selection
     from covmis_build.collecting.cost import Estimate
+    from covmis_build.corpus.deposit import ReleaseCheck
     from covmis_build.engine import Progress
     from covmis_build.estimation.regression import Regression
     from covmis_build.estimation.shares import Estimates
@@ -199,11 +201,18 @@ class Study:
 
         return write_flow_page(self, shown or self.status())
 
-    def dropped_posts(self, step: str, *, reason: str = "", claim: str = "", limit: int = 30) -> DroppedPosts:
-        """Some of the posts that a step of the flow dropped, with their texts; of one reason or claim, or of all."""
+    def dropped_posts(
+        self, step: str, *, reason: str = "", claim: str = "", limit: int = 30, steps: Sequence[Step] = ()
+    ) -> DroppedPosts:
+        """Some of the posts that a step of the flow dropped, with their texts; of one reason or claim, or of all.
+
+        `steps` is the flow, where `status` has told it already.
+        """
         from covmis_build.building.dropped_posts import dropped_posts
 
-        return dropped_posts(self.places, self.settings, step, reason=reason, claim=claim, limit=limit)
+        return dropped_posts(
+            self.places, self.settings, step, reason=reason, claim=claim, limit=limit, steps=steps
+        )
 
     def explain(self, wanted: str) -> list[str]:
         """The whole story of a claim, a post or an item, in sentences."""
@@ -258,6 +267,16 @@ class Study:
         from covmis_build.study.look import look
 
         return look(path, self)
+
+    def set_columns(self, files: str, **rule: Any) -> Study:
+        """Write how the columns of such files of posts are read, a table [[retrieval.columns]], as `look` proposes it.
+
+        One for the same `files` is replaced; the new one comes first.
+        """
+        document = tomllib.loads((self.places.folder / STUDY_TOML).read_text("utf-8"))
+        before = document.get("retrieval", {}).get("columns", [])
+        others = [row for row in before if row.get("files") != files]
+        return self.change(retrieval={"columns": [{"files": files, **rule}, *others]})
 
     def import_posts(self, path: Path | str, *, progress: Progress = silent) -> ImportedPosts:
         """Convert a file of posts into the archive's own form, with a report next to it."""
@@ -360,12 +379,6 @@ class Study:
         from covmis_build.study.queries import suggest_queries
 
         return suggest_queries(self, claim, read=read, samples=samples, progress=progress)
-
-    def write_suggestions(self, claim: str, suggestions: Suggestions) -> Path:
-        """Write a claim's proposals as a page, their hits side by side; its path."""
-        from covmis_build.study.queries import write_suggestions
-
-        return write_suggestions(self, claim, suggestions)
 
     # Annotation
 
@@ -480,6 +493,12 @@ class Study:
         return release(
             self, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=progress
         ).folder
+
+    def release_checks(self) -> list[ReleaseCheck]:
+        """What a release should have, whether it is there, and what to do where it is missing."""
+        from covmis_build.study.release import checks
+
+        return checks(self)
 
     def bundle(self) -> Path:
         """Release with a bundle.zip, all that a rebuild needs elsewhere; its path."""

@@ -178,6 +178,9 @@ def _facts(facts: ReleaseFacts, places: Places, rounds: Sequence[RoundFolder]) -
     ]
     return [
         *(Check(what[name], told[name] == counted[name]) for name in what),
+        Check(
+            "kappa's number of items is that of its report", facts.kappa_items in {0, counted["kappa_items"]}
+        ),
         Check("earlier guidelines are as they were sent out", not wrong, ", ".join(wrong)),
     ]
 

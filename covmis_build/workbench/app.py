@@ -11,13 +11,13 @@ import anyio
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from covmis_build.errors import CovmisError
 from covmis_build.report.page import TEMPLATES
-from covmis_build.workbench import flow, overview, queries
+from covmis_build.workbench import flow, overview, plan, posts, queries, results, rounds
 from covmis_build.workbench.bench import TEMPLATES as OWN
 from covmis_build.workbench.bench import Bench, bench_of
 from covmis_build.workbench.guard import Guard
@@ -38,11 +38,20 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
     app = Starlette(
         routes=[
             Route("/", overview.overview),
+            Route("/posts", posts.posts),
+            Route("/posts", posts.save, methods=["POST"]),
             Route("/queries", queries.queries),
             Route("/queries/{claim}", queries.queries),
             Route("/queries/{claim}", queries.save, methods=["POST"]),
             Route("/flow", flow.flow),
             Route("/story/{id:path}", flow.story),
+            Route("/plan", plan.plan),
+            Route("/plan", plan.save, methods=["POST"]),
+            Route("/rounds", rounds.rounds),
+            Route("/rounds/{number}", rounds.rounds),
+            Route("/rounds/{number}/decide", rounds.decide, methods=["POST"]),
+            Route("/results", results.results),
+            Route("/file/{name:path}", results.download),
             Route("/session", overview.session),
             Route("/session/{name}", overview.download),
             Route("/start/{name}", overview.start, methods=["POST"]),
@@ -65,6 +74,8 @@ def _style(_: Request) -> Response:
 def _refused(request: Request, error: Exception) -> Response:
     """What the library refuses, in its words."""
     code = 404 if "no claim has the id" in str(error) else 400
+    if "x-part" in request.headers:
+        return PlainTextResponse(str(error), code)
     return bench_of(request).page(request, "refused.html", "doctor", code=code, sentence=str(error))
 
 

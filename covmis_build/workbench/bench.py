@@ -29,7 +29,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TEMPLATES = Path(__file__).parent / "templates"
-PLACES = (("/", "Overview"), ("/queries", "Queries"), ("/flow", "Flow"))
+PLACES = (
+    ("/", "Overview"),
+    ("/posts", "Posts"),
+    ("/queries", "Queries"),
+    ("/flow", "Flow"),
+    ("/plan", "Plan"),
+    ("/rounds", "Rounds"),
+    ("/results", "Results"),
+)
 LARGEST_FORM = 1 << 20
 MOST_KEPT = 500
 TABLES = ("data/build/*.parquet", "data/build/ledger.jsonl", "queries/*")
@@ -68,7 +76,7 @@ class Bench:
     @property
     def study(self) -> Study:
         """The study as its files are now."""
-        return open_study(self.folder)
+        return self.keep("study", ("queries/purge-journal.jsonl",), lambda: open_study(self.folder))
 
     def keep(self, name: str, files: tuple[str, ...], make: Callable[[], T]) -> T:
         """A figure, made again when one of these files has changed; a refusal is never kept."""
@@ -114,8 +122,11 @@ class Bench:
             return self.folder.name
 
     def note(self, *command: str, python: str) -> None:
-        """Remember what was done, for the session's script."""
-        self.acts.append(Act(time.strftime("%H:%M"), shlex.join(["covmis", *command]), python))
+        """Remember what was done, for the session's script; what has no command is done by Python."""
+        words = ("covmis", *command)
+        if not command:
+            words = ("python", "-c", f"import covmis_build as covmis; study = covmis.open_study(); {python}")
+        self.acts.append(Act(time.strftime("%H:%M"), shlex.join(words), python))
 
 
 def bench_of(request: Request) -> Bench:

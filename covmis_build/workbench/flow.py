@@ -21,7 +21,7 @@ def flow(request: Request) -> Response:
         dropped = bench.keep(
             f"dropped {step} {reason} {claim}",
             TABLES,
-            lambda: study.dropped_posts(step, reason=reason, claim=claim),
+            lambda: study.dropped_posts(step, reason=reason, claim=claim, steps=status.flow),
         )
         command += ["--dropped", step]
         command += [

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from covmis_build.archive.words import Words
     from covmis_build.queries.tuning import Tuned
 
 
@@ -34,7 +35,7 @@ def queries(request: Request) -> Response:
     words = bench.keep("words", STORE, study.words)
     problem, tried, posts = "", None, []
     try:
-        tried = _tuned(bench, lines, claim)
+        tried = _tuned(bench, words, lines, claim)
         posts = marked_posts(words, claim, lines, show)
     except CovmisError as error:
         problem = str(error)
@@ -50,19 +51,18 @@ def queries(request: Request) -> Response:
     )
     if request.headers.get("x-part") == "live":
         return bench.page(request, "live.html", *command, **live)
-    counts = {each.claim_id: _count(bench, each) for each in claims}
+    counts = {each.claim_id: _count(bench, words, each) for each in claims}
     return bench.page(request, "queries.html", *command, claims=claims, counts=counts, **live)
 
 
-def _tuned(bench: Bench, lines: list[str], claim: Claim) -> Tuned:
-    words = bench.keep("words", STORE, bench.study.words)
+def _tuned(bench: Bench, words: Words, lines: list[str], claim: Claim) -> Tuned:
     return bench.keep(f"tuned {lines} {claim.keywords}", STORE, lambda: tuned(words, lines, claim.keywords))
 
 
-def _count(bench: Bench, claim: Claim) -> int | None:
+def _count(bench: Bench, words: Words, claim: Claim) -> int | None:
     """How many posts the saved keywords find; none where they cannot be read."""
     try:
-        return _tuned(bench, claim.keywords, claim).posts
+        return _tuned(bench, words, claim.keywords, claim).posts
     except CovmisError:
         return None
 

@@ -343,6 +343,16 @@ def test_other_alphabets_than_western_european_are_asked_for_in_utf8(tmp_path, c
         open_table(partial(path.open, "rb"))
 
 
+def test_a_few_odd_letters_in_a_large_file_do_not_make_it_another_alphabet(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(
+        b"id;claim\n1;said \xcd\xa2\x91\x84\x91\xee twice \xcd\xa2\x91\x84\x91\xee\n"
+        + b"2;garlic cures it\n" * 8_000
+    )
+    table = open_table(partial(path.open, "rb"))
+    assert table.notes[0].startswith("not UTF-8: read as Western European")
+
+
 def test_of_two_columns_of_one_name_between_tabs_none_is_taken(tmp_path):
     path = written(
         tmp_path, "a.tsv", "claim\trating\tclaim\nGarlic cures the flu\tfalse\tTea makes it rain\n"

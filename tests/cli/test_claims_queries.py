@@ -169,9 +169,7 @@ def test_show_try_and_suggest(study, claims):
     assert "Garlic cures covid-19" in ran("queries", "try", "1", "--study", study)
     first = answer("queries", "suggest", "1", "--study", study)["suggestions"][0]
     assert (first["width"], first["posts"] >= 1, "garlic" in first["expression"]) == ("narrow", True, True)
-    assert "garlic" in ran("queries", "suggest", "Garlic helps", "--html", "--study", study)
-    page = (study / "data/build/suggestions-Garlic-helps.html").read_text()
-    assert "Garlic cures covid-19" in page
+    assert "garlic" in ran("queries", "suggest", "Garlic helps", "--study", study)
 
 
 def test_a_table_that_was_once_for_queries_opens_where_it_changes_nothing(study, claims):

@@ -31,13 +31,21 @@ NOW = "2026-11-21T12:00:00Z"
 
 
 def annotated_study(
-    folder: Path, rounds: int = 2, posts: int = 1500, settings: dict[str, str] | None = None
+    folder: Path,
+    rounds: int = 2,
+    posts: int = 1500,
+    settings: dict[str, str] | None = None,
+    kinds: tuple[str, ...] = (),
 ) -> Study:
     """Run the small study, open and answer these rounds, settle disagreements, report and seal.
 
-    `settings`: lines of study.toml, and what they become.
+    `settings`: lines of study.toml, and what they become. `kinds`: the only columns of queries that claims keep.
     """
     study = small_study(folder, posts)
+    if kinds:
+        claims = pd.read_csv(study.places.claims_csv, dtype=str, keep_default_na=False)
+        others = {"keywords", "titles", "news_urls", "fact_check_urls"} - set(kinds)
+        claims.assign(**dict.fromkeys(others, "")).to_csv(study.places.claims_csv, index=False)
     text = study.places.study_toml.read_text()
     for before, after in ({"splits = {}": 'splits = { scheme = "grouped" }'} | (settings or {})).items():
         assert before in text
@@ -59,17 +67,17 @@ def _round(study: Study) -> None:
     frozen = freeze(
         **tables,
         earlier=opened,
-        options=replace(study.settings.annotation, claims_per_round=3),
+        options=(options := replace(study.settings.annotation, claims_per_round=3)),
         labels=study.settings.labels,
         seed=study.settings.seed,
         salt="test",
     )
     guideline = study.places.guideline.read_text()
-    one = record.create(
-        study.places.rounds, frozen, study.settings.annotation, study.settings.labels, guideline, now=NOW
-    )
+    one = record.create(study.places.rounds, frozen, options, study.settings.labels, guideline, now=NOW)
     people = for_people(frozen)
-    answers = [answer(row, who) for row in people.to_dict("records") for who in ("a1", "a2")]
+    answers = [
+        answer(row, who) for row in people.to_dict("records") for who in options.people[: options.per_item]
+    ]
     record.add_labels(one, answers, now=NOW)
     third = [answer(row, "third", "adjudication") for row in people.to_dict("records")]
     record.add_labels(one, third, now=NOW)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import covmis_build as covmis
 from covmis_build.errors import InputError
 from covmis_build.evaluation.gold_and_systems import gold_and_systems
 from covmis_build.evaluation.label_files import common_id, read_labels
@@ -74,7 +75,89 @@ def test_semeval_s_own_files_are_text_with_tabs_and_a_header(tmp_path) -> None:
     pairs = gold_and_systems(tmp_path / "gold.txt", {"m": guess})
     assert pairs.joined_by == ("id",)
     with pytest.raises(InputError, match="has several columns and no header"):
-        read_labels(written(tmp_path / "bare.txt", "1\tAGAINST\n2\tNONE\n"))
+        read_labels(written(tmp_path / "bare.txt", "Atheism\tAGAINST\nAtheism\tNONE\n"))
+
+
+@pytest.mark.parametrize("name", ["run.tsv", "run.txt", "run.csv"])
+def test_runs_without_a_header(tmp_path, caplog, name) -> None:
+    rows = "covid-19\t11\tfavor\tmine\ncovid-19\t12\tagainst\tmine\n"
+    read = read_labels(written(tmp_path / name, rows.replace("\t", "," if name.endswith("csv") else "\t")))
+    assert read.labels(read.id_column).to_dict() == {"11": "favor", "12": "against"}
+    assert read.row(1) == 1
+    assert "no header: its columns are read as topic, id, label, run" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("11\t0.25\n12\t0.75\n", r"has a score for each item \(id, score\), and no labels"),
+        ("q\t0\td1\t1\nq\t0\td2\t1\n", "row 2: the id 0 occurs again"),
+        ("1\tq0\td\t2\t0.5\tmine\n", "has 6 columns and no header"),
+        ("0\t1\n11\tfavor\n12\tagainst\n", "has no column of labels"),
+    ],
+    ids=["scores", "relevance", "TREC", "columns by number"],
+)
+def test_what_is_no_run_of_labels(tmp_path, content, problem) -> None:
+    path = written(tmp_path / "run.tsv", content)
+    with pytest.raises(InputError, match=problem):
+        covmis.score(path, path)
+
+
+SHARES = "id,p_favor,p_against,p_neither\nx:1,0.5,0.25,0.25\nx:2,0.1,0.8,0.1\nx:3,0.3,0.3,0.4\n"
+
+
+@pytest.mark.parametrize("style", ["p_{}", "{}", "prob_{}", "{}_prob"])
+def test_of_shares_the_largest_is_the_label(tmp_path, style) -> None:
+    content = SHARES
+    for label in ("favor", "against", "neither"):
+        content = content.replace(f"p_{label}", style.format(label.capitalize()))
+    path = written(tmp_path / "shares.csv", content)
+    frame = pd.read_csv(path)
+    for said in (path, frame, {"m": path}, {"m": frame}):
+        given = gold_and_systems(pd.DataFrame(ROWS, columns=["id", "label"]), said)
+        assert next(iter(given.systems.values())).to_dict() == dict(ROWS)
+        assert given.tables[0].label_column.startswith("the largest of ")
+    people = pd.DataFrame(
+        [(one, name, label) for one, label in ROWS for name in "ab"], columns=["id", "annotator", "label"]
+    )
+    soft = score_soft(people, {"m": path}, measures=["agreement"]).to_frame()
+    assert soft["value"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("0.3,0.3,0.4", "0.4,0.4,0.2", "row 4: gives 2 labels the same largest share, 0.4"),
+        ("0.1,0.8,0.1", "-1,4,2", r"row 3: has no shares of the labels with the sum 1 \(-1, 4, 2\)"),
+        ("0.1,0.8,0.1", "0.1,,0.1", "row 3: has no shares"),
+        ("p_neither", "p_other", "has no column of labels"),
+        ("id,", "label,", r"has 4 columns that may hold the labels: label, p_favor"),
+    ],
+)
+def test_shares_that_decide_nothing_are_refused(tmp_path, old, new, problem) -> None:
+    path = written(tmp_path / "shares.csv", SHARES.replace(old, new))
+    with pytest.raises(InputError, match=problem):
+        gold_and_systems(pd.DataFrame(ROWS, columns=["id", "label"]), path)
+
+
+def test_a_row_without_shares_is_a_missing_prediction(tmp_path) -> None:
+    path = written(tmp_path / "shares.csv", SHARES.replace("0.1,0.8,0.1", ",,"))
+    given = gold_and_systems(pd.DataFrame(ROWS, columns=["id", "label"]), path)
+    assert next(iter(given.systems.values())).tolist() == ["favor", "", "neither"]
+
+
+def test_letters_that_were_lost_do_not_part_rows(tmp_path) -> None:
+    rows = "Headline,Body ID,Stance\n‘A caf\xe9’ in town,1,agree\n‘A caf\xe9’ in town,1,unrelated\nŠ Б a,2,agree\n"
+    gold = written(tmp_path / "gold.csv", rows)
+    lost = rows.replace("‘A caf\xe9’", "\ufffdA caf\ufffd\ufffd")
+    assert (
+        gold_and_systems(gold, written(tmp_path / "said.csv", lost))
+        .joined_by[0]
+        .startswith("position, with equal")
+    )
+    for other in (lost.replace("in town", "in Town"), rows.replace("Š Б a", "\ufffd \ufffd a")):
+        with pytest.raises(InputError, match="has another headline here"):
+            gold_and_systems(gold, written(tmp_path / "said.csv", other))
 
 
 def test_long_ids_stay_whole(tmp_path) -> None:

@@ -7,14 +7,16 @@ import pytest
 from covmis_build import tables
 from covmis_build.options import Annotation, Labels, Sampling
 from covmis_build.sampling.draw import sample
-from covmis_build.sampling.plan import costs, seconds_per_label
+from covmis_build.sampling.plan import Pool, costs, seconds_per_label
 from covmis_build.sampling.strata import counts_of
 
 COUNTS = {str(at): {"title": 20, "fact_check_url": 15, "keywords": 40 * at} for at in range(1, 7)}
 
 
 def planned(make_items, **options):
-    return costs(make_items(COUNTS), Sampling(), Labels(), Annotation(), **options).set_index("per_claim")
+    return costs(Pool.of(make_items(COUNTS), Labels()), Sampling(), Annotation(), **options).set_index(
+        "per_claim"
+    )
 
 
 def test_sizes_are_what_samples_have_on_average(make_items):
@@ -48,13 +50,15 @@ def test_no_labels_yet_no_hours(make_items):
 
 
 def test_the_studys_own_target_is_among_them(make_items):
-    found = costs(make_items(COUNTS), Sampling(per_claim=30), Labels(), Annotation(), targets=[24])
+    found = costs(Pool.of(make_items(COUNTS), Labels()), Sampling(per_claim=30), Annotation(), targets=[24])
     assert found["per_claim"].tolist() == [24, 30]
     assert (found["claims"] == 6).all()
 
 
 def test_a_fixed_size_does_not_vary(make_items):
-    found = costs(make_items(COUNTS), Sampling(design="two_phase"), Labels(automatic={}), Annotation())
+    found = costs(
+        Pool.of(make_items(COUNTS), Labels(automatic={})), Sampling(design="two_phase"), Annotation()
+    )
     assert (found["items_sd"] == 0).all()
     assert (found["automatic"] == 0).all()
     assert found["audit_bound"].isna().all()

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
 import warnings
+from contextlib import contextmanager
 
 import pytest
 
@@ -56,3 +62,18 @@ def study(tmp_path):
 @pytest.fixture
 def client(study):
     return client_of(study)
+
+
+@contextmanager
+def opening(folder):
+    """The address at which a `covmis open` of its own shows the study, and its process."""
+    command = [sys.executable, "-m", "covmis_build", "open", "--no-browser", "--study", folder]
+    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as server:
+        try:
+            yield re.search(r"http://\S+", server.stdout.readline())[0], server
+            if server.poll() is None:
+                server.send_signal(signal.SIGINT)
+                assert server.wait(60) == 0
+        finally:
+            server.kill()

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import signal
-import subprocess
-import sys
 
 import pytest
 
+from covmis_build.study.study import open_study
+from tests.annotation import small
 from tests.annotation.browser import Browser
+from tests.workbench.conftest import opening
 
 pytestmark = pytest.mark.needs("chromium")
 
 
 @pytest.fixture
 def opened(study):
-    """The address at which `covmis open` shows the study."""
-    command = [sys.executable, "-m", "covmis_build", "open", "--no-browser", "--study", study.places.folder]
-    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as server:
-        yield re.search(r"http://\S+", server.stdout.readline())[0]
-        server.send_signal(signal.SIGINT)
-        assert server.wait(30) == 0
+    with opening(study.places.folder) as (address, _):
+        yield address
 
 
 @pytest.fixture
@@ -86,6 +79,51 @@ def test_the_way_from_what_is_next_to_a_post_and_a_run(opened, browser, study):
     assert console(browser) == []
 
 
+def test_a_slider_moves_the_figures_and_is_saved(opened, browser, study):
+    browser.open(opened)
+    browser.open(opened.split("/?")[0] + "/plan")
+    hours = "return document.querySelector('.big').textContent"
+    before = browser.run(hours)
+    browser.run("document.querySelector('#people').focus()")
+    browser.press("ArrowLeft")
+    browser.wait(f"{hours} !== {before!r}")
+    assert browser.run("return document.querySelector('output[for=people]').value") == "1"
+    browser.run("document.querySelector('#live button').click()")
+    browser.wait("return document.querySelector('#live .state')")
+    assert open_study(study.places.folder).settings.annotation.per_item == 1
+    assert console(browser) == []
+
+
+def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
+    folder = small.study(tmp_path / "s")
+    small.covmis(folder, "round", "open")
+    small.covmis(folder, "round", "push")
+    small.label_both(folder, differ=lambda item: item.endswith(("3", "4")))
+    small.covmis(folder, "round", "pull")
+    round_ = open_study(folder).round()
+    before, (first, second, *_) = len(round_.labels), round_.cases().rows
+    with opening(folder) as (opened, _):
+        browser.open(opened)
+        browser.open(opened.split("/?")[0] + "/rounds")
+        browser.press("j", "2")
+        browser.wait("return document.querySelectorAll('.case.done').length === 1")
+        assert (
+            browser.run("return document.activeElement.querySelector('[name=item]').value") == second.item_id
+        )
+        assert f"decide '{first.item_id}' --label against" in browser.run(
+            "return document.querySelector('.cli code').textContent"
+        )
+        round_.decide(second.item_id, "neither")
+        browser.press("1")
+        browser.wait("return document.querySelector('.case .warning')")
+        assert "has changed since: neither" in browser.run(
+            "return document.querySelector('.case .warning').textContent"
+        )
+        assert [entry for entry in console(browser) if "400" not in entry] == []
+    labels = round_.labels
+    assert (len(labels), list(labels["label"][-2:])) == (before + 2, ["against", "neither"])
+
+
 def test_nothing_sticks_out_on_a_phone_or_a_desk(opened, browser):
     browser.open(opened)
     base = opened.split("/?")[0]
@@ -95,10 +133,15 @@ def test_nothing_sticks_out_on_a_phone_or_a_desk(opened, browser):
             browser.size(width, 900)
             for path in (
                 "/",
+                "/posts",
+                "/posts?q=garlic",
                 "/queries/a?q=garlic+-yes",
                 "/flow?step=words",
                 "/story/a",
                 "/session",
+                "/plan?posts=36&people=3",
+                "/rounds",
+                "/results",
                 "/nothing",
             ):
                 browser.open(base + path)

@@ -15,7 +15,7 @@ import pytest
 
 import covmis_build as covmis
 from covmis_build.errors import InputError
-from tests.workbench.conftest import client_of
+from tests.workbench.conftest import HOSTILE, client_of
 
 
 def wait_for(jobs):
@@ -101,6 +101,69 @@ def test_saving_writes_one_claim_s_cell_and_what_was_there_before(client, study)
     wrong = client.post("/queries/a", data={"q": "(garlic", "saved": form["q"]})
     assert wrong.status_code == 400
     assert study.set_keywords("a", ["garlic (cure OR cures)", "garlic virus"]).summary[0].endswith("already.")
+
+
+def test_a_plan_is_that_of_the_terminal_and_is_written_into_the_settings(client, study):
+    page = client.get("/plan", params={"posts": "36", "people": "3", "seconds": "30", "share": "0.3"}).text
+    planned = study.plan_sample(targets=[36], seconds=30, share=0.3, per_item=3)
+    own = planned.plans.query("per_claim == 36").iloc[0]
+    assert f'<div class="big">{own["hours"]:.1f}</div>' in page
+    assert f'<div class="big">{100 * own["half_width_pool"]:.0f}</div>' in page
+    assert own["hours"] == 3 * study.plan_sample(targets=[36], seconds=30, per_item=1).plans["hours"].iloc[-1]
+    assert "covmis sample --plan --targets 36 --per-item 3 --seconds 30 --share 0.3" in page
+    assert client.get("/plan", params={"posts": "36"}, headers={"x-part": "live"}).text.startswith(
+        "<div data-cli"
+    )
+    assert "annotators" in client.post("/plan", data={"posts": "36", "people": "3"}).text, "there are two"
+    client.post("/plan", data={"posts": "36", "people": "1"})
+    settings = covmis.open_study(study.places.folder).settings
+    assert (settings.sampling.per_claim, settings.annotation.per_item) == (36, 1)
+    script = client.get("/session/session.sh").text.splitlines()[-1]
+    study.change(sampling={"per_claim": 24}, annotation={"per_item": 2})
+    words = shlex.split(script)
+    assert words[0] == "python"
+    subprocess.run([sys.executable, *words[1:]], cwd=study.places.folder, check=True)
+    assert covmis.open_study(study.places.folder).settings == settings
+    assert client.post("/plan", data={"posts": "many"}).status_code == 400
+
+
+FORUM = f"""nr,posted,user,<i>title,body
+1,14.04.2020 10:05,anna,Garlic,Does garlic help? {HOSTILE}
+2,15.04.2020 11:00,ben,Re: Garlic,No it does not
+"""
+
+
+def test_a_column_is_mended_by_choosing_and_the_file_is_read_so(client, study):
+    path = study.places.folder / "data/archive/forum.csv"
+    path.write_text(FORUM)
+    page = client.get("/posts?file=data/archive/forum.csv").text
+    assert "No column of post ids" in page
+    assert "&lt;i&gt;title" in page
+    assert "<i>title" not in page
+    form = {"file": "data/archive/forum.csv", "files": "forum.csv", "platform": "forum", "as:nr": "id",
+            "as:<i>title": "text", "as:body": "text", "as:posted": "created_at", "as:user": ""}  # fmt: skip
+    assert client.post("/posts", data=form | {"files": "other.csv"}).status_code == 400
+    client.post("/posts", data=form)
+    page = client.get("/posts?file=data/archive/forum.csv").text
+    assert "forum:1" in page
+    assert "2020-04-14 10:05" in page
+    assert HOSTILE not in page
+    (rule,) = covmis.open_study(study.places.folder).settings.retrieval.columns
+    assert (rule.id, tuple(rule.text), rule.author) == ("nr", ("<i>title", "body"), "")
+    client.post("/posts", data=form | {"as:user": "author"})
+    (rule,) = covmis.open_study(study.places.folder).settings.retrieval.columns
+    assert rule.author == "user", "the table for the same files was replaced"
+    assert "Read the files" in client.get("/posts?q=garlic").text, "a search reads nothing by itself"
+    assert client.get("/posts", params={"file": "data/archive/../../study.toml"}).status_code == 400
+
+
+def test_words_are_searched_in_what_was_read(client, study):
+    found = study.try_queries("garlic -yes", samples=0).queries[0].posts
+    page = client.get("/posts", params={"q": "garlic -yes"}).text
+    assert f"<b>{found}</b>" in page
+    assert "<mark>garlic</mark>" in page
+    assert "covmis queries try &#39;garlic -yes&#39;" in page
+    assert "parenthesis" in client.get("/posts", params={"q": "(garlic"}).text
 
 
 def test_posts_that_were_not_read_are_read_first(client, study):

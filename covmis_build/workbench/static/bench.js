@@ -3,6 +3,12 @@
   const at = (selector, root = document) => root.querySelector(selector);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
+  // A part of the page from our own server, where texts are escaped; what was refused comes as plain text.
+  function show(into, answer, text) {
+    if (answer.ok) into.innerHTML = text;
+    else into.replaceChildren(Object.assign(document.createElement("p"), { className: "warning", textContent: text }));
+  }
+
   // A form marked data-live asks for its part of the page as it is changed; the last question wins.
   let asking = null;
   let pause = 0;
@@ -16,7 +22,7 @@
       into.setAttribute("aria-busy", "true");
       try {
         const answer = await fetch(url, { signal: asking.signal, headers: { "x-part": "live" } });
-        into.innerHTML = await answer.text();  // our own server's page: texts are escaped there
+        show(into, answer, await answer.text());
         history.replaceState(null, "", url);
         into.removeAttribute("aria-busy");
         at(".cli code").textContent = at("[data-cli]", into)?.dataset.cli ?? "";
@@ -25,6 +31,8 @@
   }
   document.addEventListener("input", (event) => {
     const form = event.target.closest("form[data-live]");
+    const output = at(`output[for="${CSS.escape(event.target.id)}"]`);
+    if (output) output.value = event.target.value;
     if (form) ask(form);
   });
 
@@ -49,7 +57,28 @@
     if (pressed("close")) at(".work").hidden = true;
   });
 
-  // Keys: j and k go from post to post, / goes to the search box, ? shows the keys.
+  // A form marked data-swap is sent without leaving the page: the answer is its case as it now is.
+  document.addEventListener("submit", async (event) => {
+    const form = event.target.closest("form[data-swap]");
+    if (!form) return;
+    event.preventDefault();
+    const card = form.closest(".case");
+    const body = new URLSearchParams(new FormData(form, event.submitter));
+    const answer = await fetch(form.action, { method: "POST", body, headers: { "x-part": "case" } });
+    const place = document.createElement("div");
+    show(place, answer, await answer.text());
+    if (!answer.ok) {
+      at(".warning", card)?.remove();
+      card.append(...place.children);
+      return;
+    }
+    const next = all(".case:not(.done)").find((other) => card.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING);
+    at(".cli code").textContent = place.firstElementChild.dataset.cli;
+    card.replaceWith(place.firstElementChild);
+    next?.focus();
+  });
+
+  // Keys: j and k go from post to post, a label's key decides, / goes to the search box, ? shows the keys.
   document.addEventListener("keydown", (event) => {
     if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "/" && at("#q")) {
@@ -65,6 +94,7 @@
       card.tabIndex = 0;
       card.focus();
     }
+    if (now >= 0) at(`button[data-key="${CSS.escape(event.key)}"]`, cards[now])?.click();
   });
 
   // On a phone the places are a row that scrolls: the present one is in view.

@@ -218,8 +218,12 @@ def adjudicate_round(
     """Bring back what has been decided, then send what is to be discussed, and what goes to the adjudicator."""
     pulled = pull_round(server, round_, now=now) if known_projects(round_) else Pulled()
     frozen, labels = round_.items(), round_.labels()
-    disputed = adjudication.disagreements(frozen, labels, round_.per_item)
-    third = adjudication.undecided(frozen, labels, round_.per_item) if discuss else disputed
+    here = adjudication.decided_here(labels)
+    disputed = [
+        item for item in adjudication.disagreements(frozen, labels, round_.per_item) if item not in here
+    ]
+    talked_over = adjudication.undecided(frozen, labels, round_.per_item)
+    third = [item for item in talked_over if item not in here] if discuss else disputed
     items = by_item(frozen)
     stages = [(THIRD, third, adjudicator, Phase.ADJUDICATION)]
     if discuss:

@@ -1,0 +1,181 @@
+"""A round's disagreements as they stand, without names, and deciding one of them straight into the record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from covmis_build.annotation import adjudication
+from covmis_build.annotation import round_folder as record
+from covmis_build.annotation.answers import Channel, Phase, Status, labels_of, present
+from covmis_build.annotation.frozen_items import by_item
+from covmis_build.annotation.gold import decide_round, write_decisions
+from covmis_build.errors import InputError, counted
+from covmis_build.report.result import Result
+from covmis_build.text.shown import shown_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from covmis_build.annotation.adjudication import Version
+    from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.report.summary import Summary
+    from covmis_build.text.shown import Parts
+
+
+class State(StrEnum):
+    """What a disagreement waits for."""
+
+    TO_DISCUSS = "to discuss"
+    FOR_ADJUDICATOR = "for the adjudicator"
+    DECIDED = "decided"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Disagreement(Result):
+    """A post with different labels: what was shown, the labels as A, B, … in random order, and the decision."""
+
+    round: str
+    item_id: str
+    parts: Parts
+    versions: tuple[Version, ...]
+    pair: str
+    """The labels that were given, in the scheme's order: "favor / neither"."""
+    state: State
+    label: str = ""
+    how: str = ""
+    reason: str = ""
+    discussed: str = ""
+    """What the discussion noted."""
+    by_adjudicator: bool = False
+    """Whether the next decision is the adjudicator's."""
+
+    @property
+    def outcome(self) -> str:
+        """The label that was decided, or what it waits for."""
+        return self.label or self.state
+
+    @property
+    def summary(self) -> Summary:
+        """Where it stands, in a sentence."""
+        how = f" ({self.how})" if self.how else ""
+        return [f"Round {self.round}, {self.item_id}: {self.outcome}{how}."]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `covmis round decide --json` prints it, without texts."""
+        return {
+            "round": self.round, "item_id": self.item_id, "labels": [version.label for version in self.versions],
+            "state": self.state, "label": self.label, "how": self.how, "reason": self.reason,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Disagreements(Result):
+    """The disagreements of a round, those that wait first."""
+
+    round: str
+    rows: tuple[Disagreement, ...]
+
+    def of(self, item: str) -> Disagreement:
+        """The disagreement about this item."""
+        for row in self.rows:
+            if row.item_id == item:
+                return row
+        raise InputError(
+            f"'{item}' is not a disagreement of round {self.round}",
+            remedy=f"`covmis round decide --round {self.round}` lists them",
+        )
+
+    @property
+    def summary(self) -> Summary:
+        """How many wait, and a row for each."""
+        import pandas as pd
+
+        waiting = sum(row.state != State.DECIDED for row in self.rows)
+        told = f"Round {self.round}: {counted(len(self.rows), 'disagreements')}, {waiting} to decide."
+        rows = [(row.item_id, row.pair, row.state, row.label) for row in self.rows]
+        return [
+            told,
+            *([pd.DataFrame(rows, columns=["item", "labels", "state", "decision"])] if rows else []),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `covmis round decide --json` prints it without an item."""
+        return {"round": self.round, "disagreements": [row.to_dict() for row in self.rows]}
+
+
+def disagreements_of(round_: RoundFolder, *, seed: int) -> Disagreements:
+    """The disagreements of a round, those that wait first; posts whose text was purged are left out."""
+    frozen, labels = round_.items(), round_.labels()
+    items = by_item(frozen)
+    disputed = [
+        item for item in adjudication.disagreements(frozen, labels, round_.per_item) if items[item]["salt"]
+    ]
+    third = set(adjudication.undecided(frozen, labels, round_.per_item))
+    gold = round_.decisions() if round_.sealed else decide_round(round_)
+    decided = dict(zip(gold["item_id"], zip(gold["label"], gold["how"], strict=True), strict=True))
+    current = present(labels)
+    judged = current[(current["phase"] == Phase.ADJUDICATION) & (current["status"] == Status.GIVEN)]
+    by_adjudicator = third | set(judged["item_id"])
+    notes, reasons = adjudication.talked(labels), _reasons(current)
+    order = {label: at for at, label in enumerate(round_.scheme.values)}
+    found = []
+    for item, versions in adjudication.versions(frozen, labels, disputed, seed=seed).items():
+        label, how = decided.get(item, ("", ""))
+        given = sorted({version.label for version in versions}, key=lambda name: (order.get(name, 99), name))
+        waits = State.FOR_ADJUDICATOR if item in third else State.TO_DISCUSS
+        found.append(
+            Disagreement(
+                round_.number, item, shown_parts(items[item]), tuple(versions), " / ".join(given),
+                State.DECIDED if label else waits, label, how, reasons.get(item, ""), notes.get(item, ""), item in by_adjudicator,
+            )
+        )  # fmt: skip
+    places = {state: at for at, state in enumerate((State.FOR_ADJUDICATOR, State.TO_DISCUSS, State.DECIDED))}
+    found.sort(key=lambda case: (places[case.state], items[case.item_id]["claim_id"], case.item_id))
+    return Disagreements(round_.number, tuple(found))
+
+
+def _reasons(current: pd.DataFrame) -> dict[str, str]:
+    """Why each item was decided as it was; the adjudicator's reason goes before the discussion's."""
+    rows = [row for row in labels_of(current) if row.status == Status.GIVEN and row.reason]
+    return {
+        row.item_id: row.reason
+        for phase in (Phase.DISCUSSION, Phase.ADJUDICATION)
+        for row in rows
+        if row.phase == phase
+    }
+
+
+def decide(
+    round_: RoundFolder,
+    case: Disagreement,
+    written: Mapping[str, str],
+    *,
+    adjudicator: str,
+    discuss: bool,
+    now: str,
+) -> None:
+    """Record one decision: the discussion's, or the adjudicator's where that is due or already given.
+
+    `written` has the cells that a decision sheet has: label, sub_label, error_class, reason, comment.
+    """
+    record.refuse_sealed(round_)
+    item, frozen = case.item_id, by_item(round_.items())
+    if not round_.takes(item):
+        raise InputError(
+            f"{item} is sealed: round {round_.number} was reopened for other posts",
+            remedy="To change it, seal the round and use `covmis round reopen`",
+        )
+    third = case.by_adjudicator or not discuss
+    phase = Phase.ADJUDICATION if third else Phase.DISCUSSION
+    who = adjudicator if third else adjudication.TOGETHER
+    answer, wrong = adjudication.decision(
+        written, item, phase, who, frozen[item], round_.scheme, Channel.COVMIS
+    )
+    if wrong:
+        raise InputError(f"{item}: {wrong}")
+    record.add_labels(round_, [answer], now=now)
+    write_decisions(round_)

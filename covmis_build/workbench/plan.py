@@ -1,0 +1,86 @@
+"""Planning the sample: hours and widths of intervals, by sliders; and writing the settings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from starlette.concurrency import run_in_threadpool
+
+from covmis_build.errors import InputError
+from covmis_build.study.plan_sample import to_plan
+from covmis_build.workbench.bench import ROUNDS, back_to, bench_of, form_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from covmis_build.settings import Settings
+
+CURVE = (6, 12, 18, 24, 30, 36, 48, 60, 72, 96)
+"""Posts a claim for which the curve has a point."""
+SECONDS = 20.0
+"""What a label takes until the rounds say it."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Where the sliders stand."""
+
+    posts: int
+    people: int
+    seconds: float
+    share: float
+
+
+def _asked(given: Mapping[str, str], settings: Settings, seconds: float) -> Asked:
+    try:
+        asked = Asked(
+            int(given.get("posts", settings.sampling.per_claim)), int(given.get("people", settings.annotation.per_item)),
+            float(given.get("seconds", seconds)), float(given.get("share", 0.5)),
+        )  # fmt: skip
+    except ValueError as error:
+        raise InputError(f"a slider has a value that is no number: {error}") from None
+    if not (
+        0 < asked.posts <= 1000
+        and 0 < asked.people <= 20
+        and 0 < asked.seconds <= 3600
+        and 0 < asked.share < 1
+    ):
+        raise InputError("a slider has a value outside its range")
+    return asked
+
+
+def plan(request: Request) -> Response:
+    """What a sample costs and tells; for `x-part: live` only what changes with the sliders."""
+    bench = bench_of(request)
+    study = bench.study
+    settings = study.settings
+    known = bench.keep("to plan", ("data/build/*.parquet", *ROUNDS), lambda: to_plan(study))
+    timed = known.cost.seconds
+    asked = _asked(request.query_params, settings, round(timed or SECONDS))
+    plans = known.plans(
+        [*CURVE, asked.posts], seconds=asked.seconds, share=asked.share, per_item=asked.people
+    )
+    rows = list(plans.itertuples(index=False))
+    own = next(row for row in rows if row.per_claim == asked.posts)
+    words = ("sample", "--plan", "--targets", str(asked.posts), "--per-item", str(asked.people), "--seconds")
+    return bench.page(
+        request, "planned.html" if request.headers.get("x-part") else "plan.html", *words, f"{asked.seconds:g}", "--share",
+        f"{asked.share:g}", asked=asked, own=own, rows=rows, timed=timed,
+        changed=(asked.posts, asked.people) != (settings.sampling.per_claim, settings.annotation.per_item),
+    )  # fmt: skip
+
+
+async def save(request: Request) -> Response:
+    """Write posts a claim and people a post into study.toml."""
+    bench, form = bench_of(request), await form_of(request)
+    asked = _asked(form, bench.study.settings, SECONDS)
+    changes = {"sampling": {"per_claim": asked.posts}, "annotation": {"per_item": asked.people}}
+    await run_in_threadpool(lambda: bench.study.change(**changes))
+    said = ", ".join(f"{name}={json.dumps(values)}" for name, values in changes.items())
+    bench.note(python=f"study.change({said})")
+    return back_to("/plan")

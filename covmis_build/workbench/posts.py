@@ -1,0 +1,109 @@
+"""The files of posts as they are read, column by column, and a search in what was read."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+
+from covmis_build.errors import CovmisError, UnknownName
+from covmis_build.study.keywords import Claim, marked_posts, tuned
+from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, form_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from covmis_build.study.look import Look
+
+READ_AS = {
+    "id": "post id", "text": "text", "created_at": "time", "language": "language", "author": "author", "urls": "links",
+    "claim": "claim",
+}  # fmt: skip
+"""What a column may be read as."""
+WRITTEN = ("platform", "date_format", "timezone")
+"""What else of a table [[retrieval.columns]] the page asks for."""
+
+
+def posts(request: Request) -> Response:
+    """The files, one of them as it is read; or the posts that some words find."""
+    bench, asked = bench_of(request), request.query_params
+    study, files = bench.study, files_of(bench)
+    current = study.stages()["read"]
+    shown: dict[str, Any] = {
+        "q": asked.get("q", ""),
+        "problem": "",
+        "found": None,
+        "marked": [],
+        "look": None,
+    }
+    words = ["posts", "look", "FILE"]
+    name = asked.get("file", "" if shown["q"] else next(iter(files), ""))
+    if name:
+        path = _known(files, name)
+        words, about = ["posts", "look", name], path.stat()
+        shown["look"] = bench.keep(
+            f"look {name} {about.st_mtime_ns} {about.st_size}", (), lambda: study.look(path)
+        )
+    elif shown["q"] and current:
+        words = ["queries", "try", shown["q"]]
+        try:
+            known = bench.keep("words", STORE, study.words)
+            shown["found"] = tuned(known, [shown["q"]], [])
+            shown["marked"] = marked_posts(known, Claim("", "", "", []), [shown["q"]])
+        except CovmisError as error:
+            shown["problem"] = str(error)
+    rules = [_rule(seen.settings) for seen in shown["look"].files] if shown["look"] else []
+    return bench.page(
+        request, "posts.html", *words, files=list(files), name=name, read_as=READ_AS, rules=rules,
+        current=current, **shown,
+    )  # fmt: skip
+
+
+def files_of(bench: Bench) -> dict[str, Path]:
+    """The files of the archive that are on this machine, by their paths in the study."""
+    places = bench.study.places
+    found = (path for folder in places.archives if folder.is_dir() for path in sorted(folder.rglob("*")))
+    return {places.relative(path): path for path in found if path.is_file() and not path.name.startswith(".")}
+
+
+def _known(files: dict[str, Path], name: str) -> Path:
+    if name not in files:
+        raise UnknownName(f"no file of the archive is called '{name}'")
+    return files[name]
+
+
+def _rule(settings: str) -> dict[str, Any]:
+    """A table [[retrieval.columns]], as `look` proposes it; empty for a file that needs none."""
+    return tomllib.loads(settings)["retrieval"]["columns"][0] if settings else {}
+
+
+async def save(request: Request) -> Response:
+    """Write how a file's columns are read."""
+    bench, form = bench_of(request), await form_of(request)
+    name = form.get("file", "")
+    study, path = bench.study, _known(files_of(bench), name)
+    look: Look = await run_in_threadpool(study.look, path)
+    rules = [
+        rule for seen in look.files if (rule := _rule(seen.settings)) and rule["files"] == form.get("files")
+    ]
+    if not rules:
+        raise UnknownName(f"the columns of '{name}' are read in one way only")
+    kept = {key: value for key, value in rules[0].items() if key not in {"files", *READ_AS, *WRITTEN}}
+    for read_as in READ_AS:
+        columns = [
+            key.removeprefix("as:")
+            for key, value in form.items()
+            if key.startswith("as:") and value == read_as
+        ]
+        if columns or read_as in {"id", "text"}:
+            kept[read_as] = columns[0] if len(columns) == 1 else columns or ""
+    kept |= {key: form[key].strip() for key in WRITTEN if form.get(key, "").strip()}
+    await run_in_threadpool(lambda: study.set_columns(form["files"], **kept))
+    said = "".join(f", {key}={value!r}" for key, value in kept.items())
+    bench.note(python=f"study.set_columns({form['files']!r}{said})")
+    return back_to(f"/posts?file={quote(name, safe='')}")

@@ -1,0 +1,72 @@
+"""The results: shares with their intervals, what a release still needs, and files to take away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse
+
+from covmis_build.errors import CovmisError
+from covmis_build.workbench.bench import ROUNDS, TABLES, Bench, bench_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+BASED_ON = (*TABLES, *ROUNDS, "annotation/recall/*/*", "data/release/checksums.txt")
+FILES = ("data/release/**/*", "annotation/rounds/*/report.*", "annotation/rounds/summary.*")
+"""What can be taken away: the release, and reports on agreement."""
+ESTIMANDS = {"messages": "unique posts", "posts": "all posts"}
+
+
+def results(request: Request) -> Response:
+    """Shares by claim and over time, the release's checks, and files."""
+    bench, asked = bench_of(request), request.query_params
+    study = bench.study
+    labels = study.settings.labels.values  # noqa: PD011 - a setting of ours
+    label = asked["label"] if asked.get("label") in labels else labels[0]
+    of = asked["of"] if asked.get("of") in ESTIMANDS else "messages"
+    stages = study.stages()
+    shown: dict[str, Any] = {"estimates": None, "problem": ""}
+    try:
+        figures = bench.keep(
+            f"estimates {sorted(stages.items())}", BASED_ON, lambda: study.estimate(by=["claim", "month"])
+        )
+        rows = figures.shares[figures.shares["estimand"] == of]
+        shown = {"estimates": figures, "problem": "", "pool": _rows(rows, "pool")}
+        shown["claims"] = sorted(_rows(rows, "claim", label), key=lambda row: (-row.share, row.name))
+        shown["months"] = {name: _rows(rows, "month", name) for name in labels}
+    except CovmisError as error:
+        shown["problem"] = str(error)
+    return bench.page(
+        request, "results.html", "estimate", "--by", "claim,month", labels=labels, label=label, of=of, estimands=ESTIMANDS,
+        checks=bench.keep(f"checks {sorted(stages.items())}", BASED_ON, study.release_checks),
+        current=all(stages.values()), files=[(name, path.stat().st_size) for name, path in files_of(bench).items()], **shown,
+    )  # fmt: skip
+
+
+def _rows(shares: pd.DataFrame, scope: str, label: str = "") -> list[Any]:
+    rows = shares[shares["scope"] == scope]
+    rows = rows[rows["label"] == label] if label else rows
+    return list(rows.sort_values("name", kind="stable").itertuples(index=False))
+
+
+def files_of(bench: Bench) -> dict[str, Path]:
+    """The files that can be taken away, by their paths in the study; a link that leads elsewhere is none of them."""
+    folder = bench.folder.resolve()
+    found = (path for pattern in FILES for path in sorted(folder.glob(pattern)) if path.is_file())
+    return {
+        path.relative_to(folder).as_posix(): path for path in found if path.resolve().is_relative_to(folder)
+    }
+
+
+def download(request: Request) -> Response:
+    """One of these files."""
+    path = files_of(bench_of(request)).get(request.path_params["name"])
+    if path is None:
+        raise HTTPException(404)
+    return FileResponse(path, filename=path.name)

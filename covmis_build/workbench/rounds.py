@@ -1,0 +1,85 @@
+"""The rounds: people, pace, agreement so far, and the disagreements, decided in the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+
+from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, form_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from covmis_build.study.round import Round
+
+MOST_CASES = 40
+
+
+def rounds(request: Request) -> Response:
+    """One round, the last one where the address names none."""
+    bench, asked = bench_of(request), request.query_params
+    study = bench.study
+    numbers = [round_.number for round_ in study.rounds]
+    wanted = request.path_params.get("number", "")
+    if not wanted and not numbers:
+        return bench.page(request, "no_round.html", "round", "open")
+    round_ = study.round(wanted)
+    number, folder = round_.number, round_.folder
+    cases = () if folder.has_key else bench.keep(f"cases {number}", ROUNDS, round_.cases).rows
+    pair, state, third = asked.get("pair", ""), asked.get("state", ""), asked.get("by") == "adjudicator"
+    fitting = [case for case in cases if pair in {"", case.pair} and state in {"", case.state}]
+    return bench.page(
+        request, "round.html", "round", "status", "--round", number, round=round_, numbers=numbers, cases=fitting[:MOST_CASES],
+        fitting=len(fitting), all=len(cases), pairs=Counter(case.pair for case in cases).most_common(),
+        states=Counter(case.state for case in cases), pair=pair, state=state, third=third, scheme=folder.scheme,
+        progress=bench.keep(f"round {number}", ROUNDS, round_.status), agreement=_agreement(bench, round_),
+        target=study.settings.annotation.target, channel=study.settings.annotation.channel,
+    )  # fmt: skip
+
+
+def _agreement(bench: Bench, round_: Round) -> object:
+    """Agreement so far; a decision does not change it, so it is kept until there are more independent labels."""
+    if round_.folder.has_key:
+        return None
+    independent = int((round_.labels["phase"] == "independent").sum())
+    return (
+        bench.keep(f"agreement {round_.number} {independent}", (), round_.agreement) if independent else None
+    )
+
+
+async def decide(request: Request) -> Response:
+    """Decide a disagreement; for `x-part: case` the case as it then is."""
+    bench, form, number = bench_of(request), await form_of(request), request.path_params["number"]
+    item, label, reason = (form.get(name, "").strip() for name in ("item", "label", "reason"))
+    third = form.get("by") == "adjudicator"
+    more = {"sub_label": form["sub_label"]} if form.get("sub_label") else {}
+    round_ = bench.study.round(number)
+    case = await run_in_threadpool(
+        round_.decide, item, label, reason, discuss=not third, instead_of=form.get("instead_of"), **more
+    )
+    words = ["round", "decide", item, "--label", label, "--round", round_.number]
+    words += ["--reason", reason] if reason else []
+    words += ["--sub-label", more["sub_label"]] if more else []
+    words += ["--no-discussion"] if third else []
+    options = "".join(
+        f", {name}={value!r}" for name, value in (more | ({"discuss": False} if third else {})).items()
+    )
+    bench.note(
+        *words, python=f"study.round({round_.number!r}).decide({item!r}, {label!r}, {reason!r}{options})"
+    )
+    if request.headers.get("x-part") == "case":
+        return bench.page(
+            request,
+            "case.html",
+            *words,
+            alone=True,
+            case=case,
+            round=round_,
+            third=third,
+            scheme=round_.folder.scheme,
+        )
+    return back_to(f"/rounds/{quote(round_.number, safe='')}")

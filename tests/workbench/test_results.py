@@ -1,0 +1,92 @@
+"""The results page: the library's own estimates, what a release still needs, and no file but those that are offered."""
+
+from __future__ import annotations
+
+import pytest
+
+from covmis_build import storage
+from covmis_build.study.study import open_study
+from tests.annotation.small import covmis, label_both, study
+from tests.workbench.conftest import client_of
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    study(tmp_path)
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    label_both(tmp_path)
+    covmis(tmp_path, "round", "pull")
+    return open_study(tmp_path)
+
+
+def percent(share):
+    return f"{share:.0%}"
+
+
+def test_shares_are_those_of_estimate(labelled):
+    client = client_of(labelled)
+    shares = labelled.estimate(by=["claim", "month"]).shares
+    for of in ("messages", "posts"):
+        page = client.get("/results", params={"of": of, "label": "against"}).text
+        pool = shares.query("estimand == @of and scope == 'pool'")
+        assert page.count('<div class="big">') == len(pool) == 3
+        for row in pool.itertuples():
+            assert f'<span class="k">{row.label}</span><div class="big">{percent(row.share)}</div>' in page
+        claims = shares.query("estimand == @of and scope == 'claim' and label == 'against'")
+        for row in claims.itertuples():
+            told = f'{percent(row.share)} <span class="soft">{percent(row.low)} to {percent(row.high)}, n {row.n}'
+            assert told in page
+    assert "Claim 0 &lt;i&gt;says&lt;/i&gt;" in page
+    assert client.get("/results?of=x&label=<script>").status_code == 200
+
+
+def test_a_refusal_is_said_and_not_kept(labelled, tmp_path):
+    client = client_of(open_study(study(tmp_path / "empty")))
+    assert "No round has been opened yet" in client.get("/results").text
+    covmis(tmp_path / "empty", "round", "open")
+    assert "No round has been opened yet" not in client.get("/results").text
+
+
+def test_the_checks_are_those_of_the_checklist(labelled):
+    labelled = labelled.change(release={"contact": "a@example.org"})
+    checks = {check.what: check.passed for check in labelled.release_checks()}
+    assert (checks["a contact"], checks["a licence"], checks["round 001 is sealed"]) == (True, False, False)
+    client = client_of(labelled)
+    assert "Round 001 is not sealed: <code>covmis round seal</code>" in client.get("/results").text
+    labelled.round().seal()
+    assert "Round 001 is sealed" in client.get("/results").text
+    path = labelled.round().folder.folder / "labels.parquet"
+    labels = storage.read_table(path, "labels")
+    labels.loc[0, "label"] = "neither" if labels.loc[0, "label"] == "favor" else "favor"
+    storage.write_table(path, labels, "labels")
+    assert not {check.what: check.passed for check in labelled.release_checks()}["seals hold"]
+    assert "Sealed rounds that changed: 001" in client.get("/results").text
+    assert '<button class="main" disabled>Write the release' in client.get("/results").text
+
+
+def test_only_offered_files_are_given_away(labelled):
+    client = client_of(labelled)
+    labelled.round().report()
+    page = client.get("/results").text
+    name = "annotation/rounds/001/report.html"
+    assert f'href="/file/{name}"' in page
+    answer = client.get(f"/file/{name}")
+    assert answer.content == (labelled.places.folder / name).read_bytes()
+    assert answer.headers["content-disposition"] == 'attachment; filename="report.html"'
+    secret = labelled.places.folder.parent / "secret"
+    secret.write_text("secret")
+    labelled.places.release.mkdir(parents=True)
+    (labelled.places.release / "out").symlink_to(secret)
+    (labelled.places.release / "<b>&.csv").write_text("x")
+    page = client.get("/results").text
+    assert "release/out" not in page
+    assert "&lt;b&gt;&amp;.csv" in page
+    assert client.get("/file/data/release/%3Cb%3E&.csv").text == "x"
+    for path in (
+        "data/release/out",
+        "annotation/rounds/001/labels.parquet",
+        f"{name}/../labels.parquet",
+        "study.toml",
+    ):
+        assert client.get(f"/file/{path}").status_code == 404

@@ -1,0 +1,110 @@
+"""The page of a round: people, agreement so far, and disagreements decided in it, without a name and without a loss."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from covmis_build import storage
+from covmis_build.study.study import open_study
+from tests.annotation.small import covmis, label_both, study
+from tests.workbench.conftest import HOSTILE, client_of
+
+
+@pytest.fixture
+def round_(tmp_path):
+    """A round with four disagreements."""
+    study(tmp_path, "target = { at_least = 0.3 }\n")
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    label_both(tmp_path, differ=lambda item: item.endswith(("3", "4")))
+    covmis(tmp_path, "round", "pull")
+    return open_study(tmp_path).round()
+
+
+@pytest.fixture
+def client(round_):
+    return client_of(round_.study)
+
+
+def decide(client, item, label, **more):
+    form = {"item": item, "label": label, **more}
+    return client.post("/rounds/001/decide", data=form, headers={"x-part": "case"}, follow_redirects=False)
+
+
+def test_a_round_shows_people_agreement_and_disagreements_by_pair(client, round_):
+    page = client.get("/rounds").text
+    progress = round_.status()
+    for worker in progress.workers:
+        assert f"<b>{worker.annotator}</b>" in page
+    assert f"{round_.agreement().kappa.value:.2f}" in page
+    assert round_.agreement().kappa == round_.report().kappa
+    assert "the line is the target" in page
+    cases = round_.cases().rows
+    assert f"{len(cases)} disagreements" in page
+    assert page.count('<article class="case"') == 4
+    pair = cases[0].pair
+    assert client.get("/rounds/1", params={"pair": pair}).text.count('<article class="case"') == sum(
+        case.pair == pair for case in cases
+    )
+    body = page.partition('id="cases"')[2]
+    assert "from a1" in body
+    assert not re.search(r"\ba[12]\b", body.replace("from a1", "").replace("from a2", "")), "nobody is named"
+    assert "<button disabled>Seal" in page
+    assert client.get("/rounds/7").status_code == 400
+
+
+def test_deciding_in_the_page_is_what_the_terminal_does(client, round_):
+    first, second, third, fourth = (case.item_id for case in round_.cases().rows)
+    answer = decide(client, first, "favor", reason=f"irony {HOSTILE}", instead_of="to discuss")
+    assert answer.status_code == 200
+    assert answer.text.startswith('<article class="case done"')
+    assert HOSTILE not in answer.text
+    assert "&lt;script&gt;" in answer.text
+    late = decide(client, first, "against", instead_of="to discuss")
+    assert (late.status_code, late.text) == (
+        400,
+        f"{first} has changed since: favor. Look at it, and decide again",
+    )
+    assert decide(client, second, "undecided", instead_of="to discuss").text.count("data-key") == 3
+    assert "no agreement" not in decide(client, second, "undecided").text
+    decide(client, second, "neither")
+    decide(client, third, "favor", by="adjudicator")
+    plain = client.post(
+        "/rounds/001/decide", data={"item": fourth, "label": "against"}, follow_redirects=False
+    )
+    assert (plain.status_code, plain.headers["location"]) == (303, "/rounds/001")
+    how = round_.decisions.set_index("item_id")["how"]
+    assert list(how[[first, second, third, fourth]]) == [
+        "discussed",
+        "adjudicated",
+        "adjudicated",
+        "discussed",
+    ]
+    assert decide(client, "nobody|x:1", "favor").status_code == 400
+    script = client.get("/session/session.sh").text
+    assert f"covmis round decide '{third}' --label favor --round 001 --no-discussion" in script
+    assert ".decide(" in client.get("/session/session.py").text
+    assert "<button>Seal" in client.get("/rounds").text
+    labels = storage.read_table(round_.folder.folder / "labels.parquet", "labels")
+    assert (labels["channel"] == "covmis").sum() == 6
+
+
+def test_a_sealed_round_and_read_only_offer_nothing(client, round_):
+    for case in round_.cases().rows:
+        round_.decide(case.item_id, "favor")
+    round_.seal()
+    page = client.get("/rounds").text
+    assert "data-swap" not in page
+    assert "Pull labels" not in page
+    assert decide(client, round_.cases().rows[0].item_id, "against").status_code == 400
+    reading = client_of(round_.study, read_only=True)
+    assert "Open the next round" not in reading.get("/rounds").text
+    assert decide(reading, "x", "favor").status_code == 403
+
+
+def test_without_a_round_a_button_opens_one(tmp_path):
+    page = client_of(open_study(study(tmp_path))).get("/rounds").text
+    assert 'action="/start/round-open"' in page
+    assert "No round is open" in page
