@@ -209,6 +209,7 @@ def test_a_column_of_addresses_is_proposed_and_the_pasted_lines_read_it(file):
     ("ids", "read", "asked"),
     [
         (["t3_1grw0wj", "t1_fx1abc"], ["reddit:t3_1grw0wj", "reddit:t1_fx1abc"], ""),
+        (["7331091005_10154123560186006"], ["facebook:7331091005_10154123560186006"], ""),
         (["a-7", "b-8"], [], "whose ids are these? a-7"),
         (["forum:a-7", "https://x.com/a/status/5"], ["forum:a-7", "x:5"], ""),
     ],
