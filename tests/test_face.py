@@ -87,7 +87,7 @@ TRAIN_AND_TEST = ["train", "test"] * 5
         (lambda: covmis_build.sample(None, seed=1), "this is no table: None"),
         (lambda: covmis_build.sample("a.csv", seed=1), "this is no table: 'a.csv'"),
         (lambda: covmis_build.agreement(None), "this is no table: None"),
-        (lambda: covmis_build.splits(POSTS, scheme="grouped", group="nope"), "no column 'nope' of claims or events"),
+        (lambda: covmis_build.splits(POSTS, scheme="grouped", group="nope"), "no column 'nope'"),
         (lambda: covmis_build.splits(POSTS, text="txt", similarity=0.8), "no column 'txt' of texts. Did you mean 'text'"),
         (lambda: covmis_build.near_duplicate_groups(pd.DataFrame(POSTS)), "no texts, one by one"),
         (lambda: covmis_build.near_duplicate_groups("hello"), "no texts, one by one"),

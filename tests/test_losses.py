@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 
 import covmis_build as covmis
+from covmis_build.errors import CheckFailed, InputError
 
 LONG = "garlic is said to cure the new virus in number {} of these quite long posts"
 
@@ -88,3 +90,31 @@ def test_an_open_round_alone_makes_no_run_necessary(tmp_path):
     assert study.status().next == "finish round 001: `covmis round status` says how"
     changed = study.change(cleaning={"minimum_posts": 6})
     assert changed.status().next.startswith("`covmis run` (to be made: clean")
+
+
+def test_a_round_with_blank_cells_says_so_before_it_is_sealed_and_released(tmp_path):
+    posts = [
+        {"full_text": f"{LONG.format(at)} {chr(97 + at % 26) * 9} {chr(97 + at // 26) * 12} w{at}"}
+        for at in range(20)
+    ]
+    study, _ = study_of(tmp_path, posts, cleaning={"minimum_posts": 5, "similarity": 0.99})
+    opened = study.open_round()
+    with pytest.raises(InputError, match="nothing to release"):
+        study.release()
+    opened.push(channel="csv")
+    for code in ("a1", "a2"):
+        path = study.places.rounds / f"001/sheets/{code}.csv"
+        sheet = pd.read_csv(path, dtype=str, keep_default_na=False).sort_values("item_id", ignore_index=True)
+        sheet["label"] = [("favor", "against", "neither")[at % 3] for at in range(len(sheet))]
+        if code == "a2":
+            sheet.loc[0, "label"] = ""
+            sheet.loc[1, "label"] = "skip"
+        sheet.to_csv(path, index=False)
+    opened.pull()
+    settled = opened.adjudicate()
+    assert (settled.disagreements, settled.unlabelled, settled.single, settled.to_discuss) == (1, 1, 1, 0)
+    assert "1 with one label (others skipped)" in settled.summary[0]
+    assert "majority" not in settled.summary[0]
+    assert "1 post without enough labels" in settled.summary[0]
+    with pytest.raises(CheckFailed, match="no final label"):
+        opened.seal()

@@ -64,8 +64,8 @@ ESCAPES = re.compile(r"&(?:amp|lt|gt|quot|#\d+);")
 MARKED = frozenset(("'", *DANGEROUS))
 PROTECTED = frozenset(f"'{mark}" for mark in MARKED)
 """How a cell begins that `storage.harmless` has protected; no cell of such a column begins with one of MARKED otherwise."""
-FULLNAME = re.compile(r"t[13]_[0-9a-z]{4,12}")
-"""How Reddit names a comment or a post."""
+FORMS_OF_IDS = {"reddit": re.compile(r"t[13]_[0-9a-z]{4,12}"), "facebook": re.compile(r"\d{5,20}_\d{5,20}")}
+"""Ids that only one platform has: Reddit's comments and posts, a post of a page of Facebook."""
 OLD_REPOST = re.compile(r"RT @\w+:")
 
 
@@ -125,7 +125,7 @@ def understand(
         understood.notes.append("posts are numbered by their rows")
     _name_columns(understood, path)
     if understood.questions and (name := _addresses_of_posts(table)):
-        understood.questions = [f'no column of post ids; the addresses in {name} are posts\': id = "{name}"']
+        understood.questions = [f'no column of post ids, but links to posts in {name}: id = "{name}"']
         understood.taken["id"] = [name]
     if not understood.questions:
         _look_at_values(understood, table, path, claims)
@@ -160,7 +160,9 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
         hint = f'If the first line is no header: header = false, id = "{number or "row"}"' if no_header else (
             'Name it: id = "COLUMN". If there is none: id = "row" and a platform, e.g. platform = "forum"'
         )  # fmt: skip
-        understood.questions.append(f"no column of post ids among: {', '.join(header)[:120]}. {hint}")
+        understood.questions.append(
+            f"no column of post ids among: {' '.join(', '.join(header).split())[:120]}. {hint}"
+        )
 
 
 def _addresses_of_posts(table: Table) -> str:
@@ -374,13 +376,14 @@ def _platform(
 
 
 def _platform_of_words(understood: Understood, native_ids: Sequence[str]) -> str:
-    """The platform of ids that are no numbers and no addresses: Reddit's are known, others are asked for."""
+    """The platform of ids that are no numbers and no addresses: by their form, or asked for."""
     foreign = [native for native in native_ids if native and not ids.post_id(native, "")]
     if not foreign or len(foreign) < ENOUGH * len(native_ids):
         return ""
-    if all(map(FULLNAME.fullmatch, foreign)):
-        understood.notes.append(f"Reddit's: ids such as {foreign[0]}")
-        return "reddit"
+    for platform, form in FORMS_OF_IDS.items():
+        if all(map(form.fullmatch, foreign)):
+            understood.notes.append(f"{platform}'s: ids such as {foreign[0]}")
+            return platform
     understood.questions.append(_whose(foreign[0]))
     return ""
 

@@ -80,7 +80,9 @@ def score(
     else:
         files, judging = options.read(gold, systems)
         scores = score_files(files, over, by=listed(by), people=people, **how, **judging)
-        read = options.how_read(files)
+        published = covmis.datasets.published_for(Path(files.gold.file))
+        told = published and published.sentence(set(scores.to_frame()["measure"]))
+        read = options.how_read(files) | ({"published": told} if told else {})
     _tell(scores, _titled(scores.tables()), out, read=read, as_json=as_json)
 
 
@@ -242,6 +244,7 @@ def _tell(
         results.write(file)
     ends = [f"Written: {file}" for file in files or ()]
     if read:
+        ends = [*([read["published"]] if "published" in read else []), *ends]
         places = dict.fromkeys(f"{column['file']}:{column['column']}" for column in read["columns"])
         joined = " and ".join(read["joined_by"])
         ends.insert(

@@ -46,7 +46,7 @@ def html_card(facts: ReleaseFacts, numbers: Statistics) -> str:
                     page.table_html(frame, caption=caption, names=names)
                     for caption, frame, names in section.tables
                 ),
-                Markup("<pre>{}</pre>").format(section.code) if section.code else Markup(""),
+                Markup('<pre tabindex="0">{}</pre>').format(section.code) if section.code else Markup(""),
             ]
         )
         page_sections.append(

@@ -142,12 +142,12 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
 
     platforms = listed(f"{name} ({number:,})" for name, number in facts.platforms.items())
     cleaning = facts.cleaning
-    found = kinds_of(numbers)
-    matched = [words for kind in facts.retrieval.require_match if (words := KINDS.get(kind, kind)) in found]
+    kinds = kinds_of(numbers)
+    matched = [words for kind in facts.retrieval.require_match if (words := KINDS.get(kind, kind)) in kinds]
     unit = least_lengths(cleaning) or "any length"
     points = [
         f"Platforms: {platforms}.",
-        f"Found by {listed([*found, *([RANKED] if facts.retrieval.ranked else [])])}; local matching was required of {listed(matched)}.",
+        f"Found by {listed([*kinds, *([RANKED] if facts.retrieval.ranked else [])])}; local matching was required of {listed(matched)}.",
         *_nearest(facts),
         *facts.recall,
         f"Languages: {listed(cleaning.languages) if cleaning.languages else 'all'}; posts of {unit}.",

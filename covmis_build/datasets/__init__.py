@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from covmis_build.datasets.catalogue import find, known
+    from covmis_build.datasets.catalogue import find, known, published_for
     from covmis_build.datasets.conversion import convert, corpora_folder, described, overview, write
     from covmis_build.datasets.fetching import fetch
     from covmis_build.datasets.labels import label_map
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     )
     from covmis_build.datasets.preprocessing import Preprocessing, preprocess
     from covmis_build.datasets.readers import complete_layout, read
-    from covmis_build.datasets.shape import COLUMNS, Dataset, File, Layout
+    from covmis_build.datasets.shape import COLUMNS, Dataset, File, Layout, Published
 
 _HOMES = {
-    "catalogue": ("find", "known"),
+    "catalogue": ("find", "known", "published_for"),
     "conversion": ("convert", "corpora_folder", "described", "overview", "write"),
     "fetching": ("fetch",),
     "labels": ("label_map",),
@@ -35,7 +35,7 @@ _HOMES = {
     "mixtures": ("class_weights", "combine", "undersample", "without_replies_to_denying_sources"),
     "preprocessing": ("Preprocessing", "preprocess"),
     "readers": ("complete_layout", "read"),
-    "shape": ("COLUMNS", "Dataset", "File", "Layout"),
+    "shape": ("COLUMNS", "Dataset", "File", "Layout", "Published"),
 }
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "File",
     "Layout",
     "Preprocessing",
+    "Published",
     "class_weights",
     "combine",
     "complete_layout",
@@ -57,6 +58,7 @@ __all__ = [
     "map_labels",
     "overview",
     "preprocess",
+    "published_for",
     "read",
     "undersample",
     "without_replies_to_denying_sources",

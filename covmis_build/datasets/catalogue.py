@@ -12,8 +12,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from covmis_build import storage
 from covmis_build.datasets import labels, rumour, stance
-from covmis_build.datasets.shape import Dataset, File, Layout, Row
+from covmis_build.datasets.shape import Dataset, File, Layout, Published, Row
 from covmis_build.datasets.tabular import FIELDS, Columns, rows_of
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.files import toml_file
@@ -37,7 +38,9 @@ ABOUT = (
     "notes",
     "labels",
     "layouts",
+    "published",
 )
+IN_PUBLISHED = ("of", "scores", "gold")
 IN_LAYOUT = ("name", "has_text", "reader", "keys", "columns", "labels", "times", "header", "drop", "files")
 IN_FILE = ("path", "sha256", "url", "beside", "set")
 IN_LABELS = ("values", "stance", "refused")
@@ -86,7 +89,8 @@ def described_in(name: str, told: dict[str, Any], file: Path | str) -> Dataset:
         words = {key: str(told.get(key, "")) for key in ("terms", "source", "instructions", "citation")}
         return Dataset(
             name=name, title=str(told["title"]), scheme=scheme, folder=_inside(told.get("folder", name), file),
-            layouts=layouts, licence=str(told["licence"]), notes=tuple(map(str, told.get("notes", ()))), **words,
+            layouts=layouts, licence=str(told["licence"]), notes=tuple(map(str, told.get("notes", ()))),
+            published=_published(told["published"], file) if "published" in told else None, **words,
         )  # fmt: skip
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(
@@ -94,6 +98,19 @@ def described_in(name: str, told: dict[str, Any], file: Path | str) -> Dataset:
             file=file,
             remedy="See docs/guides/datasets.md",
         ) from None
+
+
+def _published(told: Mapping[str, Any], file: Path | str) -> Published:
+    _only(told, IN_PUBLISHED, "published: ", file)
+    scores = tuple((str(row["system"]), str(row["measure"]), float(row["value"])) for row in told["scores"])
+    return Published(str(told["of"]), scores, tuple(map(str, told.get("gold", ()))))
+
+
+def published_for(gold: Path, home: Path | str | None = None) -> Published | None:
+    """What others published for the test part whose labels this very file has."""
+    digest = storage.sha256_of(gold)
+    told = (dataset.published for dataset in known(home).values())
+    return next((published for published in told if published and digest in published.gold), None)
 
 
 def _layout(told: Mapping[str, Any], file: Path | str) -> Layout:

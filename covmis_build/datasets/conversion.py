@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +71,7 @@ class Described(Result):
             "labels": list(SCHEMES[dataset.scheme]), "licence": dataset.licence, "terms": dataset.terms,
             "source": dataset.source, "instructions": dataset.instructions, "citation": dataset.citation,
             "notes": list(dataset.notes), "folder": dataset.folder, "layouts": layouts,
+            "published": dataset.published and asdict(dataset.published),
             "here": self.here.name if self.here else None, "counts": self.counts,
         }  # fmt: skip
 

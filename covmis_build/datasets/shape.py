@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
 COLUMNS = ("dataset", "id", "target_id", "target", "text", "label", "time", "split", "group")
@@ -49,6 +49,27 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """Scores that others published for a corpus' test part, by the names of our measures."""
+
+    of: str
+    """What was scored, and where it was published."""
+    scores: tuple[tuple[str, str, float], ...]
+    """System, measure, value."""
+    gold: tuple[str, ...] = ()
+    """SHA-256 of the files with the labels of that test part."""
+
+    def sentence(self, measures: Collection[str] = ()) -> str:
+        """The scores, in these measures or in all; empty if there are none."""
+        told = [
+            f"{system} {value:.4g} ({measure})"
+            for system, measure, value in self.scores
+            if not measures or measure in measures
+        ]
+        return f"Published for {self.of}: {', '.join(told)}." if told else ""
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """A corpus of others: never part of covmis, read from where the user has put it."""
 
@@ -66,6 +87,7 @@ class Dataset:
     citation: str
     notes: tuple[str, ...] = ()
     """Traps, and what the reader does about them."""
+    published: Published | None = None
 
     @property
     def fetchable(self) -> bool:
@@ -78,6 +100,7 @@ class Dataset:
         return [
             self.title, "", f"Licence: {self.licence}.", f"Terms: {self.terms}", f"Source: {self.source}",
             f"Cite: {self.citation}", *(f"Note: {note}" for note in self.notes),
+            *([self.published.sentence()] if self.published else []),
         ]  # fmt: skip
 
 

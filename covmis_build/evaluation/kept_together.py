@@ -19,33 +19,31 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 
-def kept_together(
-    keys: Sequence[Values], texts: Sequence[str] | None, similarity: float, size: int
-) -> Numbers:
-    """A number for each item; items share it if a chain of shared values and near-duplicate texts joins them.
+def near_copies(texts: Sequence[str], similarity: float) -> Values:
+    """The group of near-duplicate texts of each item, as a key."""
+    return [(str(group),) for group in near_duplicate_groups(texts, similarity).tolist()]
 
-    Each key (claim, author, …) has the values of every item: none, one, or several.
+
+def kept_together(keys: Sequence[Values], size: int) -> Numbers:
+    """A number for each item; items share it if a chain of shared values joins them.
+
+    Each key (claim, author, near-copies, …) has the values of every item: none, one, or several.
 
     >>> claims = [("a",), ("b",), ("b",), ()]
-    >>> kept_together([claims], ["wash your hands", "stay at home", "mask", "mask"], 0.8, 4).tolist()
+    >>> kept_together([claims, near_copies(["wash your hands", "stay at home", "mask", "mask"], 0.8)], 4).tolist()
     [0, 1, 1, 1]
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    # every item is a node, and so is every value of a key and every group of near-copies
-    nodes: dict[tuple[int, str | int], int] = {}
+    # every item is a node, and so is every value of a key
+    nodes: dict[tuple[int, str], int] = {}
     joined = [
         (item, nodes.setdefault((key, value), size + len(nodes)))
         for key, values in enumerate(keys)
         for item, several in enumerate(values)
         for value in several
     ]
-    if texts is not None:
-        copies = near_duplicate_groups(texts, similarity).tolist()
-        joined += [
-            (item, nodes.setdefault((-1, group), size + len(nodes))) for item, group in enumerate(copies)
-        ]
     rows, columns = np.array(joined, dtype=np.int64).reshape(-1, 2).T
     nodes_in_all = size + len(nodes)
     graph = coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(nodes_in_all, nodes_in_all))

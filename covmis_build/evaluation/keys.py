@@ -35,7 +35,7 @@ def keys_of(
             keys[name] = [(day,) for day in days(frame, time, id_column)]
         else:
             near = nearest(name, map(str, frame.columns))
-            raise UnknownName(f"there is no column '{name}' of claims or events", remedy=near)
+            raise UnknownName(f"there is no column '{name}'", remedy=near)
     return keys
 
 
@@ -46,6 +46,11 @@ def known_keys(header: Sequence[str]) -> list[str]:
     ['claim_id', 'Author']
     """
     return list(dict.fromkeys(filter(None, (column_of(header, names) for names in KEYS.values()))))
+
+
+def words_of(cells: Iterable[Any]) -> list[str]:
+    """The texts of these cells; an empty cell has no words."""
+    return ["" if cell is None or cell != cell else str(cell) for cell in cells]  # noqa: PLR0124 - NaN
 
 
 def values_of(cells: Iterable[Any]) -> list[tuple[str, ...]]:

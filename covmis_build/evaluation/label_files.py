@@ -298,8 +298,8 @@ def labelled(
 def share_columns(names: Sequence[str], labels: Collection[str]) -> dict[str, str]:
     """The column of each label's share, if every label has one: `Agree`, `p_agree`, `prob_agree` … of `agree`."""
     label_of = {part.format(label.lower()): label for part in SHARES for label in labels}
-    found = [(label_of[key], name) for name in names if (key := name.lower()) in label_of]
-    return dict(found) if len({label for label, _ in found}) == len(found) == len(labels) > 1 else {}
+    columns = [(label_of[key], name) for name in names if (key := name.lower()) in label_of]
+    return dict(columns) if len({label for label, _ in columns}) == len(columns) == len(labels) > 1 else {}
 
 
 def _likeliest(
@@ -483,11 +483,11 @@ def joined_by_columns(gold: Labelled, system: Labelled, *, by_position: bool) ->
     return predictions, agree
 
 
-def _same(one: str, other: str) -> bool:
+def _same(first: str, second: str) -> bool:
     """Whether two cells are the same text, though letters beyond ASCII were lost in one of them."""
-    if one == other or "\ufffd" not in one + other:
-        return one == other
-    plain = [BEYOND_ASCII.sub("\ufffd", cell) for cell in (one, other)]
+    if first == second or "\ufffd" not in first + second:
+        return first == second
+    plain = [BEYOND_ASCII.sub("\ufffd", cell) for cell in (first, second)]
     letters = len(re.findall(r"[A-Za-z0-9]", plain[0]))
     return plain[0] == plain[1] and letters > 2 * plain[0].count("\ufffd")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from covmis_build.engine.port import silent
 from covmis_build.errors import InputError, UnknownName, nearest
-from covmis_build.evaluation.keys import values_of
+from covmis_build.evaluation.keys import values_of, words_of
 from covmis_build.evaluation.rendering import notebook
 from covmis_build.evaluation.times import milliseconds
 from covmis_build.tables import in_order_of
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from covmis_build.engine.port import Progress
     from covmis_build.evaluation.keys import Values
 
+    Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+    """Near-duplicates, as `near_duplicate_pairs` gives them."""
+
+
+EDITS = 20
+"""Levenshtein distance below which two texts are near."""
+
 
 @dataclass(frozen=True, slots=True)
 class Leakage:
@@ -40,7 +47,7 @@ class Leakage:
     keys: pd.DataFrame | None = None
     missing_labels: dict[str, list[str]] = field(default_factory=dict)
     times: pd.DataFrame | None = None
-    edits: int = 20
+    edits: int = EDITS
     similarity: float = 0.8
 
     @property
@@ -73,7 +80,7 @@ def leakage(  # noqa: PLR0913 - every option is named
     parts: Any,
     *,
     text: str = "text",
-    edits: int = 20,
+    edits: int = EDITS,
     similarity: float = 0.8,
     keys: Mapping[str, Any] | Sequence[str] = (),
     times: Any = None,
@@ -93,8 +100,6 @@ def leakage(  # noqa: PLR0913 - every option is named
     >>> leak.summary[["part", "against", "identical", "below"]].to_dict("records")
     [{'part': 'test', 'against': 'train', 'identical': 1, 'below': 1}]
     """
-    import pandas as pd
-
     if texts is None:
         raise InputError("the texts are missing", remedy="Give a list, a Series, a dict or a DataFrame")
     parts, times, labels = (
@@ -108,12 +113,24 @@ def leakage(  # noqa: PLR0913 - every option is named
     )
     values = {name: values_of(_column(texts, name, given)) for name, given in named.items()}
     texts = _column(texts, "texts", text if hasattr(texts, "columns") else texts)
-    words = ["" if cell is None or cell != cell else str(cell) for cell in texts]  # noqa: PLR0124
+    words = words_of(texts)
     part = _parts(parts, len(words))
     for what, given in (*values.items(), ("times", times), ("labels", labels)):
         if given is not None and len(given) != len(part):
             raise InputError(f"{len(given)} {what} for {len(part)} items", remedy="Give one per item")
-    first, second, cosine = near_duplicate_pairs(words, threshold=similarity)
+    pairs = near_duplicate_pairs(words, threshold=similarity)
+    return compared(
+        words, part, pairs, edits, similarity, values, times=times, labels=labels, progress=progress
+    )
+
+
+def compared(  # noqa: PLR0913 - what both callers have, by name
+    words: list[str], part: NDArray[np.object_], pairs: Pairs, edits: int, similarity: float,
+    values: Mapping[str, Values], *, times: Any = None, labels: Any = None, progress: Progress = silent,
+) -> Leakage:  # fmt: skip
+    """What parts share, where the near-duplicates among all items are known."""
+    import pandas as pd
+
     comparisons: list[tuple[str, tuple[str, ...]]] = [("test", ("train",))]
     if (part == "dev").any():
         comparisons = [("dev", ("train",)), *comparisons, ("test", ("train", "dev"))]
@@ -127,7 +144,7 @@ def leakage(  # noqa: PLR0913 - every option is named
     rows, items = [], []
     for tested, against in comparisons:
         closest = _closest([nearest[tested, other] for other in against])
-        copies = _near(first, second, cosine, part, tested, against, len(words))
+        copies = _near(*pairs, part, tested, against, len(words))
         closest["cosine"] = copies[closest["row"].to_numpy()]
         rows.append(_counts(closest, words, part, tested, against, edits))
         items.append(closest.assign(part=tested, against=" and ".join(against)))

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from covmis_build.evaluation.kept_together import kept_together
+from covmis_build.evaluation.kept_together import kept_together, near_copies
 from covmis_build.evaluation.keys import values_of
 from covmis_build.evaluation.split import splits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from covmis_build.evaluation.keys import Values
 
 FRACTIONS = (0.7, 0.1, 0.2)
 
@@ -26,8 +28,9 @@ def release_splits(
     the first two keep near-duplicates together. In time, a near-duplicate that comes later is one of test: nothing is moved.
     """
     in_time = scheme == "chronological"
-    keys = [values_of(owners)] if scheme == "grouped" and owners is not None else []
-    groups = kept_together(keys, None if in_time else texts, similarity, len(corpus))
+    keys: list[Values] = [values_of(owners)] if scheme == "grouped" and owners is not None else []
+    keys += [] if in_time or texts is None else [near_copies(texts, similarity)]
+    groups = kept_together(keys, len(corpus))
     items = corpus["item_id"].astype(str)
     first = items.groupby(groups).transform("min")
     frame = corpus[["item_id", "label", "created_at", "native_id"]].assign(group=first)

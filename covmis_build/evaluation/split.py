@@ -10,8 +10,8 @@ import numpy as np
 
 from covmis_build import keyed
 from covmis_build.errors import InputError, UnknownName, nearest
-from covmis_build.evaluation.kept_together import divide_groups, kept_together
-from covmis_build.evaluation.keys import keys_of
+from covmis_build.evaluation.kept_together import divide_groups, kept_together, near_copies
+from covmis_build.evaluation.keys import keys_of, words_of
 from covmis_build.evaluation.times import milliseconds, times
 from covmis_build.files.columns import IDS, KEYS
 from covmis_build.tables import frame_of
@@ -111,14 +111,10 @@ def _together(
         group = [_found(frame, KEYS["claim"], "claims or events")]
     if not group and similarity is None:
         return None
-    keys = keys_of(frame, group, time=time, id_column=id_column)
-    texts = None
+    keys = list(keys_of(frame, group, time=time, id_column=id_column).values())
     if similarity is not None:
-        texts = [
-            "" if cell is None or cell != cell else str(cell)  # noqa: PLR0124 - NaN
-            for cell in _column(frame, (text or "text",), "texts")
-        ]
-    return kept_together(list(keys.values()), texts, similarity or 0.0, len(frame))
+        keys.append(near_copies(words_of(frame[_found(frame, (text or "text",), "texts")]), similarity))
+    return kept_together(keys, len(frame))
 
 
 def _in_time(
@@ -277,9 +273,10 @@ def _leave_one_out(frame: pd.DataFrame, group: list[str]) -> pd.DataFrame:
 
     if len(group) > 1:
         raise InputError("leave_one_out leaves out the values of one column", remedy="Name one as the group")
-    owners = _column(frame, (*group,) or KEYS["claim"], "claims or events")
+    column = _found(frame, (*group,) or KEYS["claim"], "values to leave out" if group else "claims or events")
+    owners = np.array([str(cell) for cell in frame[column]], dtype=object)
     if len(set(owners)) < 2:
-        raise InputError("there is one claim or event", remedy="Leaving one out needs at least two")
+        raise InputError(f"there is one value of {column}", remedy="Leaving one out needs at least two")
     return pd.DataFrame(
         {owner: np.where(owners == owner, "test", "train") for owner in sorted(set(owners))},
         index=frame.index,

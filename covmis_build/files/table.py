@@ -104,6 +104,12 @@ def _of_clock(value: timedelta) -> str:
 
 
 def _as_json(value: Any) -> str:
+    """A list or an object in a cell.
+
+    >>> from datetime import date
+    >>> _as_json([date(2020, 4, 22), "ü"])
+    '["2020-04-22", "ü"]'
+    """
     return json.dumps(value, ensure_ascii=False, default=cell)
 
 

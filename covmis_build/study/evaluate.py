@@ -19,9 +19,9 @@ from covmis_build.evaluation.gold_and_systems import (
     read_specs,
 )
 from covmis_build.evaluation.kept_together import kept_together
-from covmis_build.evaluation.keys import keys_of, known_keys
+from covmis_build.evaluation.keys import keys_of, known_keys, words_of
 from covmis_build.evaluation.label_files import common_id, read_labels
-from covmis_build.evaluation.leakage import leakage
+from covmis_build.evaluation.leakage import EDITS, compared, leakage
 from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score
 from covmis_build.evaluation.soft_labels import people_table, score_soft
@@ -31,6 +31,7 @@ from covmis_build.files.columns import CLAIM_OF_ITEM, column_of
 from covmis_build.report.result import Result
 from covmis_build.study.score import Over, check_over, design_of_gold
 from covmis_build.study.study import study_of
+from covmis_build.text.near_duplicates import near_duplicate_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from covmis_build.engine.port import Progress
     from covmis_build.evaluation.keys import Values
     from covmis_build.evaluation.label_files import Labelled
-    from covmis_build.evaluation.leakage import Leakage
+    from covmis_build.evaluation.leakage import Leakage, Pairs
     from covmis_build.evaluation.over_posts import ScoresOverPosts
     from covmis_build.evaluation.scores import Scores
     from covmis_build.evaluation.soft_labels import SoftScores
@@ -198,6 +199,8 @@ def _named_files(specs: Sequence[str]) -> dict[str, Path | Labelled]:
     return files
 
 
+SIMILAR, TOGETHER = "similar texts", "kept together"
+"""The key of near-duplicates, and the column that says which items no division parts."""
 MOST_LOOKED_AT = 5
 """Divisions that `split_file` looks at for what their parts share: five folds; more of one kind tell nothing new."""
 
@@ -241,17 +244,26 @@ def split_file(  # noqa: PLR0913 - every option is named
         column = column_of([str(name) for name in table.columns], ["group"])
         group = [column] if column and len(set(table[column])) > 1 else []
     group = [name for name in group if name != "none"]
+    keys = keys_of(table, group, time=time, id_column=id_column) if scheme != "leave_one_out" else {}
+    texts = None
+    if similarity is not None or (text or "text") in table.columns:
+        words = words_of(items.column(text or "text"))
+        likeness = 0.8 if similarity is None else similarity
+        texts = _Texts(words, near_duplicate_pairs(words, threshold=likeness), likeness)
+    if texts is not None and similarity is not None and scheme != "leave_one_out":
+        keys[SIMILAR] = texts.as_key()
+    if keys:
+        bound = kept_together(list(keys.values()), len(table))
+        table, group = table.assign(**{TOGETHER: bound}), [TOGETHER]
     parts = pd.DataFrame(
         splits(
-            table, scheme=scheme, label=items.label_column, id=id_column, group=group, text=text,  # type: ignore[arg-type]
-            similarity=similarity, time=time, fractions=tuple(fractions), **how,  # type: ignore[arg-type]
+            table, scheme=scheme, label=items.label_column, id=id_column, group=group, time=time,  # type: ignore[arg-type]
+            fractions=tuple(fractions), **how,  # type: ignore[arg-type]
         )
     )  # fmt: skip
-    keys = keys_of(table, group, time=time, id_column=id_column) if scheme != "leave_one_out" else {}
-    texts = list(table[text or "text"]) if similarity is not None else None
-    groups = _groups(keys, texts, similarity or 0.0, len(table))
+    groups = _groups(keys, len(table))
     findings = _far_from(parts, fractions) if groups is not None and scheme in {"random", "grouped"} else []
-    findings += _shared_by_parts(table, parts, keys, text or "text", similarity, progress)
+    findings += _shared_by_parts(table, parts, keys, texts, similarity, progress)
     ids = identities(table, id_column)
     header = [id_column or items.id_column or "row", *map(str, parts.columns)]
     rows = ([item, *row] for item, row in zip(ids, parts.to_numpy(), strict=True))
@@ -263,21 +275,34 @@ def split_file(  # noqa: PLR0913 - every option is named
     return Divided(sizes, findings, out, groups)
 
 
-def _groups(
-    keys: Mapping[str, Values], texts: list[Any] | None, similarity: float, size: int
-) -> pd.DataFrame | None:
-    """How each key, the likeness of texts, and all together bind items into groups; None where nothing does."""
+@dataclass(frozen=True)
+class _Texts:
+    """The texts of items, and which of them are near-duplicates: computed once for division, groups and check."""
+
+    words: list[str]
+    pairs: Pairs
+    similarity: float
+
+    def as_key(self) -> Values:
+        """The group of near-duplicates of each item."""
+        from scipy.sparse import coo_matrix
+        from scipy.sparse.csgraph import connected_components
+
+        first, second, cosine = self.pairs
+        graph = coo_matrix((cosine, (first, second)), shape=(len(self.words),) * 2)
+        return [(str(group),) for group in connected_components(graph, directed=False)[1].tolist()]
+
+
+def _groups(keys: Mapping[str, Values], size: int) -> pd.DataFrame | None:
+    """How each key, and all together bind items into groups; None where nothing does."""
     import pandas as pd
 
-    alone: list[tuple[str, list[Values], list[Any] | None]] = [
-        (name, [key], None) for name, key in keys.items()
-    ]
-    alone += [] if texts is None else [("text", [], texts)]
+    alone = [(name, [key]) for name, key in keys.items()]
     if len(alone) > 1:
-        alone.append(("all together", list(keys.values()), texts))
+        alone.append(("all together", list(keys.values())))
     rows = []
-    for name, values, words in alone:
-        sizes = np.bincount(kept_together(values, words, similarity, size))
+    for name, values in alone:
+        sizes = np.bincount(kept_together(values, size))
         tied = sizes[sizes > 1]
         rows.append(
             {
@@ -308,8 +333,8 @@ def _far_from(parts: pd.DataFrame, fractions: Sequence[float]) -> list[str]:
 
 
 def _shared_by_parts(
-    table: pd.DataFrame, parts: pd.DataFrame, keys: Mapping[str, Values], text: str, similarity: float | None,
-    progress: Progress,
+    table: pd.DataFrame, parts: pd.DataFrame, keys: Mapping[str, Values], texts: _Texts | None,
+    similarity: float | None, progress: Progress,
 ) -> list[str]:  # fmt: skip
     """What the parts share, in sentences; a division that does not keep what it promised is refused, not written."""
     findings: list[str] = []
@@ -322,7 +347,7 @@ def _shared_by_parts(
                 raise CheckFailed(
                     f"the division {name} has values of {key} in two parts; nothing was written"
                 )
-    if text not in table.columns:
+    if texts is None:
         return ["There are no texts: near-copies in two parts cannot be seen."]
     others = keys_of(
         table, [name for name in known_keys([str(name) for name in table.columns]) if name not in keys]
@@ -330,10 +355,8 @@ def _shared_by_parts(
     for name in list(parts.columns)[:MOST_LOOKED_AT]:
         if not {"train", "test"} <= set(parts[name]):
             continue
-        shared = leakage(
-            list(table[text]), list(parts[name]), similarity=0.8 if similarity is None else similarity,
-            keys=others, progress=progress,
-        )  # fmt: skip
+        part = parts[name].to_numpy(dtype=object)
+        shared = compared(texts.words, part, texts.pairs, EDITS, texts.similarity, others, progress=progress)
         near = int(shared.summary["similar"].sum())
         if near and similarity is not None:
             raise CheckFailed(f"the division {name} has near-copies in two parts; nothing was written")

@@ -77,7 +77,11 @@ class SeenFile:
         ]
         lines += [f"  {what} <- {', '.join(names)}" for what, names in self.columns.items()]
         if self.left_over:
-            lines.append(f"  not read: {', '.join(name or '(no name)' for name in self.left_over)}"[:300])
+            lines.append(
+                f"  not read: {', '.join(' '.join(name.split()) or '(no name)' for name in self.left_over)}"[
+                    :300
+                ]
+            )
         for post in self.posts:
             more = [f"{name} {value}" for name, value in (("reply to", post.reply_to), ("quotes", post.quote_of), ("repost of", post.repost_of)) if value]  # fmt: skip
             lines += [

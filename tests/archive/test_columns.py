@@ -78,6 +78,15 @@ def test_times_in_words_of_which_nobody_knows_the_zone_or_the_half_of_the_day_ar
     assert dates.settle([cell := "Tue, 15 Sep 2020 09:30 PM"]).read(cell) == ""
 
 
+@pytest.mark.parametrize(
+    ("clock", "time"),
+    [("12:30 AM", "00:30"), ("1:05 am", "01:05"), ("12:30 PM", "12:30"), ("11:05 pm", "23:05")],
+)
+def test_clocks_of_twelve_hours(clock, time):
+    settled = dates.settle([f"9/15/2020 {clock}"], zone="UTC")
+    assert settled.read(f"9/15/2020 {clock}") == f"2020-09-15T{time}:00Z"
+
+
 def test_a_year_of_two_digits_may_stand_first():
     unsure = dates.settle(["20/09/15 04:00", "20/09/16 04:00", "20/10/17 04:00"])
     assert "'20/09/15 04:00' may begin with either" in unsure.problem
@@ -200,6 +209,7 @@ def test_a_column_of_addresses_is_proposed_and_the_pasted_lines_read_it(file):
     ("ids", "read", "asked"),
     [
         (["t3_1grw0wj", "t1_fx1abc"], ["reddit:t3_1grw0wj", "reddit:t1_fx1abc"], ""),
+        (["7331091005_10154123560186006"], ["facebook:7331091005_10154123560186006"], ""),
         (["a-7", "b-8"], [], "whose ids are these? a-7"),
         (["forum:a-7", "https://x.com/a/status/5"], ["forum:a-7", "x:5"], ""),
     ],

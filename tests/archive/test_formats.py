@@ -206,6 +206,7 @@ def test_answers_of_xs_own_interface():
     ]  # fmt: skip
     assert {iso(post.created_at) for post in posts} == {"2020-04-22T12:34:56Z"}
     assert posts.skipped == {"posts that X does not show": 1, "posts that cannot be read": 1}
+    assert formats.detect(line({"id": 1, "text": "a recipe", "instructions": ["cut", "cook"]})) == ""
     nothing = {"data": {"user": {"result": {"timeline": {"timeline": {"instructions": []}}}}}}
     assert (formats.detect(line(nothing)), formats.READERS["x_graphql"](line(nothing))) == ("x_graphql", [])
 

@@ -6,8 +6,11 @@ import json
 
 import pytest
 
-from covmis_build import datasets
+from covmis_build import datasets, storage
+from covmis_build.datasets import catalogue
 from covmis_build.errors import CovmisError, InputError, UnknownName
+from covmis_build.evaluation.catalogue import measures
+from tests.corpus.studies import covmis
 
 ID = "1250814876490665983"
 
@@ -204,3 +207,35 @@ def test_a_wrong_description_is_refused_in_one_line(own, before, after, problem)
     with pytest.raises((CovmisError, UnknownName), match=problem) as caught:
         datasets.read("wrong", own)
     assert "\n" not in str(caught.value)
+
+
+def test_published_scores_are_shown_next_to_a_score_on_the_same_gold(tmp_path, monkeypatch) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,label\n1,a\n2,b\n3,b\n", "utf-8")
+    told = {
+        "title": "T", "licence": "none", "labels": {"values": ["a", "b"]}, "layouts": [],
+        "published": {
+            "of": "the test part (a paper)", "gold": [storage.sha256_of(gold)],
+            "scores": [{"system": "theirs", "measure": "accuracy", "value": 0.5}, {"system": "old", "measure": "gmr", "value": 0.25}],
+        },
+    }  # fmt: skip
+    corpus = catalogue.described_in("mine", told, "mine.toml")
+    assert "Published for the test part (a paper): theirs 0.5 (accuracy), old 0.25 (gmr)." in corpus.sentences
+    monkeypatch.setattr(catalogue, "built_in", lambda: (corpus,))
+    done = covmis("evaluate", "score", gold, gold, "--measures", "accuracy")
+    assert done["published"] == "Published for the test part (a paper): theirs 0.5 (accuracy)."
+    gold.write_text("id,label\n1,a\n2,b\n3,a\n", "utf-8")
+    assert "published" not in covmis("evaluate", "score", gold, gold, "--measures", "accuracy")
+    with pytest.raises(InputError, match="published: unknown key 'off'"):
+        catalogue.described_in("mine", told | {"published": {"off": ""}}, "mine.toml")
+
+
+def test_every_published_score_is_of_a_measure_that_covmis_has() -> None:
+    names = {
+        measure
+        for corpus in datasets.known().values()
+        if corpus.published
+        for _, measure, _ in corpus.published.scores
+    }
+    assert names
+    assert names <= set(measures)

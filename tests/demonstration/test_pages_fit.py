@@ -78,3 +78,49 @@ def test_a_fault_is_seen(browser, tmp_path):
     seen = faults(browser, bad, 390)
     assert any("sideways" in fault for fault in seen)
     assert any("`" in fault for fault in seen)
+
+
+AXE = """
+window.violations = null;
+axe.run(document, {resultTypes: ["violations"]}).then(
+  result => window.violations = result.violations.map(v => v.id + ": " + v.nodes.map(n => n.target).join(", ")),
+  error => window.violations = ["axe failed: " + error]);
+"""
+
+
+@pytest.fixture(scope="module")
+def axe():
+    """axe-core, which checks contrast, names and focus; this project neither holds nor fetches it."""
+    file = os.environ.get("COVMIS_AXE")
+    if not file:
+        pytest.skip("needs axe-core: set COVMIS_AXE to its axe.min.js")
+    return Path(file).read_text("utf-8")
+
+
+def violations(browser: Browser, axe: str) -> list[str]:
+    """What axe finds on the page that is open."""
+    browser.run(axe + AXE)
+    browser.wait("return window.violations !== null")
+    return browser.run("return window.violations")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", [page.name for page in PAGES])
+def test_axe_finds_no_violation(browser, pages, axe, name, scheme):
+    browser.prefer(scheme)
+    try:
+        for width in WIDTHS:
+            browser.size(width, 900)
+            browser.open(pages / f"{name}.html")
+            if name == "offline":
+                browser.press("1", "f")
+            assert violations(browser, axe) == [], width
+    finally:
+        browser.prefer("light")
+
+
+def test_axe_sees_a_violation(browser, axe, tmp_path):
+    bad = tmp_path / "bad.html"
+    bad.write_text("<html lang=en><title>t</title><main><h1>t</h1><p style='color:#999;background:#aaa'>grey</p><button></button>")  # fmt: skip
+    browser.open(bad)
+    assert {found.split(":")[0] for found in violations(browser, axe)} == {"button-name", "color-contrast"}

@@ -198,7 +198,7 @@ def test_which_ids_join(tmp_path) -> None:
         ),
         ("bad.json", "{", "is not JSON"),
         ("nested.json", '{"a": {"b": 1}}', "no column of labels"),
-        ("again.json", '{"a": "x", "a": "y"}', "'a' stands twice in one object"),
+        ("again.json", '{"a": "x", "a": "y"}', "'a' occurs twice in one object"),
         (
             "nobody.jsonl",
             '{"id": null, "label": "a"}\n{"id": 2, "label": "b"}\n',
@@ -413,15 +413,15 @@ def test_with_ids_an_empty_line_is_nothing_unless_rows_are_paired(tmp_path) -> N
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("null.json", '{"i0": "favor", "i0": "against", "i1": null}', "a.json: 'i0' stands twice in one object"),
-        ("deep.json", '{"subtaskaenglish": {"i0": "a", "i0": null}}', "a.json: 'i0' stands twice in one object"),
+        ("null.json", '{"i0": "favor", "i0": "against", "i1": null}', "a.json: 'i0' occurs twice in one object"),
+        ("deep.json", '{"subtaskaenglish": {"i0": "a", "i0": null}}', "a.json: 'i0' occurs twice in one object"),
         (
             "empty.json",
             '{"subtaskaenglish": {"i0": "a"}, "subtaskaenglish": {}}',
-            "a.json: 'subtaskaenglish' stands twice in one object",
+            "a.json: 'subtaskaenglish' occurs twice in one object",
         ),
-        ("list.json", '[{"id": 1, "label": "a", "label": "b"}]', "a.json: 'label' stands twice in one object"),
-        ("a.jsonl", '{"id": 1, "label": "a"}\n{"id": 2, "label": "a", "label": "b"}\n', "a.jsonl, row 2: 'label' stands twice"),
+        ("list.json", '[{"id": 1, "label": "a", "label": "b"}]', "a.json: 'label' occurs twice in one object"),
+        ("a.jsonl", '{"id": 1, "label": "a"}\n{"id": 2, "label": "a", "label": "b"}\n', "a.jsonl, row 2: 'label' occurs twice"),
         (
             "a.json",
             '{"subtaskaenglish": {"i0": "a"}, "subtaskadanish": {"i1": "a"}}',

@@ -164,7 +164,7 @@ RUMOUR_PAIRS = [
     rumour_pair("ids rounded by a spreadsheet", lambda: ("answer.csv", in_csv([f"{int(item):.14e}" for item in on_twitter()])), "broken by a spreadsheet", NO_ENTRY),
     rumour_pair("truncated", lambda: answer(first(on_twitter(), 0.5)), "no prediction for 533 of 1066 items", "F1 of those answered: 0.4832"),
     rumour_pair("truncated, --missing wrong", lambda: answer(first(on_twitter(), 0.5)), {"accuracy": 0.3714821763602251}, "F1 of those answered: 0.4832", missing="wrong"),
-    rumour_pair("an item twice, with two labels", doubled, "stands twice in one object", "takes the last"),
+    rumour_pair("an item twice, with two labels", doubled, "twice in one object", "takes the last"),
     rumour_pair("an unknown label", lambda: answer(on_twitter() | {next(iter(on_twitter())): "denying"}), "unknown label 'denying'. .*deny", "a fifth class: F1 0.3568"),
     rumour_pair("answers of two languages", lambda: answer(on_twitter(), subtaskadanish={"1": "deny"}), "Keep those of one language", "scores each"),
     rumour_pair("2017, against itself", lambda: answer(rumour(GOLD_2017), ""), {"accuracy": 1.0, "macro_f1": 1.0}, gold=lambda: answer(rumour(GOLD_2017), "")),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from covmis_build import datasets
 from covmis_build.errors import CheckFailed, InputError
 from covmis_build.evaluation.split import splits
 from covmis_build.evaluation.times import moments, times
+from covmis_build.study import evaluate
 from covmis_build.study.evaluate import split_file
 from covmis_build.text.near_duplicates import near_duplicate_pairs
 
@@ -136,7 +139,7 @@ def test_times_are_read_from_post_ids() -> None:
         (posts().assign(created_at="soon"), {"scheme": "chronological"}, "'soon' is no time"),
         (posts().assign(post_id="x:1"), {}, "more than once"),
         (posts().drop(columns="claim_id"), {"scheme": "leave_one_out"}, "no column of claims"),
-        (posts().assign(claim_id="1"), {"scheme": "leave_one_out"}, "one claim"),
+        (posts().assign(claim_id="1"), {"scheme": "leave_one_out"}, "one value of claim_id"),
         (posts().drop(columns="claim_id"), {"scheme": "grouped"}, "no column of claims"),
         (posts(), {"scheme": "grouped", "similarity": 0.8}, "no column .*of texts"),
         (posts(), {"group": "claim_id", "folds": 8}, "8 folds of 7 groups"),
@@ -215,3 +218,27 @@ def test_a_division_that_breaks_its_word_is_not_written(tmp_path, monkeypatch) -
         with pytest.raises(CheckFailed, match="nothing was written"):
             split_file(str(tmp_path / "items.csv"), tmp_path / "parts.csv", **how)
     assert not (tmp_path / "parts.csv").exists()
+
+
+@pytest.mark.parametrize("folds", [1, 5])
+def test_near_copies_are_looked_for_once(tmp_path, monkeypatch, folds) -> None:
+    asked = []
+
+    def looked(texts, threshold):
+        asked.append(threshold)
+        return near_duplicate_pairs(texts, threshold)
+
+    monkeypatch.setattr(evaluate, "near_duplicate_pairs", looked)
+    for module, name in (("kept_together", "near_duplicate_groups"), ("leakage", "near_duplicate_pairs")):
+        of = sys.modules[f"covmis_build.evaluation.{module}"]  # `leakage` is a function, too
+        monkeypatch.setattr(of, name, lambda *_: pytest.fail("computed again"))
+    frame = posts(60).assign(
+        text=[f"word{at // 2} and{at // 2} more{at // 2} of{at % 2} them" for at in range(60)]
+    )
+    frame.to_csv(tmp_path / "posts.csv", index=False)
+    told = split_file(str(tmp_path / "posts.csv"), tmp_path / "parts.csv", folds=folds, similarity=0.5)
+    assert asked == [0.5]
+    assert told.groups is not None
+    assert told.groups.to_dict("records")[0] | {"largest": ""} == {
+        "key": "similar texts", "groups": 30, "items": 60, "share": "100.0%", "largest": "",
+    }  # fmt: skip

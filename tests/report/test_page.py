@@ -117,5 +117,5 @@ def test_no_p_value_is_nothing():
 def test_regions_of_tables_have_names_of_their_own():
     """Readers of screens list them by name."""
     tables = [table_html(pd.DataFrame({name: [1]})) for name in ("claim", "kind")]
-    names = [re.search('role="region" aria-label="([^"]+)"', table)[1] for table in tables]
+    names = [re.search('role="group" aria-label="([^"]+)"', table)[1] for table in tables]
     assert names == ["Table: claim", "Table: kind"]

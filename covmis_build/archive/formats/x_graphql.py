@@ -21,7 +21,7 @@ DEEPEST = 24
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
-    """An answer, or an entry of its timeline, with a post or with a timeline's instructions."""
+    """An answer, or an entry of its timeline; an empty timeline is an answer, too."""
     return any(True for _ in _results(row, DEEPEST))
 
 
@@ -46,9 +46,9 @@ def read(line: bytes) -> Posts:
 def _results(value: Any, depth: int) -> Iterator[Any]:
     """The results of posts in an answer, in their order; None for a timeline, which may be empty."""
     if depth and isinstance(value, dict):
-        if isinstance(value.get("instructions"), list):
-            yield None
         for name, part in value.items():
+            if name == "timeline" and isinstance(part, dict) and isinstance(part.get("instructions"), list):
+                yield None
             if name in RESULTS and isinstance(part, dict):
                 yield part.get("result", {})
             else:
