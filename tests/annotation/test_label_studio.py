@@ -109,6 +109,27 @@ def test_two_rounds_with_two_annotators_and_an_adjudicator(folder, ls):
     assert "guideline" in set(labels["error_class"])
 
 
+def test_what_covmis_decides_itself_is_not_asked_on_label_studio(folder, ls):
+    covmis(folder, "round", "open")
+    pushed = covmis(folder, "round", "push")
+    for who in ("a1", "a2"):
+        label_all(ls, pushed, who)
+    covmis(folder, "round", "pull")
+    before, after, *_ = (row["item_id"] for row in covmis(folder, "round", "decide")["disagreements"])
+    covmis(folder, "round", "decide", before, "--label", "favor")
+    assert covmis(folder, "round", "adjudicate")["to_discuss"] == 3
+    talk = projects.known_projects(record.find(folder / "annotation" / "rounds"))["discussion"].project
+    assert len(Person(ls, "a1").tasks(talk)) == 3
+    covmis(folder, "round", "decide", after, "--label", "against")
+    found = twice(folder, "round", "adjudicate")
+    assert (found["discussed"], found["to_discuss"], found["problems"]) == (2, 2, [])
+    told = covmis(folder, "round", "decide")["disagreements"]
+    assert {row["item_id"]: row["label"] for row in told if row["label"]} == {
+        before: "favor",
+        after: "against",
+    }
+
+
 @pytest.fixture
 def pushed(folder):
     covmis(folder, "round", "open")
