@@ -19,7 +19,11 @@ def whole_characters(text: str) -> str:
 
 
 def whole_in_json(value: Any) -> Any:
-    """The same for every text in a decoded document."""
+    r"""The same for every text in a decoded document.
+
+    >>> whole_in_json({"a": [1, None, "x\ud83e"]})
+    {'a': [1, None, 'x\ufffd']}
+    """
     if isinstance(value, str):
         return whole_characters(value)
     if isinstance(value, list):

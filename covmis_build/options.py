@@ -93,7 +93,7 @@ class Columns:
     format: Annotated[str, says('"csv", or the name of a tool; empty: detected')] = ""
     header: Annotated[bool, says('false: the file has no header, and columns are named by number, like id = "3"')] = True  # fmt: skip
     platform: Annotated[str, says("prefix for ids without one")] = ""
-    id: Annotated[str | list[str] | None, says('the column of ids, several (joined by "/"), or "": made from text, time, author and URL')] = None  # fmt: skip
+    id: Annotated[str | list[str] | None, says('the column of ids, or several (joined by "/"); without ids "row" (number the rows) or "" (made from text, time, author and URL)')] = None  # fmt: skip
     text: Annotated[str | list[str], says("the column of texts, or several (joined by a blank line)")] = ""
     created_at: Annotated[str, says("the column of times")] = ""
     date_format: Annotated[str, says('like "%d.%m.%Y %H:%M"; or "iso", "epoch_s", "epoch_ms"; empty: detected, or asked')] = ""  # fmt: skip
@@ -183,7 +183,9 @@ class Cleaning:
     language_source: Annotated[Literal["platform", "detector"], says('"platform": the platform\'s tag, or the detector where there is none; "detector": for all posts')] = "platform"  # fmt: skip
     detector: Annotated[Literal["langdetect", "py3langid", "pycld2"], says('"langdetect"; or "py3langid", "pycld2" (extra: language)')] = "langdetect"  # fmt: skip
     undetermined: Annotated[Literal["drop", "keep"], says('posts whose language is unknown: "drop" or "keep"')] = "drop"  # fmt: skip
-    minimum_words: Annotated[int, says("posts with fewer words are dropped", ge=0)] = 10
+    minimum_words: Annotated[
+        int, says("posts with fewer words are dropped (English words; other languages: as much text)", ge=0)
+    ] = 10
     words: Annotated[dict[Language, Words], says('rules for single languages, e.g. { ja = { minimum = 25, unit = "characters" }, en = { without = ["urls"] } }')] = field(default_factory=dict)  # fmt: skip
     similarity: Annotated[float, says("TF-IDF cosine similarity above which two posts are near-duplicates", ge=0, lt=1)] = 0.8  # fmt: skip
     grouping: Annotated[Literal["components", "greedy"], says('"components": also joins posts connected through others; "greedy": only near-duplicates of the kept post')] = "components"  # fmt: skip

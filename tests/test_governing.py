@@ -7,6 +7,7 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -91,7 +92,7 @@ def test_the_card_has_the_settings_that_governed_and_names_what_is_set_otherwise
     then, differences = settings_of_rounds(changed.settings, record.all_rounds(changed.places.rounds))
     assert {"retrieval": then.retrieval, "cleaning": then.cleaning} == before
     assert then.sampling.per_claim == 24
-    assert then.labels.values == ("favor", "against", "neither")
+    assert then.labels.values == ("favor", "against", "neither")  # noqa: PD011 - a setting of ours
     assert [str(one) for one in differences] == [
         "[cleaning] minimum_words was 10 for round 001 and is 3 now",
         '[labels] values was ["favor", "against", "neither"] for round 001 and is ["neither", "against", "favor"] now',
@@ -174,3 +175,21 @@ def test_a_round_of_the_claims_that_one_names(study) -> None:
     assert [round_.number for round_ in study.rounds] == ["001"], "nothing is made where something is wrong"
     round_ = study.open_round(named)
     assert set(round_.items["claim_id"]) == set(named)
+
+
+def test_predictions_and_comparisons_name_the_labels_that_governed_the_rounds(study) -> None:
+    changed = study.change(
+        labels={"values": ["pro", "con", "neither"], "poles": ["pro", "con"], "automatic": {}}
+    )
+    changed.run(workers=1)
+    items = changed.items
+    shares = pd.DataFrame(
+        {"item_id": items["item_id"], "favor": 0.5, "against": 0.3, "neither": 0.2, "fold": "elsewhere"}
+    )
+    with pytest.raises(InputError) as error:
+        changed.estimate(assisted_by=shares.drop(columns="favor"), elsewhere=True)
+    assert "favor" in str(error.value)
+    assert "pro" not in str(error.value).split()
+    with pytest.raises(InputError) as error:
+        changed.estimate(between=("label:pro", "label:con"))
+    assert "favor" in str(error.value)

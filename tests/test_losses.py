@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 
 import covmis_build as covmis
+from covmis_build.errors import CheckFailed, InputError
 
 LONG = "garlic is said to cure the new virus in number {} of these quite long posts"
 
@@ -59,3 +61,60 @@ def test_a_study_that_kept_enough_is_not_advised(tmp_path):
     ]
     _, ran = study_of(tmp_path, posts, cleaning={"minimum_posts": 5, "similarity": 0.99})
     assert ran.next == "`covmis round open` (1 claim without a round)"
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("", "data/archive has no post: put files of posts there"),
+        ("tweet_id\n1250000000000000001\n1250000000000000002\n", "has 2 ids and no text: fetch the posts"),
+        ("tweet_id,text\n1250000000000000001,nothing to the point\n", "none of the 1 post in data/archive matches a query"),
+    ],
+    ids=["no file", "ids", "no match"],
+)  # fmt: skip
+def test_a_run_that_finds_nothing_says_why(tmp_path, file, said):
+    study = covmis.new_study(tmp_path / "s", title="S")
+    if file:
+        (study.places.folder / "data/archive/posts.csv").write_text(file)
+    ran = study.run(workers=1)
+    assert any(said in warning for warning in ran.warnings), ran.warnings
+
+
+def test_an_open_round_alone_makes_no_run_necessary(tmp_path):
+    posts = [
+        {"full_text": f"{LONG.format(at)} {chr(97 + at % 26) * 9} {chr(97 + at // 26) * 12} w{at}"}
+        for at in range(40)
+    ]
+    study, _ = study_of(tmp_path, posts, cleaning={"minimum_posts": 5, "similarity": 0.99})
+    study.open_round()
+    assert study.status().next == "finish round 001: `covmis round status` says how"
+    changed = study.change(cleaning={"minimum_posts": 6})
+    assert changed.status().next.startswith("`covmis run` (to be made: clean")
+
+
+def test_a_round_with_blank_cells_says_so_before_it_is_sealed_and_released(tmp_path):
+    posts = [
+        {"full_text": f"{LONG.format(at)} {chr(97 + at % 26) * 9} {chr(97 + at // 26) * 12} w{at}"}
+        for at in range(20)
+    ]
+    study, _ = study_of(tmp_path, posts, cleaning={"minimum_posts": 5, "similarity": 0.99})
+    opened = study.open_round()
+    with pytest.raises(InputError, match="nothing to release"):
+        study.release()
+    opened.push(channel="csv")
+    for code in ("a1", "a2"):
+        path = study.places.rounds / f"001/sheets/{code}.csv"
+        sheet = pd.read_csv(path, dtype=str, keep_default_na=False).sort_values("item_id", ignore_index=True)
+        sheet["label"] = [("favor", "against", "neither")[at % 3] for at in range(len(sheet))]
+        if code == "a2":
+            sheet.loc[0, "label"] = ""
+            sheet.loc[1, "label"] = "skip"
+        sheet.to_csv(path, index=False)
+    opened.pull()
+    settled = opened.adjudicate()
+    assert (settled.disagreements, settled.unlabelled, settled.single, settled.to_discuss) == (1, 1, 1, 0)
+    assert "1 with one label (others skipped)" in settled.summary[0]
+    assert "majority" not in settled.summary[0]
+    assert "1 post without enough labels" in settled.summary[0]
+    with pytest.raises(CheckFailed, match="no final label"):
+        opened.seal()

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import covmis_build as covmis
+from covmis_build.annotation.answers import Problem, Pulled
 from covmis_build.errors import InputError
 from tests.small_study import small_study
 
@@ -57,3 +58,17 @@ def test_claims_come_from_a_frame(tmp_path):
     done = study.import_claims(claims, columns={"claim_id": "nr", "text": "what"})
     assert (done.added, done.understood.left_over) == (2, ["extra"])
     assert list(done.claims["text"]) == list(claims["what"])
+
+
+def test_claims_of_a_frame_without_ids_are_numbered(tmp_path):
+    study = covmis.new_study(tmp_path / "s", title="S")
+    study.import_claims(pd.DataFrame({"claim": ["Garlic cures it"]}))
+    assert "claim-0001,Garlic cures it" in (tmp_path / "s/queries/claims.csv").read_text("utf-8-sig")
+
+
+def test_print_shows_what_the_command_line_warns_of():
+    pulled = Pulled(answers=1, problems=[Problem("a2.csv", "none is imported", "Name the file")])
+    assert str(pulled).startswith("warning: a2.csv: none is imported. Name the file\n1 answer came back")
+    assert "a2.csv: none is imported" in pulled._repr_html_()
+    pulled.old = {str(problem) for problem in pulled.problems}
+    assert "a2.csv" not in str(pulled), "an earlier pull has said it"

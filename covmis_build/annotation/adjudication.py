@@ -38,7 +38,7 @@ from covmis_build.annotation.channels.sheets import (
     refuse_unkept,
 )
 from covmis_build.annotation.frozen_items import by_item
-from covmis_build.annotation.gold import write_decisions
+from covmis_build.annotation.gold import How, undecided_items, write_decisions
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
 from covmis_build.storage import csv_bytes
@@ -301,19 +301,31 @@ class Settlement(Result):
     to_adjudicate: int
     added: int
     problems: tuple[Problem, ...]
+    unlabelled: int = 0
+    """Posts that still lack an annotator's label."""
+    single: int = 0
+    """Posts of which one annotator gave the only label, since the others skipped them."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What could not be used of the sheets, as sentences."""
+        return list(map(str, self.problems))
 
     @property
     def summary(self) -> list[str]:
         """The counts in words, and what to do."""
         waiting = self.to_discuss + self.to_adjudicate
-        by_most = self.disagreements - self.discussed - self.adjudicated - waiting
+        by_most = self.disagreements - self.discussed - self.adjudicated - waiting - self.single
         told = (
             f"{counted(self.disagreements, 'disagreements')}: "
             + (f"{by_most} settled by the majority, " if by_most else "")
+            + (f"{self.single} with one label (others skipped), " if self.single else "")
             + f"{self.discussed} settled by discussion, "
             f"{self.adjudicated} by the adjudicator; {self.to_discuss} to discuss, "
             f"{self.to_adjudicate} for the adjudicator."
         )
+        if self.unlabelled:
+            told += f" {counted(self.unlabelled, 'posts')} without enough labels: `covmis round status` shows whose."
         if not self.to_discuss and not self.to_adjudicate:
             return [told]
         sheets = record.sheets_of(self.round)
@@ -337,12 +349,15 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
     """How many disagreements there are, how each was settled, and what is left to do."""
     frozen, labels = round_.items(), round_.labels()
     disputed = set(disagreements(frozen, labels, round_.per_item))
-    decided = set(write_decisions(round_)["item_id"])
+    decisions = write_decisions(round_)
+    decided = set(decisions["item_id"])
+    single = decisions["item_id"].isin(disputed) & (decisions["how"] == How.SINGLE)
     current = present(labels)
     final = current[(current["status"] == Status.GIVEN) & current["item_id"].isin(disputed)]
     third = set(final.loc[final["phase"] == Phase.ADJUDICATION, "item_id"])
     talked = set(final.loc[final["phase"] == Phase.DISCUSSION, "item_id"]) - third
     waiting = set(undecided(frozen, labels, round_.per_item)) if discuss else disputed
+    unlabelled = [item for item in undecided_items(round_) if item not in disputed]
     return Settlement(
         round=round_.number,
         disagreements=len(disputed),
@@ -352,4 +367,6 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
         to_adjudicate=len(waiting - third - decided),
         added=pulled.added,
         problems=tuple(pulled.problems),
+        unlabelled=len(unlabelled),
+        single=int(single.sum()),
     )

@@ -145,6 +145,11 @@ class Pulled(Result):
         return [problem for problem in self.problems if str(problem) not in self.old]
 
     @property
+    def warnings(self) -> list[str]:
+        """The same as sentences."""
+        return list(map(str, self.new_problems))
+
+    @property
     def told_before(self) -> int:
         """How many of the problems an earlier pull has told."""
         return len(self.problems) - len(self.new_problems)

@@ -25,7 +25,7 @@ from covmis_build.files.columns import POSTS, column_of, folded
 from covmis_build.files.ids import NOTHING, check_ids, check_rounded
 from covmis_build.options import KINDS, Columns
 from covmis_build.settings import toml
-from covmis_build.storage import restored
+from covmis_build.storage import DANGEROUS, restored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -44,10 +44,28 @@ X_LENGTHS = range(15, 21)
 ENOUGH, DAY = 0.9, 86_400
 COMPARED, QUARTER = 20, 900
 """Rows that are enough to compare times with ids; seconds in which zones differ."""
+ROW = "row"
+"""As the setting `id`: posts are numbered by their rows, where no column has this name."""
+HASHED = 12
+"""Digits of a file's hash in the ids of its rows."""
+YES = frozenset({"TRUE", "True", "true", "T", "1", "yes"})
+"""How a column `is_retweet` says that a row is a repost."""
+TITLES = ("title", "subject", "headline")
+MANY_EMPTY = 0.05
+"""A share of rows without text that is reported."""
+HYDRATED = ("x", "bsky", "masto")
+"""Platforms that are asked for posts by their ids."""
 ID_ONLY = "id only"
 """The availability of a post of which a file has nothing but the id."""
 LONG_ID = re.compile(r"\d{15,20}")
+DATE, LONGEST_NAME = re.compile(r"\d\d:\d\d|\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}"), 60
+"""What no column is called."""
 ESCAPES = re.compile(r"&(?:amp|lt|gt|quot|#\d+);")
+MARKED = frozenset(("'", *DANGEROUS))
+PROTECTED = frozenset(f"'{mark}" for mark in MARKED)
+"""How a cell begins that `storage.harmless` has protected; no cell of such a column begins with one of MARKED otherwise."""
+FORMS_OF_IDS = {"reddit": re.compile(r"t[13]_[0-9a-z]{4,12}"), "facebook": re.compile(r"\d{5,20}_\d{5,20}")}
+"""Ids that only one platform has: Reddit's comments and posts, a post of a page of Facebook."""
 OLD_REPOST = re.compile(r"RT @\w+:")
 
 
@@ -64,6 +82,10 @@ class Understood:
     zone: str = ""
     """The time zone that ids show, where times have none."""
     rule: Columns = field(default_factory=Columns)
+    harmless: bool = False
+    """Whether apostrophes protect its texts from spreadsheets, as covmis writes them."""
+    file_hash: str = ""
+    """The beginning of the content's SHA-256, where rows are numbered."""
     rows: int = 0
     notes: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
@@ -92,12 +114,19 @@ def looks_like_posts(header: Iterable[str]) -> bool:
 
 
 def understand(
-    table: Table, path: Path | str, rule: Columns | None = None, claims: AbstractSet[str] = frozenset()
-) -> Understood:
+    table: Table, path: Path | str, rule: Columns | None = None, claims: AbstractSet[str] = frozenset(),
+    content_hash: Callable[[], str] = str,
+) -> Understood:  # fmt: skip
     """What an unknown file is: by the rule, then by names, then by its values. Broken ids are an error."""
     rule = rule or Columns()
     understood = Understood("table", table.form, table.header, rule=rule)
+    if rule.id == ROW and ROW not in table.header:
+        understood.file_hash = content_hash()
+        understood.notes.append("posts are numbered by their rows")
     _name_columns(understood, path)
+    if understood.questions and (name := _addresses_of_posts(table)):
+        understood.questions = [f'no column of post ids, but links to posts in {name}: id = "{name}"']
+        understood.taken["id"] = [name]
     if not understood.questions:
         _look_at_values(understood, table, path, claims)
     return understood
@@ -106,7 +135,7 @@ def understand(
 def _name_columns(understood: Understood, path: Path | str) -> None:
     rule, header = understood.rule, understood.header
     told = {
-        "id": _several(rule.id), "text": _several(rule.text), "created_at": _several(rule.created_at),
+        "id": [] if understood.file_hash else _several(rule.id), "text": _several(rule.text), "created_at": _several(rule.created_at),
         "language": _several(rule.language), "author": _several(rule.author), "urls": _several(rule.urls),
         "claim": _several(rule.claim), "repost": _several(rule.repost.get("column", "")),
         "reply_to": [], "quote_of": [], "repost_of": [],
@@ -119,7 +148,7 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
                     file=path,
                     remedy=f"{nearest(name, header)} (it has: {', '.join(header)})"[:300],
                 )
-        guessed = what != "repost" and not (what == "id" and rule.id is not None)
+        guessed = not (what == "id" and rule.id is not None)
         understood.taken[what] = names or ([column_of(header, POSTS[what])] if guessed else [])
     understood.taken = {what: names for what, names in understood.taken.items() if any(names)}
     for what, same in (("urls", "text"), ("claim", "id")):
@@ -127,8 +156,23 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
             understood.taken.pop(what, None)
     if "id" not in understood.taken and rule.id is None:
         number = _id_in_first_line(header)
-        hint = f'. If the first line is no header: header = false, id = "{number}"' if number else ""
-        understood.questions.append(f"no column of post ids among: {', '.join(header)[:200]}{hint}")
+        no_header = number or any(len(cell) > LONGEST_NAME or DATE.search(cell) for cell in header)
+        hint = f'If the first line is no header: header = false, id = "{number or "row"}"' if no_header else (
+            'Name it: id = "COLUMN". If there is none: id = "row" and a platform, e.g. platform = "forum"'
+        )  # fmt: skip
+        understood.questions.append(
+            f"no column of post ids among: {' '.join(', '.join(header).split())[:120]}. {hint}"
+        )
+
+
+def _addresses_of_posts(table: Table) -> str:
+    """The first column whose cells are nearly all addresses of posts, in the first rows; empty if there is none."""
+    rows = [cells for _, cells, problem in islice(table.rows(), TOGETHER) if not problem]
+    for at, name in enumerate(table.header):
+        cells = [row[at] for row in rows if "://" in row[at]]
+        if rows and sum(bool(ids.post_id(cell, "")) for cell in cells) >= ENOUGH * len(rows):
+            return name
+    return ""
 
 
 def _id_in_first_line(header: Sequence[str]) -> str:
@@ -144,6 +188,7 @@ def to_paste(understood: Understood, name: str) -> str:
         values[what] = names[0] if len(names) == 1 else names
     if not values["id"] and (number := _id_in_first_line(understood.header)):
         rule, values = replace(rule, header=False), {"id": number}
+    values["id"] = rule.id if understood.file_hash and rule.id else values["id"]
     said = {field.name: getattr(rule, field.name) for field in fields(Columns)}
     values = {name: value for name, value in said.items() if value != getattr(Columns(), name)} | values
     values |= {"files": name, "platform": understood.platform}
@@ -171,7 +216,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     native_ids: list[str] = []
     moments: list[str] = []
     claims_told: Counter[str] = Counter()
-    escaped = nothing = of_no_language = 0
+    escaped = nothing = of_no_language = protected = unprotected = empty = 0
     rows = table.rows()
     while numbered := list(islice(rows, TOGETHER)):
         block = [cells for _, cells, problem in numbered if not problem]
@@ -180,7 +225,11 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         moments += _column(block, at.get("created_at", []))
         claims_told.update(_column(block, at["claim"]) if "claim" in at else ())
         texts = _column(block, at.get("text", []))
+        beginnings = [cells[place][:2] for cells in block for place in at.get("text", [])]
+        protected += sum(map(PROTECTED.__contains__, beginnings))
+        unprotected += sum(begin[:1] in MARKED and begin not in PROTECTED for begin in beginnings)
         escaped += sum(1 for text in texts if text.find("&", 0, LOOKED_AT) >= 0 and ESCAPES.search(text))
+        empty += sum(not text or text.isspace() for text in texts) if at.get("text") else 0
         nothing += sum(len(text) <= LOOKED_AT and text in NOTHING for text in texts)
         if "language" in at:
             of_no_language += sum(cell in NOTHING for cell in _column(block, at["language"]))
@@ -190,6 +239,13 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         for what, meant, count in (("text", "that word", nothing), ("language", "none", of_no_language))
         if count
     ]
+    if empty > MANY_EMPTY * understood.rows:
+        understood.notes.append(_without_text(understood, empty))
+    understood.harmless = bool(protected) and not unprotected
+    if understood.harmless:
+        understood.notes.append(
+            f"{counted(protected, 'texts')}: the apostrophe in front only protects from spreadsheets, and is left out"
+        )
     told = claims_told.total() - claims_told[""]
     named = sum(count for claim, count in claims_told.items() if claim in claims)
     check_rounded(path, table.rounded, taken.get("id", []))
@@ -208,6 +264,19 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     if not rule.escapes and escaped > 0.005 * understood.rows:
         understood.notes.append(f'{escaped:,} texts have &amp; and the like (escapes = "x" or "html")')
     understood.platform = rule.platform or _platform(understood, table, bare, native_ids, moments)
+    if (understood.file_hash or rule.id == "") and understood.platform in {"", *HYDRATED}:
+        understood.questions.append(
+            'ids that covmis makes need a platform of their own, e.g. platform = "forum"'
+        )
+
+
+def _without_text(understood: Understood, count: int) -> str:
+    """How many rows have no text, and what their title would add."""
+    names = understood.taken["text"]
+    title = column_of(understood.left_over, TITLES)
+    joined = ", ".join(f'"{name}"' for name in (title, *names))
+    more = f"; text = [{joined}] adds the title" if title else ""
+    return f"rows without text in {', '.join(names)}: {count:,} of {understood.rows:,}{more}"
 
 
 def _compare_with_ids(understood: Understood, native_ids: Sequence[str], moments: Sequence[str]) -> None:
@@ -283,9 +352,7 @@ def _platform(
     """The platform of ids without a prefix; empty where every id has its own, or where it has to be asked."""
     bare = [native for native in bare if native.isdigit()]
     if not bare:
-        if understood.rule.id == "":
-            understood.questions.append("ids that are made need the platform's name")
-        return ""
+        return _platform_of_words(understood, native_ids) if "id" in understood.taken else ""
     if any(folded(name) in OF_X for name in understood.taken["id"]):
         return "x"
     addressed = in_addresses(table, table.header.index(understood.taken["id"][0]))
@@ -304,8 +371,25 @@ def _platform(
     if compared and agreeing >= ENOUGH * len(bare):
         understood.notes.append(f"X's: the times of {agreeing:,} of {len(bare):,} rows agree with their ids'")
         return "x"
-    understood.questions.append(f"whose ids are these? {bare[0]} …: no platform is named")
+    understood.questions.append(_whose(bare[0]))
     return ""
+
+
+def _platform_of_words(understood: Understood, native_ids: Sequence[str]) -> str:
+    """The platform of ids that are no numbers and no addresses: by their form, or asked for."""
+    foreign = [native for native in native_ids if native and not ids.post_id(native, "")]
+    if not foreign or len(foreign) < ENOUGH * len(native_ids):
+        return ""
+    for platform, form in FORMS_OF_IDS.items():
+        if all(map(form.fullmatch, foreign)):
+            understood.notes.append(f"{platform}'s: ids such as {foreign[0]}")
+            return platform
+    understood.questions.append(_whose(foreign[0]))
+    return ""
+
+
+def _whose(native: str) -> str:
+    return f'whose ids are these? {native[:60]} …: name the platform, e.g. platform = "x" or "forum"'
 
 
 def _column(block: Sequence[Sequence[str]], at: Sequence[int]) -> list[str]:
@@ -338,8 +422,11 @@ class Reading:
 
     def __init__(self, table: Table, understood: Understood) -> None:
         self.rule, self.platform, self.times = understood.rule, understood.platform, understood.times
+        self.harmless, self.file_hash = understood.harmless, understood.file_hash
         at = {what: [table.header.index(name) for name in names] for what, names in understood.taken.items()}
-        self.has_id, self.texts = "id" in at, at.get("text", [])
+        self.has_id, self.has_repost, self.texts = "id" in at, "repost" in at, at.get("text", [])
+        said = self.rule.repost.get("is", "")
+        self.is_repost = said.__eq__ if self.rule.repost else YES.__contains__
         self.native, self.time, self.urls, self.claim, self.language, self.author, self.repost = (
             _cell_of(at.get(what, ()))
             for what in ("id", "created_at", "urls", "claim", "language", "author", "repost")
@@ -349,14 +436,16 @@ class Reading:
         )
         self.kinds = [table.header.index(name) for name in ("kind", "source") if name in table.header]
 
-    def post(self, cells: Sequence[str]) -> Post:
-        """The post of a row; what is none raises NotAPost."""
+    def post(self, number: int, cells: Sequence[str]) -> Post:
+        """The post of a row, which has this number; what is none raises NotAPost."""
         rule, text, linked, time = self.rule, self._text(cells), self.urls(cells), self.time(cells)
         known = False
-        if not self.has_id:
+        if self.file_hash:
+            post_id = f"{self.platform}:{ROW}:{self.file_hash}:{number}"
+        elif not self.has_id:
             parts = (text, time, self.author(cells), linked)
             native = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
-            post_id = f"{self.platform}:row:{native}"
+            post_id = f"{self.platform}:{ROW}:{native}"
         else:
             native = self.native(cells)
             known = (
@@ -369,7 +458,7 @@ class Reading:
         repost_of = self._post_of(self.repost_of(cells))
         if not repost_of:
             old = text.startswith("RT @") and post_id.startswith("x:") and OLD_REPOST.match(text)
-            is_repost = old or (rule.repost and self.repost(cells) == rule.repost.get("is", ""))
+            is_repost = old or (self.has_repost and self.is_repost(self.repost(cells)))
             repost_of = "?" if is_repost else ""
         claimed: tuple[Claimed, ...] = ()
         if claim:
@@ -399,7 +488,8 @@ class Reading:
         return ids.post_id(cell, self.platform) or "?"
 
     def _text(self, cells: Sequence[str]) -> str:
-        text = "\n\n".join(filter(str.strip, [restored(cells[place]) for place in self.texts]))
+        texts = [restored(cells[place]) if self.harmless else cells[place] for place in self.texts]
+        text = "\n\n".join(filter(str.strip, texts))
         return ESCAPED[self.rule.escapes](text) if self.rule.escapes in ESCAPED else text
 
 

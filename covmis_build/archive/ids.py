@@ -21,7 +21,7 @@ _FORMS = (
     (re.compile(r"https?://bsky\.app/profile/(did:[^/\s]+)/post/(\w+).*"), "bsky:{0}/{1}"),
     (re.compile(r"masto:([^/\s|]+)/([^/\s|]+)"), "masto:{0}/{1}"),
     (re.compile(r"https?://([^/\s]+)/(?:@[^/]+|users/[^/]+/statuses)/(\d+)"), "masto:{0}/{1}"),
-    (re.compile(r"https?://(?:www\.|m\.)?tiktok\.com/@[^/]+/video/(\d+).*"), "tiktok:{0}"),
+    (re.compile(r"https?://(?:www\.|m\.)?tiktok\.com/(?:@[^/]+|share)/video/(\d+).*"), "tiktok:{0}"),
     (re.compile(r"https?://(?:www\.|old\.)?reddit\.com/r/[^/]+/comments/\w+/[^/]*/(\w+)/?"), "reddit:t1_{0}"),
     (re.compile(r"https?://(?:www\.|old\.)?reddit\.com/r/[^/]+/comments/(\w+)(?:/[^/]*)?/?"), "reddit:t3_{0}"),
     (re.compile(r"https?://(?:www\.)?facebook\.com/(\d+)/posts/(\d+)"), "facebook:{0}_{1}"),

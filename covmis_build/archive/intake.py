@@ -31,7 +31,7 @@ class Outcome(StrEnum):
 
 WORDS = {
     Outcome.REPOSTS: "reposts, detected {reason}",
-    Outcome.SKIPPED: "{reason}: no posts",
+    Outcome.SKIPPED: "{reason}: skipped",
     Outcome.NOTED: "{reason}",
     Outcome.UNREADABLE: "skipped: {reason}",
     Outcome.REFUSED: "skipped: {reason}",

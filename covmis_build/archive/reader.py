@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -164,8 +165,16 @@ def _opened(job: streams.Job, rule: Columns | None, how: How) -> Opened:
         own = rule is not None and (rule.id is not None or bool(rule.text))
         tool = None if own else formats.TABLES.get(known)
         if tool is None:
-            return Opened(table, columns.understand(table, name, rule, how.claims), None)
+            return Opened(
+                table, columns.understand(table, name, rule, how.claims, partial(_hash_of, job, how)), None
+            )
         return Opened(table, _of_tool(table, known, tool, name), tool)
+
+
+def _hash_of(job: streams.Job, how: How) -> str:
+    """The hash of a job's content, decompressed, as ids of its rows have it."""
+    with streams.open_whole(job, how.limits) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[: columns.HASHED]  # type: ignore[arg-type]
 
 
 def _of_tool(table: Table, known: str, tool: formats.TableTool, name: str) -> Understood:
@@ -214,7 +223,7 @@ def _rows_of(opened: Opened, name: str, forget: Forget) -> Iterator[Read]:
             yield Read(name, number, form, [], in_one_line(problem))
             continue
         try:
-            post = make_post(cells)
+            post = make_post(number, cells)
         except (ValueError, KeyError) as error:
             yield Read(name, number, form, [], in_one_line(error))
             continue
@@ -227,12 +236,12 @@ def _rows_of(opened: Opened, name: str, forget: Forget) -> Iterator[Read]:
         yield Read(name, number, form, [post], "", NOTHING, note)
 
 
-def _maker_of_posts(opened: Opened) -> Callable[[list[str]], Post]:
-    """What makes a post of a row's cells, and raises a ValueError or a KeyError for a row that is none."""
+def _maker_of_posts(opened: Opened) -> Callable[[int, list[str]], Post]:
+    """What makes a post of a row's number and cells, and raises a ValueError or a KeyError for a row that is none."""
     table, understood, tool = opened
     if tool is None:
         return columns.Reading(table, understood).post
-    return lambda cells: tool.post(dict(zip(table.header, cells, strict=True)))
+    return lambda _, cells: tool.post(dict(zip(table.header, cells, strict=True)))
 
 
 def _named(post: Post, cells: Iterable[str], forget: Forget) -> bool:
@@ -278,7 +287,7 @@ def _in_another_form(file: str, place: int, content: bytes, error: Exception) ->
         posts = formats.READERS[form](content)
         return Read(file, place, form, posts, skipped=_skipped(posts), note=_emptied(posts))
     except formats.UNREADABLE as again:
-        missing = "not JSON" if formats.loads(content) is None else "no known form of post"
+        missing = "not JSON" if formats.loads(content) is None else formats.UNKNOWN
         return Read(file, place, form, [], in_one_line(str(again) or str(error) or missing))
 
 

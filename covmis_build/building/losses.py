@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from covmis_build.building.flow import ask
-from covmis_build.cleaning.words import length_rule
 from covmis_build.errors import counted
+from covmis_build.text.lengths import length_rule
 from covmis_build.text.words import count_words
 
 if TYPE_CHECKING:

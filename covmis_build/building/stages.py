@@ -318,17 +318,17 @@ def _frozen(places: Places) -> pd.DataFrame:
 
 STAGES = (
     Stage(
-        "read", 1, (), ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
+        "read", 2, (), ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
         ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=_read_values, further_files=files_of,
     ),
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
     Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
-        "retrieve", 12, ("read", "claims", "queries"), ("retrieval",),
+        "retrieve", 13, ("read", "claims", "queries"), ("retrieval",),
         ("posts", "hits", "candidates", "provenance", "retrieve.dropped"), lambda _: [], _make_retrieve, large=True,
     ),
     Stage(
-        "clean", 5, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
+        "clean", 6, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
         _clean_files, _make_clean, large=True,
     ),
     Stage(

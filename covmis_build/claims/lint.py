@@ -77,7 +77,12 @@ class Findings(Result):
         return [
             *lines,
             *self.summaries,
-            f"{counted(len(self), 'findings')} in {counted(self.claims, 'claims')}.",
+            f"{counted(len(self), 'findings')} in {counted(self.claims, 'claims')}"
+            + (
+                f", and {counted(len(self.summaries), 'findings')} about most of them."
+                if self.summaries
+                else "."
+            ),
         ]
 
 
@@ -115,7 +120,7 @@ def _summed_up(findings: list[_Finding], claims: int) -> tuple[list[_Finding], t
     of_most = {key: count for key, count in said.items() if claims >= SEVERAL and 2 * count > claims}
     kept = [finding for finding in findings if (finding.rule, finding.says) not in of_most]
     return kept, tuple(
-        f"{rule}: {count:,} of {claims:,} claims: {says}" for (rule, says), count in of_most.items()
+        f"{rule}: {count:,} of {claims:,} claims: each {says}" for (rule, says), count in of_most.items()
     )
 
 
@@ -134,7 +139,10 @@ def _addresses(rows: list[Any]) -> Iterator[_Finding]:
     news = Counter(canonical_url(url) for row in rows for url in row["news_urls"])
     for row in rows:
         claim_id, urls = row["claim_id"], [*row["news_urls"], *row["fact_check_urls"]]
-        if not urls:
+        if not any((*urls, *row["keywords"], *row["titles"])):
+            says = "has no keywords, titles or URLs, so that no post is found: `covmis queries suggest CLAIM` proposes keywords"
+            yield _Finding(claim_id, "no query", says)
+        elif not urls:
             yield _Finding(claim_id, "addresses", "has neither a news address nor a fact-check")
         elif not row["fact_check_urls"]:
             yield _Finding(claim_id, "addresses", "has no fact-check address")

@@ -93,7 +93,7 @@ def read_list(
         raise InputError(f"no claim list format is called '{form}'", remedy=nearest(form, FORMATS))
     if not isinstance(path, Path):
         rows = path.to_dict("records")
-        return _from_sheet(sheet_of(rows), Path("the DataFrame"), form, columns or {})
+        return _from_sheet(sheet_of(rows), A_FRAME, form, columns or {})
     if not path.exists():
         raise InputError("is missing", file=path)
     if path.is_dir() and not coaid.files(path) and (parts := sorted(path.glob("*.json"))):
@@ -273,9 +273,13 @@ def _days(sheet: Sheet, columns: Mapping[str, str], notes: list[str]) -> list[st
     return days
 
 
+A_FRAME = Path("the DataFrame")
+"""What errors call a list that is no file."""
+
+
 def _stem(path: Path) -> str:
-    """The file's name as the beginning of an id."""
-    return re.sub(r"[^\w-]+", "-", path.stem).strip("-") or "claim"
+    """The file's name as the beginning of an id; of a DataFrame, which has none, `claim`."""
+    return "claim" if path == A_FRAME else re.sub(r"[^\w-]+", "-", path.stem).strip("-") or "claim"
 
 
 LANGUAGES = {

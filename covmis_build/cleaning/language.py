@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from covmis_build.cleaning.step import Step
-from covmis_build.text.language import detect_languages
+from covmis_build.text.language import detect_languages, language_code
 
 if TYPE_CHECKING:
     from covmis_build.options import Cleaning
@@ -14,16 +14,13 @@ if TYPE_CHECKING:
 UNDETERMINED = re.compile(r"und|zxx|mul|mis|art|q[a-z]{2}", re.IGNORECASE)
 """Tags with which platforms say that there is no language to be told (X: und, qme for media, qht for hashtags …)."""
 
-RENAMED = {"iw": "he", "in": "id", "ji": "yi"}
-"""Codes that X still uses and ISO 639 has renamed."""
-
 
 def languages(texts: list[str], tags: list[str | None], options: Cleaning) -> list[str]:
     """The platform's tag, "" where it says that there is none; the detector's where it says nothing."""
     if options.language_source == "detector":
         return detect_languages(texts, options.detector)
     # "Not English" is what the platform's language tag says (3.1).
-    known = {tag: "" if not tag or UNDETERMINED.fullmatch(tag) else code(tag) for tag in set(tags)}
+    known = {tag: "" if not tag or UNDETERMINED.fullmatch(tag) else language_code(tag) for tag in set(tags)}
     tagged = [known[tag] for tag in tags]
     untagged = [at for at, tag in enumerate(tags) if not tag]
     detected = detect_languages([texts[at] for at in untagged], options.detector) if untagged else []
@@ -32,17 +29,11 @@ def languages(texts: list[str], tags: list[str | None], options: Cleaning) -> li
     return tagged
 
 
-def code(tag: str) -> str:
-    """A tag, or a code from the settings, in the one spelling in which they are compared."""
-    spelled = tag.lower().replace("_", "-")
-    return RENAMED.get(spelled, spelled)
-
-
 def fits(language: str, options: Cleaning) -> bool:
     """Whether posts in this language stay."""
     if not language:
         return options.undetermined == "keep"
-    wanted = {code(tag) for tag in options.languages}
+    wanted = {language_code(tag) for tag in options.languages}
     return not wanted or language in wanted or language.partition("-")[0] in wanted
 
 

@@ -27,6 +27,7 @@ from covmis_build.engine import silent
 from covmis_build.errors import CheckFailed
 from covmis_build.options import RANKED
 from covmis_build.records import Dropped
+from covmis_build.text.lengths import length_rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -148,7 +149,7 @@ def measure(block: pa.Table, *, options: Cleaning, seed: int) -> pa.Table:
     texts = [text or "" for text in block.column("text").to_pylist()]
     languages = language.languages(texts, block.column("language").to_pylist(), options)
     fits = {tag: language.fits(tag, options) for tag in set(languages)}
-    rules = {tag: words.length_rule(tag, options) for tag in set(languages)}
+    rules = {tag: length_rule(tag, options) for tag in set(languages)}
     post_ids = block.column("post_id").to_pylist()
     columns = {
         "post_id": post_ids,

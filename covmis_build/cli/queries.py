@@ -95,5 +95,5 @@ def suggest(
         suggestions = study.suggest_queries(
             claim, read=numbers(posts, "--posts", int), samples=samples, progress=report
         )
-    next_step = "Put the one you want into the column keywords of queries/claims.csv, one a line."
+    next_step = "Choose one, or write your own: `covmis queries set CLAIM 'KEYWORDS'`."
     print_result(suggestions, next_step, as_json=as_json)

@@ -97,7 +97,7 @@ def pull(
     first, *others = pulled.sentences
     result = {"round": round_.number, **pulled.to_dict()}
     tell(result, [f"Round {round_.number}: {first}", *others], as_json=as_json)
-    warn(*map(str, pulled.new_problems))
+    warn(*pulled.warnings)
     pulled.check()
 
 
@@ -159,7 +159,7 @@ def adjudicate(
     round_ = open_study(folder).round(number)
     settlement = round_.adjudicate(adjudicator, discuss=not no_discussion, channel=channel)
     tell(settlement.to_dict(), settlement.sentences, as_json=as_json)
-    warn(*map(str, settlement.problems))
+    warn(*settlement.warnings)
     settlement.check()
 
 

@@ -16,6 +16,7 @@ from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, kinds_of, lis
 from covmis_build.corpus.statistics import ESTIMANDS
 from covmis_build.records import meanings
 from covmis_build.report import figures
+from covmis_build.text.lengths import least_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -143,13 +144,13 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
     cleaning = facts.cleaning
     kinds = kinds_of(numbers)
     matched = [words for kind in facts.retrieval.require_match if (words := KINDS.get(kind, kind)) in kinds]
-    unit = f"at least {count(cleaning.minimum_words, 'word')}" if cleaning.minimum_words else "any length"
+    unit = least_lengths(cleaning) or "any length"
     points = [
         f"Platforms: {platforms}.",
         f"Found by {listed([*kinds, *([RANKED] if facts.retrieval.ranked else [])])}; local matching was required of {listed(matched)}.",
         *_nearest(facts),
         *facts.recall,
-        f"Languages: {listed(cleaning.languages)}; posts of {unit}.",
+        f"Languages: {listed(cleaning.languages) if cleaning.languages else 'all'}; posts of {unit}.",
         f"Posts more than {cleaning.similarity:.0%} similar (TF-IDF cosine) are near-duplicates; one of each group was kept.",
         "A post found for several claims stayed with one, chosen at random."
         if cleaning.one_claim_per_post
@@ -340,8 +341,13 @@ def _rehydration(facts: ReleaseFacts) -> Section:
         return Section(
             "Ids and deletions", "Check from time to time which posts still exist, and remove the others."
         )
+    without_ids = (
+        f" {count(facts.made_ids, 'post')} cannot be fetched: their source has no ids, and covmis made these."
+        if facts.made_ids
+        else ""
+    )
     return Section(
         "How to get the texts",
-        "Fetch the posts with your own access, then join them with the labels. Posts that no longer exist are listed, not replaced.",
+        f"Fetch the posts with your own access, then join them with the labels. Posts that no longer exist are listed, not replaced.{without_ids}",
         code="covmis collect ids corpus.csv\ncovmis hydrate corpus.csv",
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build.corpus.licences import licence_of
 from covmis_build.corpus.phrases import count, listed
+from covmis_build.text.lengths import least_lengths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,7 @@ def data_statement(facts: ReleaseFacts) -> pd.DataFrame:
             "Speakers": "not known, and nothing about the posts' authors is in this release",
             "Annotators": f"{count(facts.annotators, 'person', 'people')}; who they are: {_own(facts)}",
             "Speech situation": f"public posts on {listed(facts.platforms)}{when}, written for the public there",
-            "Text characteristics": f"posts of at least {facts.cleaning.minimum_words} words; near-duplicates once: see statistics.html",
+            "Text characteristics": f"posts of {least_lengths(facts.cleaning) or 'any length'}; near-duplicates once: see statistics.html",
         }
     )  # fmt: skip
 

@@ -15,6 +15,7 @@ from covmis_build.corpus.phrases import (
     share,
 )
 from covmis_build.stats.intervals import between
+from covmis_build.text.lengths import least_lengths
 
 if TYPE_CHECKING:
     from covmis_build.corpus.release_facts import FlowStep, ReleaseFacts
@@ -72,7 +73,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
         "The posts are simulated." if facts.release.simulated else "",
         f"Following Hou et al. (2022), posts were retrieved for each claim with queries made from {listed(kinds_of(numbers))}.",
         _retrieved(matched, facts.retrieval.ranked) if matched else "",
-        f"We kept posts in the languages {listed(cleaning.languages)} with at least {count(cleaning.minimum_words, 'word')}, "
+        f"We kept posts in {f'the languages {listed(cleaning.languages)}' if cleaning.languages else 'all languages'} with {least_lengths(cleaning) or 'any number of words'}, "
         f"one of each group of near-duplicates (TF-IDF cosine similarity above {cleaning.similarity:g}), and claims with at least "
         f"{count(cleaning.minimum_posts, 'post')}"
         + (

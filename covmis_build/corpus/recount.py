@@ -172,6 +172,7 @@ def _facts_of_rows(facts: ReleaseFacts, corpus: pd.DataFrame) -> Check:
     rule = audited["kind"].map(facts.labels.automatic)
     audit = len(audited), int((audited["label"] != rule).sum())
     wrong = {
+        "made ids": facts.made_ids not in {None, release_facts.count_made_ids(corpus)},
         "platforms": facts.platforms != release_facts.platform_counts(corpus),
         "period": tuple(facts.period) != release_facts.period(corpus),
         "audit": (facts.audit.audited, facts.audit.changed) != audit,

@@ -140,6 +140,8 @@ class ReleaseFacts:
     left_out: Mapping[LeftOut, int] = field(default_factory=dict)
     audit: Audit = field(default_factory=Audit)
     platforms: Mapping[str, int] = field(default_factory=dict)
+    made_ids: int | None = None
+    """Posts whose ids covmis made, because their files have none: no platform can be asked for them. Unknown before 0.2."""
     period: tuple[str, str] = ("", "")
     """First and last day of the posts, empty where unknown."""
     annotators: int = 0
@@ -193,6 +195,11 @@ def platform_counts(corpus: pd.DataFrame) -> dict[str, int]:
     """Rows by platform, from the prefix of their ids."""
     prefixes = corpus["post_id"].str.partition(":")[0].value_counts().sort_index()
     return {PLATFORMS.get(str(name), str(name)): int(count) for name, count in prefixes.items()}
+
+
+def count_made_ids(corpus: pd.DataFrame) -> int:
+    """Posts whose ids covmis made of their rows."""
+    return int(corpus.loc[corpus["native_id"].str.startswith("row:"), "post_id"].nunique())
 
 
 def period(corpus: pd.DataFrame) -> tuple[str, str]:

@@ -448,4 +448,9 @@ def _adjusted(row: Mapping[str, Any]) -> str:
 
 
 def _p(p: float) -> str:
+    """A p-value in words.
+
+    >>> _p(0.0009), _p(0.0123)
+    ('p < 0.001', 'p = 0.012')
+    """
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

@@ -122,7 +122,7 @@ class _Lines:
 
     def rows(self) -> Iterator[Row]:
         """The rows, without lines of blank cells."""
-        width = len(self.header)
+        width, number = len(self.header), self.first - 1
         with self.lines() as lines:
             source = self.cells(lines)
             try:
@@ -136,7 +136,7 @@ class _Lines:
                             self.short.add(number)
                         yield of_width(number, cells, width)
             except csv.Error as error:
-                raise _no_csv(error) from None
+                raise _no_csv(error, number + 1) from None
 
 
 def _decoded(parts: Iterable[io.BytesIO], encoding: str) -> Iterator[io.StringIO]:
@@ -158,8 +158,8 @@ def _beginning(source: Iterator[list[str]]) -> list[list[str]]:
     return first or [[]]
 
 
-def _no_csv(error: csv.Error) -> InputError:
-    return InputError(f"is not readable as CSV: {error}", remedy=quotation_marks.TWICE)
+def _no_csv(error: csv.Error, row: int | str = "") -> InputError:
+    return InputError(f"is not readable as CSV: {error}", row=row, remedy=quotation_marks.TWICE)
 
 
 def bounded_lines(source: IO[AnyStr]) -> Iterator[AnyStr]:

@@ -104,6 +104,12 @@ def _of_clock(value: timedelta) -> str:
 
 
 def _as_json(value: Any) -> str:
+    """A list or an object in a cell.
+
+    >>> from datetime import date
+    >>> _as_json([date(2020, 4, 22), "ü"])
+    '["2020-04-22", "ü"]'
+    """
     return json.dumps(value, ensure_ascii=False, default=cell)
 
 
@@ -202,6 +208,14 @@ def above_header(lines: Sequence[Sequence[str]]) -> list[str]:
     return [f"{counted(len(lines), 'lines')} above the header left out, with '{text[:40]}'"] if lines else []
 
 
+def _has_number(header: Sequence[str]) -> bool:
+    """Whether a column is called by a long number, as no person calls one."""
+    return any(len(name) >= LONG_NUMBER and name.isdecimal() for name in header)
+
+
+LONG_NUMBER = 9
+
+
 def one_of_each_name(table: Table) -> Table:
     """Refuse two columns of one name that differ; of equal ones the first is kept."""
     again = [name for name in dict.fromkeys(table.header) if name and table.header.count(name) > 1]
@@ -215,7 +229,12 @@ def one_of_each_name(table: Table) -> Table:
                 raise InputError(
                     f"has two columns called '{table.header[first]}' ({columns}), which differ",
                     row=number,
-                    remedy="Rename or remove one",
+                    remedy="Rename or remove one"
+                    + (
+                        "; or the first line is no header: header = false"
+                        if _has_number(table.header)
+                        else ""
+                    ),
                 )
     dropped = {at for _, *others in places for at in others}
     kept = [at for at in range(len(table.header)) if at not in dropped]

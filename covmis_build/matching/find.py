@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from covmis_build import tables
 from covmis_build.archive.counted import rows_of
 from covmis_build.archive.formats.post import Post
-from covmis_build.matching.matcher import Matcher, read_queries
+from covmis_build.matching.matcher import Matcher, Row, read_queries
 from covmis_build.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -104,14 +104,12 @@ def asked_for(stream: bytes, counts: tuple[tuple[str, int], ...], *, compiled: b
     """The queries of an Arrow stream, made ready once a process."""
     with pa.ipc.open_stream(stream) as source:
         table = source.read_all()
-    ids, claims, kinds, texts = (
-        table.column(name).to_pylist() for name in ("query_id", "claim_id", "kind", "expression")
-    )
-    matcher = Matcher(read_queries(zip(ids, claims, kinds, texts, strict=True)), dict(counts))
+    columns = {name: table.column(name).to_pylist() for name in Row._fields}
+    matcher = Matcher(read_queries(zip(*columns.values(), strict=True)), dict(counts))
     sought = matcher.sought() if compiled else None
     if sought is not None:
         sought.load()
-    return Asked(matcher, sought, dict(zip(ids, texts, strict=True)))
+    return Asked(matcher, sought, dict(zip(columns["query_id"], columns["expression"], strict=True)))
 
 
 def find(block: pa.Table, *, queries: bytes, counts: tuple[tuple[str, int], ...], compiled: bool) -> pa.Table:

@@ -15,8 +15,22 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build.archive.ids import post_at
-from covmis_build.text.expression import parse
-from covmis_build.text.nodes import Address, And, AtLeast, Node, Not, Or, Seen, Term, holds, leaves, spaced
+from covmis_build.text import turkish
+from covmis_build.text.expression import as_written, parse
+from covmis_build.text.nodes import (
+    Address,
+    And,
+    AtLeast,
+    Node,
+    Not,
+    Or,
+    Seen,
+    Term,
+    has_letters,
+    holds,
+    leaves,
+    spaced,
+)
 from covmis_build.text.sites import REWRITTEN, names_of
 from covmis_build.text.tokens import tokens
 from covmis_build.text.urls import addresses, canonical_url, telling_piece
@@ -128,14 +142,14 @@ class Matcher:
     ) -> dict[int, list[str]]:
         """Those of the waiting queries that hold, with what of them is there."""
         words_of: dict[int, list[str]] = {}
-        seen = Seen(tokens_of_text, keys)
+        seen = Seen(tokens_of_text, keys, text)
         for number in waiting:
             node = self.queries[number].node
             if isinstance(node, Address):
                 words_of[number] = [node.key]  # it waits under nothing else
                 continue
             if not seen.spaced:
-                seen = Seen(spaced(text), keys)
+                seen = Seen(spaced(text), keys, text)
             if holds(node, seen):
                 words_of[number] = _present(self.parts[number], seen)
         return words_of
@@ -143,7 +157,7 @@ class Matcher:
     def _titles(self, post: Post, words_of: dict[int, list[str]]) -> None:
         """Titles are also looked for in the cards of what the post links to."""
         for _, title, _ in post.cards:
-            words, text = set(tokens(title)), Seen(spaced(title), ())
+            words, text = set(tokens(title)), Seen(spaced(title), (), title)
             for word in self.by_title.keys() & words:
                 for number in self.by_title[word]:
                     if number not in words_of and holds(self.queries[number].node, text):
@@ -173,9 +187,29 @@ class Matcher:
         return canonical_url(address)
 
 
-def read_queries(rows: Iterable[tuple[str, str, str, str]]) -> list[Query]:
-    """Rows (query id, claim id, kind, expression) as queries, in the order of their ids."""
-    return [Query(query, claim, kind, parse(text).node) for query, claim, kind, text in sorted(rows)]
+class Row(NamedTuple):
+    """A row of the table `queries`, as far as matching needs it."""
+
+    query_id: str
+    claim_id: str
+    kind: str
+    expression: str
+    text: str = ""
+    language: str = ""
+
+
+def read_queries(rows: Iterable[Row | tuple[str, ...]]) -> list[Query]:
+    """Rows as queries, in the order of their ids."""
+    return [
+        Query(row.query_id, row.claim_id, row.kind, _node(row)) for row in (Row(*row) for row in sorted(rows))
+    ]
+
+
+def _node(row: Row) -> Node:
+    """What a query asks for; in languages that need it, with its letters as they were written."""
+    if row.language.partition("-")[0].lower() in turkish.LANGUAGES and row.kind in {"keywords", "title"}:
+        return turkish.with_letters(as_written(row.kind, row.text, row.expression).node)
+    return parse(row.expression).node
 
 
 _RUNS = re.compile("[A-Za-z0-9_-]+")
@@ -242,7 +276,7 @@ def _together(each: list[Anchors]) -> Anchors:
     return sum(cost for cost, _ in each), list(dict.fromkeys(word for _, many in each for word in many))
 
 
-Part = tuple[str, bool, str]
+Part = tuple[str, bool, str, "re.Pattern[str] | None"]
 
 
 def _parts(node: Node) -> list[Part]:
@@ -250,15 +284,19 @@ def _parts(node: Node) -> list[Part]:
     parts: dict[Part, None] = {}
     for leaf in leaves(node):
         if isinstance(leaf, Address):
-            parts[leaf.key, True, leaf.key] = None
+            parts[leaf.key, True, leaf.key, None] = None
         else:
-            parts[" ".join(leaf.tokens), False, leaf.spaced] = None
+            parts[" ".join(leaf.tokens), False, leaf.spaced, leaf.letters] = None
     return list(parts)
 
 
-def _present(parts: list[Part], text: Seen) -> list[str]:
+def _present(parts: list[Part], seen: Seen) -> list[str]:
     """The terms and URLs of the query that the text has."""
-    keys, tokens_of_text = text.keys, text.spaced
-    return list(
-        dict.fromkeys([name for name, is_key, what in parts if what in (keys if is_key else tokens_of_text)])
-    )
+    keys, tokens_of_text = seen.keys, seen.spaced
+    present = [
+        name
+        for name, is_key, what, letters in parts
+        if what in (keys if is_key else tokens_of_text)
+        and (letters is None or has_letters(letters, seen.text))
+    ]
+    return list(dict.fromkeys(present))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Result:
     """The base of all results; a subclass says its `summary` and `to_dict`, and the rest follows.
 
-    Subclasses are dataclasses with `repr=False`, or structs: a result prints as one line. If they have `warnings`, a notebook shows
-    these first; the command line prints them on the error stream.
+    Subclasses are dataclasses with `repr=False`, or structs: a result prints as one line. If they have `warnings`, a notebook
+    and `print` show these first; the command line prints them on the error stream.
     """
 
     __slots__ = ()
@@ -52,7 +52,8 @@ class Result:
         return as_json(self.to_dict())
 
     def __str__(self) -> str:
-        return "\n".join(lines(self.summary))
+        warnings = [f"warning: {warning}" for warning in getattr(self, "warnings", ())]
+        return "\n".join([*warnings, *lines(self.summary)])
 
     def __repr__(self) -> str:
         first = next(iter(self.sentences), "")

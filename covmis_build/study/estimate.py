@@ -70,17 +70,17 @@ def estimate(  # noqa: PLR0913 - every option is named
     (`label:favor`); `before` a day, with what was posted from then on, or from `after` on.
     """
     scopes = check_scopes(by)
-    compared = compared_parts(between, before, after, labels=study.settings.labels.values)
     if run or study.places.table("sample").exists():
         study.need_current(run=run, progress=progress)
     rounds = round_folder.all_rounds(study.places.rounds)
     settings, differences = settings_of_rounds(study.settings, rounds)
+    compared = compared_parts(between, before, after, labels=settings.labels.values)
     frozen = with_all_draws(study.places.rounds, rounds)
     labelled = _labelled(study, rounds, frozen, corpus)
     pool = pool_of(study)
     predictions = None
     if assisted_by is not None:
-        predictions = _predictions(study, assisted_by, pool, labelled, elsewhere=elsewhere)
+        predictions = _predictions(study, assisted_by, pool, labelled, settings, elsewhere=elsewhere)
     figures = figures_of(
         study.places.rounds, rounds, labelled, frozen, pool, settings, by=scopes, level=level,
         predicted=None if predictions is None else predictions.shares, calibrated=calibrated,
@@ -163,6 +163,7 @@ def _predictions(
     given: pd.DataFrame | Path | str,
     pool: pd.DataFrame | None,
     labelled: pd.DataFrame,
+    settings: Settings,
     *,
     elsewhere: bool,
 ) -> Predictions:
@@ -176,10 +177,12 @@ def _predictions(
     if not isinstance(given, str | Path):
         table = given
     elif Path(given).is_dir():
-        table = _predicted_by(study, Path(given), inside, labelled, elsewhere=elsewhere)
+        table = _predicted_by(
+            study, Path(given), inside, labelled, settings.labels.values, elsewhere=elsewhere
+        )
     else:
         table = read_rows(Path(given)).frame()
-    predictions = predictions_for(inside, table, study.settings.labels.values, elsewhere=elsewhere, file=file)
+    predictions = predictions_for(inside, table, settings.labels.values, elsewhere=elsewhere, file=file)
     if not (
         isinstance(given, str | Path) and Path(given).is_dir() and not elsewhere
     ):  # covmis has cross-fitted those
@@ -188,7 +191,13 @@ def _predictions(
 
 
 def _predicted_by(
-    study: Study, folder: Path, pool: pd.DataFrame, labelled: pd.DataFrame, *, elsewhere: bool
+    study: Study,
+    folder: Path,
+    pool: pd.DataFrame,
+    labelled: pd.DataFrame,
+    labels: Sequence[str],
+    *,
+    elsewhere: bool,
 ) -> pd.DataFrame:
     """What a model's folder says of the pool: the model as it is, if it was trained elsewhere.
 
@@ -198,7 +207,7 @@ def _predicted_by(
     from covmis_build.models.stored import load
     from covmis_build.models.train import train
 
-    model, labels = load(folder), study.settings.labels.values  # noqa: PD011 - a setting of ours
+    model = load(folder)
     posts = storage.read_columns(study.places.table("posts"), ["post_id", "text"])
     claims = storage.read_columns(study.places.table("claims"), ["claim_id", "text"])
     texts = pool[["item_id", "claim_id", "post_id"]].merge(posts, on="post_id")
@@ -245,7 +254,7 @@ def regress(  # noqa: PLR0913 - every option is named
     pool = pool_of(study)
     predictions = None
     if assisted_by is not None:
-        predictions = _predictions(study, assisted_by, pool, labelled, elsewhere=elsewhere).shares
+        predictions = _predictions(study, assisted_by, pool, labelled, settings, elsewhere=elsewhere).shares
     rows = (
         labelled
         if predictions is None or pool is None

@@ -77,7 +77,11 @@ class SeenFile:
         ]
         lines += [f"  {what} <- {', '.join(names)}" for what, names in self.columns.items()]
         if self.left_over:
-            lines.append(f"  not read: {', '.join(name or '(no name)' for name in self.left_over)}"[:300])
+            lines.append(
+                f"  not read: {', '.join(' '.join(name.split()) or '(no name)' for name in self.left_over)}"[
+                    :300
+                ]
+            )
         for post in self.posts:
             more = [f"{name} {value}" for name, value in (("reply to", post.reply_to), ("quotes", post.quote_of), ("repost of", post.repost_of)) if value]  # fmt: skip
             lines += [
@@ -94,7 +98,7 @@ class SeenFile:
             lines.append(
                 f"  {problem.count:>7,} {problem.reason}   e.g. at {problem.row:,}: {problem.example}"[:240]
             )
-        lines += [f"  {count:>7,} {reason}: no posts" for reason, count in self.skipped.items()]
+        lines += [f"  {count:>7,} {reason}: skipped" for reason, count in self.skipped.items()]
         lines += [f"  {note}" for note in self.notes]
         lines += [f"  question: {question}" for question in self.questions]
         if self.settings:
@@ -180,9 +184,8 @@ def _see_rows(seen: SeenFile, job: streams.Job, how: How) -> None:
     problems: dict[str, Problem] = {}
     times: list[str] = []
     forms: Counter[str] = Counter()
-    for line in islice(read(job, how=how), ROWS):
-        if line.note and not line.posts:
-            continue
+    rows = (line for line in read(job, how=how) if line.posts or not line.note)
+    for line in islice(rows, ROWS):
         seen.rows += 1
         forms[line.form] += bool(line.posts)
         for reason, count in line.skipped.items():

@@ -13,7 +13,7 @@ from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, counted
 from covmis_build.matching.find import numbers_found
-from covmis_build.queries.build import build_queries
+from covmis_build.queries.build import build_queries, keywords_of
 from covmis_build.queries.suggest import READ, Suggestions, suggest
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
@@ -97,6 +97,8 @@ class Trial(Result):
     posts_in_archive: int
     queries: list[TriedQuery]
     warnings: list[str]
+    limits: str = ""
+    """Which posts of the archive do not count."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis queries try --json` tells it."""
@@ -117,8 +119,12 @@ class Trial(Result):
             lines.append(f"{query.posts:>9,}  {query.query_id or query.expression}")
             lines += [f"{'':11}{query.expression}"] if query.query_id else []
             lines += [f"{'':11}{post.line}" for post in query.samples]
-        looked_at = counted(self.posts_in_archive, "posts")
-        return [*lines, f"{counted(len(self.queries), 'queries')} over {looked_at}."]
+        looked_at = f"{counted(self.posts_in_archive, 'posts')}{self.limits}"
+        lines.append(f"{counted(len(self.queries), 'queries')} over {looked_at}.")
+        return lines if self.queries else [*lines, NO_QUERIES]
+
+
+NO_QUERIES = "No claim has keywords, titles or URLs yet. `covmis queries suggest CLAIM` proposes keywords."
 
 
 def queries_of(study: Study, claim_id: str = "") -> pd.DataFrame:
@@ -170,7 +176,8 @@ def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Pro
 
     queries = _of_list(study, text) if not text or text.isalnum() else None
     if queries is None:
-        asked = ("", "", "keywords", text, str(parse(text)), "")
+        words, language = keywords_of(text)
+        asked = ("", "", "keywords", words, str(parse(words)), language)
         queries = pd.DataFrame([asked], columns=tables.SCHEMAS["queries"].names)
     posts = study.counted_posts(progress)
     numbers = numbers_found(posts, queries)
@@ -181,7 +188,17 @@ def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Pro
         )
     ]
     written = queries.loc[queries["kind"] == "keywords", "text"]
-    return Trial(posts.size, tried, [*posts.unread, *foreign_signs(written)])
+    return Trial(posts.size, tried, [*posts.unread, *foreign_signs(written)], _limits(study))
+
+
+def _limits(study: Study) -> str:
+    """Which posts do not count, by the settings."""
+    retrieval = study.settings.retrieval
+    limits = ["reposts are left out"] * (retrieval.reposts == "drop")
+    limits += [f"from {retrieval.since}"] * bool(retrieval.since) + [f"until {retrieval.until}"] * bool(
+        retrieval.until
+    )
+    return f" ({'; '.join(limits)})" if limits else ""
 
 
 def _of_list(study: Study, claim_id: str) -> pd.DataFrame | None:

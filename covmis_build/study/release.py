@@ -137,21 +137,24 @@ def release(
         frozen = with_all_draws(study.places.rounds, rounds)
         purged = read_list(study.places.purge_csv).posts
         corpus = make_corpus(gold, frozen, options, purged=purged)
+        if corpus.empty:
+            raise InputError(
+                "no post has a final label yet, so that there is nothing to release",
+                remedy="`covmis round status` shows what is missing",
+            )
         missing = left_out(gold, frozen, purged)
         facts = _facts(study, rounds, corpus, gold, frozen, missing, options)
         settings, _ = settings_of_rounds(study.settings, rounds)
-        shares = None
-        if len(corpus):
-            figures = figures_of(study.places.rounds, rounds, corpus, frozen, pool_of(study), settings)
-            shares = figures.shares
-            facts = replace(
-                facts, audit=replace(facts.audit, sentences=tuple(audit_sentences(figures.audit)))
-            )
+        figures = figures_of(study.places.rounds, rounds, corpus, frozen, pool_of(study), settings)
+        sentences = tuple(audit_sentences(figures.audit))
+        facts = replace(facts, audit=replace(facts.audit, sentences=sentences))
         beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling)
         texts = frozen.drop_duplicates("item_id").set_index("item_id")["text"]
         wanted = partial(_bundle, study, rounds, corpus, purged) if bundle else None
         facts = replace(facts, parts=parts)
-        write_release(study.places.release, corpus, facts, texts, beside, bundle=wanted, shares=shares)
+        write_release(
+            study.places.release, corpus, facts, texts, beside, bundle=wanted, shares=figures.shares
+        )
         if sign is not None:
             signature.sign(study.places.release, Path(sign))
         upload = make_deposit(study.places.release, study.places.deposit) if deposit else None
@@ -204,6 +207,7 @@ def _facts(
         left_out=missing,
         audit=release_facts.audit_counts(corpus, frozen),
         platforms=release_facts.platform_counts(corpus),
+        made_ids=release_facts.count_made_ids(corpus),
         period=release_facts.period(corpus),
         annotators=len(people) or len(settings.annotation.people),
         machines=tuple(sorted(annotators - people)),

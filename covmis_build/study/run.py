@@ -82,7 +82,18 @@ def _warnings(study: Study, outcomes: list[StageRun]) -> list[str]:
     if any(outcome.made and outcome.stage == "clean" for outcome in outcomes):
         lines += filter(None, [short_posts(study.places, study.settings.cleaning)])
     if rows.get("posts") == 0:
-        folders = ", ".join(study.places.relative(path) for path in study.places.archives)
-        remedy = "put posts there, or look at the queries with `covmis queries try`"
-        lines.append(f"no post in {folders} matches a query; {remedy}")
+        lines.append(_nothing_found(study))
     return lines
+
+
+def _nothing_found(study: Study) -> str:
+    """Why no post was found: no files, files with nothing but ids, or queries that no text fits."""
+    folders = ", ".join(study.places.relative(path) for path in study.places.archives)
+    listed = sum(file.posts for file in study.intake.files)
+    if not listed and any(file.counts for file in study.intake.files):
+        return f"no post in {folders} could be read: `covmis posts look FILE` says why"
+    if not listed:
+        return f"{folders} has no post: put files of posts there"
+    if not study.archive.sql("SELECT 1 FROM posts LIMIT 1").fetchall():
+        return f"{folders} has {counted(listed, 'ids')} and no text: fetch the posts of X, Bluesky and Mastodon with `covmis collect ids FILE`"
+    return f"none of the {counted(listed, 'posts')} in {folders} matches a query; try other words with `covmis queries try`"

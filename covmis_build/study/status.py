@@ -10,7 +10,7 @@ from covmis_build.annotation.round_folder import RoundKind, kind_of
 from covmis_build.building.flow import Step, flow, flow_page, missing_from_build
 from covmis_build.building.losses import losses, short_posts
 from covmis_build.building.purge import unfinished
-from covmis_build.building.run import current
+from covmis_build.building.run import current, stale
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
@@ -170,8 +170,9 @@ def next_step(  # noqa: PLR0911 - one line a step
 ) -> str:
     """The one thing to do now; before the first round also where most posts were lost, and how to keep them."""
     places = study.places
-    if not all(stages.values()):
-        return f"`covmis run` (to be made: {', '.join(name for name, state in stages.items() if not state)})"
+    # An opened round alone makes no run necessary: its items came from these tables.
+    if not all(stages.values()) and (names := stale(places, study.settings)):
+        return f"`covmis run` (to be made: {', '.join(names)})"
     asking_recall = [row for row in rounds if kind_of(row.round) == RoundKind.RECALL]
     rounds = [row for row in rounds if row not in asking_recall]
     unsealed = [row.round for row in rounds if not row.sealed]

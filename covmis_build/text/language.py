@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+RENAMED = {"iw": "he", "in": "id", "ji": "yi"}
+"""Codes that X still uses and ISO 639 has renamed."""
+
+
+def language_code(tag: str) -> str:
+    """A tag, or a code from the settings, in the one spelling in which they are compared."""
+    spelled = tag.lower().replace("_", "-")
+    return RENAMED.get(spelled, spelled)
+
+
 def detect_languages(texts: Sequence[str], detector: str = "langdetect") -> list[str]:
     """The language code of each text, or "" where there is none to be told.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,8 @@ class Term:
 
     tokens: tuple[str, ...]
     surface: str = field(default="", compare=False)
+    letters: re.Pattern[str] | None = field(default=None, compare=False, repr=False)
+    """What the text itself must have, in languages whose letters tokens do not tell apart (text/turkish.py)."""
     spaced: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -94,15 +97,16 @@ Node = Term | Address | Not | And | Or | AtLeast
 
 
 class Seen(NamedTuple):
-    """A text as expressions see it: its tokens with a blank around each, and the keys of its addresses."""
+    """A text as expressions see it: its tokens with a blank around each, the keys of its addresses, and itself."""
 
     spaced: str
     keys: Collection[str]
+    text: str = ""
 
 
 def seen(text: str, keys: Iterable[str] = ()) -> Seen:
     """A text, and the pages it is known to link to next to those written in it."""
-    return Seen(spaced(text), {*keys, *map(canonical_url, addresses(text))})
+    return Seen(spaced(text), {*keys, *map(canonical_url, addresses(text))}, text)
 
 
 def spaced(text: str) -> str:
@@ -113,7 +117,7 @@ def spaced(text: str) -> str:
 def holds(node: Node, text: Seen) -> bool:
     """Whether the text satisfies the node."""
     if isinstance(node, Term):
-        return node.spaced in text.spaced
+        return node.spaced in text.spaced and (node.letters is None or has_letters(node.letters, text.text))
     if isinstance(node, Address):
         return node.key in text.keys
     if isinstance(node, Not):
@@ -126,6 +130,11 @@ def holds(node: Node, text: Seen) -> bool:
         if holds(part, text) is wanted:
             return wanted
     return not wanted
+
+
+def has_letters(letters: re.Pattern[str], text: str) -> bool:
+    """Whether a text has a term in the letters of its language."""
+    return letters.search(unicodedata.normalize("NFC", text)) is not None
 
 
 def leaves(node: Node) -> Iterator[Term | Address]:

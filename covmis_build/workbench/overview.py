@@ -45,14 +45,14 @@ def overview(request: Request) -> Response:
 
 
 def _next(sentence: str) -> dict[str, str]:
-    """What the library says is next, and what of it is a button: a command to start, or a page to go to."""
+    """What the library says is next, and what of it is a button: a command to start, or a round to go on with."""
     asked = re.search(r"`covmis ([a-z ]+)", sentence)
     command = asked[1].strip() if asked else ""
+    unfinished = re.search(r"finish round (\w+)", sentence)
     return {
-        "sentence": sentence,
-        "command": command if command in BUTTONS else "",
-        "button": BUTTONS.get(command, ""),
-    }
+        "sentence": sentence, "command": command if command in BUTTONS else "", "button": BUTTONS.get(command, ""),
+        "round": unfinished[1] if unfinished else "",
+    }  # fmt: skip
 
 
 async def start(request: Request) -> Response:

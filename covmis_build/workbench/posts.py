@@ -67,7 +67,11 @@ def posts(request: Request) -> Response:
 def files_of(bench: Bench) -> dict[str, Path]:
     """The files of the archive that are on this machine, by their paths in the study."""
     places = bench.study.places
-    found = (path for folder in places.archives if folder.is_dir() for path in sorted(folder.rglob("*")))
+    found = (
+        path
+        for place in places.archives
+        for path in ([place] if place.is_file() else sorted(place.rglob("*")))
+    )
     return {places.relative(path): path for path in found if path.is_file() and not path.name.startswith(".")}
 
 

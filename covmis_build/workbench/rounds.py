@@ -23,8 +23,8 @@ def rounds(request: Request) -> Response:
     """One round, the last one where the address names none."""
     bench, asked = bench_of(request), request.query_params
     study = bench.study
-    numbers = [round_.number for round_ in study.rounds]
-    wanted = request.path_params.get("number", "")
+    numbers = [row.round for row in bench.status().rounds]
+    wanted = request.path_params.get("number", "" if study.rounds else next(iter(numbers), ""))
     if not wanted and not numbers:
         return bench.page(request, "no_round.html", "round", "open")
     round_ = study.round(wanted)

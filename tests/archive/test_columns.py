@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 from functools import partial
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covmis_build.archive import dates, formats, streams
+from covmis_build.archive import columns, dates, formats, streams
 from covmis_build.archive.formats.post import Post
 from covmis_build.archive.reader import How, open_job, read
 from covmis_build.errors import InputError
 from covmis_build.files.reading import open_table, read_table
 from covmis_build.options import Columns
+from covmis_build.storage import csv_bytes
 
 DAY = "2020-04-22T10:00:00Z"
 
@@ -73,6 +76,15 @@ def test_a_time_in_words_has_its_zone_or_the_files(cell, zone, time, told):
 def test_times_in_words_of_which_nobody_knows_the_zone_or_the_half_of_the_day_are_not_read():
     assert "the zone IST may mean several" in dates.settle(["Tue, 15 Sep 2020 09:30:00 IST"]).problem
     assert dates.settle([cell := "Tue, 15 Sep 2020 09:30 PM"]).read(cell) == ""
+
+
+@pytest.mark.parametrize(
+    ("clock", "time"),
+    [("12:30 AM", "00:30"), ("1:05 am", "01:05"), ("12:30 PM", "12:30"), ("11:05 pm", "23:05")],
+)
+def test_clocks_of_twelve_hours(clock, time):
+    settled = dates.settle([f"9/15/2020 {clock}"], zone="UTC")
+    assert settled.read(f"9/15/2020 {clock}") == f"2020-09-15T{time}:00Z"
 
 
 def test_a_year_of_two_digits_may_stand_first():
@@ -166,6 +178,104 @@ def test_ids_that_are_made_do_not_change_when_rows_are_sorted(file):
     }
     assert one == other
     assert all(post_id.startswith("forum:row:") for post_id in one)
+
+
+def test_rows_without_ids_are_numbered_by_a_setting_that_the_question_names(file):
+    path = file("text,date\nsame,2020-01-01\nsame,2020-01-01\n")
+    assert 'id = "row" and a platform' in question(path)
+    assert 'platform = "forum"' in question(path, Columns(id="row"))
+    rule = Columns(id="row", platform="forum")
+    ids = [one.posts[0].post_id for one in reads(path, rule)]
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    assert ids == [f"forum:row:{digest}:2", f"forum:row:{digest}:3"]
+    other = file("text,date\nsame,2020-01-01\nother,2020-01-01\n", "o.csv")
+    assert not {one.posts[0].post_id for one in reads(other, rule)} & set(ids), "files do not share ids"
+    named = file("row,text\n7,a\n", "named.csv")
+    assert [one.posts[0].post_id for one in reads(named, rule)] == ["forum:7"], (
+        "a column of this name is a column"
+    )
+    (job,) = streams.jobs([(path, "archive/posts.csv")])
+    assert 'id = "row"' in columns.to_paste(open_job(job, How((rule,))).understood, "posts.csv")
+
+
+def test_a_column_of_addresses_is_proposed_and_the_pasted_lines_read_it(file):
+    path = file("who,link,words\na,https://www.tiktok.com/share/video/7203375632661695749,hello\n")
+    assert 'id = "link"' in question(path)
+    rule = Columns(id="link", text="words")
+    assert [one.posts[0].post_id for one in reads(path, rule)] == ["tiktok:7203375632661695749"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "read", "asked"),
+    [
+        (["t3_1grw0wj", "t1_fx1abc"], ["reddit:t3_1grw0wj", "reddit:t1_fx1abc"], ""),
+        (["7331091005_10154123560186006"], ["facebook:7331091005_10154123560186006"], ""),
+        (["a-7", "b-8"], [], "whose ids are these? a-7"),
+        (["forum:a-7", "https://x.com/a/status/5"], ["forum:a-7", "x:5"], ""),
+    ],
+)
+def test_ids_that_are_no_numbers_are_known_or_asked_about(file, ids, read, asked):
+    path = file("id,text\n" + "".join(f"{native},hello\n" for native in ids))
+    assert asked in question(path)
+    assert bool(question(path)) == bool(asked)
+    assert [one.posts[0].post_id for one in reads(path) if one.posts] == read
+
+
+def test_a_column_that_says_what_is_a_repost(file):
+    rows = "".join(
+        f"125293440298370000{at},{flag},hello\n" for at, flag in enumerate(["TRUE", "FALSE", "NA"])
+    )
+    path = file(f"status_id,is_retweet,text\n{rows}")
+    assert [one.posts[0].repost_of for one in reads(path)] == ["?", "", ""]
+    rule = Columns(repost={"column": "is_retweet", "is": "FALSE"})
+    assert [one.posts[0].repost_of for one in reads(path, rule)] == ["", "?", ""], "a rule decides"
+
+
+def test_rows_without_text_are_counted_and_a_title_is_proposed(file):
+    path = file("id,title,content\nt3_1grw0wj,Head,\nt3_1grw0wk,Other,words\n")
+    (job,) = streams.jobs([(path, "archive/posts.csv")])
+    notes = open_job(job, How()).understood.notes
+    assert 'rows without text in content: 1 of 2; text = ["title", "content"] adds the title' in notes
+    first = reads(path, Columns(id="id", text=["title", "content"], platform="reddit"))[0]
+    assert first.posts[0].text == "Head"
+
+
+def test_ids_are_never_made_for_a_platform_that_is_asked_by_id(file):
+    path = file("text\nhello\n")
+    for made in ("", "row"):
+        assert "need a platform of their own" in question(path, Columns(id=made, platform="x"))
+        assert question(path, Columns(id=made, platform="x-export")) == ""
+
+
+def test_a_first_line_that_is_no_header_is_said_where_it_cannot_be_read(file):
+    path = file('"923145786719862785","Garlic cures","0","0"\n"923145786719862786","Onions","1","0"\n')
+    (problem,) = [one.problem for one in reads(path)]
+    assert "header = false" in problem
+    rule = Columns(header=False, id="1", text="2", platform="x")
+    assert [one.posts[0].text for one in reads(path, rule)] == ["Garlic cures", "Onions"]
+    dated = file("2016-06-26 18:36,words\n2016-06-27 18:36,more\n", "dated.csv")
+    assert 'header = false, id = "row"' in question(dated)
+
+
+TEXTS_OF_OTHERS = ["'@who said that' is a lie", "@who garlic", "'tis garlic", "''"]
+
+
+@pytest.mark.parametrize(
+    "texts", [TEXTS_OF_OTHERS, TEXTS_OF_OTHERS[:2], ["'@who' and 'b'", "'a'"], ["plain", "- a list"]]
+)
+def test_an_apostrophe_in_front_belongs_to_the_text(file, texts):
+    rows = [{"tweet_id": 1252934402983700001 + at, "text": text} for at, text in enumerate(texts)]
+    path = file(pd.DataFrame(rows).to_csv(index=False))
+    assert [one.posts[0].text for one in reads(path)] == texts
+
+
+@pytest.mark.parametrize("texts", [["@who garlic", "plain"], ["=1+1", "'tis", "- a list"]])
+def test_an_apostrophe_that_covmis_put_there_is_taken_away(file, texts):
+    rows = [(1252934402983700001 + at, text) for at, text in enumerate(texts)]
+    path = file(csv_bytes(["tweet_id", "text"], rows).decode())
+    assert [one.posts[0].text for one in reads(path)] == texts
+    (job,) = streams.jobs([(path, "archive/posts.csv")])
+    assert any("apostrophe" in note for note in open_job(job, How()).understood.notes)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
@@ -273,6 +383,8 @@ KEYS = {
     "tiktok": ["id", "create_time", "video_description", "data"],
     "crowdtangle": ["platformId", "postUrl", "platform", "date", "result", "message"],
     "zeeschuimer": ["source_platform", "data", "rest_id", "legacy", "desc", "createTime"],
+    "x_graphql": ["data", "tweet_results", "tweetResult", "instructions", "result"],
+    "mastodon_archive": ["type", "orderedItems", "object", "actor", "id", "to", "content", "published"],
     "x_archive": ["tweet", "full_text", "id_str", "retweet_count", "created_at"],
     "covmis": ["covmis_post", "post_id", "text", "urls", "metrics"],
 }

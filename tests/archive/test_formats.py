@@ -180,6 +180,75 @@ def test_x_v2_flat_and_all_missing():
     assert x_v2.read(line(empty)) == []
 
 
+def seen(native, text, **more):
+    return {
+        "rest_id": native,
+        "legacy": {"full_text": text, "created_at": V1["created_at"], "lang": "en"},
+        **more,
+    }
+
+
+ANSWER = {"data": {"search_by_raw_query": {"search_timeline": {"timeline": {"instructions": [{"entries": [
+    {"entryId": "tweet-11", "content": {"itemContent": {"tweet_results": {"result": seen(
+        "11", "Garlic &amp; onions", quoted_status_result={"result": seen("10", "I was quoted")})}}}},
+    {"entryId": "module-1", "content": {"items": [
+        {"item": {"itemContent": {"tweet_results": {"result": {"tweet": seen("12", "behind a warning")}}}}},
+        {"item": {"itemContent": {"tweet_results": {"result": {"__typename": "TweetTombstone"}}}}},
+        {"item": {"itemContent": {"tweet_results": {"result": {"rest_id": 5}}}}}]}},
+    {"entryId": "cursor-bottom", "content": {"value": "next"}}]}]}}}}}  # fmt: skip
+
+
+def test_answers_of_xs_own_interface():
+    assert formats.detect(line(ANSWER)) == "x_graphql"
+    posts = formats.READERS["x_graphql"](line(ANSWER))
+    assert [(post.post_id, post.text, post.quote_of) for post in posts] == [
+        ("x:11", "Garlic & onions", "x:10"), ("x:10", "I was quoted", ""), ("x:12", "behind a warning", ""),
+    ]  # fmt: skip
+    assert {iso(post.created_at) for post in posts} == {"2020-04-22T12:34:56Z"}
+    assert posts.skipped == {"posts that X does not show": 1, "posts that cannot be read": 1}
+    assert formats.detect(line({"id": 1, "text": "a recipe", "instructions": ["cut", "cook"]})) == ""
+    nothing = {"data": {"user": {"result": {"timeline": {"timeline": {"instructions": []}}}}}}
+    assert (formats.detect(line(nothing)), formats.READERS["x_graphql"](line(nothing))) == ("x_graphql", [])
+
+
+PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
+NOTE = {
+    "id": "https://example.social/users/ada/statuses/11", "published": "2021-09-07T17:49:07Z", "summary": "Warning", "to": [PUBLIC], "cc": [],
+    "content": '<p>Garlic &amp; <a href="https://a.org/b">a.org/b</a></p>', "contentMap": {"en": "…"},
+    "inReplyTo": "https://other.social/users/bob/statuses/9", "attachment": [{"mediaType": "image/png", "name": "A clove"}],
+}  # fmt: skip
+OUTBOX = {"@context": "…", "type": "OrderedCollection", "orderedItems": [
+    {"type": "Create", "actor": "a", "object": NOTE},
+    {"type": "Announce", "actor": "a", "id": "https://example.social/users/ada/statuses/12/activity", "cc": [PUBLIC],
+     "published": "2021-09-08T00:00:00Z", "object": "https://other.social/users/bob/statuses/10"},
+    {"type": "Create", "actor": "a", "object": NOTE | {"to": ["https://example.social/users/bob"]}},
+    {"type": "Delete", "actor": "a", "object": "https://example.social/users/ada/statuses/3"},
+]}  # fmt: skip
+
+
+def test_a_persons_own_archive_from_mastodon():
+    assert (
+        formats.detect(line(OUTBOX)) == formats.detect(line(OUTBOX["orderedItems"][0])) == "mastodon_archive"
+    )
+    own, boost = posts = formats.READERS["mastodon_archive"](line(OUTBOX))
+    assert (own.post_id, own.text, own.urls) == (
+        "masto:example.social/11",
+        "Warning\n\nGarlic & a.org/b",
+        ["https://a.org/b"],
+    )
+    assert (own.reply_to, own.language, own.media) == (
+        "masto:other.social/9",
+        "en",
+        [("image/png", "A clove")],
+    )
+    assert (boost.post_id, boost.repost_of, boost.created_at) == (
+        "masto:example.social/12",
+        "masto:other.social/10",
+        "2021-09-08T00:00:00Z",
+    )
+    assert posts.skipped == {"posts that are not public": 1, "other activities": 1}
+
+
 def test_a_stamp_of_the_collector_claims_what_was_asked_for():
     row = page(*OLD) | {
         "__covmis": {
@@ -516,7 +585,9 @@ def test_sheets_of_whole_posts_and_of_bare_ids(ids):
     assert (post.text, post.urls, post.availability) == ("=garlic", ["https://example.org/a"], "available")
     bare = ids("10\n11\n", "bare.txt")
     assert [post.post_id for post in rows(bare).values()] == ["x:10", "x:11"]
-    assert questions(ids("a,b\n1,2\n")) == ["no column of post ids among: a, b"]
+    assert [one.partition(". ")[0] for one in questions(ids("a,b\n1,2\n"))] == [
+        "no column of post ids among: a, b"
+    ]
 
 
 def questions(path):

@@ -108,7 +108,7 @@ def test_languages_without_rules_are_reported_as_not_checked():
 
 def test_addresses():
     found = findings(
-        Claim("1", "A thing."), Claim("2", "Another.", news_urls=["https://news.org/a"]), Claim("3", "Third one.", **GOOD | {"fact_check_urls": ["check.org", "ftp://x"]})
+        Claim("1", "A thing.", keywords=["thing"]), Claim("2", "Another.", news_urls=["https://news.org/a"]), Claim("3", "Third one.", **GOOD | {"fact_check_urls": ["check.org", "ftp://x"]})
     )  # fmt: skip
     assert found["addresses:1"][0] == "has neither a news address nor a fact-check"
     assert found["addresses:2"][0] == "has no fact-check address"
@@ -181,10 +181,20 @@ def test_two_things_of_a_kind_are_no_story(first, second):
 
 
 def test_what_is_true_of_most_claims_is_said_once():
-    claims = [Claim(str(at), f"Statement number {at} about thing{at} only.") for at in range(7)]
+    claims = [
+        Claim(str(at), f"Statement number {at} about thing{at} only.", keywords=[f"thing{at}"])
+        for at in range(7)
+    ]
     found = lint(checked(claims, "claims.csv"))
-    assert found.summaries == ("addresses: 7 of 7 claims: has neither a news address nor a fact-check",)
+    assert found.summaries == ("addresses: 7 of 7 claims: each has neither a news address nor a fact-check",)
     assert len(found) == 0
+    assert found.summary[-1] == "0 findings in 7 claims, and 1 finding about most of them."
+
+
+def test_a_claim_that_no_query_can_find_is_named():
+    found = findings(Claim("1", "A thing."), Claim("2", "Another one.", titles=["Another"]))
+    assert "no post is found" in found["no query:1"][0]
+    assert "no query:2" not in found
 
 
 def test_every_finding_names_its_rule():

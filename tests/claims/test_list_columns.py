@@ -259,7 +259,7 @@ def test_other_sheets_of_a_workbook_are_told_and_none_goes_on_with_the_first(tmp
     assert len(read_list(path).claims) == 1, "of a first row alone nothing is lost"
     book["more"].append(rows[1])
     book.save(path)
-    with pytest.raises(InputError, match=r"a\.xlsx: goes on on another sheet") as error:
+    with pytest.raises(InputError, match=r"a\.xlsx: continues on another sheet") as error:
         read_list(path)
     assert "save each sheet as a file of its own" in str(error.value)
 

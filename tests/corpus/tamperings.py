@@ -271,6 +271,7 @@ TAMPERINGS = {
     "minimum_words": in_facts(lambda facts: facts["cleaning"].update(minimum_words=3)),
     "left out": in_facts(lambda facts: facts["left_out"].update(purged=3)),
     "an audit": in_facts(lambda facts: facts["audit"].update(changed=0, audited=9)),
+    "made ids": in_facts(lambda facts: facts.update(made_ids=9)),
     "platforms": in_facts(lambda facts: facts["platforms"].update(X=9)),
     "what a person said": in_annotations(lambda rows: rows.assign(label=rows["label"].replace("favor", "neither"))),
     "who said it": in_annotations(lambda rows: rows.assign(annotator="p1")),

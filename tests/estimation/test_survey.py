@@ -151,6 +151,8 @@ def test_small_groups_are_calibrated_together():
     assert found.value == pytest.approx(
         estimate(y, pi, totals={"a": 90.0, "rest": 80.0}, kinds=together).value
     )
+    narrow = estimate(y, pi, totals=totals, kinds=kinds, level=0.5)
+    assert found.low < narrow.low < narrow.high < found.high
     few = {"c": 11.0, "d": 9.0}
     part = kinds > "b"
     alone = estimate(y[part], pi[part], totals=few, kinds=kinds[part])

@@ -291,3 +291,10 @@ def test_ids_of_a_row_that_cannot_be_read_are_missed_by_nobody(tmp_path):
     path.write_text(f"tweet_id\n{FIRST}\n{SECOND},more\n")
     with pytest.raises(InputError, match="row 3: 'more' is beyond the last column"):
         read_ids(path)
+
+
+def test_ids_that_a_workbook_has_rounded_are_refused(tmp_path):
+    path = tmp_path / "ids.xlsx"
+    pd.DataFrame({"tweet_id": [1.2529344029837e18, 1.2529344029838e18]}).to_excel(path, index=False)
+    with pytest.raises(InputError, match="more digits than numbers keep, and were rounded"):
+        read_ids(path)

@@ -128,6 +128,10 @@ LINES = {
     "crowdtangle.json": lines(CROWDTANGLE),
     "zeeschuimer.ndjson": lines({"source_platform": "x.com", "item_id": "1", "data": SEEN}, SEEN,
                                 {"source_platform": "tiktok.com", "data": {"id": "692", "desc": WORDS, "createTime": SECONDS, "stats": {"diggCount": 3}}}),
+    "x_graphql.jsonl": lines({"data": {"timeline": {"instructions": [{"entries": [{"content": {"tweet_results": {"result": SEEN}}}]}]}}}),
+    "mastodon_archive.jsonl": lines({"type": "OrderedCollection", "orderedItems": [
+        {"type": "Create", "actor": "a", "object": {"id": "https://a.test/users/b/statuses/1", "content": "<p>garlic</p>", "to": "as:Public"}},
+        {"type": "Announce", "actor": "a", "cc": ["as:Public"], "id": "https://a.test/users/b/statuses/2/activity", "object": "https://a.test/users/b/statuses/3"}]}),
     "tweets.js": b"window.YTD.tweets.part0 = " + json.dumps([OWN, OWN], indent=1).encode(),
     "imported.jsonl": lines(IMPORTED, IMPORTED),
     "document.json": json.dumps([V1, V1], indent=1).encode(),

@@ -193,8 +193,8 @@ def test_words_stand_where_they_are_looked_for(words):
 
 
 def stream_of(queries):
-    rows = [(one.query_id, one.claim_id, one.kind, str(one.node)) for one in queries]
-    names = ("query_id", "claim_id", "kind", "expression")
+    rows = [(one.query_id, one.claim_id, one.kind, str(one.node), "", "") for one in queries]
+    names = ("query_id", "claim_id", "kind", "expression", "text", "language")
     table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:

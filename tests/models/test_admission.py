@@ -182,6 +182,8 @@ def test_what_the_test_cannot_tell_is_said():
     assert not result.passed  # no variance: p is undefined, and no win
     assert result.to_frame()["items"].tolist() == [35, 35]
     assert "<table" in result._repr_html_()
+    three = admit(people_of(given | {"c": given["a"], "b": given["a"]}), given["a"], epsilon=0.2)
+    assert "fewer than three people" not in " ".join(three.notes)
     with pytest.raises(InputError, match="no person has 30 items"):
         admit(people_of({"a": given["a"]}), {"i1": "favor"}, epsilon=0.2)
     with pytest.raises(InputError, match="ε = 1"):

@@ -251,6 +251,13 @@ def test_a_server_that_answers_nothing_gets_no_more_posts(server, tmp_path):
     assert "3 items in a row" in asked.why
 
 
+def test_an_answer_ends_a_row_of_silences(server, tmp_path):
+    silent = [says(200, b"<html>Sign in</html>")] * ((asking.SILENT - 1) * asking.ATTEMPTS)
+    server.faults.extend([*silent, says(200, {"choices": [{"message": {"content": "favor"}}]}), *silent])
+    asked = ask(prompt(ITEMS, LABELS), Server(server.url), TOY, tmp_path / "a")
+    assert (asked.asked, asked.left) == (60 - 2 * (asking.SILENT - 1), 2 * (asking.SILENT - 1))
+
+
 def test_a_server_that_repeats_the_key_gives_nobody_the_key(server, tmp_path):
     echo = {"choices": [{"message": {"content": "favor"}}], "echo": "Bearer sk-secret"}
     server.faults.extend([says(200, echo), says(401, {"error": "wrong key sk-secret"})])

@@ -157,3 +157,22 @@ def test_real_queries_count_the_same(tmp_path, data_home):
     asked = [*built["expression"], "coronavirus flu", "5g OR gates", "covid-19 -flu"]
     for expression, ids in zip(asked, found([path], *asked), strict=True):
         assert len(ids) == sum(holds(parse(expression).node, seen(text)) for text in texts)
+
+
+@pytest.mark.parametrize("worth", [0, find.WORTH])
+def test_a_turkish_query_counts_the_same(tmp_path, monkeypatch, worth):
+    texts = ["AŞI karşıtı", "asi", "Así es", "aşılar", "ASÍ y aşı"]
+    path = written(tmp_path, "p", [post(number, text) for number, text in enumerate(texts, 1)])
+    rows = pd.DataFrame(
+        [(f"q{at}", "c", "keywords", "aşı", "asi", language) for at, language in enumerate(["tr", "es"])],
+        columns=tables.SCHEMAS["queries"].names,
+    )
+    with open_engine(workers=1) as engine:
+        store = engine.table([path])
+        older = engine.sql(OLDER_COPIES, store=store)
+        hits = retrieve(engine, Store(store, older), rows, Retrieval()).hits.to_pandas()
+        counted = CountedPosts([path], older.to_arrow(), NO_REPOSTS)
+    monkeypatch.setattr(find, "WORTH", worth)
+    tried = [sorted(counted.ids(numbers)) for numbers in numbers_found(counted, rows)]
+    assert tried == [["x:1", "x:2", "x:5"], ["x:1", "x:2", "x:3", "x:5"]]
+    assert [sorted(hits.loc[hits["query_id"] == query, "post_id"]) for query in ("q0", "q1")] == tried

@@ -89,11 +89,11 @@ def test_two_hundred_at_once_are_answered_and_one_of_many_decisions_counts(folde
     assert len(open_study(folder).round().labels) == before + 1
 
 
-def save(client, item, sent):
+def save(client, item, sent, turn):
     """Save keywords and a decision again and again, until the server is gone."""
     with suppress(httpx.HTTPError):
         for at in range(500):
-            sent.append(f"garlic virus{at}x{len(sent)}")
+            sent.append(f"garlic turn{turn} word{at}")
             client.post("/queries/a", data={"q": sent[-1], "saved": sent[-2]})
             client.post("/rounds/001/decide", data={"item": item, "label": ("favor", "against")[at % 2]})
 
@@ -103,10 +103,10 @@ def test_a_killed_server_loses_and_doubles_nothing(folder):
     study, wait = open_study(folder), random.Random(20220405)
     item = study.round().cases().rows[0].item_id
     before, now, edits = len(study.round().labels), ["garlic"], 0
-    for _ in range(3):
+    for turn in range(3):
         with opening(folder) as (address, server), browser_of(address) as client:
             sent = list(now)
-            saver = threading.Thread(target=save, args=(client, item, sent))
+            saver = threading.Thread(target=save, args=(client, item, sent, turn))
             saver.start()
             while len(sent) < 3:
                 time.sleep(0.01)

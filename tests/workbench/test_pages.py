@@ -30,10 +30,14 @@ def test_the_overview_says_what_is_next_and_is_as_new_as_the_files(client, study
     assert "covmis round open" in page
     assert 'action="/start/round-open"' in page
     assert "data/archive/posts.jsonl" in page or "archive/posts.jsonl" in page
-    study.change(cleaning={"minimum_words": 3})
+    study = study.change(cleaning={"minimum_words": 3})
     page = client.get("/").text
     assert 'action="/start/run"' in page
     assert "to be made" in page
+    study.run(workers=1)
+    study.open_round()
+    study.run(workers=1)
+    assert 'href="/rounds/001">Go on with round 001' in client.get("/").text
 
 
 def test_each_step_opens_to_what_it_dropped_with_the_reason(client, study):
@@ -45,6 +49,17 @@ def test_each_step_opens_to_what_it_dropped_with_the_reason(client, study):
     assert "1 dropped" in opened.text
     assert "[cleaning] languages" in opened.text
     assert client.get("/flow?step=nonsense").status_code == 400
+
+
+def test_the_largest_groups_of_copies_lead_to_their_least_similar_posts(client, study):
+    study = study.change(cleaning={"similarity": 0.5})
+    study.run(workers=1)
+    chain = study.status().chains[0]
+    page = client.get("/flow").text
+    assert f"{chain.size} posts: " in page
+    for post in (chain.weakest_a, chain.weakest_b):
+        assert f'/story/{post.replace(":", "%3A")}"' in page
+    assert "Largest groups" not in client.get("/flow?step=words").text
 
 
 def test_a_story_is_what_explain_says(client, study):

@@ -15,6 +15,7 @@ from covmis_build.archive.formats import (
     crowdtangle,
     fourcat,
     mastodon,
+    mastodon_archive,
     minet_bluesky,
     minet_x,
     neutral,
@@ -25,6 +26,7 @@ from covmis_build.archive.formats import (
     twarc_csv,
     weibo,
     x_archive,
+    x_graphql,
     x_v1,
     x_v2,
     youtube,
@@ -73,9 +75,11 @@ FILES = (
     crowdtangle,
     x_v1,
     x_v2,
+    x_graphql,
     snscrape,
     bluesky,
     mastodon,
+    mastodon_archive,
     twarc_csv,
     minet_x,
     minet_bluesky,
@@ -96,10 +100,13 @@ def _complete(_name: str, form: Any) -> Any:
     return form
 
 
+UNKNOWN = (
+    "no known form of post; posts of other tools can be read as a table (CSV, or a list of flat JSON objects)"
+)
+
+
 def _unknown(line: bytes) -> list[Post]:
-    raise ValueError(
-        "; ".join(["not JSON" if loads(line) is None else "no known form of post", *_others()[1]])
-    )
+    raise ValueError("; ".join(["not JSON" if loads(line) is None else UNKNOWN, *_others()[1]]))
 
 
 FORMS: Registry[Any] = Registry({form.NAME: form for form in FILES}, GROUP, "form", _complete)

@@ -78,11 +78,11 @@ def posts(row: _Line) -> list[Post]:
     if not listed and row.statuses is None:
         raise ValueError("a row without status")
     if row.stamp:
-        row.stamp.mark(listed, {_id(status, server) for status in statuses})
+        row.stamp.mark(listed, {id_of(status, server) for status in statuses})
     return listed
 
 
-def _id(status: Status, server: str) -> str:
+def id_of(status: Status, server: str) -> str:
     """A status by its home server and number there, so that copies on other servers are the same post."""
     steps = (status.uri or "").split("/")
     if (
@@ -108,7 +108,7 @@ _STATUS = re.compile(r"https?://([^/]+)/(?:.*/)?(?:statuses|@[^/]+|notice|notes|
 
 def _add(status: Status, server: str, by_id: dict[str, Post]) -> None:
     """Add a status that is not there yet, and the one that it boosts or quotes."""
-    own = _id(status, server)
+    own = id_of(status, server)
     if not own or status.content is None:
         return
     shown = status.reblog or status
@@ -149,9 +149,9 @@ def _post(own: str, status: Status, quoted: Status | None, server: str) -> Post:
         media,
         reply_to,
         "",
-        _id(quoted, server) if quoted else "",
+        id_of(quoted, server) if quoted else "",
         plain(quoted.content or "")[0] if quoted else "",
-        _id(status.reblog, server) if status.reblog else "",
+        id_of(status.reblog, server) if status.reblog else "",
         "",
         (shown.replies_count, shown.reblogs_count, shown.favourites_count, shown.quotes_count),
     )

@@ -111,6 +111,11 @@ def read(line: bytes) -> list[Post]:
     return posts
 
 
+def seen_on_x(result: dict[str, Any]) -> list[Post]:
+    """The posts of one of X's own objects that is decoded already; none if it shows no post."""
+    return _of_x(msgspec.convert(result, _Tweet))
+
+
 def _of_tiktok(video: _Video) -> Post:
     stats = video.stats or _Stats()
     counts = (stats.comment_count, stats.share_count, stats.digg_count, None)

@@ -3,6 +3,12 @@
   const at = (selector, root = document) => root.querySelector(selector);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
+  // To a post or case, in the middle of the window: bars at the edges hide none of it.
+  function goTo(card) {
+    card.focus({ preventScroll: true });
+    card.scrollIntoView({ block: card.offsetHeight < innerHeight - 120 ? "center" : "start" });
+  }
+
   // A part of the page from our own server, where texts are escaped; what was refused comes as plain text.
   function show(into, answer, text) {
     if (answer.ok) into.innerHTML = text;
@@ -75,7 +81,7 @@
     const next = all(".case:not(.done)").find((other) => card.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING);
     at(".cli code").textContent = place.firstElementChild.dataset.cli;
     card.replaceWith(place.firstElementChild);
-    next?.focus();
+    if (next) goTo(next);
   });
 
   // Keys: j and k go from post to post, a label's key decides, / goes to the search box, ? shows the keys.
@@ -92,7 +98,7 @@
     if ("jk".includes(event.key) && cards.length) {
       const card = cards[Math.max(0, Math.min(cards.length - 1, now + (event.key === "j" ? 1 : -1)))];
       card.tabIndex = 0;
-      card.focus();
+      goTo(card);
     }
     if (now >= 0) at(`button[data-key="${CSS.escape(event.key)}"]`, cards[now])?.click();
   });

@@ -1,0 +1,54 @@
+"""Letters of Turkish and Azerbaijani in queries: AŞI is aşı, never the Spanish así.
+
+Tokens have neither case nor accents, so that ş is s and ı is i, as many people type them. A letter that a query writes
+as Turkish does must be that letter in the post, or the plain letter that people type in its place.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from covmis_build.text.nodes import And, AtLeast, Not, Or, Term
+from covmis_build.text.tokens import word_characters
+
+if TYPE_CHECKING:
+    from covmis_build.text.nodes import Node
+
+LANGUAGES = frozenset({"tr", "az"})
+OWN = {"ş": "şŞsS", "ı": "ıIiİ", "ç": "çÇcC", "ğ": "ğĞgG", "ö": "öÖoO", "ü": "üÜuU"}
+"""Letters of these languages, and what posts may have in their place."""
+ANY_MARK = "\u00c0-\u024f"
+"""Latin letters with marks: a letter that the query writes plainly may have any."""
+
+
+def with_letters(node: Node) -> Node:
+    """The same query, whose terms test the letters that Turkish has for itself."""
+    if isinstance(node, Term):
+        return replace(node, letters=_pattern(node.surface))
+    if isinstance(node, Not):
+        part = with_letters(node.part)
+        return replace(node, part=part)  # type: ignore[arg-type]
+    if isinstance(node, And | Or | AtLeast):
+        return replace(node, parts=tuple(map(with_letters, node.parts)))
+    return node
+
+
+def _pattern(surface: str) -> re.Pattern[str] | None:
+    """What a text must have for a term as it was written; None where it has no letter of Turkish's own."""
+    small = unicodedata.normalize("NFC", surface).replace("I", "ı").replace("İ", "i").lower()
+    words = word_characters(small)
+    if not any(letter in OWN for word in words for letter in word):
+        return None
+    inside = r"[\W_]+".join("".join(map(_letter, word)) for word in words)
+    return re.compile(rf"(?<![^\W_]){inside}(?![^\W_])")
+
+
+def _letter(letter: str) -> str:
+    if letter in OWN:
+        return f"[{OWN[letter]}]"
+    if letter.isascii() and letter.isalpha():
+        return f"[{letter}{letter.upper()}{ANY_MARK}]"
+    return re.escape(letter) if letter.isdigit() else r"\w"
