@@ -122,20 +122,20 @@ def disagreements_of(round_: RoundFolder, *, seed: int) -> Disagreements:
     by_adjudicator = third | set(judged["item_id"])
     notes, reasons = adjudication.talked(labels), _reasons(current)
     order = {label: at for at, label in enumerate(round_.scheme.values)}
-    found = []
+    cases = []
     for item, versions in adjudication.versions(frozen, labels, disputed, seed=seed).items():
         label, how = decided.get(item, ("", ""))
         given = sorted({version.label for version in versions}, key=lambda name: (order.get(name, 99), name))
         waits = State.FOR_ADJUDICATOR if item in third else State.TO_DISCUSS
-        found.append(
+        cases.append(
             Disagreement(
                 round_.number, item, shown_parts(items[item]), tuple(versions), " / ".join(given),
                 State.DECIDED if label else waits, label, how, reasons.get(item, ""), notes.get(item, ""), item in by_adjudicator,
             )
         )  # fmt: skip
     places = {state: at for at, state in enumerate((State.FOR_ADJUDICATOR, State.TO_DISCUSS, State.DECIDED))}
-    found.sort(key=lambda case: (places[case.state], items[case.item_id]["claim_id"], case.item_id))
-    return Disagreements(round_.number, tuple(found))
+    cases.sort(key=lambda case: (places[case.state], items[case.item_id]["claim_id"], case.item_id))
+    return Disagreements(round_.number, tuple(cases))
 
 
 def _reasons(current: pd.DataFrame) -> dict[str, str]:
