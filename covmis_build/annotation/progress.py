@@ -172,7 +172,11 @@ def _advice(
 ) -> str:
     if round_.sealed:
         return "`covmis round open`, or `covmis release` if this was the last round"
-    if not any(worker.given or worker.skipped for worker in people) and undecided:
+    if (
+        not round_.about.pushed_at
+        and not any(worker.given or worker.skipped for worker in people)
+        and undecided
+    ):
         return "`covmis round push`, then `covmis round pull` when labels have been given"
     if any(worker.left for worker in people):
         invalid = sum(worker.invalid for worker in people)

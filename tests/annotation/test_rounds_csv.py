@@ -296,3 +296,13 @@ def test_a_changed_sealed_round_gives_no_gold(folder, part):
         storage.write_table(one.folder / "decisions.parquet", one.decisions().assign(label="neither"), "gold")
     with pytest.raises(BrokenSeal, match=f"round 001 was changed after sealing: {part}"):
         gold_of(record.all_rounds(place))
+
+
+def test_what_is_next_after_a_push_is_not_another_push(folder):
+    covmis(folder, "round", "open")
+    assert covmis(folder, "round", "status")["next"].startswith("`covmis round push`")
+    covmis(folder, "round", "push")
+    assert (
+        covmis(folder, "round", "status")["next"]
+        == "wait for a1 (11 posts), a2 (11 posts), then `covmis round pull`"
+    )
