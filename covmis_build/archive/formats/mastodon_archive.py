@@ -52,7 +52,7 @@ def recognises_line(row: dict[str, Any]) -> bool:
     """An outbox, or one of its activities."""
     if row.get("type") == "OrderedCollection":
         return isinstance(row.get("orderedItems"), list)
-    return row.get("type") in {"Create", "Announce"} and "object" in row and "actor" in row
+    return str(row.get("type")) in {"Create", "Announce"} and "object" in row and "actor" in row
 
 
 def read(line: bytes) -> Posts:
