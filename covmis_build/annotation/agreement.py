@@ -153,7 +153,8 @@ class Agreement(Result, Struct, frozen=True, kw_only=True):
         """What was compared, the coefficients as a table, and the notes."""
         names = {"name": "coefficient", "over": "interval over", "words": "in words"}
         return [
-            f"{self.kappa}; {self.sentence}",
+            str(self.kappa),
+            self.sentence,
             self.to_frame().rename(columns=names),
             *(f"- {note}" for note in self.notes),
         ]
@@ -190,7 +191,7 @@ def agreement(
 
     `frame` is long, a row a label, or wide, a row an item and a column a person: then `annotator` lists those columns
     (default: all but item, claim and round), and the index names the items if no column does. `claim` and `round` name
-    columns (default: claim and round, where there are such columns). `labels` declares the scheme (default: the labels
+    columns (default: claim or claim_id, and round, where there are such columns; items may be item_id, too). `labels` declares the scheme (default: the labels
     that occur); `order` declares them ordered, which adds weighted kappa and the ordinal and interval alphas. A row or
     cell without a label is an item that this person has not labelled.
 

@@ -34,6 +34,14 @@ def long_rows(
 ) -> pd.DataFrame:
     """The frame with the columns item, annotator, label, and claim and round where there are any."""
     frame = frame_of(given)
+    if item not in frame.columns and item in frame.index.names:
+        frame = frame.reset_index()
+    item, claim = (
+        f"{name}_id"
+        if name == plain and plain not in frame.columns and f"{plain}_id" in frame.columns
+        else asked
+        for name, asked, plain in ((item, item, "item"), (claim or "claim", claim, "claim"))
+    )
     for name in (claim, round_):
         if name is not None and name not in frame.columns:
             raise _missing_column(name, frame)
@@ -67,8 +75,26 @@ def _columns_of_people(
         return list(annotator)
     if item in frame.columns and annotator not in frame.columns and label not in frame.columns:
         people = [str(name) for name in frame.columns if name not in {item, *kept}]
+        _refuse_no_people(frame, people)
         return people if len(people) > 1 else None
     return None
+
+
+def _refuse_no_people(frame: pd.DataFrame, people: Sequence[str]) -> None:
+    """Refuse a wide frame of which a column shares no label with the others: it may be a text, or a confidence."""
+    labels = {name: {_text(cell) for cell in frame[name][~_blank(frame[name])]} for name in people}
+    for name, own in labels.items():
+        others = set().union(*(labels[other] for other in people if other != name))
+        if (
+            own
+            and others
+            and not own & others
+            and (len(people) > 2 or max(len(own), len(others)) > len(frame) / 2)
+        ):
+            raise InputError(
+                f"the column {name} has none of the labels of the other columns",
+                remedy=f"Name the annotators' columns: annotator={list(people)[:2]}",
+            )
 
 
 def _missing_column(name: str, frame: pd.DataFrame) -> InputError:

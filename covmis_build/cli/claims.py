@@ -9,7 +9,7 @@ from typer import Argument, Option, Typer
 
 from covmis_build.cli.console import JsonOption, StudyOption, print_result, tell, warn
 from covmis_build.cli.options import pairs_of
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 from covmis_build.study.study import open_study
 
 app = Typer(help="Import, check and select claims.", no_args_is_help=True)
@@ -74,7 +74,7 @@ def lint(
     Example: covmis claims lint --accept simplify:538
     """
     findings = open_study(folder).lint_claims(accept=accept or ())
-    edits = [f"{len(accept):,} edits made."] if accept else []
+    edits = [f"{counted(len(accept), 'edits')} made."] if accept else []
     tell({"accepted": accept or [], **findings.to_dict()}, [*edits, *findings.summary], as_json=as_json)
 
 

@@ -350,3 +350,33 @@ def test_a_header_alone_is_named(tmp_path):
     (tmp_path / "labels.csv").write_text("item,annotator,label\n")
     with pytest.raises(InputError, match="has a header and no labels"):
         read_labels_file(tmp_path / "labels.csv")
+
+
+WIDE = pd.DataFrame({"item": range(6), "a": list("ffaanf"), "b": list("ffanna")})
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        WIDE.set_index("item"),
+        WIDE.rename(columns={"item": "item_id"}),
+        WIDE.melt("item", ["a", "b"], "annotator", "label").rename(columns={"item": "item_id"}),
+    ],
+    ids=["index", "item_id", "long with item_id"],
+)
+def test_items_are_found_where_covmis_writes_them(frame):
+    assert agreement(frame).kappa.value == agreement(WIDE).kappa.value
+
+
+def test_claims_are_no_annotator():
+    compared = agreement(WIDE.assign(claim_id=[1, 1, 2, 2, 3, 3]))
+    assert (compared.annotators, compared.claims) == (["a", "b"], 3)
+
+
+@pytest.mark.parametrize("column", [[f"text {at}" for at in range(6)], "x"], ids=["texts", "one source"])
+def test_a_column_without_any_of_the_labels_is_no_annotator(column):
+    with pytest.raises(InputError, match=r"the column more has none of the labels .*annotator=\['a', 'b'\]"):
+        agreement(WIDE.assign(more=column))
+    assert agreement(WIDE.assign(more=column), annotator=["a", "b"]).annotators == ["a", "b"]
+    never_the_same = WIDE.assign(a="f", b="n")
+    assert agreement(never_the_same).raw.value == 0
