@@ -168,7 +168,7 @@ def test_a_round_of_the_claims_that_one_names(study) -> None:
     waiting = [str(claim) for claim in storage.read_table(study.places.table("sample"), "sample")["claim_id"]]
     begun = set(study.round().items["claim_id"])
     named = sorted(set(waiting) - begun)[-2:]
-    with pytest.raises(InputError, match="no sampled post of the claim nobody's is left to open"):
+    with pytest.raises(InputError, match="no claim is called 'nobody's'"):
         study.open_round([*named, "nobody's"])
     with pytest.raises(InputError, match="no claim is named"):
         study.open_round([])

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from covmis_build import new_study
 from covmis_build.errors import InputError
 from covmis_build.options import KINDS, Annotation, Cleaning, Labels, Release, Retrieval, Sampling, Words
 from covmis_build.settings import TABLES, Settings, parse, settings_toml
@@ -143,3 +144,16 @@ def test_every_setting_can_be_written(tmp_path):
     for name, kind in TABLES.items():
         assert f"[{name}]" in written
         assert all(f"\n{one.name} = " in written for one in fields(kind))
+
+
+def test_a_study_follows_its_settings(tmp_path):
+    """Also where another program, or a person, has changed study.toml since the study was opened."""
+    study = new_study(tmp_path / "study", title="Tea")
+    study.change(cleaning={"minimum_words": 20})
+    assert study.settings.cleaning.minimum_words == 20
+    file = study.folder / "study.toml"
+    file.write_text(file.read_text("utf-8").replace("minimum_words = 20", "minimum_words = 7"), "utf-8")
+    assert study.settings.cleaning.minimum_words == 7
+    file.write_text("seed = 1.5", "utf-8")
+    with pytest.raises(InputError, match=r"study\.toml"):
+        study.run()

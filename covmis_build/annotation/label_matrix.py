@@ -36,12 +36,10 @@ def long_rows(
     frame = frame_of(given)
     if item not in frame.columns and item in frame.index.names:
         frame = frame.reset_index()
-    item, claim = (
-        f"{name}_id"
-        if name == plain and plain not in frame.columns and f"{plain}_id" in frame.columns
-        else asked
-        for name, asked, plain in ((item, item, "item"), (claim or "claim", claim, "claim"))
-    )
+    if item == "item" and item not in frame.columns and "item_id" in frame.columns:
+        item = "item_id"
+    if claim is None and "claim" not in frame.columns and "claim_id" in frame.columns:
+        claim = "claim_id"
     for name in (claim, round_):
         if name is not None and name not in frame.columns:
             raise _missing_column(name, frame)

@@ -19,7 +19,7 @@ from covmis_build.annotation.guideline import read_guideline
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.training import frozen_anew, known_items, write_key, written_reasons
 from covmis_build.engine import silent
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.options import is_machine
 from covmis_build.places import DRAWS
 from covmis_build.sampling.ledger import opened, passed_claims, read_ledger
@@ -59,6 +59,8 @@ def open_round(
         earlier = [folder.items() for folder in record.all_rounds(study.places.rounds)]
         options, named = study.settings.annotation, None
         if isinstance(claims, int):
+            if claims < 0:
+                raise InputError(f"a round of {claims} claims", remedy="Give a number above 0")
             options = replace(options, claims_per_round=claims or options.claims_per_round)
         else:
             named = [claims] if isinstance(claims, str) else list(claims)
@@ -92,7 +94,10 @@ def _named(
     if not named:
         raise InputError("no claim is named")
     looked_at = {*draws["claim_id"], *sample["claim_id"]}
+    known = claims["claim_id"].tolist()
     for claim in named:
+        if claim not in known:
+            raise UnknownName(f"no claim is called '{claim}'", remedy=nearest(claim, known))
         if claim not in looked_at:
             raise _nothing_left(claim)
     return claims[claims["claim_id"].isin(named)]

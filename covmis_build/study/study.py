@@ -5,6 +5,7 @@ A verb takes the lock, asks whether the tables are current, and calls; nothing i
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,8 +66,20 @@ if TYPE_CHECKING:
 class Study:
     """One study: its settings, the places where its files stand, its tables, and the verbs of the command line."""
 
-    settings: Settings
-    places: Places
+    folder: Path
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in study.toml, as it is now."""
+        file = self.folder / STUDY_TOML
+        seen = file.stat() if file.is_file() else None
+        return _read_settings(file, (seen.st_mtime_ns, seen.st_size, seen.st_ino) if seen else ())
+
+    @property
+    def places(self) -> Places:
+        """Where the study's files are."""
+        settings = self.settings
+        return Places(self.folder, settings.retrieval.archive, settings.cleaning.against, settings.build)
 
     def __repr__(self) -> str:
         return f"<Study '{self.settings.title}' in {self.places.folder}>"
@@ -75,7 +88,7 @@ class Study:
         return self.status()._repr_html_()
 
     def change(self, **settings: Any) -> Study:
-        """Write other settings into study.toml, and give the study with them: `study.change(cleaning={"minimum_posts": 12})`.
+        """Write other settings into study.toml: `study.change(cleaning={"minimum_posts": 12})`; the study has them at once.
 
         Comments and all other settings stay as they are; what study.toml refuses is refused, and nothing is written.
         """
@@ -83,7 +96,7 @@ class Study:
         text = changed(path.read_text("utf-8"), settings)
         parse(tomllib.loads(text), file=path)
         storage.write_text(path, text)
-        return open_study(self.places.folder)
+        return self
 
     # Tables of data/build, read when they are requested
 
@@ -623,16 +636,20 @@ def _of_spark(engine: str, master: str, settings: Mapping[str, str] | None) -> d
     return conf
 
 
+@functools.lru_cache(maxsize=16)
+def _read_settings(file: Path, _seen: tuple[int, ...]) -> Settings:
+    """The settings of a file that has not changed since it was seen."""
+    return read_settings(file)
+
+
 def _nearest(start: Path) -> Path | None:
     return next((place for place in (start, *start.parents) if (place / STUDY_TOML).is_file()), None)
 
 
 def read_study(folder: Path, *, half_purged: bool = False) -> Study:
     """The study in this folder."""
-    settings = read_settings(folder / STUDY_TOML)
-    study = Study(
-        settings, Places(folder, settings.retrieval.archive, settings.cleaning.against, settings.build)
-    )
+    study = Study(folder)
+    read_settings(folder / STUDY_TOML)  # refuse wrong ones now
     if not half_purged:
         study.need_whole()
     return study

@@ -136,7 +136,7 @@ def test_by_commands(tiny_nli, tiny, one_thread, tmp_path, monkeypatch):
     told = run("table", "posts.csv", "--models", "nli", "--schemes", "zero_shot", *ours, "--seeds", "3")
     assert json.dumps(told).count("1.0") > 0, "zero-shot needs nothing to learn from"
     few = (*ours, "--set", "shots=2")
-    assert "nothing to learn from" in run(
+    assert "no rows to train on" in run(
         "table", "posts.csv", "--models", "nli", "--schemes", "zero_shot", *few, fails=2
     )
     run("ablate", "posts.csv", "--model", "nli", "--schemes", "random", "--folds", "2", *ours)
