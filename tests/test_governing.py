@@ -193,3 +193,7 @@ def test_predictions_and_comparisons_name_the_labels_that_governed_the_rounds(st
     with pytest.raises(InputError) as error:
         changed.estimate(between=("label:pro", "label:con"))
     assert "favor" in str(error.value)
+
+
+def test_a_round_may_be_named_by_its_number(study) -> None:
+    assert study.round(1).number == study.round("001").number == "001"

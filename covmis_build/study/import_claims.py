@@ -61,8 +61,8 @@ class ImportedClaims(Result):
             f"They are ids: their posts must be in the archive, or come with `covmis collect ids {file}`.",
         ]
         return [
-            *([room] if self.examples_removed else []),
             f"{counted(self.added, 'claims')} added, {self.already_there:,} already there: queries/claims.csv",
+            *([room] if self.examples_removed else []),
             *([f"Columns left over: {', '.join(left)}"] if (left := self.understood.left_over) else []),
             *(given if self.given_posts else []),
             "Next: `covmis claims lint`.",

@@ -132,7 +132,7 @@ class Round:
                 )
             return replace(sent, written=tuple(map(self.study.places.relative, written)))
 
-    def pull(self, files: Iterable[Path | str] = ()) -> Pulled:
+    def pull(self, files: Path | str | Iterable[Path | str] = ()) -> Pulled:
         """Bring labels back, from every channel that this round uses, or from these files; each is checked."""
         from covmis_build.annotation.machines import predictions_path, pull_machine
         from covmis_build.annotation.pull import pull_files
@@ -140,7 +140,7 @@ class Round:
         from covmis_build.study.admit import check_admitted
 
         self._refuse_checks()
-        named = [Path(path) for path in files]
+        named = [Path(path) for path in ([files] if isinstance(files, Path | str) else files)]
         if self.sealed and not named and label_studio.used_by(self.folder):
             return self._compared()
         with self.study.locked_rounds("covmis round pull"):

@@ -227,11 +227,11 @@ class Study:
             self.places, self.settings, step, reason=reason, claim=claim, limit=limit, steps=steps
         )
 
-    def explain(self, wanted: str) -> list[str]:
+    def explain(self, wanted: str | int) -> list[str]:
         """The whole story of a claim, a post or an item, in sentences."""
         from covmis_build.building.explain import explain
 
-        return explain(self.places, wanted)
+        return explain(self.places, str(wanted))
 
     # Posts: collected from platforms, and forgotten
 
@@ -403,12 +403,12 @@ class Study:
 
         return [Round(self, folder) for folder in all_rounds(self.places.rounds)]
 
-    def round(self, number: str = "") -> Round:
+    def round(self, number: str | int = "") -> Round:
         """The round with this number, or the last one opened."""
         from covmis_build.annotation.round_folder import find
         from covmis_build.study.round import Round
 
-        return Round(self, find(self.places.rounds, number))
+        return Round(self, find(self.places.rounds, f"{number:03}" if isinstance(number, int) else number))
 
     def open_round(
         self, claims: int | Sequence[str] = 0, *, pilot: bool = False, training: bool = False, run: bool = False, items: int = 20,
