@@ -14,8 +14,7 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.frozen_items import FROZEN
 from covmis_build.options import Annotation, Labels
 from covmis_build.report.terminal import as_json
-from covmis_build.settings import settings_toml
-from tests.cli.test_malformed import covmis, read_study_text, snapshot
+from tests.cli.test_malformed import covmis, snapshot
 
 EVIL = "\x1b[2J\u202eevil"
 ROUND = "annotation/rounds/001"
@@ -29,8 +28,7 @@ def opened(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("malformed") / "study"
     (folder / "queries").mkdir(parents=True)
-    settings = read_study_text("title = 't'\n[annotation]\nchannel = 'csv'\nannotators = ['a1', 'a2']")
-    (folder / "study.toml").write_text(settings_toml(settings.settings))
+    (folder / "study.toml").write_text("title = 't'\n[annotation]\nchannel = 'csv'\nannotators = ['a1', 'a2']")
     (folder / "queries" / "claims.csv").write_text("claim_id,text,keywords\n1,Garlic cures.,garlic\n")
     (folder / "annotation").mkdir()
     (folder / "annotation" / "guideline.md").write_text("Label with care.\n")
