@@ -220,14 +220,14 @@ def _limits(study: Study) -> str:
 def suggest_queries(
     study: Study, claim: str, *, read: Sequence[int] = READ, samples: int = 3, progress: Progress = silent
 ) -> Suggestions:
-    """Keyword queries proposed for a claim, by its id or its text: a narrow, a middle and a wide one."""
+    """Keyword queries proposed for a claim, by its id or its text: a precise, a balanced and a broad one."""
     path = study.places.claims_csv
     rows = read_claims(path, "csv").to_dict("records") if path.exists() else []
     row = next((row for row in rows if row["claim_id"] == claim), None)
     if row is None and " " not in claim and (claim.isascii() or not claim.isalpha()):
         raise InputError(f"no claim has the id {claim}")
     text, language = (row["text"], row["language"]) if row else (claim, "")
-    if any(file.is_file() for archive in study.places.archives for file in archive.rglob("*")):
+    if study.places.has_files:
         with study.words(progress) as index:
             if index.size:
                 return suggest(text, index, language=language or "en", read=read, samples=samples)

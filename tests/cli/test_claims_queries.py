@@ -177,7 +177,7 @@ def test_show_try_and_suggest(study, claims):
     code, _, err = covmis("queries", "try", "--words", "--study", study)
     assert (code, "the id of a claim" in err) == (2, True)
     first = answer("queries", "suggest", "list-0001", "--study", study)["suggestions"][0]
-    assert (first["width"], first["posts"] >= 1, "garlic" in first["expression"]) == ("narrow", True, True)
+    assert (first["width"], first["posts"] >= 1, "garlic" in first["expression"]) == ("precise", True, True)
     assert "garlic" in ran("queries", "suggest", "Garlic helps", "--study", study)
 
 
