@@ -176,11 +176,7 @@ class Round:
 
     def status(self) -> Progress:
         """Who has labelled how much, what is open, and what to do next."""
-        from covmis_build.study.status import after_seal
-
-        progress = round_work.progress(self.study.settings, self.folder)
-        sealed = self.folder.sealed and not self.folder.kind
-        return replace(progress, next=after_seal(self.study)) if sealed else progress
+        return round_work.progress(self.study, self.folder)
 
     def report(self) -> Report | TrainingReport:
         """Compute agreement for the round and over all rounds, and write both reports; a sealed one is kept.
