@@ -191,12 +191,12 @@ def main() -> None:
                 if widths(proposals, width) == proposal.width
                 for post_id in index.posts.ids(index.rows(parse(proposal.expression).node))
             }
-            for width in ("narrow", "wide")
+            for width in ("precise", "broad")
         }
     if given.reference:
         found_by = {
             f"{width}, the reference's queries": found_by_reference(given.reference, posts, claims, width)
-            for width in ("narrow", "wide")
+            for width in ("precise", "broad")
         } | found_by
     table = ranking.posts.assign(
         pair=list(zip(ranking.posts["claim_id"], ranking.posts["post_id"], strict=True))
@@ -304,7 +304,7 @@ def stances(ranked: pd.DataFrame, pairs: list, matched: set, gold: set, runs: in
 
 def widths(proposals: list, width: str) -> str:
     """The width of this name, or the widest narrower one that there is."""
-    order = ["narrow", "middle", "wide"]
+    order = ["precise", "balanced", "broad"]
     return max(
         (row.width for row in proposals if order.index(row.width) <= order.index(width)),
         key=order.index,

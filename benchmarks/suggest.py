@@ -58,7 +58,7 @@ def ways(node: Node) -> Iterator[str]:
 
 def proposal_of(proposals: list[Proposal], width: str) -> Proposal | None:
     """The proposal of this width, or the next narrower one that is the same."""
-    order = ["narrow", "middle", "wide"]
+    order = ["precise", "balanced", "broad"]
     fitting = [row for row in proposals if order.index(row.width) <= order.index(width)]
     return fitting[-1] if fitting else None
 
@@ -74,7 +74,7 @@ def covmis(archive: Path) -> None:
             began = time.perf_counter()
             made = [suggest(claim["text"], index, read=read, samples=0).proposals for claim in claims]
             seconds = time.perf_counter() - began
-            for width in ("narrow", "middle", "wide"):
+            for width in ("precise", "balanced", "broad"):
                 chosen = [proposal_of(proposals, width) for proposals in made]
                 covered = sum(
                     row is not None and all(holds(parse(row.expression).node, way) for way in of_claim)
@@ -103,7 +103,7 @@ def checkthat(noise: Path) -> None:
     with TemporaryDirectory() as folder, _indexed(Path(folder), texts) as index:
         for read in READ["checkthat"]:
             made = {one: suggest(text, index, read=read, samples=0).proposals for one, text in claims.items()}
-            for width in ("narrow", "middle", "wide"):
+            for width in ("precise", "balanced", "broad"):
                 found = posts_found = ranked = 0
                 for claim_id, proposals in made.items():
                     row = proposal_of(proposals, width)
@@ -136,7 +136,7 @@ def languages() -> None:
         for (language, claim), wanted in about.items():
             proposals = suggest(claim, index, language=language, samples=0).proposals
             counts[language]["of"] += len(wanted)
-            for width in ("narrow", "middle", "wide"):
+            for width in ("precise", "balanced", "broad"):
                 if row := proposal_of(proposals, width):
                     rows = set(index.rows(parse(row.expression).node).tolist())
                     counts[language][f"{width} found"] += len(rows & set(wanted))

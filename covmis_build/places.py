@@ -84,6 +84,15 @@ class Places:
         return [place(named, self.folder) for named in self.archive]
 
     @property
+    def has_files(self) -> bool:
+        """Whether there is a file in an archive, or one is a file."""
+        return any(
+            path.is_file() and not path.name.startswith(".")
+            for archive in self.archives
+            for path in (archive, *archive.rglob("*"))
+        )
+
+    @property
     def other_corpora(self) -> list[Path]:
         """Files of posts of which nothing may be found again."""
         return [place(named, self.folder) for named in self.against]

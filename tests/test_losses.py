@@ -76,6 +76,8 @@ def test_a_run_that_finds_nothing_says_why(tmp_path, file, said):
     study = covmis.new_study(tmp_path / "s", title="S")
     if file:
         (study.places.folder / "data/archive/posts.csv").write_text(file)
+    else:
+        assert study.status().next == "put posts into data/archive and claims into queries/claims.csv"
     ran = study.run(workers=1)
     assert any(said in warning for warning in ran.warnings), ran.warnings
 

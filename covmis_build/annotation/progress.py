@@ -171,7 +171,7 @@ def _advice(
     round_: RoundFolder, people: Sequence[Worker], disagreements: Sequence[str], undecided: Sequence[str]
 ) -> str:
     if round_.sealed:
-        return "`covmis round open`, or `covmis release` if this was the last round"
+        return "`covmis status` says what comes after this round"
     if (
         not round_.about.pushed_at
         and not any(worker.given or worker.skipped for worker in people)

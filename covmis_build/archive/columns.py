@@ -369,7 +369,8 @@ def _platform(
             compared += 1
             agreeing += bool(own) and abs(ids.seconds(when) - ids.seconds(own)) <= DAY
     if compared and agreeing >= ENOUGH * len(bare):
-        understood.notes.append(f"X's: the times of {agreeing:,} of {len(bare):,} rows agree with their ids'")
+        times = f"all {agreeing:,}" if agreeing == len(bare) else f"{agreeing:,} of {len(bare):,}"
+        understood.notes.append(f"{times} times agree with the times encoded in the X post ids")
         return "x"
     understood.questions.append(_whose(bare[0]))
     return ""

@@ -76,8 +76,11 @@ def dropped_posts(
     steps: Sequence[Step] = (),
 ) -> DroppedPosts:  # fmt: skip
     """Some of the pairs that a step dropped, of one reason or claim or of all; `steps` is the flow, if it is known."""
+    named = {keeps: name for name, keeps in WORDS.items()}
+    step = named.get(step, step.replace(" ", "_").replace("-", "_"))
     if step not in WORDS:
-        raise UnknownName(f"no step is called '{step}'", remedy=f"Steps: {', '.join(WORDS)}")
+        listed = ", ".join(f"{name} ({keeps})" for name, keeps in WORDS.items())
+        raise UnknownName(f"no step is called '{step}'", remedy=f"Steps: {listed}")
     dropped = places.table("dropped")
     if not dropped.exists():
         raise InputError("nothing has been built yet", remedy="Run `covmis run` first")

@@ -72,7 +72,7 @@ class Findings(Result):
         """Each finding with its proposal, then what is true of most claims."""
         lines = []
         for row in self.rows.to_dict("records"):
-            lines.append(f"{row['finding']}  ({row['section']}) {row['says']}")
+            lines.append(f"{row['finding']}  {row['says']}")
             lines += [f"    → {proposal}" for proposal in str(row["proposal"]).splitlines()]
         return [
             *lines,

@@ -246,7 +246,7 @@ def _claims(
     if unlike_addresses:
         notes.append(f"{unlike_addresses:,} cells of addresses hold none")
     if "claim_id" not in columns:
-        notes.append(f"no column holds ids: claims are called by their row, {_stem(path)}-0001 and on")
+        notes.append(f"No id column found; claims are numbered {_stem(path)}-0001, {_stem(path)}-0002, …")
     elif columns["claim_id"].lower() in NAMELESS:
         notes.append(f"ids are those of the first column, which has no name, as '{next(iter(claims), '')}'")
     check_rounded(path, sheet.rounded, [columns[name] for name in ("claim_id", "posts") if name in columns])

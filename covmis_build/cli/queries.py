@@ -42,7 +42,7 @@ def try_out(
 ) -> None:
     """Count the posts that each query finds.
 
-    Posts are counted as `covmis run` counts them, once whatever their claims. New files are read first.
+    Posts are counted as `covmis run` counts them: a post that matches several claims counts once. New files are read first.
 
     Example: covmis queries try "garlic (covid-19 OR coronavirus)"
     """
@@ -77,7 +77,11 @@ def set_(
 def suggest(
     claim: Annotated[str, Argument(metavar="CLAIM", help="A claim's id, or the text of a claim.")],
     posts: Annotated[
-        str, Option(metavar="N,N,N", help="Posts to read for a precise, a balanced and a broad query.")
+        str,
+        Option(
+            metavar="N,N,N",
+            help="Target number of posts found by the precise, the balanced and the broad query.",
+        ),
     ] = "5,25,100",
     samples: Annotated[int, Option(min=0, help="How many posts to show of each.")] = 2,
     folder: StudyOption = None,
@@ -85,8 +89,8 @@ def suggest(
 ) -> None:
     """Suggest keyword queries for a claim.
 
-    Parts are names, numbers, and words with their forms, the rarest in your archive first. A wider query finds all
-    that a narrower one finds. Without an archive, rarity comes from the claim list.
+    Queries combine names, numbers and word forms, the rarest in your archive first. A broader query finds all
+    that a more precise one finds. Without an archive, rarity comes from the claim list.
 
     Example: covmis queries suggest 12 --posts 10,50,200
     """

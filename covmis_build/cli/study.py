@@ -86,7 +86,11 @@ def status(
         Option(metavar="DIR", help="Compare with the published corpus that this study rebuilds."),
     ] = None,
     dropped: Annotated[
-        str, Option(metavar="STEP", help="Instead: posts that this step of the flow dropped, with reasons.")
+        str,
+        Option(
+            metavar="STEP",
+            help="Instead: posts that this step dropped, with reasons (near_duplicates, or as `status` and `explain` print it).",
+        ),
     ] = "",
     reason: Annotated[str, Option(help="With --dropped: of this reason alone.")] = "",
     claim: Annotated[str, Option(help="With --dropped: of this claim alone.")] = "",

@@ -1,4 +1,4 @@
-"""Keyword queries proposed for a claim: a narrow, a middle and a wide one, each a quorum of its most telling units.
+"""Keyword queries proposed for a claim: a precise, a balanced and a broad one, each a quorum of its most telling units.
 
 A.2 wants names first, then the words that carry the relation or action, then the whole sentence. A quorum does all
 three: a post counts if it has two of the claim's few rarest units, or three of some more. The rarest unit is always
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from covmis_build.archive.words import Words
     from covmis_build.report.summary import Summary
 
-Width = Literal["narrow", "middle", "wide"]
-WIDTHS: tuple[Width, ...] = ("narrow", "middle", "wide")
+Width = Literal["precise", "balanced", "broad"]
+WIDTHS: tuple[Width, ...] = ("precise", "balanced", "broad")
 READ = (5, 25, 100)
-"""Posts that one is willing to read for a narrow, a middle and a wide query."""
+"""Posts that the precise, the balanced and the broad query are to find at most."""
 
 UNITS, UNSEEN, LARGEST = 12, 4, 3
 """At most so many units of a claim are requested, so many of them that the archive lacks, and so many together."""
@@ -116,7 +116,7 @@ class Suggestions(Result):
             lines += [f"{proposal.width}: {proposal.expression}", f"    {proposal.reason}"]
             lines += [f"    {post.line}" for post in proposal.samples]
         units = [f"{unit.posts:>9,}  {' OR '.join(unit.forms)}" for unit in self.units]
-        return [*lines, *units]
+        return [*lines, *(["Posts that contain each of these words:"] if units else []), *units]
 
 
 def suggest(

@@ -27,7 +27,7 @@ def write_board(study: Study) -> Path:
     settings = study.settings
     findings = findings_of_rounds(rounds, settings.labels, settings.annotation.per_item)
     text = board_page(
-        [(round_, progress(settings, round_)) for round_ in [*rounds, *recall]],
+        [(round_, progress(study, round_)) for round_ in [*rounds, *recall]],
         findings,
         study=settings.title,
         verdict=verdict(findings.agreement, settings.annotation.target) if findings else "",

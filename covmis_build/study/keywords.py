@@ -87,9 +87,19 @@ def keywords_now(claims: pd.DataFrame, claim: str) -> list[str]:
 def tune(
     study: Study, keywords: str | Sequence[str], saved: Sequence[str] = (), *, progress: Progress = silent
 ) -> Tuned:
-    """What keywords find compared with the saved ones, and what each of their words does."""
+    """What keywords, or those of a claim by its id, find compared with the saved ones, and what each of their words does."""
+    lines = keywords.splitlines() if isinstance(keywords, str) else list(keywords)
+    path = study.places.claims_csv
+    if (
+        len(lines) == 1
+        and path.exists()
+        and (claims := read_claims(path, "csv"))["claim_id"].eq(lines[0]).any()
+    ):
+        lines = saved = keywords_now(claims, lines[0])
+    if not any(line.strip() for line in lines):
+        raise InputError("no keywords", remedy="Write some, or the id of a claim that has keywords")
     with study.words(progress) as words:
-        return tuned(words, keywords.splitlines() if isinstance(keywords, str) else keywords, saved)
+        return tuned(words, lines, saved)
 
 
 def tuned(words: Words, keywords: Sequence[str], saved: Sequence[str]) -> Tuned:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -124,7 +125,7 @@ class Trial(Result):
         return lines if self.queries else [*lines, NO_QUERIES]
 
 
-NO_QUERIES = "No claim has keywords, titles or URLs yet. `covmis queries suggest CLAIM` proposes keywords."
+NO_QUERIES = "No keywords, titles or URLs yet. `covmis queries suggest CLAIM` proposes keywords."
 
 
 def queries_of(study: Study, claim_id: str = "") -> pd.DataFrame:
@@ -174,8 +175,14 @@ def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Pro
     """Count the posts that keywords find, or a claim's queries (its id), or all queries (nothing)."""
     import pandas as pd
 
-    queries = _of_list(study, text) if not text or text.isalnum() else None
-    if queries is None:
+    path = study.places.claims_csv
+    claims = read_claims(path, "csv") if path.exists() or not text else None
+    ids = [] if claims is None else list(claims["claim_id"])
+    noticed = []
+    if claims is not None and (not text or text in ids):
+        queries = build_queries(claims[claims["claim_id"] == text] if text else claims)
+    else:
+        noticed = [f"No claim has the id {text}; read as keywords"] * looks_like_an_id(text, ids)
         words, language = keywords_of(text)
         asked = ("", "", "keywords", words, str(parse(words)), language)
         queries = pd.DataFrame([asked], columns=tables.SCHEMAS["queries"].names)
@@ -188,7 +195,16 @@ def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Pro
         )
     ]
     written = queries.loc[queries["kind"] == "keywords", "text"]
-    return Trial(posts.size, tried, [*posts.unread, *foreign_signs(written)], _limits(study))
+    return Trial(posts.size, tried, [*noticed, *posts.unread, *foreign_signs(written)], _limits(study))
+
+
+def looks_like_an_id(text: str, ids: Iterable[str]) -> bool:
+    """Whether a text differs from an id at most in its digits.
+
+    >>> looks_like_an_id("claims-9999", ["claims-0001"]), looks_like_an_id("covid-19", ["claims-0001"])
+    (True, False)
+    """
+    return re.sub(r"\d+", "0", text) in {re.sub(r"\d+", "0", each) for each in ids}
 
 
 def _limits(study: Study) -> str:
@@ -201,24 +217,17 @@ def _limits(study: Study) -> str:
     return f" ({'; '.join(limits)})" if limits else ""
 
 
-def _of_list(study: Study, claim_id: str) -> pd.DataFrame | None:
-    """All queries of the claim list, or those of a claim; None if it has none."""
-    queries = build_queries(read_claims(study.places.claims_csv, "csv"))
-    mine = queries[queries["claim_id"] == claim_id] if claim_id else queries
-    return mine if len(mine) or not claim_id else None
-
-
 def suggest_queries(
     study: Study, claim: str, *, read: Sequence[int] = READ, samples: int = 3, progress: Progress = silent
 ) -> Suggestions:
-    """Keyword queries proposed for a claim, by its id or its text: a narrow, a middle and a wide one."""
+    """Keyword queries proposed for a claim, by its id or its text: a precise, a balanced and a broad one."""
     path = study.places.claims_csv
     rows = read_claims(path, "csv").to_dict("records") if path.exists() else []
     row = next((row for row in rows if row["claim_id"] == claim), None)
     if row is None and " " not in claim and (claim.isascii() or not claim.isalpha()):
         raise InputError(f"no claim has the id {claim}")
     text, language = (row["text"], row["language"]) if row else (claim, "")
-    if any(file.is_file() for archive in study.places.archives for file in archive.rglob("*")):
+    if study.places.has_files:
         with study.words(progress) as index:
             if index.size:
                 return suggest(text, index, language=language or "en", read=read, samples=samples)

@@ -176,7 +176,7 @@ class Round:
 
     def status(self) -> Progress:
         """Who has labelled how much, what is open, and what to do next."""
-        return round_work.progress(self.study.settings, self.folder)
+        return round_work.progress(self.study, self.folder)
 
     def report(self) -> Report | TrainingReport:
         """Compute agreement for the round and over all rounds, and write both reports; a sealed one is kept.

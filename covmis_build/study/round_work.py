@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from covmis_build.annotation.round_folder import RoundKind
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.progress import Progress
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.settings import Settings
+    from covmis_build.study.study import Study
 
 
 def roster(settings: Settings, folder: RoundFolder) -> tuple[str, ...]:
@@ -39,8 +41,10 @@ def sent(settings: Settings, folder: RoundFolder) -> dict[str, list[str]]:
     return own | hidden_in(people, folder, order=settings.annotation.order_of_items, seed=settings.seed)
 
 
-def progress(settings: Settings, folder: RoundFolder) -> Progress:
-    """Who has labelled how much, what is open, and what to do next."""
+def progress(study: Study, folder: RoundFolder) -> Progress:
+    """Who has labelled how much, what is open, and what to do next: after the seal, what is next in the study."""
     from covmis_build.annotation.progress import progress_of
+    from covmis_build.study.status import after_seal
 
-    return progress_of(folder, sent(settings, folder))
+    here = progress_of(folder, sent(study.settings, folder))
+    return replace(here, next=after_seal(study)) if folder.sealed and not folder.kind else here

@@ -165,11 +165,19 @@ def after_run(study: Study) -> str:
     return next_step(study, {}, _rounds(study.places), flow(study.places))
 
 
+def after_seal(study: Study) -> str:
+    """What comes next once a round is sealed."""
+    return next_step(study, current(study.places, study.settings), _rounds(study.places), [])
+
+
 def next_step(  # noqa: PLR0911 - one line a step
     study: Study, stages: dict[str, bool], rounds: list[RoundRow], steps: list[Step]
 ) -> str:
     """The one thing to do now; before the first round also where most posts were lost, and how to keep them."""
     places = study.places
+    if not rounds and not stages.get("read", True) and not places.has_files:
+        folders = ", ".join(places.relative(path) for path in places.archives)
+        return f"put posts into {folders} and claims into queries/claims.csv"
     # An opened round alone makes no run necessary: its items came from these tables.
     if not all(stages.values()) and (names := stale(places, study.settings)):
         return f"`covmis run` (to be made: {', '.join(names)})"
@@ -184,6 +192,7 @@ def next_step(  # noqa: PLR0911 - one line a step
     lost = "" if rounds else losses(places, study.settings, steps)
     if sampled:
         following = f"`covmis round open` ({counted(len(sampled), 'claims')} without a round)"
+        following += ", or `covmis release`" if rounds else ""
         return f"{lost} If that is as you want it: {following}" if lost else following
     unsealed = [row.round for row in asking_recall if not row.sealed]
     if unsealed:

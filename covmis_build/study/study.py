@@ -369,7 +369,7 @@ class Study:
     def tune_keywords(
         self, keywords: str | Sequence[str], saved: Sequence[str] = (), *, progress: Progress = silent
     ) -> Tuned:
-        """What keywords find that `saved` ones do not, and what each of their words adds or keeps out; nothing is saved."""
+        """What keywords (or a claim's, by its id) find that `saved` ones do not, and what each word adds or keeps out; nothing is saved."""
         from covmis_build.study.keywords import tune
 
         return tune(self, keywords, saved, progress=progress)
@@ -388,7 +388,7 @@ class Study:
     def suggest_queries(
         self, claim: str, *, read: Sequence[int] = (5, 25, 100), samples: int = 3, progress: Progress = silent
     ) -> Suggestions:
-        """A narrow, a middle and a wide query for a claim, by its id or its text; `read`: the posts of each."""
+        """A precise, a balanced and a broad query for a claim, by its id or its text; `read`: the posts of each."""
         from covmis_build.study.queries import suggest_queries
 
         return suggest_queries(self, claim, read=read, samples=samples, progress=progress)

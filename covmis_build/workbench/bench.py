@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from covmis_build.annotation.progress import Progress
+    from covmis_build.study.round import Round
     from covmis_build.study.status import Status
 
 T = TypeVar("T")
@@ -94,6 +96,14 @@ class Bench:
                 self._kept[name] = (state, figure_now)
             figure: T = self._kept[name][1]
             return figure
+
+    def progress(self, round_: Round) -> Progress:
+        """Where a round stands, and what is next in the study."""
+        return self.keep(
+            f"round {round_.number} {sorted(self.study.stages().items())}",
+            (*TABLES, *ROUNDS, "data/release/checksums.txt"),
+            round_.status,
+        )
 
     def status(self) -> Status:
         """Where the study stands; the stages are looked at anew each time."""

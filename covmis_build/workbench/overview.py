@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import UnknownName
-from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, form_of
+from covmis_build.workbench.bench import Bench, back_to, bench_of, form_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -35,9 +35,7 @@ def overview(request: Request) -> Response:
     """The first page."""
     bench = bench_of(request)
     status = bench.status()
-    rounds = [
-        (round_, bench.keep(f"round {round_.number}", ROUNDS, round_.status)) for round_ in bench.study.rounds
-    ]
+    rounds = [(round_, bench.progress(round_)) for round_ in bench.study.rounds]
     return bench.page(
         request, "overview.html", "status", status=status, steps={step.name: step for step in status.flow},
         rounds=rounds, files=bench.study.intake.files, next=_next(status.next),

@@ -36,7 +36,7 @@ def rounds(request: Request) -> Response:
         request, "round.html", "round", "status", "--round", number, round=round_, numbers=numbers, cases=fitting[:MOST_CASES],
         fitting=len(fitting), all=len(cases), pairs=Counter(case.pair for case in cases).most_common(),
         states=Counter(case.state for case in cases), pair=pair, state=state, third=third, scheme=folder.scheme,
-        progress=bench.keep(f"round {number}", ROUNDS, round_.status), agreement=_agreement(bench, round_),
+        progress=bench.progress(round_), agreement=_agreement(bench, round_),
         target=study.settings.annotation.target, channel=study.settings.annotation.channel,
     )  # fmt: skip
 

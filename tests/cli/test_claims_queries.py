@@ -167,8 +167,17 @@ def test_show_try_and_suggest(study, claims):
     assert tried["queries"][0]["posts"] == 1
     assert [row["posts"] for row in answer("queries", "try", "--study", study)["queries"]] == [0, 1, 0, 0]
     assert "Garlic cures covid-19" in ran("queries", "try", "1", "--study", study)
-    first = answer("queries", "suggest", "1", "--study", study)["suggestions"][0]
-    assert (first["width"], first["posts"] >= 1, "garlic" in first["expression"]) == ("narrow", True, True)
+    code, out, err = covmis("queries", "try", "9", "--study", study)
+    assert (code, "No claim has the id 9; read as keywords" in err, " 0  9" in out) == (0, True, True)
+    assert answer("queries", "try", "--words", "1", "--study", study)["posts"] == 1
+    listed = study / "queries/claims.csv"
+    listed.write_text(listed.read_text("utf-8-sig").replace("\n1,", "\nlist-0001,"), "utf-8")
+    found = answer("queries", "try", "list-0001", "--study", study)["queries"]
+    assert [(row["query_id"], row["posts"]) for row in found][-1] == ("list-0001:keywords:1", 1)
+    code, _, err = covmis("queries", "try", "--words", "--study", study)
+    assert (code, "the id of a claim" in err) == (2, True)
+    first = answer("queries", "suggest", "list-0001", "--study", study)["suggestions"][0]
+    assert (first["width"], first["posts"] >= 1, "garlic" in first["expression"]) == ("precise", True, True)
     assert "garlic" in ran("queries", "suggest", "Garlic helps", "--study", study)
 
 

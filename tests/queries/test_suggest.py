@@ -35,14 +35,14 @@ def index(tmp_path):
 
 def test_proposals_are_nested_and_count_what_they_say(index):
     made = suggest(CLAIM, index, read=(4, 12, 60))
-    assert [row.width for row in made.proposals] == ["narrow", "middle", "wide"][: len(made.proposals)]
+    assert [row.width for row in made.proposals] == ["precise", "balanced", "broad"][: len(made.proposals)]
     before = set()
     for row, size in zip(made.proposals, (4, 12, 60), strict=False):
         assert len(index.rows(parse(row.expression).node)) == row.posts > 0
         matching = {at for at, post in enumerate(POSTS) if parse(row.expression).matches(post)}
         assert len(matching) == row.posts
         assert before <= matching
-        assert len(matching) <= max(size, len(before) or size) or row.width == "narrow"
+        assert len(matching) <= max(size, len(before) or size) or row.width == "precise"
         before = matching
         assert str(parse(row.expression)) == row.expression
         assert row.reason.startswith(f"{counted(row.posts, 'posts')}: ")
@@ -129,7 +129,7 @@ def test_nothing_is_refused(index, text):
     assert all(conjunction_count(parse(row.expression).node) <= MOST_CONJUNCTIONS for row in made.proposals)
     assert all(parse(row.expression).render("bluesky") for row in made.proposals)
     assert bool(made.proposals) == any(map(str.isalnum, text))
-    assert made.to_dict()["suggestions"] == [] or made.to_dict()["suggestions"][0]["width"] == "narrow"
+    assert made.to_dict()["suggestions"] == [] or made.to_dict()["suggestions"][0]["width"] == "precise"
 
 
 def test_two_forms_of_a_word_are_one_unit(index):

@@ -74,6 +74,8 @@ def test_dropped_posts_counts_all_and_shows_the_same_few(study):
     assert dropped.total == len(study.dropped.query("step == 'words' and unit == 'pair'")) == 2
     assert len(dropped.posts) == 1
     assert dropped.posts == study.dropped_posts("words", limit=1).posts
+    assert study.dropped_posts("long enough", limit=1).posts == dropped.posts
+    assert study.dropped_posts("near duplicates").step == "near_duplicates"
     assert dropped.of_claims == {"a": 2}
     assert "minimum_words" in dropped.advice
     assert study.dropped_posts("words", claim="b").total == 0
@@ -249,7 +251,7 @@ def test_the_script_does_the_same_elsewhere(client, study, tmp_path):
 def test_an_empty_study_and_one_in_the_middle_of_a_purge_have_pages(tmp_path):
     study = covmis.new_study(tmp_path / "new", title="New")
     client = client_of(study)
-    assert "Bring the study up to date" in client.get("/").text
+    assert "osts into data/archive and claims into" in client.get("/").text
     assert "Nothing has been built yet" in client.get("/flow").text
     study.places.purge_journal.write_text('{"posts": [], "authors": []}\n')
     assert client.get("/").status_code == 400

@@ -95,10 +95,18 @@ def test_a_sealed_round_and_read_only_offer_nothing(client, round_):
     for case in round_.cases().rows:
         round_.decide(case.item_id, "favor")
     round_.seal()
+    following = round_.status().next
+    assert following == round_.study.status().next
+    assert following == "`covmis round open` (2 claims without a round), or `covmis release`"
     page = client.get("/rounds").text
+    assert "Open the next round" in page
     assert "data-swap" not in page
     assert "Pull labels" not in page
     assert decide(client, round_.cases().rows[0].item_id, "against").status_code == 400
+    sample = storage.read_table(round_.study.places.table("sample"), "sample")
+    begun = sample[sample["claim_id"].isin(round_.folder.items()["claim_id"])]
+    storage.write_table(round_.study.places.table("sample"), begun, "sample")
+    assert "Open the next round" not in client.get("/rounds").text
     reading = client_of(round_.study, read_only=True)
     assert "Open the next round" not in reading.get("/rounds").text
     assert decide(reading, "x", "favor").status_code == 403
