@@ -28,7 +28,9 @@ def opened(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("malformed") / "study"
     (folder / "queries").mkdir(parents=True)
-    (folder / "study.toml").write_text("title = 't'\n[annotation]\nchannel = 'csv'\nannotators = ['a1', 'a2']")
+    (folder / "study.toml").write_text(
+        "title = 't'\n[annotation]\nchannel = 'csv'\nannotators = ['a1', 'a2']"
+    )
     (folder / "queries" / "claims.csv").write_text("claim_id,text,keywords\n1,Garlic cures.,garlic\n")
     (folder / "annotation").mkdir()
     (folder / "annotation" / "guideline.md").write_text("Label with care.\n")
