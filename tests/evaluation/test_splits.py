@@ -122,6 +122,33 @@ def test_times_are_read_from_post_ids() -> None:
 
 
 @pytest.mark.parametrize(
+    "form", ["%d.%m.%Y", "%d/%m/%Y %H:%M", "%m/%d/%Y", "%d-%m-%y", "%d. %m. %Y", "%H:%M %d/%m/%Y"]
+)
+def test_a_date_that_may_be_day_or_month_first_is_not_guessed(form) -> None:
+    """pandas would read 09.01. as 1 September, and 13.01. as 13 January."""
+    when = pd.date_range("2020-01-13", periods=210, freq="-1D")
+    frame = posts(len(when)).assign(created_at=when.strftime(form))
+    with pytest.raises(InputError, match=r"may be day or month first\. Write dates as 2020-01-09"):
+        splits(frame, scheme="chronological")
+    with pytest.raises(InputError, match="may be day or month first"):
+        splits(frame, group="day")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ", "%Y/%m/%d", "%Y-%m-%d %H:%M:%S.123-05:00", "%a %b %d %H:%M:%S +0000 %Y",
+        "%a, %d %b %Y %H:%M:%S -0500", "%d %b %y",
+    ],
+)  # fmt: skip
+def test_dates_with_one_reading_are_read(form) -> None:
+    when = pd.date_range("2020-01-01 10:11:12", periods=210, freq="1D")
+    for column in (when.strftime(form), when, when.tz_localize("UTC")):
+        parts = splits(posts(len(when)).assign(created_at=column), scheme="chronological")
+        assert parts.tolist() == ["train"] * 147 + ["dev"] * 21 + ["test"] * 42
+
+
+@pytest.mark.parametrize(
     ("frame", "options", "words"),
     [
         (posts(), {"scheme": "chronologic"}, "Did you mean 'chronological'"),
