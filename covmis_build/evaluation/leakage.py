@@ -10,7 +10,7 @@ import numpy as np
 
 from covmis_build.engine.port import silent
 from covmis_build.errors import InputError, UnknownName, nearest
-from covmis_build.evaluation.keys import values_of, words_of
+from covmis_build.evaluation.keys import check_texts, values_of, words_of
 from covmis_build.evaluation.rendering import notebook
 from covmis_build.evaluation.times import milliseconds
 from covmis_build.tables import in_order_of
@@ -49,6 +49,8 @@ class Leakage:
     times: pd.DataFrame | None = None
     edits: int = EDITS
     similarity: float = 0.8
+    empty: int = 0
+    """How many texts are empty: they are copies of nothing."""
 
     @property
     def findings(self) -> list[str]:
@@ -67,6 +69,7 @@ class Leakage:
         return {
             "edits": self.edits,
             "similarity": self.similarity,
+            "empty": self.empty,
             "pairs": self.summary.to_dict("records"),
             "keys": [] if self.keys is None else self.keys.to_dict("records"),
             "missing_labels": self.missing_labels,
@@ -115,6 +118,7 @@ def leakage(  # noqa: PLR0913 - every option is named
     texts = _column(texts, "texts", text if hasattr(texts, "columns") else texts)
     words = words_of(texts)
     part = _parts(parts, len(words))
+    check_texts(words)
     for what, given in (*values.items(), ("times", times), ("labels", labels)):
         if given is not None and len(given) != len(part):
             raise InputError(f"{len(given)} {what} for {len(part)} items", remedy="Give one per item")
@@ -156,6 +160,7 @@ def compared(  # noqa: PLR0913 - what both callers have, by name
         times=None if times is None else _overlap(times, part),
         edits=edits,
         similarity=similarity,
+        empty=sum(not text.strip() for text in words),
     )
 
 
@@ -192,15 +197,18 @@ def _nearest(
     """The nearest item of the part `against` for each item of this one."""
     import pandas as pd
 
-    here, there = np.flatnonzero(part == tested), np.flatnonzero(part == against)
+    written = np.array([bool(text.strip()) for text in words])  # an empty text is near to nothing
+    here, there = np.flatnonzero(written & (part == tested)), np.flatnonzero(written & (part == against))
     nearest = nearest_texts([words[row] for row in here], [words[row] for row in there], edits, progress)
     place = np.append(there, -1)
-    return pd.DataFrame(
+    found = pd.DataFrame(
         {
-            "row": here, "distance": nearest.edits, "nearest": place[nearest.edits_to],
+            "distance": nearest.edits, "nearest": place[nearest.edits_to],
             "normalised": nearest.share, "normalised_nearest": place[nearest.share_to],
-        }
-    )  # fmt: skip
+        }, index=pd.Index(here, name="row"),
+    ).reindex(np.flatnonzero(part == tested))  # fmt: skip
+    where = ["nearest", "normalised_nearest"]
+    return found.assign(**found[where].fillna(-1).astype(np.int64)).rename_axis("row").reset_index()
 
 
 def _closest(several: list[pd.DataFrame]) -> pd.DataFrame:
@@ -228,7 +236,7 @@ def _near(
 def _counts(
     closest: pd.DataFrame, words: list[str], part: Any, tested: str, against: tuple[str, ...], edits: int
 ) -> dict[str, Any]:
-    lengths = np.array([len(words[row]) for row in closest["row"]])
+    lengths = np.array([len(words[row]) for row in closest["row"] if words[row].strip()])
     return {
         "part": tested,
         "against": " and ".join(against),
@@ -299,7 +307,7 @@ def _overlap(times: Sequence[Any], part: Any) -> pd.DataFrame:
 
 
 def _sentences(leak: Leakage) -> list[str]:
-    lines = []
+    lines = [f"Empty texts, which are copies of nothing: {leak.empty:,}."] if leak.empty else []
     # test is compared with all that a system may learn from; what it shares with train alone stands in the table
     widest = {row["part"]: row["against"] for row in leak.summary.to_dict("records")}
     for row in leak.summary.to_dict("records"):
