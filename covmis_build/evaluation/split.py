@@ -158,6 +158,13 @@ def _groups(
     everything = np.arange(len(ids))
     if folds == 1:
         numbers = divided(everything, [float(share) for share in shares])
+        for number, part in enumerate(PARTS):
+            if shares[number] and not (numbers == number).any():
+                raise InputError(
+                    f"the largest group leaves no item for {part}",
+                    remedy="Keep fewer columns together (group, --group), or only more similar texts (similarity, "
+                    "--similarity); or use the scheme leave_one_out",
+                )
         return pd.Series([PARTS[number] for number in numbers], index=frame.index, name="part")
     count = len(set(together.tolist()))
     if not 2 <= folds <= count:

@@ -317,17 +317,12 @@ def _groups(keys: Mapping[str, Values], size: int) -> pd.DataFrame | None:
 
 
 def _far_from(parts: pd.DataFrame, fractions: Sequence[float]) -> list[str]:
-    """Parts that whole groups left more than two points larger or smaller than was asked for; none may be empty."""
+    """Parts that whole groups left more than two points larger or smaller than was asked for."""
     if len(parts.columns) > 1:
         return []
     lines = []
     for part, wanted in zip(PARTS, fractions, strict=True):
         share = float((parts.iloc[:, 0] == part).mean())
-        if wanted and not share:
-            raise InputError(
-                f"the largest group leaves no item for {part}",
-                remedy="Keep fewer columns together (--group), or only more similar texts (--similarity)",
-            )
         if abs(share - wanted) > 0.02:
             lines.append(
                 f"{part} has {share:.1%} of the items instead of {wanted:.0%}, because groups stay whole."

@@ -236,6 +236,13 @@ def test_missing_predictions_are_refused_or_wrong() -> None:
         (np.array([["a"], ["b"]]), ["a", "b"], {}, "gold has 2 dimensions"),
         (pd.DataFrame({"text": ["a", "b"]}), ["a", "b"], {}, "gold: has no column of labels.*label=COLUMN"),
         (["a", "b"], ["a", "b"], {"clusters": "claim_id"}, "names a column, and gold has none"),
+        (
+            ["a", "b"],
+            ["a", "b"],
+            {"probabilities": [0.5, 0.0]},
+            "probability must be above 0 and at most 1, not 0",
+        ),
+        (["a", "b"], ["a", "b"], {"probabilities": [50, 100]}, "must be above 0 and at most 1, not 50"),
     ],
 )
 def test_errors_say_what_and_where(gold, said, options, words) -> None:
