@@ -11,8 +11,8 @@ import numpy as np
 from covmis_build.engine.port import silent
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.keys import check_texts, values_of, words_of
-from covmis_build.evaluation.rendering import notebook
 from covmis_build.evaluation.times import milliseconds
+from covmis_build.report.summary import in_notebook
 from covmis_build.tables import in_order_of
 from covmis_build.text.edits import nearest_texts
 from covmis_build.text.near_duplicates import near_duplicate_pairs
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     """Near-duplicates, as `near_duplicate_pairs` gives them."""
 
 
+NOTHING = "Nothing is shared."
 EDITS = 20
 """Levenshtein distance below which two texts are near."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Leakage:
     """What was found.
 
@@ -62,7 +63,10 @@ class Leakage:
         return self.summary
 
     def _repr_html_(self) -> str:
-        return notebook([("Leakage", " ".join(self.findings) or "Nothing is shared.", self.summary)])
+        return in_notebook([*(self.findings or [NOTHING]), self.summary])
+
+    def __repr__(self) -> str:
+        return f"<Leakage: {(self.findings or [NOTHING])[0]}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the items, as plain values."""

@@ -107,6 +107,7 @@ def test_empty_texts_are_no_copies_of_each_other() -> None:
     assert leak.nearest["nearest"].tolist() == [-1, -1, 0]
     assert "Empty texts, which are copies of nothing: 3." in leak.findings
     assert leak.to_dict()["empty"] == 3
+    assert repr(leak) == "<Leakage: Empty texts, which are copies of nothing: 3.>"
     parts = ["train", "dev", "test", "test", "test"]
     assert leakage([*texts[:4], "alpha"], parts).summary["identical"].tolist() == [0, 1, 1]
 
