@@ -83,7 +83,7 @@ def score(
         published = covmis.datasets.published_for(Path(files.gold.file))
         told = published and published.sentence(set(scores.to_frame()["measure"]))
         read = options.how_read(files) | ({"published": told} if told else {})
-    _tell(scores, _titled(scores.tables()), out, read=read, as_json=as_json)
+    _tell(scores, ["", *scores.summary], out, read=read, as_json=as_json)
 
 
 @app.command()
@@ -120,9 +120,7 @@ def compare(
         files.gold, files.systems, measure=measure, test=test, clusters=files.clusters(clusters),
         replicates=replicates, exact=exact, level=level, title=files.title, **how,
     )  # fmt: skip
-    square = comparison.matrix().rename_axis("").reset_index()
-    matrix = [f"p-values, {comparison.adjustment}:", square] if len(files.systems) > 2 else []
-    _tell(comparison, [*matrix, *comparison.sentences], out, read=options.how_read(files), as_json=as_json)
+    _tell(comparison, comparison.summary, out, read=options.how_read(files), as_json=as_json)
 
 
 @app.command()
@@ -149,7 +147,7 @@ def meta(
         replicates=replicates,
         **how,
     )
-    _tell(result, _titled(result.tables()), read=options.how_read(files), as_json=as_json)
+    _tell(result, ["", *result.summary], read=options.how_read(files), as_json=as_json)
 
 
 @app.command()
@@ -251,7 +249,3 @@ def _tell(
             0, f"Labels read from {', '.join(places)}. {counted(read['rows'], 'rows')} joined by {joined}."
         )
     tell(results.to_dict() | (read or {}), [*parts, *ends], as_json=as_json)
-
-
-def _titled(tables: list[tuple[str, Any]]) -> list[Any]:
-    return [part for title, table in tables for part in ("", title, table)]

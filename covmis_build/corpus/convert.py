@@ -77,6 +77,8 @@ def read_corpus(file: Path | str) -> pd.DataFrame:
     import pandas as pd
 
     path = Path(file)
+    if path.is_dir():
+        raise InputError("is a folder", file=path, remedy="Name corpus.csv in it")
     if not path.is_file():
         raise InputError("is not there", file=path, remedy="Make it with `covmis release`")
     with doubted(path):

@@ -20,7 +20,7 @@ from covmis_build.evaluation.joining import (
     join,
     over_runs,
 )
-from covmis_build.evaluation.rendering import booktabs, escape, known, notebook, titled, write
+from covmis_build.evaluation.rendering import booktabs, escape, known, titled, write
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.evaluation.significance import (
     holm,
@@ -30,6 +30,7 @@ from covmis_build.evaluation.significance import (
     tukey_p_of_cells,
     welch,
 )
+from covmis_build.report.result import Result
 from covmis_build.stats.intervals import Estimate, Over
 from covmis_build.stats.over_claims import claim_tables, difference, over_claims
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from numpy.typing import NDArray
+
+    from covmis_build.report.summary import Summary
 
     Array = NDArray[np.float64]
     Codes = NDArray[np.int64]
@@ -76,8 +79,8 @@ SHOWN = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Result):
     """What `compare` found: `.table` has a row for every pair of systems."""
 
     table: pd.DataFrame
@@ -106,8 +109,12 @@ class Comparison:
         """Write the results as .html, .csv, .json or .tex."""
         write(path, self)
 
-    def _repr_html_(self) -> str:
-        return notebook([("Comparison", self.how, self.table)])
+    @property
+    def summary(self) -> Summary:
+        """The p-values of all pairs, if there are several, and the sentences."""
+        square = self.matrix().rename_axis("").reset_index()
+        several: Summary = [f"p-values, {self.adjustment}:", square] if len(self.table) > 1 else []
+        return [*several, *self.sentences]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -23,7 +23,7 @@ from covmis_build.evaluation.label_files import (
     with_gold_id_name,
 )
 from covmis_build.evaluation.times import moments
-from covmis_build.files.columns import column_of
+from covmis_build.files.columns import IDS, column_of
 from covmis_build.files.reading import SUFFIXES
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def gold_and_systems(
         of_gold = table.labels(table.id_column) if table.id_column else table.by_position()
     joined, tables, joined_by = {}, list[Labelled](), set[str]()
     known = {as_label(value) for value in _values(of_gold) if not is_empty(value)}
-    for name, predictions in _by_name(systems, "" if table is None else table.id_column, known).items():
+    for name, predictions in by_name(systems, "" if table is None else table.id_column, known).items():
         runs = predictions if _are_runs(predictions) else [predictions]
         own = [
             run if (read := _table(run, name, "", "", predicted=True, labels=known)) is None else read
@@ -156,7 +156,7 @@ def _table(
     return None
 
 
-def _by_name(systems: Any, id_column: str, labels: Collection[str]) -> dict[str, Any]:
+def by_name(systems: Any, id_column: str, labels: Collection[str]) -> dict[str, Any]:
     """The systems by their names: a dict of them, a frame with a column each, or one system without a name."""
     if hasattr(systems, "columns"):
         names = [str(name) for name in systems.columns]
@@ -173,7 +173,7 @@ def _by_name(systems: Any, id_column: str, labels: Collection[str]) -> dict[str,
             )
         kept = [id_column] if id_column in names else []
         return {name: systems[[*kept, name]].rename(columns={name: "prediction"}) for name in columns}
-    if isinstance(systems, Mapping) and not all(_is_cell(value) for value in systems.values()):
+    if isinstance(systems, Mapping) and not all(is_cell(value) for value in systems.values()):
         return {str(name): predictions for name, predictions in systems.items()}
     if isinstance(systems, Mapping) and not systems:
         return {}
@@ -216,12 +216,35 @@ def _under_golds_ids(
     return labels.set_axis([of_gold.get(item, item) for item in labels.index]), column
 
 
+def check_ids(systems: Any, items: Collection[str], labels: Collection[str]) -> None:
+    """Refuse predictions without ids, where nobody knows the order of the items; files are checked when they are read."""
+    for name, predictions in by_name(systems, "item_id", labels).items():
+        if not _has_ids(predictions, items):
+            raise InputError(
+                f"{name} has no ids",
+                remedy="Give a frame with item_id, a Series indexed by item_id, or a dict",
+            )
+
+
+def _has_ids(predictions: Any, items: Collection[str]) -> bool:
+    """Whether predictions, or all of several runs, have ids; the numbers of a frame's rows are none."""
+    if isinstance(predictions, str | Path | Mapping | Labelled):
+        return True
+    if hasattr(predictions, "columns"):
+        return bool(column_of([str(name) for name in predictions.columns], IDS))
+    if hasattr(predictions, "index") and hasattr(predictions, "to_numpy"):
+        numbered = predictions.index.inferred_type == "integer"
+        return not numbered or not set(map(str, predictions.index)).isdisjoint(items)
+    several = isinstance(predictions, list | tuple) and len(predictions) > 0
+    return several and all(not is_cell(run) and _has_ids(run, items) for run in predictions)
+
+
 def _are_runs(predictions: Any) -> bool:
     """A list of tables: several runs of one system. Lists of lists are told apart where they are joined."""
     return isinstance(predictions, list | tuple) and any(
         isinstance(run, Labelled | Path)
         or hasattr(run, "columns")
-        or (not _is_cell(run) and isinstance(run, str))
+        or (not is_cell(run) and isinstance(run, str))
         for run in predictions
     )
 
@@ -235,7 +258,7 @@ def _are_columns(given: Any) -> bool:
     )
 
 
-def _is_cell(value: Any) -> bool:
+def is_cell(value: Any) -> bool:
     """A label or none, and not a file."""
     if isinstance(value, str):
         return Path(value).suffix.lower() not in SUFFIXES

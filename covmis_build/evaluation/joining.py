@@ -255,14 +255,15 @@ def numbers_of_items(
     wrong = next((cell for cell in known if not _is_number(cell)), None)
     if wrong is not None:
         raise InputError(f"'{wrong}' is not {NUMBERS[what]}", remedy="Name a column of numbers above 0")
-    numbers = np.array([float(cell) for cell in known])
-    if not ((numbers > 0) & (numbers <= most)).all():
-        reach = f"(0, {most:g}]" if np.isfinite(most) else "above 0"
+    numbers = np.array([float(cell) for cell in known])[codes]
+    outside = numbers[~((numbers > 0) & (numbers <= most))]
+    if len(outside):
+        reach = f" and at most {most:g}" if most < np.inf else ""
         raise InputError(
-            f"{NUMBERS[what]} is not {'in ' if most < np.inf else ''}{reach}",
+            f"{NUMBERS[what]} must be above 0{reach}, not {outside[0]:g}",
             remedy=f"Give {what} of every item",
         )
-    return np.asarray(numbers[codes])
+    return np.asarray(numbers)
 
 
 def _is_number(cell: Any) -> bool:

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.errors import UnknownName, nearest
+from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.times import days
 from covmis_build.files.columns import KEYS, column_of
 from covmis_build.text.urls import addresses, canonical_url
@@ -51,6 +51,12 @@ def known_keys(header: Sequence[str]) -> list[str]:
 def words_of(cells: Iterable[Any]) -> list[str]:
     """The texts of these cells; an empty cell has no words."""
     return ["" if cell is None or cell != cell else str(cell) for cell in cells]  # noqa: PLR0124 - NaN
+
+
+def check_texts(words: Sequence[str]) -> None:
+    """Refuse texts that are all empty, as those of a release of ids alone: nothing can be seen in them."""
+    if words and not any(text.strip() for text in words):
+        raise InputError(f"all {len(words):,} texts are empty", remedy="Fetch them with `covmis hydrate`")
 
 
 def values_of(cells: Iterable[Any]) -> list[tuple[str, ...]]:

@@ -10,9 +10,9 @@ import numpy as np
 
 from covmis_build.engine.port import silent
 from covmis_build.errors import InputError, UnknownName, nearest
-from covmis_build.evaluation.keys import values_of, words_of
-from covmis_build.evaluation.rendering import notebook
+from covmis_build.evaluation.keys import check_texts, values_of, words_of
 from covmis_build.evaluation.times import milliseconds
+from covmis_build.report.summary import in_notebook
 from covmis_build.tables import in_order_of
 from covmis_build.text.edits import nearest_texts
 from covmis_build.text.near_duplicates import near_duplicate_pairs
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     """Near-duplicates, as `near_duplicate_pairs` gives them."""
 
 
+NOTHING = "Nothing is shared."
 EDITS = 20
 """Levenshtein distance below which two texts are near."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Leakage:
     """What was found.
 
@@ -49,6 +50,8 @@ class Leakage:
     times: pd.DataFrame | None = None
     edits: int = EDITS
     similarity: float = 0.8
+    empty: int = 0
+    """How many texts are empty: they are copies of nothing."""
 
     @property
     def findings(self) -> list[str]:
@@ -60,13 +63,17 @@ class Leakage:
         return self.summary
 
     def _repr_html_(self) -> str:
-        return notebook([("Leakage", " ".join(self.findings) or "Nothing is shared.", self.summary)])
+        return in_notebook([*(self.findings or [NOTHING]), self.summary])
+
+    def __repr__(self) -> str:
+        return f"<Leakage: {(self.findings or [NOTHING])[0]}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the items, as plain values."""
         return {
             "edits": self.edits,
             "similarity": self.similarity,
+            "empty": self.empty,
             "pairs": self.summary.to_dict("records"),
             "keys": [] if self.keys is None else self.keys.to_dict("records"),
             "missing_labels": self.missing_labels,
@@ -115,6 +122,7 @@ def leakage(  # noqa: PLR0913 - every option is named
     texts = _column(texts, "texts", text if hasattr(texts, "columns") else texts)
     words = words_of(texts)
     part = _parts(parts, len(words))
+    check_texts(words)
     for what, given in (*values.items(), ("times", times), ("labels", labels)):
         if given is not None and len(given) != len(part):
             raise InputError(f"{len(given)} {what} for {len(part)} items", remedy="Give one per item")
@@ -156,6 +164,7 @@ def compared(  # noqa: PLR0913 - what both callers have, by name
         times=None if times is None else _overlap(times, part),
         edits=edits,
         similarity=similarity,
+        empty=sum(not text.strip() for text in words),
     )
 
 
@@ -192,15 +201,18 @@ def _nearest(
     """The nearest item of the part `against` for each item of this one."""
     import pandas as pd
 
-    here, there = np.flatnonzero(part == tested), np.flatnonzero(part == against)
+    written = np.array([bool(text.strip()) for text in words])  # an empty text is near to nothing
+    here, there = np.flatnonzero(written & (part == tested)), np.flatnonzero(written & (part == against))
     nearest = nearest_texts([words[row] for row in here], [words[row] for row in there], edits, progress)
     place = np.append(there, -1)
-    return pd.DataFrame(
+    found = pd.DataFrame(
         {
-            "row": here, "distance": nearest.edits, "nearest": place[nearest.edits_to],
+            "distance": nearest.edits, "nearest": place[nearest.edits_to],
             "normalised": nearest.share, "normalised_nearest": place[nearest.share_to],
-        }
-    )  # fmt: skip
+        }, index=pd.Index(here, name="row"),
+    ).reindex(np.flatnonzero(part == tested))  # fmt: skip
+    where = ["nearest", "normalised_nearest"]
+    return found.assign(**found[where].fillna(-1).astype(np.int64)).rename_axis("row").reset_index()
 
 
 def _closest(several: list[pd.DataFrame]) -> pd.DataFrame:
@@ -228,7 +240,7 @@ def _near(
 def _counts(
     closest: pd.DataFrame, words: list[str], part: Any, tested: str, against: tuple[str, ...], edits: int
 ) -> dict[str, Any]:
-    lengths = np.array([len(words[row]) for row in closest["row"]])
+    lengths = np.array([len(words[row]) for row in closest["row"] if words[row].strip()])
     return {
         "part": tested,
         "against": " and ".join(against),
@@ -299,7 +311,7 @@ def _overlap(times: Sequence[Any], part: Any) -> pd.DataFrame:
 
 
 def _sentences(leak: Leakage) -> list[str]:
-    lines = []
+    lines = [f"Empty texts, which are copies of nothing: {leak.empty:,}."] if leak.empty else []
     # test is compared with all that a system may learn from; what it shares with train alone stands in the table
     widest = {row["part"]: row["against"] for row in leak.summary.to_dict("records")}
     for row in leak.summary.to_dict("records"):

@@ -14,8 +14,9 @@ from covmis_build.evaluation.gold_and_systems import gold_and_systems
 from covmis_build.evaluation.joining import Extra, Missing, join, numbers_of_items
 from covmis_build.evaluation.measure import Need
 from covmis_build.evaluation.measure_figures import forests, legend
-from covmis_build.evaluation.rendering import booktabs, bounded, escape, notebook, titled, write
+from covmis_build.evaluation.rendering import booktabs, bounded, escape, in_turn, titled, write
 from covmis_build.evaluation.setting import setting
+from covmis_build.report.result import Result
 from covmis_build.stats.intervals import between
 from covmis_build.stats.linearised import weighted_measures
 from covmis_build.stats.over_posts import made_design
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from covmis_build.evaluation.setting import Setting
+    from covmis_build.report.summary import Summary
     from covmis_build.stats.over_posts import Design
 
     Array = NDArray[np.float64]
@@ -46,8 +48,8 @@ WORTH = (
 )
 
 
-@dataclass(frozen=True)
-class ScoresOverPosts:
+@dataclass(frozen=True, repr=False)
+class ScoresOverPosts(Result):
     """What `score_over_posts` found: `.table` has a row per system, measure and estimand."""
 
     table: pd.DataFrame
@@ -62,6 +64,11 @@ class ScoresOverPosts:
     def to_frame(self) -> pd.DataFrame:
         """A row per system, measure and estimand (messages, posts)."""
         return self.table
+
+    @property
+    def summary(self) -> Summary:
+        """The tables with their titles."""
+        return in_turn(self.tables())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -88,9 +95,6 @@ class ScoresOverPosts:
     def write(self, path: Path | str) -> None:
         """Write the results as .html, .csv, .json or .tex."""
         write(path, self)
-
-    def _repr_html_(self) -> str:
-        return notebook([("Scores over posts", self.how, self.table)])
 
     def html(self) -> str:
         """The page."""

@@ -67,15 +67,9 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def notebook(parts: Sequence[tuple[str, str, pd.DataFrame]]) -> str:
-    """Tables with their titles and a sentence each, for a notebook; outside text is escaped."""
-    from markupsafe import escape as as_html
-
-    return "".join(
-        f"<p><strong>{as_html(title)}</strong> {as_html(sentence)}</p>"
-        + table.to_html(index=False, na_rep="", border=0)
-        for title, sentence, table in parts
-    )
+def in_turn(tables: Sequence[tuple[str, pd.DataFrame]]) -> list[str | pd.DataFrame]:
+    """Each title and its table, and an empty line before the next, as a result's summary."""
+    return [part for title, table in tables for part in ("", title, table)][1:]
 
 
 def cell(row: Mapping[Any, Any], digits: int = 3) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,13 @@ from covmis_build.evaluation.rendering import (
     bounded,
     cell,
     escape,
+    in_turn,
     latex_cell,
-    notebook,
     telling_digits,
     titled,
     write,
 )
+from covmis_build.report.result import Result
 from covmis_build.stats.confusion import Counts, confusion_matrix
 from covmis_build.stats.intervals import effective
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from covmis_build.evaluation.joining import JoinedLabels
+    from covmis_build.report.summary import Summary
 
 WEIGHTED = (
     "Sample: the labelled items, unweighted. Weighted: all unique posts found (weights 1/probability). Balanced: the mean "
@@ -41,14 +43,14 @@ WEIGHTED = (
 )
 
 
-@dataclass(frozen=True)
-class Scores:
+@dataclass(frozen=True, repr=False)
+class Scores(Result):
     """What `score` found: `.table` has a row per system, measure and group; the other tables follow from the labels."""
 
     table: pd.DataFrame
-    joined: JoinedLabels = field(repr=False)
+    joined: JoinedLabels
     level: float = 0.95
-    claims: NDArray[np.int64] | None = field(default=None, repr=False)
+    claims: NDArray[np.int64] | None = None
     """The number of each item's claim, where intervals are over claims."""
     undefined: str = "zero"
     study: str = ""
@@ -108,13 +110,10 @@ class Scores:
         """Write the results as .html, .csv, .json or .tex."""
         write(path, self)
 
-    def _repr_html_(self) -> str:
-        return notebook(
-            [
-                ("Scores", self.how, self.overall()),
-                *([(WEIGHTED, "", weighted)] if (weighted := self.weighted()) is not None else []),
-            ]
-        )
+    @property
+    def summary(self) -> Summary:
+        """The tables with their titles."""
+        return in_turn(self.tables())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -30,10 +30,11 @@ from covmis_build.evaluation.label_files import (
     read_rows,
     share_columns,
 )
-from covmis_build.evaluation.rendering import booktabs, bounded, escape, known, notebook, titled, write
+from covmis_build.evaluation.rendering import booktabs, bounded, escape, in_turn, known, titled, write
 from covmis_build.files.columns import IDS, column_of
 from covmis_build.files.reading import Sheet
 from covmis_build.options import by_people
+from covmis_build.report.result import Result
 from covmis_build.stats.intervals import interval
 from covmis_build.stats.over_claims import mean_over_claims
 from covmis_build.stats.over_posts import made_design
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from covmis_build.evaluation.joining import Extra
+    from covmis_build.report.summary import Summary
 
     Array = NDArray[np.float64]
     Codes = NDArray[np.int64]
@@ -157,8 +159,8 @@ SOFT_MEASURES: Mapping[str, SoftMeasure] = {
 """All of them, in the order of tables (Uma et al. 2021; LeWiDi 2023, 2025)."""
 
 
-@dataclass(frozen=True)
-class SoftScores:
+@dataclass(frozen=True, repr=False)
+class SoftScores(Result):
     """What `score_soft` found: `.table` has a row per system and measure."""
 
     table: pd.DataFrame
@@ -188,6 +190,11 @@ class SoftScores:
         """A row per system and measure: value, low, high, best and more."""
         return self.table
 
+    @property
+    def summary(self) -> Summary:
+        """The tables with their titles."""
+        return in_turn(self.tables())
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         numbers, items = np.unique(self.raters, return_counts=True)
@@ -208,9 +215,6 @@ class SoftScores:
     def write(self, path: Path | str) -> None:
         """Write the results as .html, .csv, .json or .tex."""
         write(path, self)
-
-    def _repr_html_(self) -> str:
-        return notebook([("Soft labels", self.how, self.table)])
 
     def html(self) -> str:
         """The page."""

@@ -11,7 +11,7 @@ import numpy as np
 from covmis_build import keyed
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.kept_together import divide_groups, kept_together, near_copies
-from covmis_build.evaluation.keys import keys_of, words_of
+from covmis_build.evaluation.keys import check_texts, keys_of, words_of
 from covmis_build.evaluation.times import milliseconds, times
 from covmis_build.files.columns import IDS, KEYS
 from covmis_build.tables import frame_of
@@ -113,7 +113,9 @@ def _together(
         return None
     keys = list(keys_of(frame, group, time=time, id_column=id_column).values())
     if similarity is not None:
-        keys.append(near_copies(words_of(frame[_found(frame, (text or "text",), "texts")]), similarity))
+        words = words_of(frame[_found(frame, (text or "text",), "texts")])
+        check_texts(words)
+        keys.append(near_copies(words, similarity))
     return kept_together(keys, len(frame))
 
 
@@ -156,6 +158,13 @@ def _groups(
     everything = np.arange(len(ids))
     if folds == 1:
         numbers = divided(everything, [float(share) for share in shares])
+        for number, part in enumerate(PARTS):
+            if shares[number] and not (numbers == number).any():
+                raise InputError(
+                    f"the largest group leaves no item for {part}",
+                    remedy="Keep fewer columns together (group, --group), or only more similar texts (similarity, "
+                    "--similarity); or use the scheme leave_one_out",
+                )
         return pd.Series([PARTS[number] for number in numbers], index=frame.index, name="part")
     count = len(set(together.tolist()))
     if not 2 <= folds <= count:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 TIMES = ("created_at", "time")
 EPOCH_MS = 1288834974657
 """The first millisecond of the platform's ids (the id shifted right by 22 counts from it)."""
+YEAR_FIRST = re.compile(r"\s*\d{4}(?!\d)")
+YEAR_LAST = re.compile(r"(?<![\d:.])(\d{1,2})[./\s-]+(\d{1,2})[./\s-]+(\d{4}|\d\d)(?!\d)")
+MONTHS = 12
 
 
 def times(frame: pd.DataFrame, column: str = "", id_column: str = "") -> list[int]:
@@ -59,12 +63,17 @@ def _time_of_id(item: str, row: int) -> int:
 
 
 def milliseconds(values: list[Any]) -> list[int]:
-    """Times as ISO text, seconds or milliseconds since 1970, or timestamps."""
+    """Times as ISO text, seconds or milliseconds since 1970, or timestamps; a date that has two readings is refused."""
     import pandas as pd
 
     try:
         numbers = [float(moment) for moment in values]
     except (TypeError, ValueError):
+        for row, moment in enumerate(values, 1):
+            if isinstance(moment, str) and _has_two_readings(moment):
+                raise InputError(
+                    f"'{moment}' may be day or month first", row=row, remedy="Write dates as 2020-01-09"
+                ) from None
         parsed = pd.to_datetime(pd.Series(values), utc=True, format="mixed", errors="coerce")
         bad = np.flatnonzero(parsed.isna())
         if len(bad):
@@ -76,3 +85,9 @@ def milliseconds(values: list[Any]) -> list[int]:
         raise InputError("some items have no time", remedy="Fill the column of times")
     scale = 1 if max(map(abs, numbers), default=0) > 1e11 else 1000
     return [int(moment * scale) for moment in numbers]
+
+
+def _has_two_readings(text: str) -> bool:
+    """Whether a date in numbers, without its year first, could be read with the day first or otherwise."""
+    date = None if YEAR_FIRST.match(text) else YEAR_LAST.search(text)
+    return date is not None and (max(int(date[1]), int(date[2])) <= MONTHS or len(date[3]) == len("yy"))

@@ -19,7 +19,7 @@ from covmis_build.evaluation.gold_and_systems import (
     read_specs,
 )
 from covmis_build.evaluation.kept_together import kept_together
-from covmis_build.evaluation.keys import keys_of, known_keys, words_of
+from covmis_build.evaluation.keys import check_texts, keys_of, known_keys, words_of
 from covmis_build.evaluation.label_files import common_id, read_labels
 from covmis_build.evaluation.leakage import EDITS, compared, leakage
 from covmis_build.evaluation.over_posts import score_over_posts
@@ -249,7 +249,10 @@ def split_file(  # noqa: PLR0913 - every option is named
     if similarity is not None or (text or "text") in table.columns:
         words = words_of(items.column(text or "text"))
         likeness = 0.8 if similarity is None else similarity
-        texts = _Texts(words, near_duplicate_pairs(words, threshold=likeness), likeness)
+        if similarity is not None:
+            check_texts(words)
+        if any(word.strip() for word in words):
+            texts = _Texts(words, near_duplicate_pairs(words, threshold=likeness), likeness)
     if texts is not None and similarity is not None and scheme != "leave_one_out":
         keys[SIMILAR] = texts.as_key()
     if keys:
@@ -314,17 +317,12 @@ def _groups(keys: Mapping[str, Values], size: int) -> pd.DataFrame | None:
 
 
 def _far_from(parts: pd.DataFrame, fractions: Sequence[float]) -> list[str]:
-    """Parts that whole groups left more than two points larger or smaller than was asked for; none may be empty."""
+    """Parts that whole groups left more than two points larger or smaller than was asked for."""
     if len(parts.columns) > 1:
         return []
     lines = []
     for part, wanted in zip(PARTS, fractions, strict=True):
         share = float((parts.iloc[:, 0] == part).mean())
-        if wanted and not share:
-            raise InputError(
-                f"the largest group leaves no item for {part}",
-                remedy="Keep fewer columns together (--group), or only more similar texts (--similarity)",
-            )
         if abs(share - wanted) > 0.02:
             lines.append(
                 f"{part} has {share:.1%} of the items instead of {wanted:.0%}, because groups stay whole."

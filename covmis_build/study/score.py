@@ -12,7 +12,7 @@ from covmis_build.building.purge import read_list
 from covmis_build.corpus.release import make_corpus
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.estimation.shares import design_in_pool
-from covmis_build.evaluation.gold_and_systems import PROBABILITIES
+from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids
 from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score as score_systems
 from covmis_build.study.all_draws import with_all_draws
@@ -38,7 +38,7 @@ def score(study: Study, systems: Any, *, over: str = Over.ITEMS, **options: Any)
     """Score systems against the gold of the study's rounds: over its items and claims, or over all posts found.
 
     `systems` and `options` are those of `score` (`score_over_posts`); an option that is given counts in place of the
-    study's labels, claims and probabilities.
+    study's labels, claims and probabilities. Predictions need ids.
     """
     scheme = study.settings.labels
     own = {
@@ -47,6 +47,7 @@ def score(study: Study, systems: Any, *, over: str = Over.ITEMS, **options: Any)
         "probabilities": list(PROBABILITIES), "title": study.settings.title,
     }  # fmt: skip
     labelled = labelled_items(study)
+    check_ids(systems, set(labelled["item_id"]), scheme.values)
     if check_over(over) is Over.POSTS:
         del own["clusters"]
         design = design_of_gold(study, labelled)

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import covmis_build as covmis
 from covmis_build.cli import app
+from covmis_build.errors import InputError
 
 FIXTURE = Path(__file__).with_name("study-0.1.0.zip")
 
@@ -104,3 +105,24 @@ def test_measures_over_posts_know_how_the_rounds_were_drawn(folder):
     right = (predictions["label"].to_numpy() == released(folder)["label"].to_numpy()).astype(float)
     weight = released(folder)["weight"].astype(float)
     assert table["value"].iloc[0] == pytest.approx(sum(right * weight) / sum(weight), rel=1e-6)
+
+
+@pytest.mark.parametrize("over", ["items", "posts"])
+def test_predictions_without_ids_are_refused_in_a_study(folder, over):
+    """The order of gold's rows is not that of the items at hand: nobody can pair them."""
+    study = covmis.open_study(folder)
+    gold = study.gold()
+    labels = gold.set_index("item_id")["label"]
+    for said in (labels, labels.to_dict(), gold[["item_id", "label"]], [labels, labels.to_dict()]):
+        table = study.score({"m": said}, over=over, measures=["accuracy"]).to_frame()
+        assert table["value" if over == "items" else "unweighted"].tolist()[0] == 1
+    numbered = gold["label"].reset_index(drop=True)
+    shuffled = numbered.sample(frac=1, random_state=0).sort_index()
+    for said in (
+        numbered.tolist(), numbered, shuffled, numbered.to_numpy(), gold[["label"]], [numbered.tolist()] * 2,
+        [numbered, labels],
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=r"m has no ids\. Give a frame with item_id, a Series"):
+            study.score({"m": said}, over=over)
+    with pytest.raises(InputError, match="label has no ids"):
+        study.score(numbered, over=over)

@@ -16,7 +16,7 @@ import pytest
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.seal import verify_chain
 from covmis_build.corpus.convert import read_corpus
-from covmis_build.errors import BrokenSeal, StaleTables
+from covmis_build.errors import BrokenSeal, InputError, StaleTables
 from covmis_build.study.study import open_study
 from tests.corpus.studies import covmis, ran
 
@@ -109,6 +109,11 @@ def test_release_then_hydrate_gives_the_corpus_with_texts(study, tmp_path) -> No
     pd.testing.assert_frame_equal(
         read_corpus(tmp_path / "corpus.jsonl"), read_corpus(whole / "data" / "release" / "corpus.jsonl")
     )
+
+
+def test_a_folder_is_no_corpus(study) -> None:
+    with pytest.raises(InputError, match=r"is a folder\. Name corpus\.csv in it"):
+        read_corpus(study.places.release)
 
 
 def test_what_is_gone_is_listed_with_the_reason(study, tmp_path) -> None:

@@ -60,7 +60,11 @@ def crossing(frame, parts, key) -> int:
 def test_no_value_of_any_key_is_in_two_parts(items, seed, keys, scheme) -> None:
     frame = posts(items, seed)
     names = sorted(keys)
-    parts = splits(frame, scheme=scheme, folds=1, group=names, similarity=0.6)
+    try:
+        parts = splits(frame, scheme=scheme, folds=1, group=names, similarity=0.6)
+    except InputError as error:
+        assert "leaves no item for" in str(error)  # noqa: PT017 - few items, in one or two groups
+        return
     assert all(crossing(frame, parts, key) == 0 for key in names)
     first, second, _ = near_duplicate_pairs(frame["text"].tolist(), threshold=0.6)
     assert (parts.to_numpy()[first] == parts.to_numpy()[second]).all()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+import pandas as pd
 import pytest
 
 from covmis_build.errors import InputError
 from covmis_build.evaluation.leakage import leakage
+from covmis_build.evaluation.split import splits
+from covmis_build.study.evaluate import split_file
 
 TEXTS = [
     "The vaccine contains a microchip that tracks you",
@@ -92,6 +97,34 @@ def test_nothing_shared_has_no_findings() -> None:
         "zzz 999 something wholly different 777 qqq www",
     ]
     assert leakage(texts, ["train", "test"], labels=["a", "a"]).findings == []
+
+
+def test_empty_texts_are_no_copies_of_each_other() -> None:
+    texts, parts = ["alpha", None, "", float("nan"), "beta"], ["train", "train", "test", "test", "test"]
+    leak = leakage(texts, parts)
+    row = leak.summary.iloc[0]
+    assert row[["items", "identical", "below", "short", "similar"]].tolist() == [3, 0, 1, 1, 0]
+    assert leak.nearest["nearest"].tolist() == [-1, -1, 0]
+    assert "Empty texts, which are copies of nothing: 3." in leak.findings
+    assert leak.to_dict()["empty"] == 3
+    assert repr(leak) == "<Leakage: Empty texts, which are copies of nothing: 3.>"
+    parts = ["train", "dev", "test", "test", "test"]
+    assert leakage([*texts[:4], "alpha"], parts).summary["identical"].tolist() == [0, 1, 1]
+
+
+def test_texts_that_are_all_empty_are_refused(tmp_path) -> None:
+    """As those of a release of ids alone."""
+    refused = re.escape("all 4 texts are empty. Fetch them with `covmis hydrate`")
+    with pytest.raises(InputError, match=refused):
+        leakage(["", None, " ", ""], ["train", "test", "train", "test"])
+    frame = pd.DataFrame({"item_id": list("abcd"), "label": list("xyxy"), "text": ""})
+    with pytest.raises(InputError, match=refused):
+        splits(frame, similarity=0.8, folds=2)
+    frame.to_csv(tmp_path / "ids.csv", index=False)
+    with pytest.raises(InputError, match=refused):
+        split_file(str(tmp_path / "ids.csv"), tmp_path / "parts.csv", similarity=0.8)
+    divided = split_file(str(tmp_path / "ids.csv"), tmp_path / "parts.csv", folds=2)
+    assert divided.findings == ["There are no texts: near-copies in two parts cannot be seen."]
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import covmis_build as covmis
 from covmis_build.errors import InputError, UnknownName
 from covmis_build.evaluation import compare as comparing
 from covmis_build.evaluation import score as scoring
@@ -236,6 +239,13 @@ def test_missing_predictions_are_refused_or_wrong() -> None:
         (np.array([["a"], ["b"]]), ["a", "b"], {}, "gold has 2 dimensions"),
         (pd.DataFrame({"text": ["a", "b"]}), ["a", "b"], {}, "gold: has no column of labels.*label=COLUMN"),
         (["a", "b"], ["a", "b"], {"clusters": "claim_id"}, "names a column, and gold has none"),
+        (
+            ["a", "b"],
+            ["a", "b"],
+            {"probabilities": [0.5, 0.0]},
+            "probability must be above 0 and at most 1, not 0",
+        ),
+        (["a", "b"], ["a", "b"], {"probabilities": [50, 100]}, "must be above 0 and at most 1, not 50"),
     ],
 )
 def test_errors_say_what_and_where(gold, said, options, words) -> None:
@@ -356,10 +366,22 @@ def test_results_are_objects(tmp_path) -> None:
     assert "&lt;b&gt;" in scores._repr_html_()
     assert "<b>" not in scores._repr_html_()
     scores.write(tmp_path / "scores.json")
+    assert repr(scores).startswith("<Scores: Scores (95% intervals: over 7 claims")
+    assert str(scores).startswith("Scores (95% intervals: over 7 claims")
+    assert "\n" not in repr(scores)
     comparison = comparing(corpus, said, measure="gmr")
     assert len(comparison.sentences) == len(comparison.to_frame()) == 3
     assert comparison.matrix().shape == (3, 3)
     assert "Geometric mean" in comparison._repr_html_()
+    assert repr(comparison) == f"<Comparison: {comparison.sentences[0][:100]}>"
+    assert str(comparison).startswith("p-values, adjusted by Holm:\n")
+    soft = covmis.score_soft({"1": ["a", "b"], "2": ["b", "b"]}, {"m": {"1": "a", "2": "b"}})
+    over = covmis.score_over_posts(corpus, said, probabilities=[1.0] * len(corpus), measures=["accuracy"])
+    asked = covmis.meta(corpus, said, trials=2, replicates=2)
+    for result in (soft, over, asked):
+        assert re.fullmatch(r"<\w+: [^\n]{1,100}>", repr(result))
+        assert result.summary[0] in str(result)
+        assert "<table" in result._repr_html_()
     with pytest.raises(UnknownName, match=r"no value of s9 in gmr\. There are <b>, s1, s2"):
         scores.value("s9", "gmr")
 
