@@ -38,9 +38,11 @@ def overview(request: Request) -> Response:
     rounds = [
         (round_, bench.keep(f"round {round_.number}", ROUNDS, round_.status)) for round_ in bench.study.rounds
     ]
+    workers = [worker for _, progress in rounds for worker in progress.workers]
+    answers = sum(worker.items - worker.left for worker in workers)
     return bench.page(
         request, "overview.html", "status", status=status, steps={step.name: step for step in status.flow},
-        rounds=rounds, files=bench.study.intake.files, next=_next(status.next),
+        rounds=rounds, answers=answers, files=bench.study.intake.files, next=_next(status.next),
     )  # fmt: skip
 
 
