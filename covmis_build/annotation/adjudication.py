@@ -38,7 +38,7 @@ from covmis_build.annotation.channels.sheets import (
     refuse_unkept,
 )
 from covmis_build.annotation.frozen_items import by_item
-from covmis_build.annotation.gold import How, undecided_items, write_decisions
+from covmis_build.annotation.gold import How, decide_round, undecided_items, write_decisions
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
 from covmis_build.storage import csv_bytes
@@ -170,12 +170,12 @@ def _ours(rows: Sequence[Mapping[str, str]]) -> set[str]:
 
 def read_decisions(
     path: Path, phase: Phase, decider: str, frozen: pd.DataFrame, scheme: Labels, decided: Mapping[str, str],
-    disputed: Collection[str],
+    disputed: Collection[str], labelled: Collection[str],
 ) -> tuple[list[Answer], list[Problem]]:  # fmt: skip
     """What has been decided on this sheet so far; `undecided` passes an item on to the adjudicator.
 
     A row without a label decides nothing, also if its item is one of those `decided` before: that is reported. So is a row
-    for an item that is neither `disputed` nor decided.
+    for an item that is neither `disputed` nor decided; and whether an item with an unusable label is `labelled` all the same.
     """
     items = by_item(frozen)
     answers: dict[str, Answer] = {}
@@ -197,7 +197,9 @@ def read_decisions(
             problems.append(Problem(where, agreed, "Remove the row; its annotators can change their labels"))
             continue
         answer, problem = decision(row, item, phase, decider, items[item], scheme)
-        if problem:
+        if answer.status == Status.INVALID and item in labelled:
+            problems.append(Problem(where, f"{answer.reason} is not used; that post already has a label"))
+        elif problem:
             problems.append(Problem(where, problem))
         problems += keep_answer(answers, answer, where)
     return list(answers.values()), problems
@@ -257,7 +259,8 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
             mine = mine[mine["channel"] != Channel.COVMIS]
             decided = dict(zip(mine["item_id"], mine["label"], strict=True))
             disputed = disagreements(frozen, round_.labels(), round_.per_item)
-            answers, problems = read_decisions(path, phase, who, frozen, scheme, decided, disputed)
+            labelled = set(decide_round(round_)["item_id"])
+            answers, problems = read_decisions(path, phase, who, frozen, scheme, decided, disputed, labelled)
             pulled.answers += len(answers)
             pulled.problems += problems
             if not round_.sealed:

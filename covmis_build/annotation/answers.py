@@ -174,7 +174,11 @@ class Pulled(Result):
 def refuse_unusable(problems: Sequence[Problem], told_before: int = 0) -> None:
     """Raise that something came back that cannot be used as it is, if so; everything else is recorded."""
     if problems or told_before:
-        new = f"{counted(len(problems), 'new problems')} in what came back" if problems else "no new problems"
+        new = (
+            f"{counted(len(problems), 'new problems' if told_before else 'problems')} in what came back"
+            if problems
+            else "no new problems"
+        )
         before = f", {counted(told_before, 'problems')} reported before" if told_before else ""
         raise CheckFailed(f"{new}{before}; everything else is recorded")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation import adjudication
 from covmis_build.annotation.answers import Phase, Status, present, usable_among
 from covmis_build.annotation.channels.label_studio.projects import known_projects
-from covmis_build.annotation.gold import undecided_items
+from covmis_build.annotation.gold import How, decide_round, undecided_items
 from covmis_build.annotation.round_folder import RoundKind, kind_of
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
@@ -52,6 +52,8 @@ class Progress(Result):
     disagreements: int
     undecided: int
     next: str
+    single: int = 0
+    """Disagreements in which one annotator gave the only label, since the others skipped the post."""
 
     @property
     def sentence(self) -> str:
@@ -65,7 +67,8 @@ class Progress(Result):
         people = self.to_frame()
         usual = [name for name in ("drafts", "missing") if name in people and not people[name].any()]
         people = people.drop(columns=usual).rename(columns=lambda name: name.replace("_", " "))
-        counts = f"{counted(self.disagreements, 'disagreements')}; {counted(self.undecided, 'posts')} without a final label."
+        alone = f", {counted(self.single, 'posts')} with only one label" if self.single else ""
+        counts = f"{counted(self.disagreements - self.single, 'disagreements')}{alone}; {counted(self.undecided, 'posts')} without a final label."
         return [self.sentence, people, *([] if self._training else [counts]), f"Next: {self.next}"]
 
     @property
@@ -99,7 +102,11 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
         )
         return Progress(round_.number, True, False, len(round_.items()), tuple(people), 0, 0, advice)
     differ = adjudication.disagreements(round_.items(), round_.labels(), round_.per_item)
-    undecided = undecided_items(round_)
+    decisions, undecided = (
+        round_.decisions() if round_.sealed else decide_round(round_),
+        undecided_items(round_),
+    )
+    single = decisions.loc[decisions["how"] == How.SINGLE, "item_id"]
     advice = (
         _advice_on_relevance(round_, people, differ, undecided)
         if round_.asks_relevance
@@ -107,7 +114,7 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
     )
     return Progress(
         round_.number, round_.pilot, round_.sealed, len(round_.items()), tuple(people), len(differ), len(undecided),
-        advice,
+        advice, int(single.isin(differ).sum()),
     )  # fmt: skip
 
 

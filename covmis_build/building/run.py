@@ -105,16 +105,23 @@ def _sweep(places: Places) -> None:
 
 
 def current(places: Places, settings: Settings) -> dict[str, bool]:
-    """For each stage, whether it is up to date; nothing is made."""
-    return {name: state.current for name, state in _states(places, settings).items()}
-
-
-def stale(places: Places, settings: Settings) -> list[str]:
-    """The stages whose tables were made of other settings or files than today's.
+    """For each stage, whether its tables were made of today's settings and files; nothing is made.
 
     Rounds that were opened since do not count: their items come from these tables and keep their place in the next.
     """
-    return [name for name, state in _states(places, settings).items() if not state.current_but_for_rounds]
+    cache = _read_cache(places)
+    entries = ledger.read(places.build / "ledger.jsonl")
+    keys: dict[str, Key] = {}
+    states = {}
+    for stage in STAGES:
+        keys[stage.name] = key = _key(places, settings, stage, keys, cache)
+        entry = ledger.last(entries, stage.name)
+        states[stage.name] = (
+            entry is not None
+            and _stands(places, stage, entry, cache)
+            and (entry.key == key.whole or entry.key_without_rounds == key.without_rounds)
+        )
+    return states
 
 
 @dataclass(frozen=True)
@@ -123,30 +130,6 @@ class Key:
 
     whole: str
     without_rounds: str
-
-
-@dataclass(frozen=True)
-class State:
-    """Whether a stage's tables are those that a run would make now."""
-
-    current: bool
-    current_but_for_rounds: bool
-
-
-def _states(places: Places, settings: Settings) -> dict[str, State]:
-    cache = _read_cache(places)
-    entries = ledger.read(places.build / "ledger.jsonl")
-    keys: dict[str, Key] = {}
-    states = {}
-    for stage in STAGES:
-        keys[stage.name] = key = _key(places, settings, stage, keys, cache)
-        entry = ledger.last(entries, stage.name)
-        if entry is None or not _stands(places, stage, entry, cache):
-            states[stage.name] = State(current=False, current_but_for_rounds=False)
-            continue
-        current = entry.key == key.whole
-        states[stage.name] = State(current, current or entry.key_without_rounds == key.without_rounds)
-    return states
 
 
 def _with_needs(names: Sequence[str]) -> list[Stage]:

@@ -12,7 +12,7 @@ from covmis_build.corpus.citation import bibtex
 from covmis_build.corpus.datasheet import data_statement, datasheet
 from covmis_build.corpus.diagram import flow_diagram
 from covmis_build.corpus.licences import licence_of
-from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, kinds_of, listed
+from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, kinds_of, listed, settled
 from covmis_build.corpus.statistics import ESTIMANDS
 from covmis_build.records import meanings
 from covmis_build.report import figures
@@ -50,7 +50,7 @@ def sections(facts: ReleaseFacts, numbers: Statistics) -> list[Section]:
         _purpose(facts),
         _collection(facts, numbers),
         _sampling(facts, numbers),
-        _annotation(facts),
+        _annotation(facts, numbers),
         _agreement(facts),
         *_parts(facts),
         Section("Limits", points=limits.limits(facts, numbers)),
@@ -206,13 +206,15 @@ def _sampling(facts: ReleaseFacts, numbers: Statistics) -> Section:
     )
 
 
-def _annotation(facts: ReleaseFacts) -> Section:
+def _annotation(facts: ReleaseFacts, numbers: Statistics) -> Section:
     rules = listed(f"{KINDS.get(kind, kind)} ({label})" for kind, label in facts.labels.automatic.items())
+    none_here = not {"automatic", "audited"} & set(numbers.by_how["how"])
+    counted = [round_ for round_ in facts.rounds if not round_.pilot]
     people, several = facts.annotators, facts.annotation.per_item > 1
-    discussed = (
-        f"After every {count(facts.claims_a_round, 'claim')} agreement was measured, disagreements were discussed, and an "
-        "adjudicator decided the rest."
+    measured = (
+        f"Agreement was measured after {'the' if len(counted) == 1 else 'each'} round." if facts.kappa else ""
     )
+    checked = " ".join(filter(None, [measured, settled(numbers)])) if several else ""
     points = [
         (
             f"{count(people, 'annotator')}; {count(facts.annotation.per_item, 'label')} per post"
@@ -222,8 +224,10 @@ def _annotation(facts: ReleaseFacts) -> Section:
         (
             f"Shown with claim and post: {listed(facts.annotation.show)}. Not shown: query type, automatic labels, predictions."
         ),
-        *([discussed] if several else []),
-        f"Automatic labels: {rules}." if facts.labels.automatic else "There are no automatic labels.",
+        *([checked] if checked else []),
+        f"Automatic labels: {rules}{'; none in this corpus' if none_here else ''}."
+        if facts.labels.automatic
+        else "There are no automatic labels.",
         *facts.audit.sentences,
     ]
     versions: dict[str, list[str]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from covmis_build.corpus.phrases import count, listed, share
+from covmis_build.corpus.phrases import count, listed, share, without_label
 from covmis_build.corpus.release import LeftOut
 
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ def _labels(numbers: Statistics) -> list[str]:
             f"{int(total['automatic']):,} labels ({part}) are automatic and not checked. A classifier can learn the "
             "rule and look too good: test on labels given by people."
         )
-    rare = [name for name in numbers.labels if 0 < int(total[name]) < 50]
-    sentences += [
-        f"Only {count(int(total[name]), 'post')} are labelled {name}: measures of this class are uncertain."
-        for name in rare
-    ]
+    rare = [f"{int(total[name]):,} {name}" for name in numbers.labels if 0 < int(total[name]) < 50]
+    if rare:
+        sentences.append(
+            f"Few posts have these labels: {listed(rare)}. Measures of these classes are uncertain."
+        )
     single = numbers.by_how.loc[numbers.by_how["how"] == "single", "rows"]
     if len(single):
         sentences.append(f"{count(int(single.iloc[0]), 'label')} came from one person only.")
@@ -84,9 +84,7 @@ def _gaps(facts: ReleaseFacts) -> list[str]:
             f"{count(facts.left_out[LeftOut.PURGED], 'post')} were removed because they are to be forgotten; the sums of weights "
             "are lower by theirs."
         )
-    if facts.left_out.get(LeftOut.NO_GOLD):
-        sentences.append(
-            f"{count(facts.left_out[LeftOut.NO_GOLD], 'sampled post')} have no final label and are missing."
-        )
+    if missing := without_label(facts.left_out.get(LeftOut.NO_GOLD, 0)):
+        sentences.append(missing)
     sentences.append("Posts are deleted continually: a corpus fetched later is smaller, and not at random.")
     return sentences

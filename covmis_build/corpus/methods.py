@@ -12,8 +12,11 @@ from covmis_build.corpus.phrases import (
     kinds_of,
     label_counts,
     listed,
+    settled,
     share,
+    without_label,
 )
+from covmis_build.corpus.release import LeftOut
 from covmis_build.stats.intervals import between
 from covmis_build.text.lengths import least_lengths
 
@@ -73,7 +76,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
         "The posts are simulated." if facts.release.simulated else "",
         f"Following Hou et al. (2022), posts were retrieved for each claim with queries made from {listed(kinds_of(numbers))}.",
         _retrieved(matched, facts.retrieval.ranked) if matched else "",
-        f"We kept posts in {f'the languages {listed(cleaning.languages)}' if cleaning.languages else 'all languages'} with {least_lengths(cleaning) or 'any number of words'}, "
+        f"We kept posts in {listed(cleaning.languages) if cleaning.languages else 'all languages'} with {least_lengths(cleaning) or 'any number of words'}, "
         f"one of each group of near-duplicates (TF-IDF cosine similarity above {cleaning.similarity:g}), and claims with at least "
         f"{count(cleaning.minimum_posts, 'post')}"
         + (
@@ -133,9 +136,8 @@ def _annotation(facts: ReleaseFacts, numbers: Statistics) -> str:
         + (", audited automatic labels excluded." if facts.audit.audited else ".")
         if facts.kappa
         else "",
-        "Disagreements were discussed after each round; where no agreement was reached, an adjudicator decided."
-        if several
-        else "",
+        settled(numbers) if several else "",
+        without_label(facts.left_out.get(LeftOut.NO_GOLD, 0)),
         f"The other {count(items - for_people, 'post')} have automatic labels: {rules}."
         if for_people < items
         else "",

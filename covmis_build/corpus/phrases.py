@@ -64,6 +64,27 @@ def count(number: int, singular: str, many: str = "") -> str:
     return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
+def settled(numbers: Statistics) -> str:
+    """How disagreements were settled, as the labels say it, in a sentence; empty where nobody has settled one."""
+    ways = set(numbers.by_how["how"])
+    if "discussed" not in ways:
+        return "An adjudicator decided disagreements." if "adjudicated" in ways else ""
+    rest = "; where no agreement was reached, an adjudicator decided" if "adjudicated" in ways else ""
+    return f"Disagreements were discussed after each round{rest}."
+
+
+def without_label(posts: int) -> str:
+    """That sampled posts have no final label, and what follows, in a sentence; empty where all have one.
+
+    >>> without_label(11)
+    '11 sampled posts had no final label and are excluded; the estimates are provisional.'
+    """
+    if not posts:
+        return ""
+    had = f"{count(posts, 'sampled post')} had no final label and {'is' if posts == 1 else 'are'}"
+    return f"{had} excluded; the estimates are provisional."
+
+
 def label_counts(names: Sequence[str], counts: Mapping[str, int]) -> str:
     """Counts by label in a sentence: `1,276 favor (48.5%), …`."""
     whole = sum(counts.get(name, 0) for name in names)

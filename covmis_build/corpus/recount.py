@@ -275,7 +275,7 @@ def _people(folder: Path, facts: ReleaseFacts, corpus: pd.DataFrame) -> list[Che
         ),
         Check("annotations name the corpus' labels", wrong.empty, ", ".join(wrong.head(5))),
         Check(
-            "the corpus' labels follow from what people said", not contradicted, ", ".join(contradicted[:5])
+            "gold labels follow from the annotators' labels", not contradicted, ", ".join(contradicted[:5])
         ),
         Check("soft labels are the shares of what people said", _same(*same)),
         *_kappa(facts, people),

@@ -78,7 +78,7 @@ def labels_for_share(share: float, width: float, deff: float = 1.0, r_squared: f
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """What a round of so many claims and posts can tell, and what a width of ten points asks for."""
+    """What a round of so many claims and posts can tell, and how many labels an interval of ten points needs."""
 
     claims: int
     posts: int
@@ -107,9 +107,13 @@ class Precision:
                 f"± {self.kappa_half_width:.3f}. More claims help more than more posts per claim."
             ),
             (
-                f"A share ten points wide asks for {self.labels_for_ten_points:,} labels in this design, "
-                f"{self.labels_with_predictions:,} with predictions that explain R² = {self.r_squared:.2f}; two systems five "
-                f"points of accuracy apart, one of them right on a fifth of the items, for {self.items_for_five_points:,} items."
+                f"For a 95% interval of ten points you need {self.labels_for_ten_points:,} labels in this design (without "
+                f"finite population correction), {self.labels_with_predictions:,} with predictions that explain "
+                f"R² = {self.r_squared:.2f}."
+            ),
+            (
+                "To detect a difference of 5 points in accuracy between two systems, of which exactly one is right on a fifth of "
+                f"the items, you need {self.items_for_five_points:,} items."
             ),
         ]
 

@@ -16,7 +16,7 @@ from covmis_build.building.purge import read_list
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.release import make_corpus
 from covmis_build.engine import silent
-from covmis_build.errors import InputError, nearest
+from covmis_build.errors import InputError, counted, nearest
 from covmis_build.estimation.assisted import MOST_EXPLAINED
 from covmis_build.estimation.differences import compared_parts
 from covmis_build.estimation.label_error import answers_table
@@ -94,18 +94,23 @@ def estimate(  # noqa: PLR0913 - every option is named
         for difference in differences
         if difference.setting.startswith(("[sampling]", "[labels] automatic"))
     ]
-    warnings += [
-        f"posts of round {round_.number} have no label yet ({len(waiting):,} of {len(round_.items()):,}), and those that have "
-        "one are no sample of it: the figures lean on them, automatic labels above all. Finish the round"
-        for round_ in rounds
-        if not round_.pilot and (waiting := undecided_items(round_))
-    ]
+    warnings += provisional(rounds)
     if (figures.shares["r_squared"] >= MOST_EXPLAINED).any():
         warnings.append(
             "the predictions explain almost all of some share's variance, which hardly any model does: make sure that it "
             "has not seen these labels"
         )
     return replace(figures, warnings=(*warnings, *(predictions.warnings if predictions else ())))
+
+
+def provisional(rounds: Sequence[RoundFolder]) -> list[str]:
+    """Which rounds have posts without a final label, and what that means for estimates: a warning each."""
+    return [
+        f"{len(waiting):,} of {counted(len(round_.items()), 'posts')} of round {round_.number} have no final label. The labelled "
+        "posts are not a random sample, so these estimates may be biased, especially towards automatic labels. Finish the round"
+        for round_ in rounds
+        if not round_.pilot and (waiting := undecided_items(round_))
+    ]
 
 
 def _labelled(
@@ -152,9 +157,11 @@ def figures_of(
         labelled = labelled.assign(
             kind=[now.get(item, kind) if kind == RANKED else kind for item, kind in kinds]
         )
+    # Disputed posts are not in `labelled` yet: without them, annotators would seem to agree on everything.
+    answers = None if provisional(rounds) else answers_table(said_by_people(rounds))
     return estimates(
         labelled, settings.labels.values, settings.sampling, automatic=settings.labels.automatic, pool=pool,
-        answers=answers_table(said_by_people(rounds)), draws=read_ledger(folder), **how,
+        answers=answers, draws=read_ledger(folder), **how,
     )  # fmt: skip
 
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 PLAN_COLUMNS = {
-    "per_claim": "per claim", "items": "items", "by_people": "by people", "hours": "hours",
-    "half_width_pool": "± pool (points)", "half_width_claim": "± claim (points)", "audited": "audited",
-    "audit_bound": "error rate below",
+    "per_claim": "per claim", "items": "items", "by_people": "to annotate", "hours": "hours",
+    "half_width_pool": "± pool (points)", "half_width_claim": "± claim (points)", "audited": "audit items",
+    "audit_bound": "max. error rate of automatic labels",
 }  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from covmis_build.report.result import Result
 from covmis_build.sampling.audit import sentences as audit_sentences
 from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import beside_corpus, pool_of
-from covmis_build.study.estimate import figures_of
+from covmis_build.study.estimate import figures_of, provisional
 from covmis_build.study.recall import recall_sentences
 from covmis_build.study.round_settings import placeless, settings_of_rounds
 
@@ -70,6 +70,8 @@ class Released(Result):
     differences: Sequence[Difference]
     bundle: Path | None = None
     deposit: Path | None = None
+    provisional: Sequence[str] = ()
+    """Which rounds have posts without a final label."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis release --json` prints it."""
@@ -106,7 +108,7 @@ class Released(Result):
             f"{difference}; the card tells of the settings that governed the data"
             for difference in self.differences
         ]
-        return [TEXT_WARNING, *told] if self.text else told
+        return [*([TEXT_WARNING] if self.text else []), *told, *self.provisional]
 
 
 def release(
@@ -160,7 +162,7 @@ def release(
         upload = make_deposit(study.places.release, study.places.deposit) if deposit else None
     return Released(
         study.places, study.places.release, len(corpus), corpus["claim_id"].nunique(), options.text, missing,
-        facts.differences, study.places.release / BUNDLE if bundle else None, upload,
+        facts.differences, study.places.release / BUNDLE if bundle else None, upload, provisional(rounds),
     )  # fmt: skip
 
 

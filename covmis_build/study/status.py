@@ -6,11 +6,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.annotation.answers import Phase, present
+from covmis_build.annotation.answers import Status as AnswerStatus
 from covmis_build.annotation.round_folder import RoundKind, kind_of
 from covmis_build.building.flow import Step, flow, flow_page, missing_from_build
 from covmis_build.building.losses import losses, short_posts
 from covmis_build.building.purge import unfinished
-from covmis_build.building.run import current, stale
+from covmis_build.building.run import current
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
@@ -154,10 +156,16 @@ def _rounds(places: Places) -> list[RoundRow]:
     for items in [*sorted(places.rounds.glob("*/items.parquet")), *sorted(recall.glob("*/items.parquet"))]:
         labels = items.with_name("labels.parquet")
         claims = storage.read_column(items, "claim_id", storage.RESTORED)
-        given = len(storage.read_column(labels, "item_id", storage.RESTORED)) if labels.exists() else 0
+        given = _given(storage.read_table(labels, "labels"))
         sealed = items.with_name("seal.json").exists()
         rows.append(RoundRow(items.parent.name, len(set(claims)), len(claims), given, sealed))
     return rows
+
+
+def _given(labels: pd.DataFrame) -> int:
+    """The annotators' own labels that count now, without earlier ones of the same person and without decisions."""
+    now = present(labels)
+    return int(((now["phase"] == Phase.INDEPENDENT) & (now["status"] == AnswerStatus.GIVEN)).sum())
 
 
 def after_run(study: Study) -> str:
@@ -178,8 +186,7 @@ def next_step(  # noqa: PLR0911 - one line a step
     if not rounds and not stages.get("read", True) and not places.has_files:
         folders = ", ".join(places.relative(path) for path in places.archives)
         return f"put posts into {folders} and claims into queries/claims.csv"
-    # An opened round alone makes no run necessary: its items came from these tables.
-    if not all(stages.values()) and (names := stale(places, study.settings)):
+    if names := [name for name, is_current in stages.items() if not is_current]:
         return f"`covmis run` (to be made: {', '.join(names)})"
     asking_recall = [row for row in rounds if kind_of(row.round) == RoundKind.RECALL]
     rounds = [row for row in rounds if row not in asking_recall]

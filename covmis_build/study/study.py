@@ -164,9 +164,7 @@ class Study:
 
     def need_current(self, *, run: bool = False, progress: Progress = silent) -> None:
         """Refuse tables that were made of other settings or files than today's; or make them first."""
-        from covmis_build.building.run import stale
-
-        names = stale(self.places, self.settings)
+        names = [name for name, is_current in self.stages().items() if not is_current]
         if names and run:
             self.run(progress=progress)
         elif names:

@@ -232,7 +232,11 @@ def check_sample(
         if bool(audited) != (label != "" and uniform(seed, "audit", item) < p)
     ]
     checks = [
-        Check("every drawn item's keyed number is below its probability", not lucky, ", ".join(lucky[:5])),
+        Check(
+            "each sampled item's permanent random number is below its inclusion probability",
+            not lucky,
+            ", ".join(lucky[:5]),
+        ),
         Check("the audited items are those whose keyed number says so", not unlike, ", ".join(unlike[:5])),
     ]
     what = "the sample is the one that the items and the seed give"

@@ -36,9 +36,11 @@ def overview(request: Request) -> Response:
     bench = bench_of(request)
     status = bench.status()
     rounds = [(round_, bench.progress(round_)) for round_ in bench.study.rounds]
+    workers = [worker for _, progress in rounds for worker in progress.workers]
+    answers = sum(worker.items - worker.left for worker in workers)
     return bench.page(
         request, "overview.html", "status", status=status, steps={step.name: step for step in status.flow},
-        rounds=rounds, files=bench.study.intake.files, next=_next(status.next),
+        rounds=rounds, answers=answers, files=bench.study.intake.files, next=_next(status.next),
     )  # fmt: skip
 
 

@@ -309,6 +309,7 @@ def sheet_back(name: str) -> Callable[[int, Path], None]:
                     round_.scheme,
                     {},
                     set(round_.items()["item_id"]),
+                    (),
                 )
             else:
                 pulled = pull.pull_files(round_, ["a1", "a2"], [path], now=NOW)

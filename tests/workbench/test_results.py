@@ -41,6 +41,31 @@ def test_shares_are_those_of_estimate(labelled):
     assert client.get("/results?of=x&label=<script>").status_code == 200
 
 
+def test_posts_without_a_final_label_are_warned_of_wherever_shares_are(tmp_path):
+    study(tmp_path)
+    for command in ("open", "push"):
+        covmis(tmp_path, "round", command)
+    label_both(tmp_path, differ=lambda item: item.endswith(("3", "4")))
+    covmis(tmp_path, "round", "pull")
+    told = "4 of 12 posts of round 001 have no final label"
+    found = covmis(tmp_path, "estimate")
+    assert told in found["warnings"]
+    assert not any(
+        "each annotator's own labels" in sentence for sentence in open_study(tmp_path).estimate().sentences
+    )
+    assert told in covmis(tmp_path, "release")["warnings"]
+    methods = (tmp_path / "data/release/methods.md").read_text("utf-8")
+    assert "4 sampled posts had no final label and are excluded; the estimates are provisional." in methods
+    assert "Disagreements were discussed" not in methods
+    item = open_study(tmp_path).round().cases().rows[0].item_id
+    row = open_study(tmp_path).status().rounds[0]
+    covmis(tmp_path, "round", "decide", item, "--label", "favor")
+    assert open_study(tmp_path).status().rounds[0] == row, "a decision is no label of an annotator"
+    page = client_of(open_study(tmp_path)).get("/").text
+    assert f'<span class="k">Answers</span><div class="v">{row.labels}</div>' in page
+    assert all(open_study(tmp_path).stages().values()), "a round that was opened makes no table out of date"
+
+
 def test_a_refusal_is_said_and_not_kept(labelled, tmp_path):
     client = client_of(open_study(study(tmp_path / "empty")))
     assert "No round has been opened yet" in client.get("/results").text
