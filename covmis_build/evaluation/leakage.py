@@ -205,14 +205,14 @@ def _nearest(
     here, there = np.flatnonzero(written & (part == tested)), np.flatnonzero(written & (part == against))
     nearest = nearest_texts([words[row] for row in here], [words[row] for row in there], edits, progress)
     place = np.append(there, -1)
-    found = pd.DataFrame(
+    distances = pd.DataFrame(
         {
             "distance": nearest.edits, "nearest": place[nearest.edits_to],
             "normalised": nearest.share, "normalised_nearest": place[nearest.share_to],
         }, index=pd.Index(here, name="row"),
     ).reindex(np.flatnonzero(part == tested))  # fmt: skip
     where = ["nearest", "normalised_nearest"]
-    return found.assign(**found[where].fillna(-1).astype(np.int64)).rename_axis("row").reset_index()
+    return distances.assign(**distances[where].fillna(-1).astype(np.int64)).rename_axis("row").reset_index()
 
 
 def _closest(several: list[pd.DataFrame]) -> pd.DataFrame:
