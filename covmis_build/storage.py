@@ -447,9 +447,12 @@ def read_table(path: Path, table: str, *, among: tuple[str, Collection[str]] | N
 
     if not path.exists():
         return tables.empty(table)
-    remedy = RESTORED if table in {"frozen", "labels", "gold"} else MADE_AGAIN
-    rows = read_parquet(path, records.needed(table), remedy, among=among)
+    rows = read_parquet(path, records.needed(table), _remedy(table), among=among)
     return tables.frame(tables.with_later(rows, table))
+
+
+def _remedy(table: str) -> str:
+    return RESTORED if table in {"frozen", "labels", "gold"} else MADE_AGAIN
 
 
 def read_rows(path: Path, table: str) -> list[dict[str, Any]]:
@@ -459,7 +462,7 @@ def read_rows(path: Path, table: str) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     names = tables.SCHEMAS[table].names
-    kept = read_parquet(path, records.needed(table), MADE_AGAIN, only=names)
+    kept = read_parquet(path, records.needed(table), _remedy(table), only=names)
     rows: list[dict[str, Any]] = tables.with_later(kept, table).select(names).to_pylist()
     return rows
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
-from covmis_build.annotation.answers import Phase, present
+from covmis_build.annotation.answers import Phase
 from covmis_build.annotation.answers import Status as AnswerStatus
 from covmis_build.annotation.round_folder import RoundKind, kind_of
 from covmis_build.building.flow import Step, flow, flow_page, missing_from_build
@@ -156,16 +156,20 @@ def _rounds(places: Places) -> list[RoundRow]:
     for items in [*sorted(places.rounds.glob("*/items.parquet")), *sorted(recall.glob("*/items.parquet"))]:
         labels = items.with_name("labels.parquet")
         claims = storage.read_column(items, "claim_id", storage.RESTORED)
-        given = _given(storage.read_table(labels, "labels"))
+        given = _given(storage.read_rows(labels, "labels"))
         sealed = items.with_name("seal.json").exists()
         rows.append(RoundRow(items.parent.name, len(set(claims)), len(claims), given, sealed))
     return rows
 
 
-def _given(labels: pd.DataFrame) -> int:
+def _given(labels: list[dict[str, Any]]) -> int:
     """The annotators' own labels that count now, without earlier ones of the same person and without decisions."""
-    now = present(labels)
-    return int(((now["phase"] == Phase.INDEPENDENT) & (now["status"] == AnswerStatus.GIVEN)).sum())
+    earlier = {row["supersedes"] for row in labels}
+    return sum(
+        row["phase"] == Phase.INDEPENDENT and row["status"] == AnswerStatus.GIVEN
+        for row in labels
+        if row["label_id"] not in earlier
+    )
 
 
 def after_run(study: Study) -> str:
