@@ -22,7 +22,6 @@ def build(folder: Path | str) -> covmis.Study:
     study.run().check()
     while "round open" in study.status().next:
         annotate(study.open_round())
-        study.run()
     study.release()
     study.flow_page()
     return study

@@ -287,17 +287,17 @@ def test_nothing_is_sent_unasked(study, tmp_path, monkeypatch) -> None:
 def test_an_estimate_of_an_unfinished_round_says_what_it_leans_on(study, tmp_path) -> None:
     """What the rule labels is there when a round opens: taken for a sample it moves every share, in silence."""
     copy = open_study(shutil.copytree(study.places.folder, tmp_path / "copy"))
-    assert not [told for told in copy.estimate(run=True).warnings if "no label yet" in told]
+    assert not [told for told in copy.estimate(run=True).warnings if "no final label" in told]
     first, *_ = copy.rounds
     automatic = int(((first.items["automatic_label"] != "") & ~first.items["audited"]).sum())
     for name in ("seal.json", "decisions.parquet"):
         for round_ in copy.rounds:
             (round_.folder.folder / name).unlink()
     (first.folder.folder / "labels.parquet").unlink()
-    (told,) = (told for told in copy.estimate(run=True).warnings if "no label yet" in told)
+    (told,) = (told for told in copy.estimate(run=True).warnings if "no final label" in told)
     waiting = len(first.items) - automatic
     assert told.startswith(
-        f"posts of round {first.number} have no label yet ({waiting} of {len(first.items)})"
+        f"{waiting} of {len(first.items)} posts of round {first.number} have no final label. "
     )
 
 
