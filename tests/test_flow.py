@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import shutil
 
 import pytest
@@ -125,3 +126,15 @@ def test_a_bare_number_is_found_with_its_platform(built):
 
 def _page(study):
     return (study.places.folder / covmis(study, "status", "--html")["page"]).read_text("utf-8")
+
+
+def test_a_forked_process_asks_a_database_of_its_own(built):
+    """One that asked its parent's would wait for threads that it does not have."""
+    open_study(built.places.folder).status()
+    child = multiprocessing.get_context("fork").Process(
+        target=lambda: open_study(built.places.folder).status()
+    )
+    child.start()
+    child.join(600)
+    child.kill()
+    assert child.exitcode == 0

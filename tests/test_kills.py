@@ -503,7 +503,7 @@ OTHERS = ("run", "round pull csv", "release", "purge posts", "collect bluesky")
 
 
 @pytest.mark.needs("clients", "label_studio_sdk")
-@pytest.mark.parametrize("name", OTHERS)  # sealing: make test-long
+@pytest.mark.parametrize("name", ["round seal", *OTHERS])
 def test_a_call_that_fails_loses_nothing(prepare, tmp_path, name):
     for at, fault in enumerate(FAULTS):
         number = calls_of(prepare(name), f"{name}, {fault}", tmp_path / "calls")[0]

@@ -6,6 +6,7 @@ step and the reason. Nothing is counted from memory; every number is read from t
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -103,7 +104,7 @@ def ask(query: str, *values: str | list[str], **tables: Path | list[Path]) -> li
     """The rows of a small question to tables on disk, in one file or more; `?` represents each of the values."""
     import duckdb
 
-    with _database().cursor() as connection:
+    with _database(os.getpid()).cursor() as connection:
         for name, given in tables.items():
             paths = given if isinstance(given, list) else [given]
             for path in paths:
@@ -120,8 +121,11 @@ def ask(query: str, *values: str | list[str], **tables: Path | list[Path]) -> li
 
 
 @cache
-def _database() -> duckdb.DuckDBPyConnection:
-    """An empty database for questions: its cursors know nothing of one another's views, and cost nothing to make."""
+def _database(_process: int) -> duckdb.DuckDBPyConnection:
+    """An empty database for questions: its cursors know nothing of one another's views, and cost nothing to make.
+
+    One for each process: a forked process has none of DuckDB's threads, and would wait for them without end.
+    """
     import duckdb
 
     connection = duckdb.connect()
