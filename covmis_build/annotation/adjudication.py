@@ -113,7 +113,18 @@ def _with_sub(row: Label) -> str:
     return " | ".join(part for part in (row.sub_label, row.comment) if part)
 
 
-def decided_here(labels: pd.DataFrame) -> set[str]:
+def to_decide(
+    frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int, *, discuss: bool
+) -> tuple[list[str], list[str]]:
+    """The items that are sent for discussion (none if there is to be none), and those for the adjudicator."""
+    here = _decided_here(labels)
+    disputed = [item for item in disagreements(frozen, labels, per_item) if item not in here]
+    if not discuss:
+        return [], disputed
+    return disputed, [item for item in undecided(frozen, labels, per_item) if item not in here]
+
+
+def _decided_here(labels: pd.DataFrame) -> set[str]:
     """The items that were decided with `covmis round decide` or in the browser: nobody is asked about them again."""
     current = present(labels)
     deciding_phase = current["phase"].isin([Phase.DISCUSSION, Phase.ADJUDICATION])
@@ -271,13 +282,9 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
 def write_decision_sheets(round_: RoundFolder, *, seed: int, discuss: bool = True) -> dict[str, list[str]]:
     """Write the sheets of what is to be discussed, and of what goes to the adjudicator; what each contains."""
     frozen, labels = round_.items(), round_.labels()
-    here = decided_here(labels)
-    talk = [item for item in disagreements(frozen, labels, round_.per_item) if item not in here]
-    third = (
-        [item for item in undecided(frozen, labels, round_.per_item) if item not in here] if discuss else talk
-    )
+    talk, third = to_decide(frozen, labels, round_.per_item, discuss=discuss)
     notes = talked(labels)
-    wanted_on = {DISCUSSION_SHEET: talk if discuss else [], ADJUDICATION_SHEET: third}
+    wanted_on = {DISCUSSION_SHEET: talk, ADJUDICATION_SHEET: third}
     for name, wanted in wanted_on.items():
         path = round_.sheets / name
         table = read_rows(path, ("item_id",)) if path.exists() else NO_SHEET

@@ -81,8 +81,8 @@ def score(
         files, judging = options.read(gold, systems)
         scores = score_files(files, over, by=listed(by), people=people, **how, **judging)
         published = covmis.datasets.published_for(Path(files.gold.file))
-        told = published and published.sentence(set(scores.to_frame()["measure"]))
-        read = options.how_read(files) | ({"published": told} if told else {})
+        theirs = published and published.sentence(set(scores.to_frame()["measure"]))
+        read = options.how_read(files) | ({"published": theirs} if theirs else {})
     _tell(scores, ["", *scores.summary], out, read=read, as_json=as_json)
 
 

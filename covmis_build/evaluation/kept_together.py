@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from covmis_build.evaluation.keys import Values
+    from covmis_build.evaluation.leakage import Pairs
 
     Numbers = NDArray[np.int64]
 
@@ -22,6 +23,16 @@ if TYPE_CHECKING:
 def near_copies(texts: Sequence[str], similarity: float) -> Values:
     """The group of near-duplicate texts of each item, as a key."""
     return [(str(group),) for group in near_duplicate_groups(texts, similarity).tolist()]
+
+
+def near_copies_of(pairs: Pairs, size: int) -> Values:
+    """The same where the pairs are known already."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    first, second, cosine = pairs
+    graph = coo_matrix((cosine, (first, second)), shape=(size, size))
+    return [(str(group),) for group in connected_components(graph, directed=False)[1].tolist()]
 
 
 def kept_together(keys: Sequence[Values], size: int) -> Numbers:

@@ -18,7 +18,7 @@ from covmis_build.evaluation.gold_and_systems import (
     read_spec,
     read_specs,
 )
-from covmis_build.evaluation.kept_together import kept_together
+from covmis_build.evaluation.kept_together import kept_together, near_copies_of
 from covmis_build.evaluation.keys import check_texts, keys_of, known_keys, words_of
 from covmis_build.evaluation.label_files import common_id, read_labels
 from covmis_build.evaluation.leakage import EDITS, compared, leakage
@@ -254,7 +254,7 @@ def split_file(  # noqa: PLR0913 - every option is named
         if any(word.strip() for word in words):
             texts = _Texts(words, near_duplicate_pairs(words, threshold=likeness), likeness)
     if texts is not None and similarity is not None and scheme != "leave_one_out":
-        keys[SIMILAR] = texts.as_key()
+        keys[SIMILAR] = near_copies_of(texts.pairs, len(texts.words))
     if keys:
         bound = kept_together(list(keys.values()), len(table))
         table, group = table.assign(**{TOGETHER: bound}), [TOGETHER]
@@ -285,15 +285,6 @@ class _Texts:
     words: list[str]
     pairs: Pairs
     similarity: float
-
-    def as_key(self) -> Values:
-        """The group of near-duplicates of each item."""
-        from scipy.sparse import coo_matrix
-        from scipy.sparse.csgraph import connected_components
-
-        first, second, cosine = self.pairs
-        graph = coo_matrix((cosine, (first, second)), shape=(len(self.words),) * 2)
-        return [(str(group),) for group in connected_components(graph, directed=False)[1].tolist()]
 
 
 def _groups(keys: Mapping[str, Values], size: int) -> pd.DataFrame | None:

@@ -218,16 +218,12 @@ def adjudicate_round(
     """Bring back what has been decided, then send what is to be discussed, and what goes to the adjudicator."""
     pulled = pull_round(server, round_, now=now) if known_projects(round_) else Pulled()
     frozen, labels = round_.items(), round_.labels()
-    here = adjudication.decided_here(labels)
-    disputed = [
-        item for item in adjudication.disagreements(frozen, labels, round_.per_item) if item not in here
-    ]
-    talked_over = adjudication.undecided(frozen, labels, round_.per_item)
-    third = [item for item in talked_over if item not in here] if discuss else disputed
+    talk, third = adjudication.to_decide(frozen, labels, round_.per_item, discuss=discuss)
     items = by_item(frozen)
-    stages = [(THIRD, third, adjudicator, Phase.ADJUDICATION)]
-    if discuss:
-        stages.insert(0, (DISCUSSION, disputed, adjudication.TOGETHER, Phase.DISCUSSION))
+    stages = [
+        (DISCUSSION, talk, adjudication.TOGETHER, Phase.DISCUSSION),
+        (THIRD, third, adjudicator, Phase.ADJUDICATION),
+    ]
     for name, wanted, who, phase in stages:
         if not wanted:
             continue
