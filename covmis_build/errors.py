@@ -111,6 +111,15 @@ class UnknownName(InputError):
     code = Code.UNKNOWN_NAME
 
 
+class NoClaim(UnknownName):
+    """An id that no claim of the list has."""
+
+    @classmethod
+    def of(cls, claim_id: str) -> Self:
+        """The error that names it."""
+        return cls(f"no claim has the id {claim_id}")
+
+
 class MissingExtra(InputError):
     """An optional part of covmis is needed and not installed."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.claims.claim import claims_frame
 from covmis_build.claims.lint import WITHOUT
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, NoClaim
 from covmis_build.text.urls import canonical_url
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _row(claims: pd.DataFrame, claim_id: str) -> int:
     for at, known in enumerate(claims["claim_id"]):
         if known == claim_id:
             return at
-    raise InputError(f"no claim has the id {claim_id}")
+    raise NoClaim.of(claim_id)
 
 
 def _letters() -> Iterator[str]:

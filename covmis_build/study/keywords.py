@@ -13,7 +13,7 @@ from covmis_build.claims.claim import claims_csv
 from covmis_build.claims.edits import with_keywords
 from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, NoClaim
 from covmis_build.matching.find import numbers_found
 from covmis_build.queries.suggest import Suggestions, suggest
 from covmis_build.queries.tuning import Tuned, asks_for_addresses, effects, read_keywords, readable_keywords
@@ -80,7 +80,7 @@ def keywords_now(claims: pd.DataFrame, claim: str) -> list[str]:
     """The keywords that the claim list has for a claim."""
     row = claims[claims["claim_id"] == claim]
     if row.empty:
-        raise InputError(f"no claim has the id {claim}")
+        raise NoClaim.of(claim)
     return list(row.iloc[0]["keywords"])
 
 

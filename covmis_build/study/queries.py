@@ -12,7 +12,7 @@ from covmis_build import tables
 from covmis_build.archive.words import words_of
 from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
-from covmis_build.errors import InputError, counted
+from covmis_build.errors import InputError, NoClaim, counted
 from covmis_build.matching.find import numbers_found
 from covmis_build.queries.build import build_queries, keywords_of
 from covmis_build.queries.suggest import READ, Suggestions, suggest
@@ -132,7 +132,7 @@ def queries_of(study: Study, claim_id: str = "") -> pd.DataFrame:
     """The queries that the claim list makes today, of one claim or of all."""
     claims = read_claims(study.places.claims_csv, "csv")
     if claim_id and claim_id not in set(claims["claim_id"]):
-        raise InputError(f"no claim has the id {claim_id}")
+        raise NoClaim.of(claim_id)
     return build_queries(claims[claims["claim_id"] == claim_id] if claim_id else claims)
 
 
@@ -225,7 +225,7 @@ def suggest_queries(
     rows = read_claims(path, "csv").to_dict("records") if path.exists() else []
     row = next((row for row in rows if row["claim_id"] == claim), None)
     if row is None and " " not in claim and (claim.isascii() or not claim.isalpha()):
-        raise InputError(f"no claim has the id {claim}")
+        raise NoClaim.of(claim)
     text, language = (row["text"], row["language"]) if row else (claim, "")
     if study.places.has_files:
         with study.words(progress) as index:

@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from covmis_build.errors import CovmisError
+from covmis_build.errors import CovmisError, NoClaim
 from covmis_build.report.page import TEMPLATES
 from covmis_build.workbench import flow, overview, plan, posts, queries, results, rounds
 from covmis_build.workbench.bench import TEMPLATES as OWN
@@ -73,7 +73,7 @@ def _style(_: Request) -> Response:
 
 def _refused(request: Request, error: Exception) -> Response:
     """What the library refuses, in its words."""
-    code = 404 if "no claim has the id" in str(error) else 400
+    code = 404 if isinstance(error, NoClaim) else 400
     if "x-part" in request.headers:
         return PlainTextResponse(str(error), code)
     return bench_of(request).page(request, "refused.html", "doctor", code=code, sentence=str(error))

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 
-from covmis_build.errors import CovmisError, InputError
+from covmis_build.errors import CovmisError, NoClaim
 from covmis_build.study.keywords import Claim, claims_of, marked_posts, suggested, tuned
 from covmis_build.study.queries import foreign_signs
 from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, form_of
@@ -29,7 +29,7 @@ def queries(request: Request) -> Response:
     wanted = request.path_params.get("claim") or claims[0].claim_id
     claim = next((claim for claim in claims if claim.claim_id == wanted), None)
     if claim is None:
-        raise InputError(f"no claim has the id {wanted}")
+        raise NoClaim.of(wanted)
     written = request.query_params.get("q", "\n".join(claim.keywords))
     lines, show = _lines(written), request.query_params.get("show", "found")
     words = bench.keep("words", STORE, study.words)
