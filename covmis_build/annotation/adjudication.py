@@ -96,7 +96,7 @@ class Version(NamedTuple):
 def versions(
     frozen: pd.DataFrame, labels: pd.DataFrame, wanted: Iterable[str], *, seed: int
 ) -> dict[str, list[Version]]:
-    """The answers to these items, in an order that tells nobody whose they are."""
+    """The answers to these items, in a random order, which does not show whose they are."""
     answers = answered(frozen, labels)
     versions_of = {}
     for item in wanted:
@@ -125,7 +125,7 @@ def to_decide(
 
 
 def _decided_here(labels: pd.DataFrame) -> set[str]:
-    """The items that were decided with `covmis round decide` or in the browser: nobody is asked about them again."""
+    """The items that were decided with `covmis round decide` or in the browser, which need no second answer."""
     current = present(labels)
     deciding_phase = current["phase"].isin([Phase.DISCUSSION, Phase.ADJUDICATION])
     mine = current[deciding_phase & (current["status"] == Status.GIVEN)]

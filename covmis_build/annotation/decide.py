@@ -95,10 +95,10 @@ class Disagreements(Result):
         import pandas as pd
 
         waiting = sum(row.state != State.DECIDED for row in self.rows)
-        told = f"Round {self.round}: {counted(len(self.rows), 'disagreements')}, {waiting} to decide."
+        sentence = f"Round {self.round}: {counted(len(self.rows), 'disagreements')}, {waiting} to decide."
         rows = [(row.item_id, row.pair, row.state, row.label) for row in self.rows]
         return [
-            told,
+            sentence,
             *([pd.DataFrame(rows, columns=["item", "labels", "state", "decision"])] if rows else []),
         ]
 

@@ -100,10 +100,10 @@ def described_in(name: str, told: dict[str, Any], file: Path | str) -> Dataset:
         ) from None
 
 
-def _published(told: Mapping[str, Any], file: Path | str) -> Published:
-    _only(told, IN_PUBLISHED, "published: ", file)
-    scores = tuple((str(row["system"]), str(row["measure"]), float(row["value"])) for row in told["scores"])
-    return Published(str(told["of"]), scores, tuple(map(str, told.get("gold", ()))))
+def _published(given: Mapping[str, Any], file: Path | str) -> Published:
+    _only(given, IN_PUBLISHED, "published: ", file)
+    scores = tuple((str(row["system"]), str(row["measure"]), float(row["value"])) for row in given["scores"])
+    return Published(str(given["of"]), scores, tuple(map(str, given.get("gold", ()))))
 
 
 def published_for(gold: Path, home: Path | str | None = None) -> Published | None:

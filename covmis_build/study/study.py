@@ -217,7 +217,7 @@ class Study:
     ) -> DroppedPosts:
         """Some of the posts that a step of the flow dropped, with their texts; of one reason or claim, or of all.
 
-        `steps` is the flow, where `status` has told it already.
+        `steps` is the flow, where `status` has it already.
         """
         from covmis_build.building.dropped_posts import dropped_posts
 
