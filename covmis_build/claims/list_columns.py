@@ -89,6 +89,8 @@ def map_columns(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -
             column = next((name for name in _by_name(sheet.header, names) if name not in taken), "")
             if column and _fits(field, sheet, column):
                 columns[field] = column
+            elif column.lower() == "claim_id":
+                raise _no_ids(sheet, path, column)
     _settle_text(columns, sheet, path)
     _settle_url(columns, sheet)
     if "claim_id" not in columns and (index := _index_column(sheet)) is not None:
@@ -103,11 +105,27 @@ def _by_name(header: Sequence[str], names: Sequence[str]) -> list[str]:
     return [plain[name] for name in names if name in plain]
 
 
+def _no_ids(sheet: Sheet, path: Path, column: str) -> InputError:
+    """That a column of claims' ids has an empty cell, or one that is no id: numbers in its place would hide that."""
+    at = next(at for at, row in enumerate(sheet.rows) if not _is_id(row[column].strip()))
+    cell = sheet.rows[at][column].strip()
+    return InputError(
+        f"'{cell}' is no claim id" if cell else f"{column} is empty",
+        file=path,
+        row=sheet.numbers[at],
+        remedy="Give every claim an id, or remove the column",
+    )
+
+
+def _is_id(value: str) -> bool:
+    return bool(value) and not FORBIDDEN_ID.search(value)
+
+
 def _fits(field: str, sheet: Sheet, column: str) -> bool:
     """Whether the values can be what the column's name says."""
     values = [row[column].strip() for row in sheet.rows]
     if field == "claim_id":
-        return all(values) and not any(FORBIDDEN_ID.search(value) for value in values)
+        return all(map(_is_id, values))
     if field == "text":
         return holds_sentences(values)
     if field == "posts":
