@@ -110,7 +110,7 @@ def _no_ids(sheet: Sheet, path: Path, column: str) -> InputError:
     at = next(at for at, row in enumerate(sheet.rows) if not _is_id(row[column].strip()))
     cell = sheet.rows[at][column].strip()
     return InputError(
-        f"'{cell}' is no claim id" if cell else f"{column} is empty",
+        f"'{cell}' is no claim id" if cell else f"has no {column}",
         file=path,
         row=sheet.numbers[at],
         remedy="Give every claim an id, or remove the column",

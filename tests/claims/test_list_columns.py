@@ -468,10 +468,12 @@ def test_a_list_saved_by_calc_is_read_as_the_same_list_in_csv(tmp_path):
         read_list(tmp_path / "broken.ods")
 
 
-@pytest.mark.parametrize(("cell", "problem"), [("", "claim_id is empty"), ("a|b", r"'a\|b' is no claim id")])
+@pytest.mark.parametrize(("cell", "problem"), [("", "has no claim_id"), ("a|b", r"'a\|b' is no claim id")])
 def test_a_column_claim_id_with_a_cell_that_is_none_is_refused(tmp_path, cell, problem):
     """Claims by their row in its place would silently lose the ids that are there."""
     path = tmp_path / "list.csv"
-    path.write_text(f"claim_id,text\n7,Garlic cures the flu\n{cell},Masks are useless\n", "utf-8")
+    path.write_text(
+        f"claim_id,claim,rating\n7,Garlic cures the flu,False\n{cell},Masks are useless,False\n", "utf-8"
+    )
     with pytest.raises(InputError, match=f"row 3: {problem}"):
         read_list(path)
