@@ -145,7 +145,19 @@ def _read(
             remedy=f"Undo the sorting; if the order is right, name the file: `covmis round pull {of_study}`",
         )
     answers = [replace(answer, given_at=saved) for answer in [*sheet.answers, *taken_back]]
-    return answers, sheet.problems, sheet.notes
+    kept = (
+        [] if sheet.answers or sheet.problems else withdrawals(recorded[who], labelled, who, channel_of(path))
+    )
+    return answers, sheet.problems, [*sheet.notes, *([_emptied(path, len(kept))] if kept else [])]
+
+
+def _emptied(path: Path, count: int) -> Problem:
+    """That a sheet without any label takes none back: it may be the empty one that was sent."""
+    return Problem(
+        path.name,
+        f"has no label, though {counted(count, 'posts')} of it are labelled: no label is withdrawn",
+        "To withdraw labels, leave at least one in the sheet",
+    )
 
 
 def _without_empty_withdrawals(answers: Sequence[Answer]) -> list[Answer]:

@@ -13,6 +13,7 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import present
 from covmis_build.annotation.gold import gold_of
 from covmis_build.errors import BrokenSeal
+from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, fill, label_both, rows_of, study, write_rows
 
 
@@ -352,3 +353,19 @@ def test_a_reopening_killed_in_the_middle_leaves_the_round_sealed(folder, monkey
     fill(place(folder) / "sheets" / "a1.csv", lambda row: row["label"])
     covmis(folder, "round", "seal")
     assert covmis(folder, "round", "verify")["rounds"][0]["stands"]
+
+
+def test_a_sheet_without_any_label_withdraws_none_and_says_so(tmp_path):
+    """It may be the empty sheet that was sent; before, nothing was withdrawn without a word."""
+    folder = study(tmp_path / "study")
+    covmis(folder, "round", "open")
+    covmis(folder, "round", "push", "--channel", "csv")
+    sheet = folder / "annotation/rounds/001/sheets/a1.csv"
+    assert open_study(folder).round().pull().notes == [], "nobody has labelled yet"
+    label_both(folder)
+    covmis(folder, "round", "pull")
+    write_rows(sheet, [row | {"label": ""} for row in rows_of(sheet)])
+    round_ = open_study(folder).round()
+    (note,) = round_.pull().notes
+    assert "has no label, though 11 posts of it are labelled: no label is withdrawn" in str(note)
+    assert round_.status().workers[0].left == 0
