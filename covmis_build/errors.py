@@ -111,6 +111,11 @@ class UnknownName(InputError):
     code = Code.UNKNOWN_NAME
 
 
+def pip_install(extra: str) -> str:
+    """How an extra is installed: from the checkout, since covmis is not on PyPI yet, where others may take the name."""
+    return f'pip install ".[{extra}]" in the folder of covmis'
+
+
 class NoClaim(UnknownName):
     """An id that no claim of the list has."""
 
@@ -128,7 +133,7 @@ class MissingExtra(InputError):
     @classmethod
     def of(cls, extra: str, what: str) -> Self:
         """The error that names what needs the extra, and how to install it."""
-        return cls(f"{what} needs the extra '{extra}'", remedy=f'Install it: pip install "covmis[{extra}]"')
+        return cls(f"{what} needs the extra '{extra}'", remedy=f"Install it: {pip_install(extra)}")
 
 
 class ServiceError(CovmisError):

@@ -66,7 +66,7 @@ def test_errors_travel_between_processes_with_what_they_are_about(tmp_path):
         )
     assert (
         str(error)
-        == """the engine 'spark' needs the extra 'spark'. Install it: pip install "covmis[spark]\""""
+        == """the engine 'spark' needs the extra 'spark'. Install it: pip install ".[spark]" in the folder of covmis"""
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from covmis_build import __version__, errors
 from covmis_build.addresses import Address, place
-from covmis_build.errors import CovmisError, InputError, ServiceError
+from covmis_build.errors import CovmisError, InputError, ServiceError, pip_install
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 PATIENCE = 300.0
 """Seconds for a cluster to give the first worker: one without room says nothing, and would be waited for for ever."""
-HOW = 'Install the same covmis for the workers\' Python (pip install "covmis[spark]"); spark.pyspark.python names it'
+HOW = (
+    f"Install the same covmis for the workers' Python ({pip_install('spark')}); spark.pyspark.python names it"
+)
 
 
 class Worker(NamedTuple):

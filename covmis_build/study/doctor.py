@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.addresses import Address
 from covmis_build.credentials import NAMES, find
-from covmis_build.errors import CheckFailed, ServiceError
+from covmis_build.errors import CheckFailed, ServiceError, pip_install
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
@@ -135,7 +135,7 @@ def _extras() -> Iterator[Component]:
     for extra, (modules, what) in EXTRAS.items():
         missing = [module for module in modules if importlib.util.find_spec(module) is None]
         state = "ready" if not missing else "not installed" if len(missing) == len(modules) else "incomplete"
-        note = f'{what}: pip install "covmis[{extra}]"' if missing else what
+        note = f"{what}: {pip_install(extra)}" if missing else what
         yield Component(f"extra {extra}", Kind.EXTRA, state, note)
 
 

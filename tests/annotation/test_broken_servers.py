@@ -119,7 +119,7 @@ def test_without_its_client_the_extra_is_named(folder, monkeypatch, command):
     told = refused(folder, *COMMANDS[command], code=2)
     assert (
         told
-        == """Label Studio needs the extra 'label-studio'. Install it: pip install "covmis[label-studio]\""""
+        == """Label Studio needs the extra 'label-studio'. Install it: pip install ".[label-studio]" in the folder of covmis"""
     )
 
 
