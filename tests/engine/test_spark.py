@@ -164,5 +164,5 @@ def test_without_pyspark_the_extra_is_named(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(MissingExtra, match=r"covmis\[spark\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[spark\]"):
         open_engine("spark")

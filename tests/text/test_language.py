@@ -121,7 +121,7 @@ def test_a_missing_package_is_named(monkeypatch):
         for module in [one for one in sys.modules if one.split(".")[0] == name]:
             monkeypatch.delitem(sys.modules, module)
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(MissingExtra, match=r"covmis\[language\]"):
+        with pytest.raises(MissingExtra, match=r"\.\[language\]"):
             detect_languages(["text"], detector=name)
 
 
