@@ -17,7 +17,18 @@ from starlette.staticfiles import StaticFiles
 
 from covmis_build.errors import CovmisError, NoClaim
 from covmis_build.report.page import TEMPLATES
-from covmis_build.workbench import claims, flow, overview, plan, posts, queries, results, rounds, settings
+from covmis_build.workbench import (
+    claims,
+    flow,
+    label,
+    overview,
+    plan,
+    posts,
+    queries,
+    results,
+    rounds,
+    settings,
+)
 from covmis_build.workbench.bench import TEMPLATES as OWN
 from covmis_build.workbench.bench import Bench, bench_of
 from covmis_build.workbench.guard import Guard
@@ -54,6 +65,9 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/rounds", rounds.rounds),
             Route("/rounds/{number}", rounds.rounds),
             Route("/rounds/{number}/decide", rounds.decide, methods=["POST"]),
+            Route("/rounds/{number}/label", label.begin, methods=["POST"]),
+            Route("/rounds/{number}/label/{annotator}", label.label),
+            Route("/rounds/{number}/label/{annotator}", label.save, methods=["POST"]),
             Route("/results", results.results),
             Route("/settings", settings.settings),
             Route("/settings", settings.save, methods=["POST"]),

@@ -137,11 +137,13 @@ class Bench:
         except CovmisError:
             return self.folder.name
 
-    def note(self, *command: str, python: str) -> None:
-        """Remember what was done, for the session's script; what has no command is done by Python."""
+    def note(self, *command: str, python: str, once: bool = False) -> None:
+        """Remember what was done, for the session's script, of what is done `once` the last time; without a command as Python."""
         words = ("covmis", *command)
         if not command:
             words = ("python", "-c", f"import covmis_build as covmis; study = covmis.open_study(); {python}")
+        if once:
+            self.acts = [act for act in self.acts if act.python != python]
         self.acts.append(Act(time.strftime("%H:%M"), shlex.join(words), python))
 
     def here(self, name: str) -> str:
@@ -161,14 +163,19 @@ def bench_of(request: Request) -> Bench:
     return bench
 
 
-async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form; files do not come in forms here."""
+async def body_of(request: Request) -> str:
+    """What a request brings, where that is little."""
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > LARGEST_FORM:
             raise InputError("a form of more than 1 MB")
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+    return body.decode("utf-8", "replace")
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form; files do not come in forms here."""
+    return dict(parse_qsl(await body_of(request), keep_blank_values=True))
 
 
 def blocks_of(request: Request) -> Iterator[bytes]:

@@ -90,9 +90,10 @@ def _same(given: str, secret: str) -> bool:
 def _with_headers(send: Send) -> Send:
     async def sender(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [
-                *message.get("headers", []), *((name.encode(), value.encode()) for name, value in HEADERS.items())
-            ]  # fmt: skip
+            own = message.get("headers", [])
+            named = {name for name, _ in own}  # the label page has a policy of its own
+            more = ((name.encode(), value.encode()) for name, value in HEADERS.items())
+            message["headers"] = [*own, *(header for header in more if header[0] not in named)]
         await send(message)
 
     return sender

@@ -102,22 +102,29 @@ def session(request: Request) -> Response:
     return bench.page(request, "session.html", "open", scripts=scripts(bench))
 
 
+PEOPLE = "# Labels belong to the round in which they were given, not to one that is opened again. Copy annotation/ of this study, and then:"
+
+
 def scripts(bench: Bench) -> dict[str, str]:
-    """The session as two scripts, by their files' names."""
+    """The session as two scripts, by their files' names; what needs labels of a round that it opens is commented out."""
     is_new = bool(bench.acts) and bench.acts[0].command.startswith("covmis new ")
     place = "In an empty folder" if is_new else "In the study's folder, as it was before"
-    told = f"{place}, with the files that were dropped in: does again what was done in the browser."
-    shell = ["#!/bin/sh", f"# {told}", "set -e", *(act.command for act in bench.acts)]
+    about = f"{place}, with the files that were dropped in: does again what was done in the browser."
+    shell = ["#!/bin/sh", f"# {about}", "set -e"]
+    python = [f'"""{about}"""', "", "import covmis_build as covmis", ""]
+    python += [] if is_new else ["study = covmis.open_study()"]
+    opened = explained = False
+    for act in bench.acts:
+        needs_labels = opened and act.command.startswith(("covmis round", "covmis release"))
+        if needs_labels and not explained:
+            shell.append(PEOPLE)
+            python.append(PEOPLE)
+            explained = True
+        shell.append("# " * needs_labels + act.command)
+        python.append("# " * needs_labels + act.python)
+        opened = opened or act.command.startswith("covmis round open")
     if is_new:
         shell.insert(4, f"cd {shlex.quote(bench.folder.name)}")
-    python = [
-        f'"""{told}"""',
-        "",
-        "import covmis_build as covmis",
-        "",
-        *([] if is_new else ["study = covmis.open_study()"]),
-    ]
-    python += [act.python for act in bench.acts]
     return {"session.sh": "\n".join(shell) + "\n", "session.py": "\n".join(python) + "\n"}
 
 
