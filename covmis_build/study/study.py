@@ -207,12 +207,6 @@ class Study:
 
         return advice(self.settings.cleaning)
 
-    def flow_page(self, shown: Status | None = None) -> Path:
-        """Write the flow as a page, data/build/flow.html; its path."""
-        from covmis_build.study.status import write_flow_page
-
-        return write_flow_page(self, shown or self.status())
-
     def dropped_posts(
         self, step: str, *, reason: str = "", claim: str = "", limit: int = 30, steps: Sequence[Step] = ()
     ) -> DroppedPosts:

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, quote
 from anyio import from_thread
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from covmis_build import __version__
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.report.page import environment_of, in_prose
 from covmis_build.study.study import Study, open_study
@@ -77,7 +78,7 @@ class Bench:
         self.jobs = Jobs(self.folder)
         self.templates = environment_of(TEMPLATES)
         self.templates.globals |= {
-            "fig": figures, "places": PLACES, "quote": lambda text: quote(str(text), safe=""), "read_only": self.read_only,
+            "fig": figures, "places": PLACES, "quote": lambda text: quote(str(text), safe=""), "read_only": self.read_only, "styles": [], "version": __version__,
         }  # fmt: skip
         self.templates.filters |= {"n": _whole, "pc": _percent, "sentence": _sentence}
 
