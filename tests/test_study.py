@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covmis_build import new_study
+from covmis_build import new_study, storage, tables
 from covmis_build.errors import InputError
 from covmis_build.options import KINDS, Annotation, Cleaning, Labels, Release, Retrieval, Sampling, Words
 from covmis_build.settings import TABLES, Settings, parse, settings_toml
@@ -157,3 +157,25 @@ def test_a_study_follows_its_settings(tmp_path):
     file.write_text("seed = 1.5", "utf-8")
     with pytest.raises(InputError, match=r"study\.toml"):
         study.run()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda study: study.change(seed=7),
+        lambda study: study.set_keywords("garlic", "garlic flu"),
+        lambda study: study.lint_claims(accept=["garlic"]),
+        lambda study: study.select_claims(1),
+        lambda study: study.import_claims(study.folder / "queries" / "claims.csv"),
+    ],
+)
+def test_two_commands_do_not_change_the_same_file_at_once(tmp_path, change):
+    study = new_study(tmp_path / "study")
+    storage.write_table(study.places.table("hits"), tables.empty("hits"), "hits")
+    before = {name: (study.folder / name).read_bytes() for name in ("study.toml", "queries/claims.csv")}
+    with (
+        study.locked_inputs("covmis queries set"),
+        pytest.raises(InputError, match="in use by `covmis queries set`"),
+    ):
+        change(study)
+    assert before == {name: (study.folder / name).read_bytes() for name in before}

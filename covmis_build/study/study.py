@@ -94,9 +94,10 @@ class Study:
         Comments and all other settings stay as they are; what study.toml refuses is refused, and nothing is written.
         """
         path = self.places.folder / STUDY_TOML
-        text = changed(path.read_text("utf-8"), settings)
-        parse(tomllib.loads(text), file=path)
-        storage.write_text(path, text)
+        with self.locked_inputs("study.change"):
+            text = changed(path.read_text("utf-8"), settings)
+            parse(tomllib.loads(text), file=path)
+            storage.write_text(path, text)
         return self
 
     # Tables of data/build, read when they are requested
@@ -566,6 +567,10 @@ class Study:
     def locked_rounds(self, command: str) -> AbstractContextManager[None]:
         """Keep others from changing the study's rounds until this command has ended."""
         return self.locked(self.places.build, command, ".rounds.lock")
+
+    def locked_inputs(self, command: str) -> AbstractContextManager[None]:
+        """Keep others from changing study.toml or queries/claims.csv between this command's look at it and its change."""
+        return self.locked(self.places.build, command, ".inputs.lock")
 
 
 def new_study(folder: Path | str, *, title: str = "") -> Study:
