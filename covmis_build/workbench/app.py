@@ -97,13 +97,15 @@ def _refused(request: Request, error: Exception) -> Response:
     code = 404 if isinstance(error, NoClaim) else 400
     if "x-part" in request.headers:
         return PlainTextResponse(str(error), code)
-    return bench_of(request).page(request, "refused.html", "doctor", code=code, sentence=str(error))
+    bench = bench_of(request)
+    stale = request.method == "GET" and not bench.read_only and bench.is_stale()
+    return bench.page(request, "refused.html", "doctor", code=code, sentence=str(error), stale=stale)
 
 
 def _missing(request: Request, error: Exception) -> Response:
     code = error.status_code if isinstance(error, HTTPException) else 500
     return bench_of(request).page(
-        request, "refused.html", "status", code=code, sentence="There is no such page."
+        request, "refused.html", "status", code=code, sentence="There is no such page.", stale=False
     )
 
 
