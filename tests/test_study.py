@@ -179,3 +179,14 @@ def test_two_commands_do_not_change_the_same_file_at_once(tmp_path, change):
     ):
         change(study)
     assert before == {name: (study.folder / name).read_bytes() for name in before}
+
+
+def test_a_platform_is_collected_by_one_command_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("BLUESKY_HANDLE", "nobody.test")
+    monkeypatch.setenv("BLUESKY_APP_PASSWORD", "token-of-nobody")
+    study = new_study(tmp_path / "study")
+    with (
+        study.locked(study.places.notes / "bluesky", "covmis collect bluesky"),
+        pytest.raises(InputError, match="in use by `covmis collect bluesky`"),
+    ):
+        study.collect("bluesky")
