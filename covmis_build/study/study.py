@@ -154,14 +154,16 @@ class Study:
     # From claim list to sample
 
     def run(
-        self, stages: Sequence[str] = (), *, force: bool = False, engine: str = "duckdb", master: str = "",
+        self, stages: str | Sequence[str] = (), *, force: bool = False, engine: str = "duckdb", master: str = "",
         settings: Mapping[str, str] | None = None, workers: int = 0, progress: Progress = silent,
     ) -> Ran:  # fmt: skip
         """Bring the study up to date, only what is stale; `master` and `settings` are Spark's."""
         from covmis_build.study.run import run
 
         conf = _of_spark(engine, master, settings)
-        return run(self, stages, force=force, engine=engine, conf=conf, workers=workers, progress=progress)
+        return run(
+            self, _several(stages), force=force, engine=engine, conf=conf, workers=workers, progress=progress
+        )
 
     def need_current(self, *, run: bool = False, progress: Progress = silent) -> None:
         """Refuse tables that were made of other settings or files than today's; or make them first."""
@@ -261,7 +263,7 @@ class Study:
         return price_of_ids(self, file, Wanted(**options))
 
     def purge(
-        self, *, posts: Iterable[str] = (), authors: Iterable[str] = (), outside: bool = False,
+        self, *, posts: str | Iterable[str] = (), authors: str | Iterable[str] = (), outside: bool = False,
         progress: Progress = silent,
     ) -> Purged:  # fmt: skip
         """Forget these posts and authors, and those on queries/purge.csv, in every place of the study.
@@ -270,7 +272,9 @@ class Study:
         """
         from covmis_build.study.purge import purge
 
-        return purge(self, posts=posts, authors=authors, outside=outside, progress=progress)
+        return purge(
+            self, posts=_several(posts), authors=_several(authors), outside=outside, progress=progress
+        )
 
     # Files of posts
 
@@ -316,11 +320,11 @@ class Study:
 
         return look_at_claims(Path(path), columns=columns or {}, form=form)
 
-    def lint_claims(self, *, accept: Sequence[str] = ()) -> Findings:
+    def lint_claims(self, *, accept: str | Sequence[str] = ()) -> Findings:
         """Check the claim list against A.1; proposals of the findings named in `accept` are carried out first."""
         from covmis_build.study.lint_claims import lint_claims
 
-        return lint_claims(self, accept=accept)
+        return lint_claims(self, accept=_several(accept))
 
     def select_claims(self, top: int) -> Selection:
         """Select the claims with most posts found through titles and addresses (A.1)."""
@@ -570,6 +574,11 @@ class Study:
     def locked_inputs(self, command: str) -> AbstractContextManager[None]:
         """Keep others from changing study.toml or queries/claims.csv between this command's look at it and its change."""
         return self.locked(self.places.build, command, ".inputs.lock")
+
+
+def _several(names: str | Iterable[str]) -> list[str]:
+    """One name, or several."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 def new_study(folder: Path | str, *, title: str = "") -> Study:
