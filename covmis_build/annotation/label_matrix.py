@@ -157,25 +157,25 @@ def _row(index: Any) -> int | str:
 def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
     """The rows as codes; the claim of an item is that of its first row."""
     import numpy as np
+    import pandas as pd
 
-    items, people = sorted(rows["item"].unique()), sorted(rows["annotator"].unique())
+    row, items = pd.factorize(rows["item"], sort=True)
+    column, people = pd.factorize(rows["annotator"], sort=True)
     codes = np.full((len(items), len(people)), -1, dtype=np.int64)
-    row_of, column_of = ({name: at for at, name in enumerate(names)} for names in (items, people))
-    code_of = {label: at for at, label in enumerate(classes)}
-    for item, who, label in zip(rows["item"], rows["annotator"], rows["label"], strict=True):
-        codes[row_of[item], column_of[who]] = code_of[label]
+    codes[row, column] = pd.Categorical(rows["label"], categories=pd.Index(classes)).codes
     claims = None
     # an empty cell is no claim: then nobody knows which items belong together
     if "claim" in rows.columns and len(rows) and not _blank(rows["claim"]).any():
-        first = rows.drop_duplicates("item").set_index("item")["claim"].to_dict()
-        for item, claim in zip(rows["item"], rows["claim"], strict=True):
-            if claim != first[item]:
-                raise InputError(
-                    f"the item {item} stands under two claims, {first[item]} and {claim}",
-                    remedy="An item belongs to one claim",
-                )
-        claims = [str(first[item]) for item in items]
-    return LabelMatrix(codes, items, people, claims, list(classes))
+        own = rows["claim"].to_numpy(dtype=object)
+        first = own[np.unique(row, return_index=True)[1]]
+        if (other := np.flatnonzero(own != first[row])).size:
+            item, claim = items[row[other[0]]], own[other[0]]
+            raise InputError(
+                f"the item {item} has two claims, {first[row[other[0]]]} and {claim}",
+                remedy="An item belongs to one claim",
+            )
+        claims = [str(claim) for claim in first]
+    return LabelMatrix(codes, list(items), list(people), claims, list(classes))
 
 
 def read_labels_file(path: Path) -> pd.DataFrame:

@@ -290,7 +290,7 @@ def test_agreement_is_an_object_with_one_named_interval():
         ("1,p,favor,c\n1,q,NA,c\n", r"row 3: the label is 'NA'\. Leave the cell empty"),
         ("1,p,favor,c\n1,q,Favor,c\n", r"row 3: the labels favor and Favor differ in their letters' case alone"),
         ("1.25E+18,p,favor,c\n2,q,favor,c\n", r"the id 1\.25E\+18 was broken by a spreadsheet"),
-        ("1,p,favor,c\n1,q,favor,d\n2,p,against,c\n2,q,against,c\n", "the item 1 stands under two claims, c and d"),
+        ("1,p,favor,c\n1,q,favor,d\n2,p,against,c\n2,q,against,c\n", "the item 1 has two claims, c and d"),
     ],
 )  # fmt: skip
 def test_what_would_count_as_another_label_or_claim_is_refused(tmp_path, rows, words):
