@@ -124,6 +124,7 @@ def _checked(frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
             )
     for name in ("item", "annotator", "label"):
         rows[name] = [_text(cell) for cell in rows[name]]
+    rows["label"] = rows["label"].replace(_spellings(rows["label"], labels))
     unknown = sorted(set(rows["label"]) - set(labels)) if labels else []
     if unknown:
         row = rows.index[rows["label"] == unknown[0]][0]
@@ -137,6 +138,23 @@ def _checked(frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
             remedy="Keep one row for each item and annotator",
         )
     return rows.reset_index(drop=True)
+
+
+def _spellings(given: pd.Series, labels: Sequence[str]) -> dict[str, str]:
+    """The declared label of each that is written with other capitals, as in sheets; refuses two spellings of an undeclared one."""
+    spelled = {label.casefold(): label for label in labels}
+    others: dict[str, str] = {}
+    for label in given.unique():
+        known = spelled.setdefault(label.casefold(), label)
+        if known == label or label in labels:
+            continue
+        if not labels:
+            raise InputError(
+                f"the labels {known} and {label} differ only in capitals", row=_row(given.index[given == label][0]),
+                remedy="Write each label in one way",
+            )  # fmt: skip
+        others[label] = known
+    return others
 
 
 def _text(cell: Any) -> str:
@@ -205,19 +223,12 @@ def read_labels_file(path: Path) -> pd.DataFrame:
 
 
 def _refuse_unlike_labels(rows: Sequence[Mapping[str, str]], path: Path) -> None:
-    """Refuse what would count as a label of its own and is none, or another one in other letters."""
+    """Refuse what would count as a label of its own and is none."""
     from covmis_build.annotation.channels.sheets import ROW
 
-    written: dict[str, str] = {}
     for row in rows:
-        label = row["label"].strip()
-        if label.casefold() in NO_LABELS:
+        if row["label"].strip().casefold() in NO_LABELS:
             raise InputError(
-                f"the label is '{label}'", file=path, row=int(row[ROW]),
+                f"the label is '{row['label'].strip()}'", file=path, row=int(row[ROW]),
                 remedy="Leave the cell empty where there is no label; a label needs another name",
-            )  # fmt: skip
-        if (before := written.setdefault(label.casefold(), label)) != label:
-            raise InputError(
-                f"the labels {before} and {label} differ in their letters' case alone", file=path, row=int(row[ROW]),
-                remedy="Write each label in one way",
             )  # fmt: skip

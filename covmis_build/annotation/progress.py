@@ -176,21 +176,21 @@ def _advice(
     round_: RoundFolder, people: Sequence[Worker], disagreements: Sequence[str], undecided: Sequence[str]
 ) -> str:
     if round_.sealed:
-        return "`covmis status` says what comes after this round"
+        return "`covmis status` shows the next step of the study"
     if (
         not round_.about.pushed_at
         and not any(worker.given or worker.skipped for worker in people)
         and undecided
     ):
-        return "`covmis round push`, then `covmis round pull` when labels have been given"
+        return "`covmis round push`, then `covmis round pull` when the annotators have labelled"
     if any(worker.left for worker in people):
         invalid = sum(worker.invalid for worker in people)
         first = (
             f"repair {counted(invalid, 'answers')} (`covmis round board` shows which), " if invalid else ""
         )
         return f"{first}{whom_to_wait_for(people)}, then `covmis round pull`"
-    if set(undecided) & set(disagreements):
-        return "`covmis round report`, discuss, `covmis round adjudicate`"
+    if open_ := set(undecided) & set(disagreements):
+        return f"`covmis round report`, discuss {counted(len(open_), 'disagreements')}, then `covmis round adjudicate`"
     if undecided:
-        return "check the posts without a label: `covmis round report`"
+        return f"look at {counted(len(undecided), 'posts')} without a final label: `covmis round board` lists the answers to repair"
     return "`covmis round report`, then `covmis round seal`"
