@@ -279,12 +279,11 @@ class Round:
 
         self._refuse_training()
         with self.study.locked_rounds("covmis round seal"):
-            if not self.sealed:
-                if not self.folder.asks_relevance:
-                    self._report()
-                write_decisions(self.folder)
+            if not self.sealed and not self.folder.asks_relevance:
+                self._report()
+            decisions = write_decisions(self.folder)
             rounds = record.rounds_of_kind(self.study.places.rounds, self.folder.kind)
-            return seal_round(rounds, self.folder, undecided=undecided_items(self.folder))
+            return seal_round(rounds, self.folder, undecided=undecided_items(self.items, decisions))
 
     def reopen(self, items: Iterable[str], reason: str) -> Round:
         """Open some items of a sealed round again; what was sealed is kept, and the next seal names the old one."""
