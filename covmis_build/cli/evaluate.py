@@ -22,6 +22,7 @@ from covmis_build.cli.options import (
     SystemsArgument,
     listed,
     three,
+    unless_none,
     with_options,
 )
 from covmis_build.errors import counted
@@ -72,7 +73,7 @@ def score(
     from covmis_build.study.evaluate import score_files, score_soft_files
 
     how: dict[str, Any] = {
-        "measures": listed(measures) or None, "clusters": clusters, "probabilities": probabilities, "level": level
+        "measures": listed(measures) or None, "clusters": unless_none(clusters), "probabilities": unless_none(probabilities), "level": level
     }  # fmt: skip
     read: dict[str, Any] | None = None
     if soft:
@@ -117,7 +118,7 @@ def compare(
     """
     files, how = options.read(gold, systems)
     comparison = covmis.compare(
-        files.gold, files.systems, measure=measure, test=test, clusters=files.clusters(clusters),
+        files.gold, files.systems, measure=measure, test=test, clusters=unless_none(clusters),
         replicates=replicates, exact=exact, level=level, title=files.title, **how,
     )  # fmt: skip
     _tell(comparison, comparison.summary, out, read=options.how_read(files), as_json=as_json)
