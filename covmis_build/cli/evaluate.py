@@ -70,7 +70,7 @@ def score(
 
     Example: covmis evaluate score data/release/corpus.csv mine=predictions.csv --by kind
     """
-    from covmis_build.study.evaluate import score_files, score_soft_files
+    from covmis_build.study.evaluate import published_scores, score_files, score_soft_files
 
     how: dict[str, Any] = {
         "measures": listed(measures) or None, "clusters": unless_none(clusters), "probabilities": unless_none(probabilities), "level": level
@@ -81,8 +81,7 @@ def score(
     else:
         files, judging = options.read(gold, systems)
         scores = score_files(files, over, by=listed(by), people=people, **how, **judging)
-        published = covmis.datasets.published_for(Path(files.gold.file))
-        theirs = published and published.sentence(set(scores.to_frame()["measure"]))
+        theirs = published_scores(Path(files.gold.file), set(scores.to_frame()["measure"]))
         read = options.how_read(files) | ({"published": theirs} if theirs else {})
     _tell(scores, ["", *scores.summary], out, read=read, as_json=as_json)
 

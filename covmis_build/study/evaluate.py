@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covmis_build import storage
+from covmis_build.datasets.catalogue import published_for
+from covmis_build.datasets.conversion import corpora_folder
 from covmis_build.engine.port import silent
-from covmis_build.errors import CheckFailed, InputError
+from covmis_build.errors import CheckFailed, InputError, UnknownName, nearest
+from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.gold_and_systems import (
     gold_and_systems,
     parts_of_spec,
@@ -33,7 +36,7 @@ from covmis_build.study.study import study_of
 from covmis_build.text.near_duplicates import near_duplicate_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
 
@@ -140,6 +143,20 @@ def score_files(
         seed=seed,
         **how,
     )
+
+
+def published_scores(gold: Path, shown: Collection[str]) -> str:
+    """The scores that others published for this very file of gold, in these measures; empty if there are none."""
+    published = published_for(gold, corpora_folder())
+    if published is None:
+        return ""
+    for system, measure, _ in published.scores:
+        if measure not in measures:
+            raise UnknownName(
+                f"published: no measure is called '{measure}' (of {system})",
+                remedy=nearest(measure, measures),
+            )
+    return published.sentence(shown)
 
 
 def score_soft_files(
