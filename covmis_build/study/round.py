@@ -103,7 +103,10 @@ class Round:
             check_admitted(self.study)
             way, guideline, folder = self._channel(channel), GUIDELINE, self.folder
             if page_size and way != Channel.HTML:
-                raise InputError(f"--page-size is for offline pages, not {way}", remedy="Add --channel html")
+                raise InputError(
+                    f"page_size (--page-size) is for offline pages, not {way}",
+                    remedy="Use channel = html (--channel html)",
+                )
             if not folder.asks_relevance:
                 guideline = read_guideline(self.study.places.guideline)
                 folder = record.raise_per_item(folder, self.study.settings.annotation.per_item)
@@ -310,14 +313,16 @@ class Round:
     def _refuse_checks(self) -> None:
         if self.folder.kind == record.RoundKind.CHECKS:
             own = self.number.removeprefix(record.RoundKind.CHECKS)
-            raise InputError(f"{self.number} goes with round {own}", remedy=f"Name that: --round {own}")
+            raise InputError(
+                f"{self.number} goes with round {own}", remedy=f"Name that round: {own} (--round {own})"
+            )
 
     def _channel(self, channel: str) -> Channel:
         """The channel that was asked for, or the study's."""
         way = channel or self.study.settings.annotation.channel
         ways = sorted(set(Channel) - {Channel.MODEL, Channel.ODS, Channel.COVMIS})
         if way not in ways:
-            raise InputError(f"--channel cannot be '{way}'", remedy=f"Allowed: {', '.join(ways)}")
+            raise InputError(f"channel cannot be '{way}'", remedy=f"Allowed: {', '.join(ways)}")
         return Channel(way)
 
     def _repr_html_(self) -> str:

@@ -19,6 +19,7 @@ from covmis_build.places import STUDY_TOML, Places
 from covmis_build.settings import changed, parse, read_settings
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
@@ -460,8 +461,8 @@ class Study:
 
     def estimate(  # noqa: PLR0913 - every option is named
         self, *, by: str | Sequence[str] | None = None, assisted_by: pd.DataFrame | Path | str | None = None,
-        elsewhere: bool = False, calibrated: bool = False, between: Sequence[str] | None = None, before: str = "",
-        after: str = "", corpus: Path | str | None = None, level: float = 0.95, run: bool = False,
+        elsewhere: bool = False, calibrated: bool = False, between: Sequence[str] | None = None, before: str | dt.date = "",
+        after: str | dt.date = "", corpus: Path | str | None = None, level: float = 0.95, run: bool = False,
         progress: Progress = silent,
     ) -> Estimates:  # fmt: skip
         """The share and total of each label among the posts found: see `study.estimate`."""
@@ -603,7 +604,9 @@ def rebuild_published(
     if source != "covmis-stance":
         raise UnknownName(f"no recipe is called '{source}'", remedy="Allowed: covmis-stance")
     if files is None:
-        raise InputError("the published files are yours to give", remedy="Name their folder with --files DIR")
+        raise InputError(
+            "the published files are yours to give", remedy="Name their folder: files (--files DIR)"
+        )
     pairs = published_pairs(Path(files))  # what is wrong with them is reported before anything is made
     study = new_study(folder, title=title or TITLE)
     return fill_from_published(study, Path(files), pairs, releases=Path(releases) if releases else None)
@@ -644,7 +647,9 @@ def _of_spark(engine: str, master: str, settings: Mapping[str, str] | None) -> d
     """Spark's settings, its master among them; no other engine has any."""
     conf = {**(settings or {}), **({"spark.master": master} if master else {})}
     if conf and engine == "duckdb":
-        raise InputError("--master and --conf are for Spark", remedy="Add --engine spark")
+        raise InputError(
+            "master and settings (--conf) are for Spark", remedy="Use engine = spark (--engine spark)"
+        )
     return conf
 
 
