@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def is_study(folder: Path) -> bool:
+    """Whether there is a study in this folder."""
+    return (folder / STUDY_TOML).is_file()
+
+
 def new_study(folder: Path, title: str) -> list[str]:
     """Write a new study into this folder, which must be empty or not be there; the names of its files.
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from covmis_build.queries.suggest import Suggestions
     from covmis_build.queries.tuning import Tuned
     from covmis_build.settings import Settings
+    from covmis_build.study.add_posts import AddedPosts
     from covmis_build.study.archive import ArchivePosts
     from covmis_build.study.collect import Collected, LookedUp, Options, PricedList
     from covmis_build.study.hydrate import Hydration
@@ -210,12 +211,6 @@ class Study:
 
         return advice(self.settings.cleaning)
 
-    def flow_page(self, shown: Status | None = None) -> Path:
-        """Write the flow as a page, data/build/flow.html; its path."""
-        from covmis_build.study.status import write_flow_page
-
-        return write_flow_page(self, shown or self.status())
-
     def dropped_posts(
         self, step: str, *, reason: str = "", claim: str = "", limit: int = 30, steps: Sequence[Step] = ()
     ) -> DroppedPosts:
@@ -294,6 +289,12 @@ class Study:
         before = document.get("retrieval", {}).get("columns", [])
         others = [row for row in before if row.get("files") != files]
         return self.change(retrieval={"columns": [{"files": files, **rule}, *others]})
+
+    def add_posts(self, file: Path | str | Iterable[bytes], name: str = "") -> AddedPosts:
+        """Copy a file of posts into the archive, as it is; `name`: how it is called there."""
+        from covmis_build.study.add_posts import add_posts
+
+        return add_posts(self, file, name)
 
     def import_posts(self, path: Path | str, *, progress: Progress = silent) -> ImportedPosts:
         """Convert a file of posts into the archive's own form, with a report next to it."""
