@@ -179,3 +179,24 @@ def test_two_commands_do_not_change_the_same_file_at_once(tmp_path, change):
     ):
         change(study)
     assert before == {name: (study.folder / name).read_bytes() for name in before}
+
+
+def test_a_platform_is_collected_by_one_command_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("BLUESKY_HANDLE", "nobody.test")
+    monkeypatch.setenv("BLUESKY_APP_PASSWORD", "token-of-nobody")
+    study = new_study(tmp_path / "study")
+    with (
+        study.locked(study.places.notes / "bluesky", "covmis collect bluesky"),
+        pytest.raises(InputError, match="in use by `covmis collect bluesky`"),
+    ):
+        study.collect("bluesky")
+
+
+def test_one_name_is_a_name_and_not_its_letters(tmp_path):
+    study = new_study(tmp_path / "study")
+    (study.folder / "data" / "archive").mkdir(parents=True, exist_ok=True)
+    assert [stage.stage for stage in study.run("claims").stages] == ["claims"]
+    study.purge(posts="1255000000000000003")
+    assert study.places.purge_csv.read_text("utf-8").split()[1:] == ["x:1255000000000000003"]
+    with pytest.raises(InputError, match="no finding is called 'correct:1'"):
+        study.lint_claims(accept="correct:1")

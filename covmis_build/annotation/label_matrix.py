@@ -136,6 +136,7 @@ def _checked(frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
             )
     for name in ("item", "annotator", "label"):
         rows[name] = [_text(cell) for cell in rows[name]]
+    rows["label"] = rows["label"].replace(_spellings(rows["label"], labels))
     unknown = sorted(set(rows["label"]) - set(labels)) if labels else []
     if unknown:
         row = rows.index[rows["label"] == unknown[0]][0]
@@ -149,6 +150,23 @@ def _checked(frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
             remedy="Keep one row for each item and annotator",
         )
     return rows.reset_index(drop=True)
+
+
+def _spellings(given: pd.Series, labels: Sequence[str]) -> dict[str, str]:
+    """The declared label of each that is written with other capitals, as in sheets; refuses two spellings of an undeclared one."""
+    spelled = {label.casefold(): label for label in labels}
+    others: dict[str, str] = {}
+    for label in given.unique():
+        known = spelled.setdefault(label.casefold(), label)
+        if known == label or label in labels:
+            continue
+        if not labels:
+            raise InputError(
+                f"the labels {known} and {label} differ only in capitals", row=_row(given.index[given == label][0]),
+                remedy="Write each label in one way",
+            )  # fmt: skip
+        others[label] = known
+    return others
 
 
 def _text(cell: Any) -> str:
@@ -169,25 +187,25 @@ def _row(index: Any) -> int | str:
 def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
     """The rows as codes; the claim of an item is that of its first row."""
     import numpy as np
+    import pandas as pd
 
-    items, people = sorted(rows["item"].unique()), sorted(rows["annotator"].unique())
+    row, items = pd.factorize(rows["item"], sort=True)
+    column, people = pd.factorize(rows["annotator"], sort=True)
     codes = np.full((len(items), len(people)), -1, dtype=np.int64)
-    row_of, column_of = ({name: at for at, name in enumerate(names)} for names in (items, people))
-    code_of = {label: at for at, label in enumerate(classes)}
-    for item, who, label in zip(rows["item"], rows["annotator"], rows["label"], strict=True):
-        codes[row_of[item], column_of[who]] = code_of[label]
+    codes[row, column] = pd.Categorical(rows["label"], categories=pd.Index(classes)).codes
     claims = None
     # an empty cell is no claim: then nobody knows which items belong together
     if "claim" in rows.columns and len(rows) and not _blank(rows["claim"]).any():
-        first = rows.drop_duplicates("item").set_index("item")["claim"].to_dict()
-        for item, claim in zip(rows["item"], rows["claim"], strict=True):
-            if claim != first[item]:
-                raise InputError(
-                    f"the item {item} stands under two claims, {first[item]} and {claim}",
-                    remedy="An item belongs to one claim",
-                )
-        claims = [str(first[item]) for item in items]
-    return LabelMatrix(codes, items, people, claims, list(classes))
+        own = rows["claim"].to_numpy(dtype=object)
+        first = own[np.unique(row, return_index=True)[1]]
+        if (other := np.flatnonzero(own != first[row])).size:
+            item, claim = items[row[other[0]]], own[other[0]]
+            raise InputError(
+                f"the item {item} has two claims, {first[row[other[0]]]} and {claim}",
+                remedy="An item belongs to one claim",
+            )
+        claims = [str(claim) for claim in first]
+    return LabelMatrix(codes, list(items), list(people), claims, list(classes))
 
 
 def read_labels_file(path: Path) -> pd.DataFrame:
@@ -220,19 +238,12 @@ def read_labels_file(path: Path) -> pd.DataFrame:
 
 
 def _refuse_unlike_labels(rows: Sequence[Mapping[str, str]], path: Path) -> None:
-    """Refuse what would count as a label of its own and is none, or another one in other letters."""
+    """Refuse what would count as a label of its own and is none."""
     from covmis_build.annotation.channels.sheets import ROW
 
-    written: dict[str, str] = {}
     for row in rows:
-        label = row["label"].strip()
-        if label.casefold() in NO_LABELS:
+        if row["label"].strip().casefold() in NO_LABELS:
             raise InputError(
-                f"the label is '{label}'", file=path, row=int(row[ROW]),
+                f"the label is '{row['label'].strip()}'", file=path, row=int(row[ROW]),
                 remedy="Leave the cell empty where there is no label; a label needs another name",
-            )  # fmt: skip
-        if (before := written.setdefault(label.casefold(), label)) != label:
-            raise InputError(
-                f"the labels {before} and {label} differ in their letters' case alone", file=path, row=int(row[ROW]),
-                remedy="Write each label in one way",
             )  # fmt: skip

@@ -11,7 +11,7 @@ import pandas as pd
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.gold import check_seals, gold_of, said_by_people, undecided_items
+from covmis_build.annotation.gold import check_seals, decisions_of, gold_of, said_by_people, undecided_items
 from covmis_build.building.purge import read_list
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.release import make_corpus
@@ -35,6 +35,7 @@ from covmis_build.study.recall import report_of_rounds
 from covmis_build.study.round_settings import settings_of_rounds
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable, Sequence
 
     from covmis_build.annotation.round_folder import RoundFolder
@@ -55,8 +56,8 @@ def estimate(  # noqa: PLR0913 - every option is named
     elsewhere: bool = False,
     calibrated: bool = False,
     between: Sequence[str] | None = None,
-    before: str = "",
-    after: str = "",
+    before: str | dt.date = "",
+    after: str | dt.date = "",
     level: float = 0.95,
     run: bool = False,
     progress: Progress = silent,
@@ -109,7 +110,7 @@ def provisional(rounds: Sequence[RoundFolder]) -> list[str]:
         f"{len(waiting):,} of {counted(len(round_.items()), 'posts')} of round {round_.number} have no final label. The labelled "
         "posts are not a random sample, so these estimates may be biased, especially towards automatic labels. Finish the round"
         for round_ in rounds
-        if not round_.pilot and (waiting := undecided_items(round_))
+        if not round_.pilot and (waiting := undecided_items(round_.items(), decisions_of(round_)))
     ]
 
 

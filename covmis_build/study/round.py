@@ -103,7 +103,10 @@ class Round:
             check_admitted(self.study)
             way, guideline, folder = self._channel(channel), GUIDELINE, self.folder
             if page_size and way != Channel.HTML:
-                raise InputError(f"--page-size is for offline pages, not {way}", remedy="Add --channel html")
+                raise InputError(
+                    f"page_size (--page-size) is for offline pages, not {way}",
+                    remedy="Use channel = html (--channel html)",
+                )
             if not folder.asks_relevance:
                 guideline = read_guideline(self.study.places.guideline)
                 folder = record.raise_per_item(folder, self.study.settings.annotation.per_item)
@@ -320,12 +323,11 @@ class Round:
 
         self._refuse_training()
         with self.study.locked_rounds("covmis round seal"):
-            if not self.sealed:
-                if not self.folder.asks_relevance:
-                    self._report()
-                write_decisions(self.folder)
+            if not self.sealed and not self.folder.asks_relevance:
+                self._report()
+            decisions = write_decisions(self.folder)
             rounds = record.rounds_of_kind(self.study.places.rounds, self.folder.kind)
-            return seal_round(rounds, self.folder, undecided=undecided_items(self.folder))
+            return seal_round(rounds, self.folder, undecided=undecided_items(self.items, decisions))
 
     def reopen(self, items: Iterable[str], reason: str) -> Round:
         """Open some items of a sealed round again; what was sealed is kept, and the next seal names the old one."""
@@ -352,14 +354,16 @@ class Round:
     def _refuse_checks(self) -> None:
         if self.folder.kind == record.RoundKind.CHECKS:
             own = self.number.removeprefix(record.RoundKind.CHECKS)
-            raise InputError(f"{self.number} goes with round {own}", remedy=f"Name that: --round {own}")
+            raise InputError(
+                f"{self.number} goes with round {own}", remedy=f"Name that round: {own} (--round {own})"
+            )
 
     def _channel(self, channel: str) -> Channel:
         """The channel that was asked for, or the study's."""
         way = channel or self.study.settings.annotation.channel
         ways = sorted(set(Channel) - {Channel.MODEL, Channel.ODS, Channel.COVMIS})
         if way not in ways:
-            raise InputError(f"--channel cannot be '{way}'", remedy=f"Allowed: {', '.join(ways)}")
+            raise InputError(f"channel cannot be '{way}'", remedy=f"Allowed: {', '.join(ways)}")
         return Channel(way)
 
     def _repr_html_(self) -> str:

@@ -19,6 +19,7 @@ from covmis_build.places import STUDY_TOML, Places
 from covmis_build.settings import changed, parse, read_settings
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
@@ -155,14 +156,16 @@ class Study:
     # From claim list to sample
 
     def run(
-        self, stages: Sequence[str] = (), *, force: bool = False, engine: str = "duckdb", master: str = "",
+        self, stages: str | Sequence[str] = (), *, force: bool = False, engine: str = "duckdb", master: str = "",
         settings: Mapping[str, str] | None = None, workers: int = 0, progress: Progress = silent,
     ) -> Ran:  # fmt: skip
         """Bring the study up to date, only what is stale; `master` and `settings` are Spark's."""
         from covmis_build.study.run import run
 
         conf = _of_spark(engine, master, settings)
-        return run(self, stages, force=force, engine=engine, conf=conf, workers=workers, progress=progress)
+        return run(
+            self, _several(stages), force=force, engine=engine, conf=conf, workers=workers, progress=progress
+        )
 
     def need_current(self, *, run: bool = False, progress: Progress = silent) -> None:
         """Refuse tables that were made of other settings or files than today's; or make them first."""
@@ -256,7 +259,7 @@ class Study:
         return price_of_ids(self, file, Wanted(**options))
 
     def purge(
-        self, *, posts: Iterable[str] = (), authors: Iterable[str] = (), outside: bool = False,
+        self, *, posts: str | Iterable[str] = (), authors: str | Iterable[str] = (), outside: bool = False,
         progress: Progress = silent,
     ) -> Purged:  # fmt: skip
         """Forget these posts and authors, and those on queries/purge.csv, in every place of the study.
@@ -265,7 +268,9 @@ class Study:
         """
         from covmis_build.study.purge import purge
 
-        return purge(self, posts=posts, authors=authors, outside=outside, progress=progress)
+        return purge(
+            self, posts=_several(posts), authors=_several(authors), outside=outside, progress=progress
+        )
 
     # Files of posts
 
@@ -317,11 +322,11 @@ class Study:
 
         return look_at_claims(Path(path), columns=columns or {}, form=form)
 
-    def lint_claims(self, *, accept: Sequence[str] = ()) -> Findings:
+    def lint_claims(self, *, accept: str | Sequence[str] = ()) -> Findings:
         """Check the claim list against A.1; proposals of the findings named in `accept` are carried out first."""
         from covmis_build.study.lint_claims import lint_claims
 
-        return lint_claims(self, accept=accept)
+        return lint_claims(self, accept=_several(accept))
 
     def select_claims(self, top: int) -> Selection:
         """Select the claims with most posts found through titles and addresses (A.1)."""
@@ -457,8 +462,8 @@ class Study:
 
     def estimate(  # noqa: PLR0913 - every option is named
         self, *, by: str | Sequence[str] | None = None, assisted_by: pd.DataFrame | Path | str | None = None,
-        elsewhere: bool = False, calibrated: bool = False, between: Sequence[str] | None = None, before: str = "",
-        after: str = "", corpus: Path | str | None = None, level: float = 0.95, run: bool = False,
+        elsewhere: bool = False, calibrated: bool = False, between: Sequence[str] | None = None, before: str | dt.date = "",
+        after: str | dt.date = "", corpus: Path | str | None = None, level: float = 0.95, run: bool = False,
         progress: Progress = silent,
     ) -> Estimates:  # fmt: skip
         """The share and total of each label among the posts found: see `study.estimate`."""
@@ -573,6 +578,11 @@ class Study:
         return self.locked(self.places.build, command, ".inputs.lock")
 
 
+def _several(names: str | Iterable[str]) -> list[str]:
+    """One name, or several."""
+    return [names] if isinstance(names, str) else list(names)
+
+
 def new_study(folder: Path | str, *, title: str = "") -> Study:
     """Make a folder for a new study: settings, an example claim list, a guideline and a README."""
     from covmis_build.study.new import new_study
@@ -595,7 +605,9 @@ def rebuild_published(
     if source != "covmis-stance":
         raise UnknownName(f"no recipe is called '{source}'", remedy="Allowed: covmis-stance")
     if files is None:
-        raise InputError("the published files are yours to give", remedy="Name their folder with --files DIR")
+        raise InputError(
+            "the published files are yours to give", remedy="Name their folder: files (--files DIR)"
+        )
     pairs = published_pairs(Path(files))  # what is wrong with them is reported before anything is made
     study = new_study(folder, title=title or TITLE)
     return fill_from_published(study, Path(files), pairs, releases=Path(releases) if releases else None)
@@ -636,7 +648,9 @@ def _of_spark(engine: str, master: str, settings: Mapping[str, str] | None) -> d
     """Spark's settings, its master among them; no other engine has any."""
     conf = {**(settings or {}), **({"spark.master": master} if master else {})}
     if conf and engine == "duckdb":
-        raise InputError("--master and --conf are for Spark", remedy="Add --engine spark")
+        raise InputError(
+            "master and settings (--conf) are for Spark", remedy="Use engine = spark (--engine spark)"
+        )
     return conf
 
 

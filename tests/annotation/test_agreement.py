@@ -288,9 +288,9 @@ def test_agreement_is_an_object_with_one_named_interval():
     [
         ("1,p,favor,c\n1,q,null,c\n", r"row 3: the label is 'null'"),
         ("1,p,favor,c\n1,q,NA,c\n", r"row 3: the label is 'NA'\. Leave the cell empty"),
-        ("1,p,favor,c\n1,q,Favor,c\n", r"row 3: the labels favor and Favor differ in their letters' case alone"),
+        ("1,p,favor,c\n1,q,Favor,c\n", r"row 3: the labels favor and Favor differ only in capitals"),
         ("1.25E+18,p,favor,c\n2,q,favor,c\n", r"the id 1\.25E\+18 was broken by a spreadsheet"),
-        ("1,p,favor,c\n1,q,favor,d\n2,p,against,c\n2,q,against,c\n", "the item 1 stands under two claims, c and d"),
+        ("1,p,favor,c\n1,q,favor,d\n2,p,against,c\n2,q,against,c\n", "the item 1 has two claims, c and d"),
     ],
 )  # fmt: skip
 def test_what_would_count_as_another_label_or_claim_is_refused(tmp_path, rows, words):
@@ -298,6 +298,20 @@ def test_what_would_count_as_another_label_or_claim_is_refused(tmp_path, rows, w
     path.write_text(f"item,annotator,label,claim\n{rows}")
     with pytest.raises(InputError, match=words):
         agreement(read_labels_file(path))
+
+
+def test_labels_with_other_capitals_are_the_declared_ones_as_in_sheets():
+    wide = pd.DataFrame({"item": [1, 2, 3], "x": ["F", "a", "f"], "y": ["f", "A", "a"]})
+    with pytest.raises(
+        InputError,
+        match=r"row 3: the labels a and A differ only in capitals|the labels F and f differ only in capitals",
+    ):
+        agreement(wide)
+    joined = agreement(wide, labels=["f", "a"])
+    assert joined.labels == ["f", "a"]
+    assert joined.raw.value == pytest.approx(2 / 3)
+    apart = agreement(wide.assign(x=["F", "f", "F"], y=["F", "F", "f"]), labels=["F", "f"])
+    assert apart.raw.value == pytest.approx(1 / 3), "two labels if both are declared"
 
 
 @pytest.mark.parametrize(("rounded", "refused"), [(1, False), (60, True)])
