@@ -63,7 +63,9 @@ def plan(request: Request) -> Response:
         known = bench.keep("to plan", ("data/build/*.parquet", *ROUNDS), lambda: to_plan(study))
     except CovmisError as error:  # nothing is sampled yet
         stale = bench.is_stale() and not bench.read_only
-        return bench.page(request, "refused.html", "sample", "--plan", sentence=str(error), stale=stale)
+        return bench.page(
+            request, "refused.html", "sample", "--plan", sentence=bench.told(error), stale=stale
+        )
     timed = known.cost.seconds
     asked = _asked(request.query_params, settings, round(timed or SECONDS))
     plans = known.plans(

@@ -113,7 +113,8 @@ class Browser:
         self.size(width, height)
         long = min(int(self.run("return document.documentElement.scrollHeight")), 4000)
         clip = {"x": 0, "y": 0, "width": width, "height": max(long, height), "scale": 1}
-        params = {"captureBeyondViewport": True, "clip": clip}
+        kind = {"format": "webp", "quality": 60} if path.suffix == ".webp" else {"format": "png"}
+        params = {"captureBeyondViewport": True, "clip": clip, **kind}
         data = self._cdp("Page.captureScreenshot", **params)
         path.write_bytes(base64.b64decode(data["data"]))
 
