@@ -108,11 +108,11 @@ class Browser:
         params = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self._cdp("Emulation.setDeviceMetricsOverride", **params)
 
-    def look(self, path: Path, width: int = 1280, height: int = 900) -> None:
-        """Save a screenshot of the whole page, its first 4,000 pixels at most."""
+    def look(self, path: Path, width: int = 1280, height: int = 900, *, whole: bool = True) -> None:
+        """Save a screenshot of the whole page, its first 4,000 pixels at most; or of the screen."""
         self.size(width, height)
         long = min(int(self.run("return document.documentElement.scrollHeight")), 4000)
-        clip = {"x": 0, "y": 0, "width": width, "height": max(long, height), "scale": 1}
+        clip = {"x": 0, "y": 0, "width": width, "height": max(long, height) if whole else height, "scale": 1}
         kind = {"format": "webp", "quality": 60} if path.suffix == ".webp" else {"format": "png"}
         params = {"captureBeyondViewport": True, "clip": clip, **kind}
         data = self._cdp("Page.captureScreenshot", **params)

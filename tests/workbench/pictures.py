@@ -78,11 +78,10 @@ def readme(study: Path) -> None:
     with tempfile.TemporaryDirectory() as place, opening(study) as (address, _):
         browser = Browser(Path(place) / "downloads", Path(place) / "profile")
         try:
-            browser.size(1100, 760)
+            browser.size(1240, 1120)
             browser.open(address)
             browser.open(address.split("/?")[0] + PAGES["typing"])
-            browser.run("document.documentElement.style.cssText = 'height: 760px; overflow: hidden'")
-            browser.look(README, 1100, 760)
+            browser.look(README, 1240, 1120, whole=False)
         finally:
             browser.kill()
 
