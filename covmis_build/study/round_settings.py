@@ -140,6 +140,9 @@ def _then(settings: Settings, round_: RoundFolder) -> Settings:
         table, _, key = name.partition(".")
         if table in GOVERNED:
             then.setdefault(table, {}).update({key: value} if key or not isinstance(value, dict) else value)
+    then.setdefault("sampling", {}).setdefault(
+        "certain", False
+    )  # a setting that draws did not have before 0.2
     tables = {table: _with(getattr(settings, table), values, round_) for table, values in then.items()}
     return replace(settings, seed=settings_then.get("seed", settings.seed), **tables)
 
