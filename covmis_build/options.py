@@ -32,6 +32,10 @@ Unit = Literal["platform", "year", "month", "day"]
 STRATA: tuple[str, ...] = get_args(Unit)
 """What `[sampling] strata_by` may divide each query type by."""
 
+DesignName = Literal["poisson", "two_phase"]
+DESIGN_NAMES: tuple[str, ...] = get_args(DesignName)
+"""How posts are drawn: each with its own probability, or a fixed number for each claim."""
+
 SimilarWithout = Literal["urls", "mentions", "retweet_mark", "entities"]
 Language = Annotated[
     str,
@@ -202,7 +206,7 @@ class Sampling:
 
     per_claim: Annotated[int, says("expected number of posts per claim", ge=1)] = 24
     per_kind: Annotated[int, says("quota for each query type (fewer if there are fewer)", ge=0)] = 6  # fmt: skip
-    design: Annotated[Literal["poisson", "two_phase"], says('"poisson": each post by its own probability (the paper); "two_phase": exactly per_claim posts')] = "poisson"  # fmt: skip
+    design: Annotated[DesignName, says('"poisson": each post by its own probability (the paper); "two_phase": exactly per_claim posts')] = "poisson"  # fmt: skip
     strata_by: Annotated[tuple[Unit, ...], says('e.g. ["month"]: the quota is then per query type and month; also "platform", "year", "day"')] = ()  # fmt: skip
     certain: Annotated[bool, says("the design poisson also takes the largest near-duplicate clusters, as far as shares of all posts need them")] = True  # fmt: skip
 

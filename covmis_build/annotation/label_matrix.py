@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from covmis_build.annotation.answers import Phase
 from covmis_build.errors import InputError, nearest
 from covmis_build.files.ids import NO_LABELS, check_ids
 from covmis_build.tables import frame_of
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+
+
+COLUMNS = "It needs a row for each label, with the columns item, annotator and label"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ def long_rows(
     given: Any, item: str, annotator: str | Sequence[str], label: str, claim: str | None, round_: str | None
 ) -> pd.DataFrame:
     """The frame with the columns item, annotator, label, and claim and round where there are any."""
-    frame = frame_of(given)
+    frame = _independent(frame_of(given))
     if item not in frame.columns and item in frame.index.names:
         frame = frame.reset_index()
     if item == "item" and item not in frame.columns and "item_id" in frame.columns:
@@ -60,6 +64,14 @@ def long_rows(
     in_the_way = [name for name in names.values() if name in frame.columns and name not in names]
     renamed: pd.DataFrame = frame.drop(columns=in_the_way).rename(columns=names)
     return renamed
+
+
+def _independent(frame: pd.DataFrame) -> pd.DataFrame:
+    """Of a release's annotations those that each annotator gave alone, not what was discussed or adjudicated."""
+    if "phase" not in frame.columns or not set(frame["phase"].dropna()) <= set(Phase):
+        return frame
+    alone: pd.DataFrame = frame[frame["phase"] == Phase.INDEPENDENT]
+    return alone
 
 
 def _columns_of_people(
@@ -203,15 +215,18 @@ def read_labels_file(path: Path) -> pd.DataFrame:
     from covmis_build.annotation.channels.sheets import ROW, read_rows
 
     try:
-        rows = read_rows(path, ("item", "annotator", "label")).whole(path)
+        rows = read_rows(path, ("annotator", "label")).whole(path)
     except InputError as error:
         if "column" in error.problem:
-            error.remedy = "It needs a row for each label, with the columns item, annotator and label"
+            error.remedy = COLUMNS
         raise
     if not rows:
         raise InputError("has a header and no labels", file=path, remedy="Give a row for each label")
+    item = next((name for name in ("item", "item_id") if name in rows[0]), "")
+    if not item:
+        raise InputError("the column item is missing", file=path, remedy=COLUMNS)
     _refuse_unlike_labels(rows, path)
-    check_ids(path, [row["item"].strip() for row in rows], repeated=True)
+    check_ids(path, [row[item].strip() for row in rows], repeated=True)
     numbers = [int(row.pop(ROW)) - 2 for row in rows]
     frame = pd.DataFrame(rows, index=numbers, dtype=object)
     if "seconds" in frame.columns:

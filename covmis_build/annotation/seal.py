@@ -233,7 +233,7 @@ def reopen(round_: RoundFolder, items: Sequence[str], reason: str, *, now: str) 
         what = f"the item {unknown[0]} is not in round {round_.number}" if unknown else "no item is named"
         raise InputError(what, remedy="Write items as claim|post")
     if not reason.strip():
-        raise InputError("there is no reason", remedy='Say why, like --reason "two labels were swapped"')
+        raise InputError("there is no reason", remedy='Say why, like "two labels were swapped" (--reason)')
     entry = Reopening(sorted(set(items)), reason.strip(), now, sealed["seal"])
     earlier = [*(round_.about.reopened or [])]
     if not earlier or earlier[-1].seal != entry.seal:

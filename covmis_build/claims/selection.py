@@ -52,7 +52,7 @@ def select(claims: pd.DataFrame, hits: pd.DataFrame, top: int) -> Selection:
     import pandas as pd
 
     if top < 1:
-        raise InputError("--top must be at least 1")
+        raise InputError(f"top = {top}", remedy="Keep at least one claim (top, --top)")
     counted = hits[hits["kind"].isin(COUNTED)].groupby("claim_id")["post_id"].nunique()
     ids = list(claims["claim_id"])
     posts = [int(counted.get(claim, 0)) for claim in ids]

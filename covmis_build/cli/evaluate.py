@@ -22,6 +22,7 @@ from covmis_build.cli.options import (
     SystemsArgument,
     listed,
     three,
+    unless_none,
     with_options,
 )
 from covmis_build.errors import counted
@@ -69,10 +70,10 @@ def score(
 
     Example: covmis evaluate score data/release/corpus.csv mine=predictions.csv --by kind
     """
-    from covmis_build.study.evaluate import score_files, score_soft_files
+    from covmis_build.study.evaluate import published_scores, score_files, score_soft_files
 
     how: dict[str, Any] = {
-        "measures": listed(measures) or None, "clusters": clusters, "probabilities": probabilities, "level": level
+        "measures": listed(measures) or None, "clusters": unless_none(clusters), "probabilities": unless_none(probabilities), "level": level
     }  # fmt: skip
     read: dict[str, Any] | None = None
     if soft:
@@ -80,8 +81,7 @@ def score(
     else:
         files, judging = options.read(gold, systems)
         scores = score_files(files, over, by=listed(by), people=people, **how, **judging)
-        published = covmis.datasets.published_for(Path(files.gold.file))
-        theirs = published and published.sentence(set(scores.to_frame()["measure"]))
+        theirs = published_scores(Path(files.gold.file), set(scores.to_frame()["measure"]))
         read = options.how_read(files) | ({"published": theirs} if theirs else {})
     _tell(scores, ["", *scores.summary], out, read=read, as_json=as_json)
 
@@ -117,7 +117,7 @@ def compare(
     """
     files, how = options.read(gold, systems)
     comparison = covmis.compare(
-        files.gold, files.systems, measure=measure, test=test, clusters=files.clusters(clusters),
+        files.gold, files.systems, measure=measure, test=test, clusters=unless_none(clusters),
         replicates=replicates, exact=exact, level=level, title=files.title, **how,
     )  # fmt: skip
     _tell(comparison, comparison.summary, out, read=options.how_read(files), as_json=as_json)

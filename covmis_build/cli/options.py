@@ -93,6 +93,11 @@ def with_options(group: type[Any]) -> Callable[[Command], Command]:
     return decorate
 
 
+def unless_none(text: str) -> str | None:
+    """The text, or None if it is `none`."""
+    return None if text == "none" else text
+
+
 def listed(text: str) -> list[str]:
     """Words between commas."""
     return [word for part in text.split(",") if (word := part.strip())]

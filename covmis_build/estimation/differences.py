@@ -32,22 +32,25 @@ class Part(NamedTuple):
 
 
 def compared_parts(
-    two: Sequence[str] | None, before: str = "", after: str = "", *, labels: Sequence[str]
+    two: Sequence[str] | None, before: str | dt.date = "", after: str | dt.date = "", *, labels: Sequence[str]
 ) -> tuple[Part, Part] | None:
     """What is compared: two parts by name, or what was posted before a day with what was posted from then (`after`) on.
 
     >>> compared_parts(["claim:1", "claim:2"], labels=["favor"])
     (Part(scope='claim', name='1'), Part(scope='claim', name='2'))
-    >>> compared_parts(None, "2020-05-01", labels=["favor"])
+    >>> compared_parts(None, dt.date(2020, 5, 1), labels=["favor"])
     (Part(scope='before', name='2020-05-01'), Part(scope='from', name='2020-05-01'))
     """
     if two is not None and (before or after):
         raise InputError(
-            "two comparisons are asked for at once", remedy="Give --between, or --before and --after"
+            "two comparisons are asked for at once",
+            remedy="Give between (--between), or before and after (--before, --after)",
         )
     if before or after:
         if not before:
-            raise InputError("--after needs --before", remedy="Name the day that ends the first period")
+            raise InputError(
+                "after (--after) needs before (--before)", remedy="Name the day that ends the first period"
+            )
         days = [_day(before), _day(after or before)]
         if days[1] < days[0]:
             raise InputError(f"the periods before {days[0]} and from {days[1]} on overlap")
@@ -79,7 +82,11 @@ def _part(text: str, labels: Sequence[str]) -> Part:
     return Part(scope, name)
 
 
-def _day(text: str) -> str:
+def _day(given: str | dt.date) -> str:
+    """A day as text: of a date, or of a moment at midnight, or as it is written."""
+    if isinstance(given, dt.datetime) and given.time() == dt.time():
+        given = given.date()
+    text = str(given)
     try:
         return dt.date.fromisoformat(text).isoformat()
     except ValueError:

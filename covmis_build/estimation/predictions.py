@@ -64,7 +64,7 @@ def predictions_for(
     if not elsewhere and FOLD not in frame.columns:
         raise InputError(
             "does not say what its model was trained on", file=file,
-            remedy="Say --trained-elsewhere if it never saw this study's labels; otherwise cross-fit by claim and "
+            remedy="Say elsewhere = true (--trained-elsewhere) if it never saw this study's labels; otherwise cross-fit by claim and "
             "name each row's part of the claims in a column 'fold'",
         )  # fmt: skip
     shares = _shares(frame, labels, file).set_axis(ids)

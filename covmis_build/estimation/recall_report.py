@@ -119,7 +119,7 @@ class RecallReport(Result):
         if self.edge >= MANY:
             told.append(
                 f"The frame ends too early: about {self.edge:.0%} of its least similar fifth are relevant, and there are more outside. "
-                "Draw again with a larger --depth."
+                "Draw again with a larger depth (--depth)."
             )
         if len(self.stances):
             shares = (

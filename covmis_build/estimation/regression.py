@@ -101,7 +101,7 @@ class Regression(Result):
             f"{self.family.capitalize()} regression {self.formula} over {self.n:,} labelled posts of {self.claims:,} "
             f"claims{helped}; {self.level:.0%} intervals {self.over} from a sandwich estimator, with Student's t"
             + (f" ({compared})." if compared else ".")
-            + (f" No intervals: {self.why}." if self.why else "")
+            + (f" No standard errors and intervals: {self.why}." if self.why else "")
         )
 
     @property
@@ -112,7 +112,8 @@ class Regression(Result):
     def latex(self) -> str:
         """A row a coefficient, with booktabs' rules."""
         rows = [
-            f"{_escaped(row['term'])} & {row['coefficient']:.3f} & {row['standard_error']:.3f} & "
+            f"{_escaped(row['term'])} & {row['coefficient']:.3f} & "
+            f"{'--' if np.isnan(row['standard_error']) else format(row['standard_error'], '.3f')} & "
             f"{between(row['low'], row['high']) or '--'} & {'--' if np.isnan(row['p']) else _p(row['p'])} \\\\"
             for row in self.table.to_dict("records")
         ]
@@ -177,7 +178,7 @@ def regression(  # noqa: PLR0913 - a regression and what is known of its sample,
         level=level,
     )  # fmt: skip
     table = pd.DataFrame(
-        [(term, each.value, each.standard_error, each.low, each.high, each.p())
+        [(term, each.value, np.nan if each.why else each.standard_error, each.low, each.high, each.p())
          for term, each in zip(terms, fit.coefficients, strict=True)], columns=COLUMNS,
     )  # fmt: skip
     first = fit.coefficients[0]

@@ -212,7 +212,7 @@ def compare(  # noqa: PLR0913 - every option is named
     label: str | None = None,
     labels: Sequence[Any] | None = None,
     test: str = Test.INTERVAL,
-    clusters: Any = None,
+    clusters: Any = "",
     replicates: int = 2000,
     seed: int = 0,
     order: Sequence[str] | None = None,
@@ -231,7 +231,7 @@ def compare(  # noqa: PLR0913 - every option is named
     Columns: system_a, system_b, value_a, value_b, difference (a - b), low, high, p (two-sided), p_adjusted (Holm's, over
     the pairs; `tukey` controls the error over all pairs itself), effect (the difference over the standard deviation of
     one unit's contribution to it), test, units, replicates, why, sentence. By default p inverts the interval over claims
-    (`clusters`), or over items where no claims are named, so the two never disagree; where too little is known there is
+    (gold's column of them, or `clusters`), or over items where there are none (`clusters=None` asks for it), so the two never disagree; where too little is known there is
     neither, and `why` says so. Other tests are made on request (`test`), and have no interval beside their p: whole
     claims are swapped or permuted in `replicates`, or in every arrangement (`exact`), for very small data; exact
     randomisation of accuracy over items is McNemar's test, for data of any size.
@@ -257,7 +257,7 @@ def compare(  # noqa: PLR0913 - every option is named
         class_weights=class_weights,
         undefined=undefined,
     )
-    clusters = given.column(clusters, "clusters")
+    clusters = given.claims(clusters)
     data = _Data(joined, chosen, claims_of_items(clusters, joined))
     pairs = list(combinations(range(len(data.systems)), 2))
     figures = [data.difference(*pair, level) for pair in pairs]

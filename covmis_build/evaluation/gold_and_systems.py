@@ -23,7 +23,7 @@ from covmis_build.evaluation.label_files import (
     with_gold_id_name,
 )
 from covmis_build.evaluation.times import moments
-from covmis_build.files.columns import IDS, column_of
+from covmis_build.files.columns import CLAIM_OF_ITEM, IDS, column_of
 from covmis_build.files.reading import SUFFIXES
 
 if TYPE_CHECKING:
@@ -77,8 +77,20 @@ class GoldAndSystems:
             return self._series([moment[:until] for moment in moments(self.table.table)], given)
         return self._series(self.table.column(given), given)
 
+    def claims(self, given: Any) -> Any:
+        """The claim of each item: as given, or gold's column of this name; of no name, its column of claims if it has one."""
+        if isinstance(given, str) and not given:
+            names = [] if self.table is None else [str(name) for name in self.table.table.columns]
+            given = column_of(names, CLAIM_OF_ITEM) or None
+        return self.column(given, "clusters")
+
     def probabilities(self, given: Any) -> Any:
-        """Inclusion probabilities: as given, gold's column of this name, or the product of several columns."""
+        """Inclusion probabilities: as given, gold's column of this name, or the product of several columns.
+
+        Of no name: the product of p_claim and p_sample as a corpus has them, or none.
+        """
+        if isinstance(given, str) and not given:
+            given = self._own_probabilities()
         if not _are_columns(given):
             return self.column(given, "probabilities")
         product = 1.0
@@ -90,9 +102,20 @@ class GoldAndSystems:
                 raise InputError(
                     f"{' and '.join(given)} must be numbers",
                     file=self.table.file if self.table else "",
-                    remedy="Or use --probabilities none",
+                    remedy="Or use probabilities = none",
                 ) from None
         return product
+
+    def _own_probabilities(self) -> list[str] | None:
+        names = [] if self.table is None else [str(name) for name in self.table.table.columns]
+        of_claim, of_sample = (column_of(names, [name]) for name in PROBABILITIES)
+        if of_sample and not of_claim:
+            raise InputError(
+                f"has {of_sample} without p_claim",
+                file=self.table.file if self.table else "",
+                remedy=f"If nothing else decided what was drawn, say probabilities = {of_sample} (--probabilities {of_sample}); or none",
+            )
+        return [of_claim, of_sample] if of_sample else None
 
     def _series(self, values: list[Any], name: str) -> pd.Series[Any]:
         import pandas as pd

@@ -227,7 +227,8 @@ def grouping(values: Any, joined: JoinedLabels, what: str) -> tuple[Codes, list[
             f"{what} has {len(words)} values for {len(joined.gold)} items", remedy="Give one per item"
         )
     if any(word is None or word != word for word in words):  # noqa: PLR0124 - nan is unlike itself
-        raise InputError(f"{what} lacks a value for some items", remedy="Give one per item")
+        over_items = ", or ask for intervals over items: clusters = none" if what == "clusters" else ""
+        raise InputError(f"{what} lacks a value for some items", remedy=f"Give one per item{over_items}")
     known = sorted(set(words), key=str)
     names = {word: code for code, word in enumerate(known)}
     return np.array([names[word] for word in words], dtype=np.int64), known
@@ -239,7 +240,10 @@ def claims_of_items(clusters: Any, joined: JoinedLabels) -> Codes | None:
         return None
     codes, known = grouping(clusters, joined, "clusters")
     if any(is_empty(claim) for claim in known):
-        raise InputError("clusters lacks a value for some items", remedy="Give one per item")
+        raise InputError(
+            "clusters lacks a value for some items",
+            remedy="Give one per item, or ask for intervals over items: clusters = none",
+        )
     return codes
 
 

@@ -38,6 +38,16 @@ BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 NUMBER = re.compile(r"-?\d+(\.\d*)?(e[+-]?\d+)?", re.IGNORECASE)
 RUNS = {2: ("id", "label"), 3: ("id", "label", "run"), 4: ("topic", "id", "label", "run")}
 """The columns of runs without a header, by their number."""
+DEBATES = {
+    4: (re.compile(r"\d+\t[^\t]+\t[^\t]*\t[01]"), ("id", "speaker", "sentence", "label")),
+    6: (
+        re.compile(r"\d+\t[^\t]+\t[^\t]*\t(N/A\t-\t-|\d+\t[^\t ]+ [^\t]+\t[A-Za-z-]+)"),
+        ("line", "speaker", "sentence", "id", "claim", "label"),
+    ),
+}
+"""CheckThat! 2018's debates, without a header: task 1 labels lines, task 2 the claims in them (a claim may have several lines)."""
+MOST_LABELS = 100
+"""A column with more labels than these, and more than half as many as rows, holds something else."""
 SHARES = ("{}", "p_{}", "prob_{}", "proba_{}", "probability_{}", "{}_prob", "{}_probability")
 """What columns of labels' shares are called."""
 ROUNDED = 0.02
@@ -103,7 +113,7 @@ class Labelled:
             return label_set(labels, self.file)
         except InputError as error:
             marks = [not is_empty(label) and as_label(label).lower() in NO_LABELS for label in labels]
-            error.row = self.row(marks.index(True) + 1)
+            error.row = self.row(marks.index(True) + 1) if True in marks else ""
             raise
 
     def check_labels(self, declared: Sequence[str]) -> None:
@@ -168,7 +178,14 @@ def as_label(cell: Any) -> str:
 
 def label_set(values: Iterable[Any], file: Path | str) -> list[str]:
     """The labels among these values, in order; what represents none is refused, since it would be a class of its own."""
-    labels = sorted({as_label(cell) for cell in values if not is_empty(cell)})
+    cells = [as_label(cell) for cell in values if not is_empty(cell)]
+    labels = sorted(set(cells))
+    if len(labels) > max(MOST_LABELS, len(cells) / 2):
+        raise InputError(
+            f"has {len(labels):,} different labels in {counted(len(cells), 'rows')}",
+            file=file,
+            remedy="Name the column that holds labels, as FILE:COLUMN, or declare the labels (--labels)",
+        )
     for label in labels:
         if label.lower() in NO_LABELS:
             raise InputError(
@@ -185,7 +202,16 @@ def _stripped(cell: Any) -> Any:
 
 def read_rows(path: Path) -> Sheet:
     """The table in a file of labels, gold or predictions; a row that cannot be read is an error, since it is somebody's label."""
-    one_a_line = path.name.lower().removesuffix(".gz").endswith(".txt")
+    name = path.name.lower().removesuffix(".gz")
+    one_a_line = name.endswith(".txt")
+    bare = read_table(path, header=False) if name.endswith((".txt", ".tsv", ".csv")) else None
+    first = list(bare.rows[0].values()) if bare and bare.rows else []
+    if bare and (shape := DEBATES.get(len(first))) and shape[0].fullmatch("\t".join(first)):
+        return _debate(path, bare, shape[1])
+    if len(set(first)) < len(first) and all(map(NUMBER.fullmatch, first)):
+        sheet = _without_header(path)  # a header has no name twice
+        report(path, sheet)
+        return sheet
     sheet = read_table(path, names=("label",) if one_a_line else ())
     if len(sheet.header) > 1 and sheet.header[0] == "label" and not any(sheet.header[1:]):
         sheet = read_table(path)  # as SemEval's files: tabs, and a header
@@ -202,6 +228,28 @@ def read_rows(path: Path) -> Sheet:
         sheet = replace(sheet, header=names, rows=rows)
     report(path, sheet)
     return sheet
+
+
+def _debate(path: Path, sheet: Sheet, names: Sequence[str]) -> Sheet:
+    """A debate of CheckThat! 2018: its lines, or the claims in them."""
+    new = dict(zip(sheet.header, names, strict=True))
+    rows = [{new[name]: cell for name, cell in row.items()} for row in sheet.whole(path)]
+    first: dict[tuple[str, str], int] = {}
+    for at, row in enumerate(rows):
+        if row["id"] != "N/A":
+            first.setdefault((row["id"], row["label"]), at)
+    note = f"a debate of CheckThat! 2018, no header: its columns are read as {', '.join(names)}"
+    if len(first) < len(rows):
+        note += f"; {counted(len(rows), 'lines')} have {counted(len(first), 'claims')}"
+    debate = replace(
+        sheet,
+        header=list(names),
+        rows=[rows[at] for at in first.values()],
+        numbers=[sheet.numbers[at] for at in first.values()],
+        notes=[*sheet.notes, note],
+    )
+    report(path, debate)
+    return debate
 
 
 def _without_header(path: Path) -> Sheet:

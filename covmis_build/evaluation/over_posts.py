@@ -145,7 +145,7 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
     label: str | None = None,
     labels: Sequence[Any] | None = None,
     measures: Sequence[str] | None = None,
-    probabilities: Any = ("p_claim", "p_sample"),
+    probabilities: Any = "",
     design: Design | None = None,
     copies: Any = None,
     order: Sequence[str] | None = None,
@@ -186,12 +186,13 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
     )
     _check_order(chosen)
     if design is None:
-        if probabilities is None:
+        given_chances = given.probabilities(probabilities)
+        if given_chances is None:
             raise InputError(
                 "gold has no probabilities, and over all posts each item needs its own",
-                remedy="Name their column (--probabilities COLUMN), or score a corpus with p_claim and p_sample",
+                remedy="Name their column (probabilities = COLUMN), or score a corpus with p_claim and p_sample",
             )
-        chances = numbers_of_items(given.probabilities(probabilities), joined, "probabilities", most=1.0)
+        chances = numbers_of_items(given_chances, joined, "probabilities", most=1.0)
         design = made_design(chances)
     if copies is None and given.table is not None and "group_size" in given.table.table.columns:
         copies = "group_size"

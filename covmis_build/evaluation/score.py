@@ -43,8 +43,8 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     label: str | None = None,
     labels: Sequence[Any] | None = None,
     measures: Sequence[str] | None = None,
-    probabilities: Any = None,
-    clusters: Any = None,
+    probabilities: Any = "",
+    clusters: Any = "",
     order: Sequence[str] | None = None,
     poles: Sequence[str] | None = None,
     class_weights: Mapping[str, float] | Sequence[float] | None = None,
@@ -65,10 +65,11 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
     system, or the predictions of one. What has ids is joined on them. A system may be a list of runs (seeds): its
     value is their mean and `sd` their standard deviation. Without `labels`, the label set is what gold has.
 
-    `clusters` names each item's claim: intervals are then over claims, not items. `probabilities` adds
-    design-weighted values (`weighted`: the pool that was sampled; `balanced`: every cluster counts the same) beside
+    Intervals are over claims if gold has a column of them, otherwise over items; `clusters` gives each item's claim or
+    names another column, and None asks for intervals over items. `probabilities` (of a
+    corpus its p_claim · p_sample, unless None) adds design-weighted values (`weighted`: the pool that was sampled; `balanced`: every cluster counts the same) beside
     the unweighted ones. `by` adds groups of items, such as `{"kind": kinds}`. Where gold is a table, all three may
-    be names of its columns, as in `clusters="claim_id", probabilities=["p_claim", "p_sample"], by=["kind"]`. `low`
+    be names of its columns, as in `clusters="event", probabilities=["p_claim", "p_sample"], by=["kind"]`. `low`
     and `high` are the interval of docs/explanation/intervals.md over claims, or over items where no claims are named;
     where too little is known there is none, and `why` says so. `seed` is that of what a person scores. Without `measures`, all whose needs are met are
     computed; an ordinal measure asked for by name without `order` takes the order of the labels.
@@ -92,11 +93,10 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
         class_weights=class_weights,
         undefined=undefined,
     )
-    claims = claims_of_items(given.column(clusters, "clusters"), joined)
+    claims = claims_of_items(given.claims(clusters), joined)
+    given_chances = given.probabilities(probabilities)
     chances = (
-        None
-        if probabilities is None
-        else numbers_of_items(given.probabilities(probabilities), joined, "probabilities", most=1.0)
+        None if given_chances is None else numbers_of_items(given_chances, joined, "probabilities", most=1.0)
     )
     units = _Units(claims, chances, level)
     human = None if people is None else ceiling_of(people, joined, seed)

@@ -31,7 +31,7 @@ from covmis_build.evaluation.label_files import (
     share_columns,
 )
 from covmis_build.evaluation.rendering import booktabs, bounded, escape, in_turn, known, titled, write
-from covmis_build.files.columns import IDS, column_of
+from covmis_build.files.columns import CLAIM_OF_ITEM, IDS, column_of
 from covmis_build.files.reading import Sheet
 from covmis_build.options import by_people
 from covmis_build.report.result import Result
@@ -247,7 +247,7 @@ def score_soft(  # noqa: PLR0913 - every option is named
     order: Sequence[Any] | None = None,
     measures: Sequence[str] | None = None,
     probabilities: str | Mapping[str, float] | None = None,
-    clusters: str | Mapping[str, Any] | None = None,
+    clusters: str | Mapping[str, Any] | None = "",
     extra: Extra = "refuse",
     level: float = 0.95,
     title: str = "",
@@ -257,7 +257,7 @@ def score_soft(  # noqa: PLR0913 - every option is named
     `people` is a table (frame or file) with a row a person and item, or a dict of lists of labels by id. A system is a
     table with a column of shares for each label, or with one column of labels (then it is sure of each), or a dict
     by id of labels or of {label: share}. `probabilities` (p of each item) weigh items as they were drawn; `clusters` (the
-    claim of each) make intervals over claims. Both may name a column of people's table. Wasserstein needs `order`.
+    claim of each; by default the column of claims, if there is one) make intervals over claims. Both may name a column of people's table. Wasserstein needs `order`.
     A system's shares of items that nobody labelled are refused unless `extra` is "ignore".
 
     >>> people = {"1": ["a", "a", "b"], "2": ["b", "b", "b"]}
@@ -281,6 +281,8 @@ def score_soft(  # noqa: PLR0913 - every option is named
     counted = pd.crosstab(answers.table["id"], answers.table["label"].map(as_label))
     group = People(counted.reindex(index=items, columns=list(names), fill_value=0).to_numpy(dtype=float))
     chances = answers.of_items(probabilities, items, "probabilities")
+    if clusters == "":
+        clusters = column_of([str(name) for name in answers.table.columns], CLAIM_OF_ITEM) or None
     claims = answers.of_items(clusters, items, "clusters")
     units = _Units(
         None if chances is None else np.array([float(p) for p in chances]),

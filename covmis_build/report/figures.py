@@ -1,6 +1,7 @@
 """Figures as inline SVG, drawn by one template: colours follow the page's light or dark mode, text stays text.
 
-Every figure needs `alt`, the sentence that says what it shows to readers who cannot see it. Same input, same bytes.
+They are drawn for the width of a phone: labels have lines of their own above what they name, so that text is large enough at
+390 pixels. Every figure needs `alt`, the sentence that says what it shows to readers who cannot see it. Same input, same bytes.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 INK, SOFT, LINE, CARD = "currentColor", "var(--soft)", "var(--line)", "var(--card)"
 SERIES = tuple(f"var(--c{number})" for number in range(1, 7))
-WIDTH = 720.0
-"""Units across a page; a unit is a pixel where the page has room."""
+WIDTH = 380.0
+"""Units across a figure; on a phone a unit is 0.87 pixels, on a wide screen 1.18."""
 SIZE = 13.0
 """Height of letters."""
-ROW = 30.0
+ROW = 44.0
+"""Height of a label and of what is drawn below it."""
 
 
 class Shape(NamedTuple):
@@ -45,12 +47,9 @@ class _Drawing:
     height: float = 0.0
     shapes: list[Shape] = field(default_factory=list)
 
-    def rectangle(
-        self, x: float, y: float, width: float, height: float, colour: str, opacity: float = 1
-    ) -> None:
-        self._add(
-            "rect", x=x, y=y, width=width, height=height, style=f"fill:{colour};fill-opacity:{opacity:.3g}"
-        )
+    def rectangle(self, x: float, y: float, width: float, height: float, colour: str, opacity: float = 1, *, edge: str = "none") -> None:  # fmt: skip
+        style = f"fill:{colour};fill-opacity:{opacity:.3g};stroke:{edge}"
+        self._add("rect", x=x, y=y, width=width, height=height, style=style)
 
     def line(self, x: float, y: float, to_x: float, to_y: float, colour: str, width: float = 1, *, dashed: bool = False) -> None:  # fmt: skip
         dashes = ";stroke-dasharray:4 3" if dashed else ""
@@ -64,10 +63,10 @@ class _Drawing:
     def path(self, points: Sequence[tuple[float, float]], style: str) -> None:
         self._add("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), style=style)
 
-    def text(self, x: float, y: float, text: str, anchor: str = "start", colour: str = INK, *, turned: bool = False) -> None:  # fmt: skip
+    def text(self, x: float, y: float, text: str, anchor: str = "start", colour: str = INK, *, bold: bool = False) -> None:  # fmt: skip
         """Text whose letters stand around this height."""
-        places: dict[str, float | str] = {"transform": f"rotate(-90 {x:.1f} {y:.1f})"} if turned else {}
-        self._add("text", text, x=x, y=y, dy="0.35em", style=f"fill:{colour};text-anchor:{anchor}", **places)
+        weight = ";font-weight:600" if bold else ""
+        self._add("text", text, x=x, y=y, dy="0.35em", style=f"fill:{colour};text-anchor:{anchor}{weight}")
 
     def _add(self, tag: str, text: str = "", /, **attributes: float | str) -> None:
         written = [(name, f"{value:.1f}" if isinstance(value, float | int) else value) for name, value in attributes.items()]  # fmt: skip
@@ -76,7 +75,7 @@ class _Drawing:
     def svg(self, alt: str) -> Markup:
         """The figure as an SVG element for a page, with an id of its own and a title for readers' voices."""
         own = hashlib.sha256(repr((self.shapes, alt)).encode("utf-8", "replace")).hexdigest()[:8]
-        natural = 46 * self.width / WIDTH
+        natural = 28 * self.width / WIDTH
         drawn = render(
             "figure.svg", shapes=self.shapes, alt=_plain(alt, 2000), own=own, width=self.width, height=self.height,
             size=SIZE, natural=natural,
@@ -85,14 +84,15 @@ class _Drawing:
 
 
 def bars(rows: Sequence[tuple[str, float]], *, alt: str, unit: str = "", digits: int = 0) -> Markup:
-    """Horizontal bars with their values at the end, top to bottom."""
+    """Horizontal bars with their values at the right, top to bottom."""
     drawing, values = _Drawing(), [value for _, value in rows]
-    scale = _Scale.of(0, max([*values, 0]), _left(label for label, _ in rows), WIDTH - 70, whole=True)
-    _axis(drawing, scale, len(rows), unit)
+    scale = _Scale.of(0, max([*values, 0]), 0, WIDTH, whole=True)
     for y, (label, value) in _rows(rows):
-        drawing.text(scale.left - 10, y, _plain(label), "end")
-        drawing.rectangle(scale.left, y - 10, scale.at(value) - scale.left, 20, SERIES[0])
-        drawing.text(scale.at(value) + 6, y, f"{value:,.{digits}f}", colour=SOFT)
+        number = f"{value:,.{digits}f}"
+        drawing.text(0, y, _fitting(label, WIDTH - _width(number) - 10))
+        drawing.text(WIDTH, y, number, "end", SOFT)
+        drawing.rectangle(0, y + 11, scale.at(value), 16, SERIES[0])
+    _unit(drawing, 4 + ROW * len(rows), unit)
     return drawing.svg(alt)
 
 
@@ -101,15 +101,15 @@ def stacked(
 ) -> Markup:
     """Horizontal bars made of parts, one colour a part, with a legend."""
     drawing, totals = _Drawing(), [sum(values) for values in zip(*series.values(), strict=True)]
-    scale = _Scale.of(0, max([*totals, 0]), _left(labels), WIDTH - 20, whole=True)
+    scale = _Scale.of(0, max([*totals, 0]), 0, WIDTH, whole=True)
     top = _legend(drawing, [*series])
     _axis(drawing, scale, len(labels), unit, top=top)
     for at, (y, label) in enumerate(_rows(labels, top)):
-        drawing.text(scale.left - 10, y, _plain(label), "end")
+        drawing.text(0, y, _fitting(label))
         before = 0.0
         for number, values in enumerate(series.values()):
             begin, end = scale.at(before), scale.at(before + values[at])
-            drawing.rectangle(begin, y - 10, end - begin, 20, SERIES[number % len(SERIES)])
+            drawing.rectangle(begin, y + 11, end - begin, 16, SERIES[number % len(SERIES)])
             before += values[at]
     return drawing.svg(alt)
 
@@ -126,16 +126,18 @@ def forest(
     drawing = _Drawing()
     known = [value for _, *values in rows for value in [*values, reference] if value is not None]
     low, high = limits or (min(known, default=0.0), max(known, default=1.0))
-    scale = _Scale.of(low, high, _left(label for label, *_ in rows), WIDTH - 20)
+    scale = _Scale.of(low, high, 5, WIDTH - 5)
     _axis(drawing, scale, len(rows), unit, grid=True)
     if reference is not None:
         drawing.line(scale.at(reference), 4, scale.at(reference), len(rows) * ROW + 4, SOFT, dashed=True)
     for y, (label, value, begin, end) in _rows(rows):
-        drawing.text(scale.left - 10, y, _plain(label), "end")
+        name = _fitting(label)
+        drawing.rectangle(0, y - 9, _width(name), 18, CARD)  # no line of the grid behind letters
+        drawing.text(0, y, name)
         if begin is not None and end is not None:
-            drawing.line(scale.at(begin), y, scale.at(end), y, SERIES[0], 2.5)
+            drawing.line(scale.at(begin), y + 20, scale.at(end), y + 20, SERIES[0], 2.5)
         if value is not None:
-            drawing.dot(scale.at(value), y, SERIES[0])
+            drawing.dot(scale.at(value), y + 20, SERIES[0])
     return drawing.svg(alt)
 
 
@@ -152,16 +154,18 @@ def course(
     top = _legend(drawing, [*series]) if len(series) > 1 else 6.0
     sides = [side for pair in (bands or {}).values() for side in pair]
     known = [value for values in (*series.values(), *sides) for value in values if value is not None]
-    bottom, left = top + 190, 70.0
+    bottom = top + 190
     scale = _Scale.of(min(known, default=0.0), max(known, default=1.0), bottom, top)
-    for tick, label in scale.ticks():
-        drawing.line(left, scale.at(tick), WIDTH - 10, scale.at(tick), LINE)
+    ticks = [*scale.ticks()]
+    left = 10 + max(_width(label) for _, label in ticks)
+    for tick, label in ticks:
+        drawing.line(left, scale.at(tick), WIDTH, scale.at(tick), LINE)
         drawing.text(left - 8, scale.at(tick), label, "end", SOFT)
-    drawing.text(12, (top + bottom) / 2, _plain(unit), "middle", SOFT, turned=True)
-    room = max((_width(_plain(name)) for name in x), default=0.0)
-    turned = (room + 6) * len(x) > WIDTH - left
-    step = (WIDTH - left - 10 - (10 if turned else max(10, room / 2))) / max(len(x) - 1, 1)
-    places = [left + 10 + step * at for at in range(len(x))]
+    names = [_fitting(name, 90) for name in x]
+    room = max(map(_width, names), default=0.0)
+    first, last = left + max(room / 2, 8), WIDTH - max(room / 2, 8)
+    places = [first + (last - first) * at / max(len(x) - 1, 1) for at in range(len(x))]
+    every = math.ceil((room + 10) * (len(x) - 1) / (last - first)) or 1
     for banded, (low, high) in (bands or {}).items():
         colour = SERIES[[*series].index(banded) % len(SERIES)]
         for piece in _pieces(places, list(zip(low, high, strict=True))):
@@ -175,10 +179,9 @@ def course(
             drawing.path(points, f"fill:none;stroke:{colour};stroke-width:1.8")
             for point in points:
                 drawing.dot(*point, colour)
-    for place, name in zip(places, x, strict=True):
-        y = bottom + (12 + room / 2 if turned else 16)
-        drawing.text(place, y, _plain(name), "middle", SOFT, turned=turned)
-    drawing.height = bottom + (room + 18 if turned else 30)
+    for place, name in [*zip(places, names, strict=True)][::every]:
+        drawing.text(place, bottom + 16, name, "middle", SOFT)
+    _unit(drawing, bottom + 26, unit)
     return drawing.svg(alt)
 
 
@@ -193,22 +196,49 @@ def heat(
     digits: int = 0,
 ) -> Markup:
     """A confusion matrix: the number in every cell, darker where there are more of its row."""
-    left = _left(rows) + 24
-    cell = min(max(86.0, *(_width(_plain(column)) + 12 for column in columns)), (WIDTH - left - 6) / max(len(columns), 1))  # fmt: skip
-    drawing = _Drawing(width=left + cell * len(columns) + 6, height=52 + 44 * len(rows))
-    drawing.text(left + cell * len(columns) / 2, 10, _plain(column_title), "middle", SOFT)
-    drawing.text(12, 46 + 22 * len(rows), _plain(row_title, 6 * len(rows)), "middle", SOFT, turned=True)
-    room = max(int(cell / (0.6 * SIZE)), 3)
-    for at, column in enumerate(columns):
-        drawing.text(left + cell * (at + 0.5), 32, _plain(column, room), "middle")
+    left = min(16 + max(map(_width, map(_plain, [*rows, row_title])), default=0.0), WIDTH / 3)
+    cell = min(96.0, (WIDTH - left - 6) / max(len(columns), 1))
+    drawing = _Drawing(width=left + cell * len(columns) + 6)
+    drawing.text(left + cell * len(columns) / 2, 10, _fitting(column_title, cell * len(columns)), "middle", SOFT)  # fmt: skip
+    names = [_wrapped(column, cell - 4) for column in columns]
+    top = 30 + 16 * max(map(len, names), default=1)
+    drawing.text(left - 10, top - 16, _fitting(row_title, left - 10), "end", SOFT)
+    for at, lines in enumerate(names):
+        for line, text in enumerate(lines):
+            drawing.text(left + cell * (at + 0.5), top - 16 * (len(lines) - line), text, "middle")
     for at, (name, row) in enumerate(zip(rows, matrix, strict=True)):
-        y = 46 + 44 * at
-        drawing.text(left - 10, y + 22, _plain(name), "end")
+        y = top + 44 * at
+        lines = _wrapped(name, left - 10)
+        for line, text in enumerate(lines):
+            drawing.text(left - 10, y + 22 + 16 * (line - (len(lines) - 1) / 2), text, "end")
         total = sum(value for value in row if value > 0) or 1
         for to, value in enumerate(row):
             x = left + cell * to
             drawing.rectangle(x + 1.5, y + 1.5, cell - 3, 41, SERIES[0], 0.06 + 0.6 * max(value, 0) / total)
             drawing.text(x + cell / 2, y + 22, f"{value:,.{digits}f}", "middle")
+    drawing.height = top + 44 * len(rows) + 6
+    return drawing.svg(alt)
+
+
+def steps(rows: Sequence[tuple[str, str, Sequence[str]]], *, alt: str, last: bool = False) -> Markup:
+    """Steps from top to bottom: (what it keeps, numbers, what it dropped before that); `last` fills the last box."""
+    drawing, y = _Drawing(), 2.0
+    for at, (words, numbers, dropped) in enumerate(rows):
+        lines = [line for text in dropped for line in _wrapped(text, WIDTH - 44)]
+        if at:
+            gap = max(16 * len(lines) + 14, 30)
+            drawing.line(22, y, 22, y + gap - 5, SOFT)
+            drawing.path([(18, y + gap - 7), (26, y + gap - 7), (22, y + gap - 1)], f"fill:{SOFT}")
+            for line, text in enumerate(lines):
+                drawing.text(38, y + gap / 2 + 16 * (line - (len(lines) - 1) / 2), text, colour=SOFT)
+            y += gap
+        filled = last and at == len(rows) - 1
+        fill, edge = ("var(--accent-soft)", "var(--accent)") if filled else (CARD, LINE)
+        drawing.rectangle(1, y, WIDTH - 2, 48, fill, edge=edge)
+        drawing.text(14, y + 15, _fitting(words, WIDTH - 24), bold=True)
+        drawing.text(14, y + 34, _fitting(numbers, WIDTH - 24), colour=SOFT)
+        y += 48
+    drawing.height = y + 2
     return drawing.svg(alt)
 
 
@@ -237,7 +267,7 @@ class _Scale(NamedTuple):
 
     def ticks(self) -> Iterator[tuple[float, str]]:
         """Round values, at most about six, as they are written."""
-        rough = (self.high - self.low) / 5
+        rough = (self.high - self.low) / (5 if self.high < 10_000 else 3)
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
         if self.whole:
@@ -254,32 +284,36 @@ def _axis(
     """The values below the rows, and what they are."""
     bottom = top + rows * ROW
     for tick, label in scale.ticks():
-        drawing.line(
-            scale.at(tick), top if grid else bottom, scale.at(tick), bottom + (0 if grid else 4), LINE
-        )
-        drawing.text(scale.at(tick), bottom + 16, label, "middle", SOFT)
+        x, half = scale.at(tick), _width(label) / 2
+        drawing.line(x, top if grid else bottom, x, bottom + (0 if grid else 4), LINE)
+        drawing.text(min(max(x, half), WIDTH - half), bottom + 16, label, "middle", SOFT)
     drawing.line(scale.left, bottom, scale.right, bottom, LINE)
-    middle = (scale.left + scale.right) / 2
-    words = textwrap.wrap(_plain(unit, 200), max(20, int((scale.right - scale.left) / (0.6 * SIZE))))
-    for at, line in enumerate(words):
-        drawing.text(middle, bottom + 38 + 18 * at, line, "middle", SOFT)
-    drawing.height = bottom + 30 + 18 * len(words)
+    _unit(drawing, bottom + 26, unit)
+
+
+def _unit(drawing: _Drawing, top: float, unit: str) -> None:
+    """What the values are, below them: the last lines of a figure."""
+    lines = _wrapped(unit, WIDTH, most=4)
+    for at, line in enumerate(lines):
+        drawing.text(WIDTH / 2, top + 12 + 18 * at, line, "middle", SOFT)
+    drawing.height = top + 4 + 18 * len(lines)
 
 
 def _rows(rows: Sequence[T], top: float = 4.0) -> Iterator[tuple[float, T]]:
-    return ((top + ROW * (at + 0.5), row) for at, row in enumerate(rows))
+    """Where the label of each row is; what is drawn is 20 units below it."""
+    return ((top + ROW * at + 11, row) for at, row in enumerate(rows))
 
 
 def _legend(drawing: _Drawing, names: Sequence[str]) -> float:
     """Colours and names from the left; where the rows below begin."""
-    x, y = 6.0, 12.0
-    for at, name in enumerate(map(_plain, names)):
-        room = 24 + _width(name) + 18
-        if x + room > WIDTH and x > 6:
-            x, y = 6.0, y + 20
+    x, y = 0.0, 10.0
+    for at, name in enumerate(_fitting(name, WIDTH - 20) for name in names):
+        room = 20 + _width(name)
+        if x + room > WIDTH and x > 0:
+            x, y = 0.0, y + 20
         drawing.rectangle(x, y - 6, 14, 12, SERIES[at % len(SERIES)])
         drawing.text(x + 20, y, name)
-        x += room
+        x += room + 14
     return y + 16
 
 
@@ -297,17 +331,29 @@ def _pieces(
             piece = []
 
 
-def _left(labels: Sequence[str] | Iterator[str]) -> float:
-    """Where the rows begin, beyond their labels."""
-    return 16 + max((_width(_plain(label)) for label in labels), default=0.0)
-
-
 def _width(text: str) -> float:
     """About how wide a text is: letters differ, Chinese and Japanese signs are as wide as two."""
     return SIZE * 0.6 * sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in text)
 
 
+def _fitting(text: str, room: float = WIDTH) -> str:
+    """A label that XML can hold, shortened to this room."""
+    kept = _plain(text, 200)
+    if _width(kept) <= room:
+        return kept
+    while kept and _width(kept + "…") > room:
+        kept = kept[:-1]
+    return kept + "…"
+
+
+def _wrapped(text: str, room: float, most: int = 2) -> list[str]:
+    """A text on so many lines of this room at most."""
+    lines = textwrap.wrap(_plain(text, 200), max(int(room / (0.6 * SIZE)), 3))
+    kept = [*lines[: most - 1], " ".join(lines[most - 1 :])] if len(lines) > most else lines
+    return [_fitting(line, max(room, 3 * 0.6 * SIZE)) for line in kept]
+
+
 def _plain(text: str, longest: int = 46) -> str:
-    """A label that XML can hold and an axis has room for."""
+    """Text that XML can hold, so long at most."""
     kept = "".join(letter for letter in str(text) if unicodedata.category(letter) not in {"Cc", "Cs", "Cn"})
     return kept if len(kept) <= longest else kept[: longest - 1] + "…"

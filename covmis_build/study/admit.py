@@ -27,13 +27,13 @@ def admit_in_study(study: Study, file: Path, *, name: str, epsilon: float) -> Ad
     from covmis_build.evaluation.label_files import read_labels
 
     if not name.strip():
-        raise InputError("the machine has no name", remedy="Name it with --name")
+        raise InputError("the machine has no name", remedy="Name it: name (--name)")
     journal = _journal(study)
     earlier = next((line for line in reversed(_lines(journal)) if line["name"] == name), None)
     if earlier is not None and earlier["epsilon"] != epsilon:
         raise InputError(
             f"ε of {name} was fixed at {earlier['epsilon']:g} before its labels were looked at", file=journal,
-            remedy=f"Say --epsilon {earlier['epsilon']:g}",
+            remedy=f"Say epsilon (--epsilon) {earlier['epsilon']:g}",
         )  # fmt: skip
     frozen = frozen_items(study.places.rounds)
     people = labels_of(study)

@@ -35,6 +35,7 @@ from covmis_build.study.recall import report_of_rounds
 from covmis_build.study.round_settings import settings_of_rounds
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable, Sequence
 
     from covmis_build.annotation.round_folder import RoundFolder
@@ -55,8 +56,8 @@ def estimate(  # noqa: PLR0913 - every option is named
     elsewhere: bool = False,
     calibrated: bool = False,
     between: Sequence[str] | None = None,
-    before: str = "",
-    after: str = "",
+    before: str | dt.date = "",
+    after: str | dt.date = "",
     level: float = 0.95,
     run: bool = False,
     progress: Progress = silent,

@@ -18,6 +18,7 @@ from covmis_build.study.estimate import estimate
 from covmis_build.study.study import open_study, study_of
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Sequence
 
     import pandas as pd
@@ -36,8 +37,8 @@ def estimate_files(  # noqa: PLR0913 - every option is named
     by: str | Sequence[str] | None = None,
     calibrated: bool = False,
     between: Sequence[str] | None = None,
-    before: str = "",
-    after: str = "",
+    before: str | dt.date = "",
+    after: str | dt.date = "",
     level: float = 0.95,
     progress: Progress = silent,
 ) -> Estimates:
@@ -89,8 +90,8 @@ def estimate_corpus(
     by: str | Sequence[str] | None = None,
     calibrated: bool = False,
     between: Sequence[str] | None = None,
-    before: str = "",
-    after: str = "",
+    before: str | dt.date = "",
+    after: str | dt.date = "",
     level: float = 0.95,
 ) -> Estimates:
     """The same for another person's corpus: from its own probabilities, without the pool that it was drawn from."""

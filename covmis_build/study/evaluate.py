@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covmis_build import storage
+from covmis_build.datasets.catalogue import published_for
+from covmis_build.datasets.conversion import corpora_folder
 from covmis_build.engine.port import silent
-from covmis_build.errors import CheckFailed, InputError
+from covmis_build.errors import CheckFailed, InputError, UnknownName, nearest
+from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.gold_and_systems import (
-    PROBABILITIES,
     gold_and_systems,
     parts_of_spec,
     read_spec,
@@ -27,14 +29,14 @@ from covmis_build.evaluation.score import score
 from covmis_build.evaluation.soft_labels import people_table, score_soft
 from covmis_build.evaluation.split import PARTS, identities, splits
 from covmis_build.evaluation.times import times
-from covmis_build.files.columns import CLAIM_OF_ITEM, column_of
+from covmis_build.files.columns import column_of
 from covmis_build.report.result import Result
 from covmis_build.study.score import Over, check_over, design_of_gold
 from covmis_build.study.study import study_of
 from covmis_build.text.near_duplicates import near_duplicate_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
 
@@ -83,26 +85,6 @@ class FilesToScore:
         """By what the rows of gold and systems are joined."""
         return gold_and_systems(self.gold, self.systems, by_position=by_position).joined_by
 
-    def clusters(self, column: str) -> str | None:
-        """The column of claims: as named, found, or none."""
-        return column_of_claims(self.gold.table, column)
-
-    def probabilities(self, column: str) -> str | list[str] | None:
-        """The column of probabilities: as named; p_claim and p_sample as a corpus has them; or none."""
-        if column == "none":
-            return None
-        if column:
-            return column
-        header = [str(name) for name in self.gold.table.columns]
-        of_claim, of_sample = (column_of(header, [name]) for name in PROBABILITIES)
-        if of_sample and not of_claim:
-            raise InputError(
-                f"has {of_sample} without p_claim",
-                file=self.gold.file,
-                remedy=f"If nothing else decided what was drawn, say --probabilities {of_sample}; or none",
-            )
-        return [of_claim, of_sample] if of_sample else None
-
     def people(self, file: str) -> str | None:
         """The file of people's labels: as named, the one of the release that gold is the corpus of, or none."""
         if file:
@@ -114,13 +96,6 @@ class FilesToScore:
     def design(self) -> Design | None:
         """How gold's items were drawn, if the study at hand drew them."""
         return design_of_gold(self.study, self.gold.table) if self.study else None
-
-
-def column_of_claims(table: pd.DataFrame, named: str) -> str | None:
-    """The column whose values are resampled together: as named, found, or none."""
-    if named == "none":
-        return None
-    return named or column_of([str(name) for name in table.columns], CLAIM_OF_ITEM) or None
 
 
 def files_to_score(
@@ -146,21 +121,23 @@ def files_to_score(
 
 
 def score_files(
-    files: FilesToScore, over: str, *, clusters: str, probabilities: str, by: Sequence[str], people: str,
+    files: FilesToScore, over: str, *, clusters: str | None, probabilities: str | None, by: Sequence[str], people: str,
     seed: int, **how: Any,
 ) -> Scores | ScoresOverPosts:  # fmt: skip
     """Score the systems: over gold's items, or over all posts that they were drawn from.
 
     `people` is the file with everybody's labels; of a release, annotations.csv next to gold is taken unless it is "none".
     """
-    how |= {"probabilities": files.probabilities(probabilities), "title": files.title}
+    how |= {"probabilities": probabilities, "title": files.title}
     if check_over(over) is Over.POSTS:
-        design = None if probabilities else files.design()  # a named column of probabilities comes first
+        design = (
+            files.design() if probabilities == "" else None
+        )  # a named column of probabilities comes first
         return score_over_posts(files.gold, files.systems, design=design, **how)
     return score(
         files.gold,
         files.systems,
-        clusters=files.clusters(clusters),
+        clusters=clusters,
         by=by,
         people=files.people(people),
         seed=seed,
@@ -168,9 +145,23 @@ def score_files(
     )
 
 
+def published_scores(gold: Path, shown: Collection[str]) -> str:
+    """The scores that others published for this very file of gold, in these measures; empty if there are none."""
+    published = published_for(gold, corpora_folder())
+    if published is None:
+        return ""
+    for system, measure, _ in published.scores:
+        if measure not in measures:
+            raise UnknownName(
+                f"published: no measure is called '{measure}' (of {system})",
+                remedy=nearest(measure, measures),
+            )
+    return published.sentence(shown)
+
+
 def score_soft_files(
     people: str, systems: Sequence[str], *, labels: Sequence[str], order: Sequence[str], folder: Path | None,
-    clusters: str, probabilities: str, **how: Any,
+    clusters: str | None, probabilities: str | None, **how: Any,
 ) -> SoftScores:  # fmt: skip
     """Score systems' shares of the labels against the labels of several people; [NAME=]FILE[:COLUMN] each."""
     table = people_table(people, how.pop("id", ""))
@@ -180,7 +171,7 @@ def score_soft_files(
     ordered = list(order) or (list(scheme.order) if scheme and not labels else None)
     return score_soft(
         table, _named_files(systems), labels=values, order=ordered or None,
-        clusters=column_of_claims(table.table, clusters), probabilities=probabilities.removeprefix("none") or None,
+        clusters=clusters, probabilities=probabilities or None,
         title=study.settings.title if study else "", **how,
     )  # fmt: skip
 

@@ -137,7 +137,7 @@ def nothing_kept() -> InputError:
     """The error about tables that are current and empty."""
     return InputError(
         "no post was found and kept, so that there is nothing to draw from",
-        remedy="`covmis status --html` shows where posts were lost, `covmis queries try` what the queries find",
+        remedy="`covmis status` shows where posts were lost, `covmis queries try` what the queries find",
     )
 
 
@@ -158,7 +158,7 @@ def open_training(study: Study, items: int, pass_mark: float | None, sheet: Path
         if not chosen:
             raise InputError(
                 "no sealed round has posts whose gold several people stand behind",
-                remedy="Seal a round first: training is on posts whose label is known; or name a sheet of them with --gold",
+                remedy="Seal a round first: training is on posts whose label is known; or name a sheet of them (gold, --gold)",
             )
         return Round(study, _open_beside(study, RoundKind.TRAINING, number, known, chosen, pass_mark))
 

@@ -108,7 +108,7 @@ class Questions:
         values = labels or (list(study.settings.labels.values) if study else [])
         if not values:
             raise InputError(
-                "the label set is unknown", remedy="Name it with --labels, or a study with --study"
+                "the label set is unknown", remedy="Name it: labels (--labels), or a study (--study)"
             )
         return cls(_frozen(study) if study and posts is None else _posts(posts), values, study)
 
@@ -136,7 +136,7 @@ class Questions:
             raise UnknownName(f"no form of requests is called '{form}'", remedy=nearest(form, Form))
         how = sampling or Sampling()
         if form == Form.OPENAI_BATCH and not how.model:
-            raise InputError("a batch names the model that is to answer", remedy="Name it with --model")
+            raise InputError("a batch names the model that is to answer", remedy="Name it: model (--model)")
         requests = self.requests(template, text_alone=text_alone)
         batch = form == Form.OPENAI_BATCH
         lines = (request.batch_line(how) if batch else request.line() for request in requests)

@@ -197,7 +197,7 @@ class Recall:
             if learn and not rounds:
                 raise InputError(
                     "there is no earlier draw from this frame to learn from",
-                    remedy="Draw without --learn first",
+                    remedy="Draw without learn (--learn) first",
                 )
             if learn:
                 frame = frame.learned(labels, rounds)
@@ -205,7 +205,7 @@ class Recall:
                 raise InputError(
                     f"the chances of round {rounds[-1].number} have learned from labels: more cannot be drawn from this frame "
                     "as if they had not",
-                    remedy="Draw with --learn",
+                    remedy="Draw with learn (--learn)",
                 )
             else:
                 if rounds:  # an earlier guess stands: probabilities that followed from its own labels would not be probabilities
@@ -221,7 +221,7 @@ class Recall:
                     f"this frame has been drawn from with as many labels (round {rounds[-1].number})"
                     if rounds
                     else "there is nothing to draw from: no query finds a post, and no post shares a word with a claim",
-                    remedy="Ask for more with --labels"
+                    remedy="Ask for more labels (--labels)"
                     if rounds
                     else "Look at the archive with `covmis posts look`",
                 )
@@ -268,9 +268,9 @@ class Recall:
     def _frame(self, labels: int, depth: int, model: str, progress: Progress) -> _Frame:
         study = self.study
         if depth < 1:
-            raise InputError(f"--depth {depth} leaves nothing to look at", remedy="50 is usual")
+            raise InputError(f"depth = {depth} leaves nothing to look at", remedy="50 is usual")
         if labels < 1:
-            raise InputError(f"--labels {labels} asks for nothing", remedy="400 is usual")
+            raise InputError(f"labels = {labels} asks for nothing", remedy="400 is usual")
         claims = study.claims[study.claims["selected"].astype(bool)]
         hits = storage.read_columns(study.places.table("hits"), ["claim_id", "post_id", "kind"])
         hits = hits[hits["kind"] != RANKED]

@@ -13,7 +13,7 @@ from covmis_build.options import is_machine
 from covmis_build.study import round_work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
@@ -103,7 +103,10 @@ class Round:
             check_admitted(self.study)
             way, guideline, folder = self._channel(channel), GUIDELINE, self.folder
             if page_size and way != Channel.HTML:
-                raise InputError(f"--page-size is for offline pages, not {way}", remedy="Add --channel html")
+                raise InputError(
+                    f"page_size (--page-size) is for offline pages, not {way}",
+                    remedy="Use channel = html (--channel html)",
+                )
             if not folder.asks_relevance:
                 guideline = read_guideline(self.study.places.guideline)
                 folder = record.raise_per_item(folder, self.study.settings.annotation.per_item)
@@ -164,6 +167,47 @@ class Round:
                 pulled.add(label_studio.pull_round(self.study, self.folder))
             record.note_told(self.folder, pulled)
         return pulled
+
+    def label_page(self, annotator: str, *, save: str, back: str) -> str:
+        """An annotator's offline page for the workbench, with the answers so far; it sends new ones to `save`.
+
+        Only of a round that was pushed: `push(channel="html")`.
+        """
+        from covmis_build.annotation.channels.offline import given_answers, offline_page
+
+        record.refuse_sealed(self.folder)
+        answers = given_answers(self._answers_file(annotator), annotator, self.folder.answers())
+        return offline_page(
+            self.folder.asked(), self._work_of(annotator), annotator, self.folder.scheme, self.number,
+            title=self.study.settings.title, guideline=(self.folder.folder / "guideline.md").read_text("utf-8"),
+            save=save, back=back, given=answers,
+        )  # fmt: skip
+
+    def take_answers(self, annotator: str, answers: Sequence[Any]) -> Pulled:
+        """Keep answers of the label page in sheets/CODE-NNN.json, as if it had been exported there, and pull that file."""
+        from covmis_build.annotation.channels.offline import keep_answers
+        from covmis_build.annotation.frozen_items import by_item
+        from covmis_build.annotation.pull import pull_files
+
+        with self.study.locked_rounds("covmis round pull"):
+            record.refuse_sealed(self.folder)
+            path, frozen = self._answers_file(annotator), by_item(self.folder.asked())
+            items = {item: frozen[item] for item in self._work_of(annotator)}
+            keep_answers(path, annotator, self.number, items, answers)
+            return pull_files(self.folder, [annotator], [path], now=record.moment())
+
+    def _answers_file(self, annotator: str) -> Path:
+        return self.folder.sheets / f"{annotator}-{self.number}.json"
+
+    def _work_of(self, annotator: str) -> list[str]:
+        """The items of one person, in their order."""
+        work = round_work.sent(self.study.settings, self.folder)
+        if is_machine(annotator) or not work.get(annotator):
+            raise InputError(
+                f"round {self.number} has no work for '{annotator}'",
+                remedy=f"Annotators: {', '.join(code for code in work if not is_machine(code))}",
+            )
+        return work[annotator]
 
     def _compared(self) -> Pulled:
         """Of a sealed round: whether Label Studio still says what was sealed. Nothing is taken."""
@@ -310,14 +354,16 @@ class Round:
     def _refuse_checks(self) -> None:
         if self.folder.kind == record.RoundKind.CHECKS:
             own = self.number.removeprefix(record.RoundKind.CHECKS)
-            raise InputError(f"{self.number} goes with round {own}", remedy=f"Name that: --round {own}")
+            raise InputError(
+                f"{self.number} goes with round {own}", remedy=f"Name that round: {own} (--round {own})"
+            )
 
     def _channel(self, channel: str) -> Channel:
         """The channel that was asked for, or the study's."""
         way = channel or self.study.settings.annotation.channel
         ways = sorted(set(Channel) - {Channel.MODEL, Channel.ODS, Channel.COVMIS})
         if way not in ways:
-            raise InputError(f"--channel cannot be '{way}'", remedy=f"Allowed: {', '.join(ways)}")
+            raise InputError(f"channel cannot be '{way}'", remedy=f"Allowed: {', '.join(ways)}")
         return Channel(way)
 
     def _repr_html_(self) -> str:

@@ -114,7 +114,7 @@ def over_time(rows: Sequence[Any], series: int, name: str) -> Markup:
 
 def trade_off(rows: Sequence[Any], chosen: int) -> Markup:
     """Half-width of the interval against hours, a point for each number of posts a claim; the chosen one is filled."""
-    width, height, left, right, top, bottom = 560, 250, 46, 16, 16, 40
+    width, height, left, right, top, bottom = 420, 230, 40, 12, 16, 40
     most_hours = max(row.hours for row in rows) * 1.05 or 1.0
     widest = max(row.half_width_pool for row in rows) * 1.12 or 1.0
 

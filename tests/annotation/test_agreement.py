@@ -394,3 +394,15 @@ def test_a_column_without_any_of_the_labels_is_no_annotator(column):
     assert agreement(WIDE.assign(more=column), annotator=["a", "b"]).annotators == ["a", "b"]
     never_the_same = WIDE.assign(a="f", b="n")
     assert agreement(never_the_same).raw.value == 0
+
+
+def test_a_releases_annotations_count_as_far_as_they_are_independent(tmp_path):
+    path = tmp_path / "annotations.csv"
+    path.write_text(
+        "item_id,phase,annotator,label\n"
+        "a,independent,p1,x\na,independent,p2,y\na,discussion,together,y\n"
+        "b,independent,p1,y\nb,independent,p2,y\n"
+    )
+    of_file, of_frame = agreement(read_labels_file(path)), agreement(pd.read_csv(path))
+    assert of_file.annotators == of_frame.annotators == ["p1", "p2"]
+    assert of_file.raw.value == of_frame.raw.value == 0.5

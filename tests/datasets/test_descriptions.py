@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -228,6 +230,23 @@ def test_published_scores_are_shown_next_to_a_score_on_the_same_gold(tmp_path, m
     assert "published" not in covmis("evaluate", "score", gold, gold, "--measures", "accuracy")
     with pytest.raises(InputError, match="published: unknown key 'off'"):
         catalogue.described_in("mine", told | {"published": {"off": ""}}, "mine.toml")
+
+
+def test_published_scores_of_a_users_own_corpus_are_shown(own, monkeypatch) -> None:
+    """As the guide describes them, in the folder of corpora."""
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "datasets.md").read_text("utf-8")
+    told = re.search(r"^\[published\].*?(?=^\[\[layouts)", guide, re.DOTALL | re.MULTILINE)[0]
+    gold = own / "test.csv"
+    gold.write_text("id,label\n1,ja\n2,nein\n", "utf-8")
+    monkeypatch.setenv("COVMIS_DATA_HOME", str(own))
+    words = ("evaluate", "score", gold, gold, "--measures", "macro_f1")
+    assert "published" not in covmis(*words)
+    mine = OWN.replace("[[layouts]]", told.replace("39d5…", storage.sha256_of(gold)) + "[[layouts]]", 1)
+    (own / "ours.toml").write_text(mine, "utf-8")
+    said = "Published for the test part (Doe 2024, table 3): their BERT 0.71 (macro_f1)."
+    assert covmis(*words)["published"] == said
+    (own / "ours.toml").write_text(mine.replace("macro_f1", "makro_f1"), "utf-8")
+    assert "no measure is called 'makro_f1' (of their BERT)" in covmis(*words, code=2)["error"]
 
 
 def test_every_published_score_is_of_a_measure_that_covmis_has() -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from covmis_build.report import figures
+from covmis_build.report.page import Section, page
 from tests.annotation.browser import Browser
 from tests.demonstration.pages import PAGES, render
 
@@ -18,7 +20,7 @@ WIDTHS = {1280: "desk", 390: "phone"}
 FAULTS = """
 const found = [], wide = document.documentElement.clientWidth;
 if (document.documentElement.scrollWidth > wide) found.push("the page scrolls sideways");
-const scrolls = e => e.closest(".scroll, figure, pre, .guideline");
+const scrolls = e => e.closest(".scroll, pre, .guideline");
 for (const e of document.querySelectorAll("body *")) {
   const box = e.getBoundingClientRect(), style = getComputedStyle(e);
   if (!box.width || style.position === "absolute") continue;
@@ -28,7 +30,7 @@ for (const e of document.querySelectorAll("body *")) {
 for (const text of document.querySelectorAll("svg text")) {
   const box = text.getBoundingClientRect(), frame = text.closest("svg").getBoundingClientRect();
   if (box.left < frame.left - 2 || box.right > frame.right + 2) found.push("cut in a figure: " + text.textContent);
-  if (box.width && box.height < 9) found.push("too small to read: " + text.textContent);
+  if (box.width && box.height < 11) found.push("too small to read: " + text.textContent);
 }
 if (wide > 1000) for (const box of document.querySelectorAll(".scroll")) if (box.scrollWidth > box.clientWidth + 1) found.push("a table is wider than the page: " + box.textContent.trim().slice(0, 60));
 for (const mark of ["`", "-0.000", "\\u22120.000"]) for (const p of document.querySelectorAll("p, td, .lead")) if (!p.closest(".outside, .told") && p.textContent.includes(mark)) found.push(mark + " in: " + p.textContent.slice(0, 60));
@@ -68,6 +70,32 @@ def test_nothing_is_cut(browser, pages, name, width):
         browser.open(pages / f"{name}.html")
         browser.look(Path(LOOK) / f"{name}-{width}.png", width=width)
     assert faults(browser, pages / f"{name}.html", width) == []
+
+
+def test_figures_of_any_data_fit(browser, tmp_path):
+    """Long and Chinese labels, large numbers, many rows, series, months and classes."""
+    long, wide = "Whoever can hold their breath for ten seconds does not have it", "疫苗" * 30
+    names = [long, wide, *"abcdefghij"]
+    months = [f"{year}-{month:02}" for year in range(2015, 2025) for month in range(1, 13)]
+    classes = ["supporting", "does not support at all", wide, "querying", "commenting", "unrelated"]
+    drawn = [
+        figures.bars([(name, 10.0**at) for at, name in enumerate(names)], alt="a", unit=long * 3),
+        figures.stacked(names, {name: [1e6] * len(names) for name in names}, alt="b", unit=wide),
+        figures.forest([(name, 0.5, 0.0, 1.0) for name in names], alt="c", unit=long, limits=(0, 1)),
+        figures.forest([(long, -2.5e5, -1e6, 3e6)], alt="d", reference=0),
+        figures.course(months, {name: [float(at) for at in range(120)] for name in names}, alt="e"),
+        figures.course([long, wide, "c"], {"k": [1e7, None, 2e7]}, alt="f", unit=long),
+        figures.heat([[1000, 2, 3, 4, 5, 6]] * 6, classes, classes, alt="g", row_title=long, column_title=long),
+        figures.heat([[1, 2], [3, 4]], ["a", "b"], ["a", "b"], alt="h", row_title="a1", column_title="a2"),
+        figures.steps([(long, long * 2, [long * 3, wide]), (wide, wide, []), ("a", "b", ["c"])], alt="i", last=True),
+    ]  # fmt: skip
+    made = tmp_path / "figures.html"
+    made.write_text(page("Figures", [Section("All", figures=drawn)]))
+    for width in WIDTHS:
+        if LOOK:
+            browser.open(made)
+            browser.look(Path(LOOK) / f"figures-{width}.png", width=width)
+        assert faults(browser, made, width) == [], width
 
 
 def test_a_fault_is_seen(browser, tmp_path):

@@ -39,7 +39,7 @@ def compared(*two, before="", after=""):
     ("two", "days"),
     [
         (("claim:0", "claim:5"), {}), (("kind:title", "kind:keywords"), {}), (("label:favor", "label:against"), {}),
-        ((), {"before": "2020-05-01"}), ((), {"before": "2020-05-01", "after": "2020-06-01"}),
+        ((), {"before": pd.Timestamp("2020-05-01", tz="UTC")}), ((), {"before": "2020-05-01", "after": "2020-06-01"}),
     ],
 )  # fmt: skip
 def test_p_and_interval_agree_and_the_difference_is_that_of_the_shares(two, days):
@@ -86,7 +86,7 @@ def test_two_labels_of_the_same_posts_go_against_each_other():
         (("claim:1",), {}, "of two parts"), (("claim:1", "claim:1"), {}, "with itself"),
         (("claim:1", "label:favor"), {}, "no two of a kind"), (("claims:1", "claim:2"), {}, "names no part"),
         (("label:favour", "label:against"), {}, "Did you mean .favor."), ((), {"before": "May"}, "is no day"),
-        ((), {"after": "2020-05-01"}, "needs --before"), (("claim:1", "claim:99"), {}, "no labelled item is in claim 99"),
+        ((), {"after": "2020-05-01"}, "needs before"), ((), {"before": pd.Timestamp("2020-05-01 13:00")}, "is no day"), (("claim:1", "claim:99"), {}, "no labelled item is in claim 99"),
         ((), {"before": "2020-05-02", "after": "2020-05-01"}, "overlap"),
     ],
 )  # fmt: skip

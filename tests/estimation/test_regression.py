@@ -90,5 +90,7 @@ def test_what_the_data_do_not_tell_is_refused_or_said():
     found = regression(Formula("favor", ("platform",)), truth, few, **options)
     assert found.why == "2 claims are too few"
     assert found.table["low"].isna().all()
-    assert "No intervals: 2 claims are too few." in found.sentence
+    assert "No standard errors and intervals: 2 claims are too few." in found.sentence
+    assert found.table["standard_error"].isna().all()  # not 4e-24
+    assert "nan" not in found.latex()
     assert "\\toprule" in found.latex()

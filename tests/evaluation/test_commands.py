@@ -7,9 +7,11 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import covmis_build as covmis
 from covmis_build.cli.evaluate import app
 from covmis_build.errors import CovmisError, InputError
 
@@ -306,6 +308,28 @@ def test_columns_of_the_design_are_known_whatever_their_case(run, files) -> None
     run("split", corpus, "--out", files / "named.csv", "--group", "Group")
     assert parts
     assert (files / "parts.csv").read_text() == (files / "named.csv").read_text()
+
+
+def test_python_scores_and_compares_as_the_command_does(run, files) -> None:
+    """Over gold's claims, and weighted by its probabilities, unless None or `none` says otherwise."""
+    gold, systems = files / "corpus.csv", {name: files / f"{name}.csv" for name in "ab"}
+    frame, labels = pd.read_csv(gold, dtype={"claim_id": str}), LABELS.split(",")
+    words = (gold, *(f"{name}={path}" for name, path in systems.items()), "--labels", LABELS, "--json")
+    for options, how, unit in (
+        ((), {}, "claims"),
+        (("--clusters", "none", "--probabilities", "none"), {"clusters": None, "probabilities": None}, "items"),
+    ):  # fmt: skip
+        wanted = json.loads(run("score", *words, "--measures", "accuracy", *options).stdout)
+        for given in (gold, frame):
+            made = covmis.score(given, systems, labels=labels, measures=["accuracy"], **how)
+            own = json.loads(made.to_json())
+            assert own["scores"] == wanted["scores"]
+            assert f"over {9 if unit == 'claims' else 120} {unit}" in str(made)
+        how.pop("probabilities", None)
+        wanted = json.loads(run("compare", *words, *options[:2]).stdout)
+        made = covmis.compare(frame, systems, labels=labels, **how)
+        assert json.loads(made.to_json())["comparisons"] == wanted["comparisons"]
+        assert f"over {9 if unit == 'claims' else 120} {unit}" in made.sentences[0]
 
 
 def test_half_a_probability_is_no_weight(run, files) -> None:

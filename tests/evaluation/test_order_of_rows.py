@@ -45,7 +45,7 @@ HOW = {"clusters": "", "probabilities": "", "by": ["author", "month"], "people":
 
 def scored(gold, *said, **how):
     files = files_to_score(str(gold), [f"s{at}={path}" for at, path in enumerate(said)])
-    how = HOW | ({} if files.gold.id_column else {"by": [], "clusters": "none"}) | how
+    how = HOW | ({} if files.gold.id_column else {"by": [], "clusters": None}) | how
     return score_files(files, how.pop("over", "items"), **how).to_dict()
 
 

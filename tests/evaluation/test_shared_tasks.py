@@ -260,6 +260,28 @@ def checkthat_pair(
 
 
 RUN = ("topic", "tweet_id", "said", "run_id")
+
+
+def debate(*, worth: bool = False, first: int = 1) -> bytes:
+    """A debate of 2018: lines with claims, some on two lines, and lines without; or whether each line is worth a check."""
+    lines = []
+    for at, label in enumerate(checkthat()["class_label"], first):
+        claim = [str(at), f"Claim {at}.", label]
+        lines += [claim] * (1 + at % 2) + [["N/A", "-", "-"]]
+    says = [f'"Quoted, line {at} " of a speech.' for at in range(1, len(lines) + 1)]
+    cells = [[str(int(line[0] != "N/A"))] if worth else line for line in lines]
+    rows = (["HOLT", text, *rest] for text, rest in zip(says, cells, strict=True))
+    return "".join("\t".join([str(at), *row]) + "\r\n" for at, row in enumerate(rows, 1)).encode()
+
+
+def worth() -> bytes:
+    return debate(worth=True)
+
+
+def of_claims() -> bytes:
+    return bare(run("tweet_id", "said").assign(tweet_id=range(1, 61)))
+
+
 CHECKTHAT_PAIRS = [
     checkthat_pair("id, label; no header", lambda: bare(run("tweet_id", "said")), OFFICIAL_2018, gold=lambda: bare(checkthat()[["tweet_id", "class_label"]])),
     checkthat_pair("topic, id, label, run", lambda: as_csv(run(*RUN), "\t"), OFFICIAL_2018),
@@ -270,6 +292,11 @@ CHECKTHAT_PAIRS = [
     checkthat_pair("labels in capitals", lambda: bare(run(*RUN).assign(class_label="TRUE")), "unknown label 'TRUE'. .*true", "takes them"),
     checkthat_pair("a ranking: topic, id, score, run", lambda: bare(run("topic", "tweet_id", "score", "run_id")), "a score for each item", "ranks"),
     checkthat_pair("a ranking of TREC", lambda: bare(run("topic", "q0", "tweet_id", "rank", "score", "run_id")), "6 columns and no header", "ranks"),
+    checkthat_pair("a debate of 2018, task 2", of_claims, OFFICIAL_2018, gold=debate),
+    Pair("CheckThat!", "a debate of 2018, task 1", lambda: ("gold.txt", worth()), lambda: ("run.txt", b"".join(b"%d\t1\n" % at for at in range(1, 151))), {"accuracy": 0.6}, "ranks"),
+    checkthat_pair("its claims, shuffled", lambda: bare(shuffled(run("tweet_id", "said").assign(tweet_id=range(1, 61)))), OFFICIAL_2018, gold=debate),
+    checkthat_pair("a claim of another debate", of_claims, r"1 item \(1\), which gold lacks", NO_ENTRY, gold=lambda: debate(first=2)),
+    checkthat_pair("two labels for a claim", of_claims, "the id 60 occurs again", "takes the last", gold=lambda: debate() + b"999\tHOLT\tAgain.\t60\tClaim 60.\tfalse\r\n"),
     checkthat_pair("shares with a tie", lambda: as_csv(run("tweet_id").assign(true=0.4, false=0.4, **{"half-true": 0.2})), "row 2: gives 2 labels the same largest share", NO_ENTRY),
     checkthat_pair("shares that are none", lambda: as_csv(run("tweet_id").assign(true=4, false=1, **{"half-true": 0})), "row 2: has no shares of the labels with the sum 1", NO_ENTRY),
 ]  # fmt: skip

@@ -369,7 +369,7 @@ def test_a_round_that_learns(made):
     assert row["missed"] != pytest.approx(by_chance)
     assert {path: path.read_bytes() for path in sealed} == sealed
     assert all(check.stands for check in study.verify_rounds().rounds)
-    with pytest.raises(InputError, match="Draw with --learn"):
+    with pytest.raises(InputError, match=r"Draw with learn \(--learn\)"):
         study.recall().draw(labels=200, **drawing)
     third = study.recall().draw(labels=20, learn=True, **drawing)
     assert third.number == "r003"

@@ -147,3 +147,7 @@ def test_nothing_sticks_out_on_a_phone_or_a_desk(opened, browser):
                 browser.open(base + path)
                 wide = browser.run("return document.documentElement.scrollWidth")
                 assert wide <= width, json.dumps([path, width, scheme])
+                small = browser.run(
+                    "return [...document.querySelectorAll('svg text')].filter((t) => t.getBoundingClientRect().height < 11).length"
+                )
+                assert small == 0, json.dumps([path, width, scheme])
