@@ -25,7 +25,9 @@ def queries(request: Request) -> Response:
     bench = bench_of(request)
     study, claims = bench.study, claims_of(bench.study)
     if not claims or not study.stages()["read"]:
-        return bench.page(request, "no_queries.html", "queries", "show", claims=claims)
+        return bench.page(
+            request, "no_queries.html", "queries", "show", claims=claims, no_files=not study.places.has_files
+        )
     wanted = request.path_params.get("claim") or claims[0].claim_id
     claim = next((claim for claim in claims if claim.claim_id == wanted), None)
     if claim is None:
