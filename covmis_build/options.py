@@ -32,6 +32,10 @@ Unit = Literal["platform", "year", "month", "day"]
 STRATA: tuple[str, ...] = get_args(Unit)
 """What `[sampling] strata_by` may divide each query type by."""
 
+DesignName = Literal["poisson", "two_phase"]
+DESIGN_NAMES: tuple[str, ...] = get_args(DesignName)
+"""How posts are drawn: each with its own probability, or a fixed number for each claim."""
+
 SimilarWithout = Literal["urls", "mentions", "retweet_mark", "entities"]
 Language = Annotated[
     str,
@@ -202,7 +206,7 @@ class Sampling:
 
     per_claim: Annotated[int, says("expected number of posts per claim", ge=1)] = 24
     per_kind: Annotated[int, says("quota for each query type (fewer if there are fewer)", ge=0)] = 6  # fmt: skip
-    design: Annotated[Literal["poisson", "two_phase"], says('"poisson": each post by its own probability (the paper); "two_phase": exactly per_claim posts')] = "poisson"  # fmt: skip
+    design: Annotated[DesignName, says('"poisson": each post by its own probability (the paper); "two_phase": exactly per_claim posts')] = "poisson"  # fmt: skip
     strata_by: Annotated[tuple[Unit, ...], says('e.g. ["month"]: the quota is then per query type and month; also "platform", "year", "day"')] = ()  # fmt: skip
 
 
@@ -249,7 +253,7 @@ class Annotation:
     audit: Annotated[float, says("share of automatic labels that annotators check without knowing it", ge=0, le=1)] = 0.05  # fmt: skip
     channel: Annotated[Literal["label-studio", "csv", "xlsx", "html"], says('"label-studio"; or "xlsx", "csv" (sheets), "html" (an offline page): neither needs a server')] = "label-studio"  # fmt: skip
     label_studio_url: Annotated[Url, says("a Label Studio server; empty: the local one of `covmis label-studio up`")] = ""  # fmt: skip
-    order_of_items: Annotated[Literal["claim", "mixed"], says('"claim": posts of one claim together; or "mixed"')] = "claim"  # fmt: skip
+    order_of_items: Annotated[Literal["claim", "mixed"], says('"claim": posts of one claim together; or "mixed". Each annotator has a different order')] = "claim"  # fmt: skip
     target: Annotated[Target | None, says('the agreement that you aim for, e.g. { coefficient = "kappa", at_least = 0.67 }; also alpha, ac1, raw')] = None  # fmt: skip
     checks: Annotated[float, says("share of hidden posts with a known label, e.g. 0.05", ge=0, le=0.5)] = 0.0  # fmt: skip
     repeats: Annotated[float, says("share of hidden posts that the same person labelled in an earlier round, e.g. 0.05", ge=0, le=0.5)] = 0.0  # fmt: skip

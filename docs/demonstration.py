@@ -23,7 +23,6 @@ def build(folder: Path | str) -> covmis.Study:
     while "round open" in study.status().next:
         annotate(study.open_round())
     study.release()
-    study.flow_page()
     return study
 
 

@@ -57,7 +57,7 @@ ARROWS = {
     **dict.fromkeys(ROOMS, GROUND | LEAVES),
     "building": GROUND | LEAVES | ROOMS,
     "study": GROUND | LEAVES | ROOMS | {"building"},
-    "workbench": {"study", "errors", "report"},  # pages over the study; it calculates nothing
+    "workbench": {"study", "errors", "report", "storage"},  # pages over the study; it calculates nothing
     "cli": {"study", "errors", "engine", "report", "workbench"}
     | {"models", "annotation", "estimation"},  # commands that need no study
 }

@@ -27,7 +27,7 @@ from covmis_build.collecting import crawl as crawling
 from covmis_build.collecting.sources import bluesky, x
 from covmis_build.collecting.sources import ids as id_lists
 from covmis_build.errors import CovmisError, UnfinishedPurge
-from covmis_build.study.study import open_study
+from covmis_build.study.study import new_study, open_study
 from tests import killing
 from tests.annotation.small import fill, label_both
 from tests.forgettable import AUTHOR, GONE, OTHER, SECRET, collected_and_released, everything, forgettable
@@ -215,10 +215,40 @@ def import_claims(folder: Path) -> None:
     open_study(folder).import_claims(theirs, columns={"posts": "tweet_ids"})
 
 
-def estimate(folder: Path) -> None:
-    words = ["estimate", "--study", str(folder), "--by", "claim"]
-    words += [word for kind in ("html", "csv", "json") for word in ("--out", str(folder / f"shares.{kind}"))]
-    CliRunner().invoke(cli.app, words, catch_exceptions=False)
+def typed(*words: str) -> Callable[[Path], object]:
+    """The command line, in the study; `@` is the study's folder."""
+
+    def act(folder: Path) -> None:
+        line = [word.replace("@", str(folder)) for word in words]
+        of_a_study = [] if words[0] in {"evaluate", "model"} else ["--study", str(folder)]
+        ended = CliRunner().invoke(cli.app, [*line, *of_a_study], catch_exceptions=False)
+        if ended.exit_code:
+            raise OSError(ended.output)  # as the functions do
+
+    return act
+
+
+SHARES = [word for kind in ("html", "csv", "json") for word in ("--out", f"@/shares.{kind}")]
+estimate = typed("estimate", "--by", "claim", *SHARES)
+
+
+def with_tables(folder: Path) -> None:
+    """A released study, and tables to train and to score on."""
+    released(folder)
+    rows = [
+        f"{word}{number},{word} {number},a claim,{word}"
+        for number in range(30)
+        for word in ("favor", "against")
+    ]
+    storage.write_text(folder / "train.csv", "\n".join(["item_id,text,target,label", *rows]) + "\n")
+
+
+def trained_model(folder: Path) -> None:
+    with_tables(folder)
+    TRAIN(folder)
+
+
+TRAIN = typed("model", "train", "@/train.csv", "--model", "bow", "--out", "@/models/bow")
 
 
 def purge(folder: Path, **what: list[str]) -> None:
@@ -363,6 +393,27 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     ),
     "round report, training": lambda _: Command(trained, lambda folder: open_study(folder).round("t1").report()),
     "estimate": lambda _: Command(sealed, estimate),
+    "new": lambda _: Command(
+        to_collect, lambda folder: new_study(folder / "mine"), lambda folder: (folder / "mine/study.toml").exists()
+    ),
+    "a setting": lambda _: Command(opened, lambda folder: open_study(folder).change(seed=7)),
+    "claims select": lambda _: Command(opened, typed("claims", "select", "--top", "1")),
+    "queries set": lambda _: Command(opened, typed("queries", "set", "c1", "mast virus")),
+    "round decide": lambda _: Command(
+        pulled, lambda folder: [open_study(folder).round().decide(case.item_id, "favor") for case in open_study(folder).round().cases().rows],
+    ),
+    "round report": lambda _: Command(pulled, verb("report")),
+    "round board": lambda _: Command(pulled, typed("round", "board")),
+    "hydrate": lambda _: Command(released, typed("hydrate", "@/data/release/corpus.csv", "--into", "@/whole")),
+    "hydrate bundle": lambda _: Command(released, typed("hydrate", "@/data/release/bundle.zip", "--into", "@/again")),
+    "evaluate score": lambda _: Command(
+        with_tables, typed("evaluate", "score", "@/train.csv", "@/train.csv", "--out", "@/scores.html", "--out", "@/scores.csv")
+    ),
+    "evaluate split": lambda _: Command(with_tables, typed("evaluate", "split", "@/train.csv", "--out", "@/parts.csv")),
+    "model train": lambda _: Command(with_tables, TRAIN),
+    "model predict": lambda _: Command(
+        trained_model, typed("model", "predict", "@/models/bow", "@/train.csv", "--out", "@/said.csv")
+    ),
     "recall plan": lambda _: Command(recall_before, lambda folder: open_study(folder).recall().plan(labels=2)),
     "recall draw": lambda _: Command(
         recall_before, draw, lambda folder: any(folder.glob("annotation/recall/r001/items.parquet"))

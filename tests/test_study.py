@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covmis_build import new_study
+from covmis_build import new_study, storage, tables
 from covmis_build.errors import InputError
 from covmis_build.options import KINDS, Annotation, Cleaning, Labels, Release, Retrieval, Sampling, Words
 from covmis_build.settings import TABLES, Settings, parse, settings_toml
@@ -157,3 +157,46 @@ def test_a_study_follows_its_settings(tmp_path):
     file.write_text("seed = 1.5", "utf-8")
     with pytest.raises(InputError, match=r"study\.toml"):
         study.run()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda study: study.change(seed=7),
+        lambda study: study.set_keywords("garlic", "garlic flu"),
+        lambda study: study.lint_claims(accept=["garlic"]),
+        lambda study: study.select_claims(1),
+        lambda study: study.import_claims(study.folder / "queries" / "claims.csv"),
+    ],
+)
+def test_two_commands_do_not_change_the_same_file_at_once(tmp_path, change):
+    study = new_study(tmp_path / "study")
+    storage.write_table(study.places.table("hits"), tables.empty("hits"), "hits")
+    before = {name: (study.folder / name).read_bytes() for name in ("study.toml", "queries/claims.csv")}
+    with (
+        study.locked_inputs("covmis queries set"),
+        pytest.raises(InputError, match="in use by `covmis queries set`"),
+    ):
+        change(study)
+    assert before == {name: (study.folder / name).read_bytes() for name in before}
+
+
+def test_a_platform_is_collected_by_one_command_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("BLUESKY_HANDLE", "nobody.test")
+    monkeypatch.setenv("BLUESKY_APP_PASSWORD", "token-of-nobody")
+    study = new_study(tmp_path / "study")
+    with (
+        study.locked(study.places.notes / "bluesky", "covmis collect bluesky"),
+        pytest.raises(InputError, match="in use by `covmis collect bluesky`"),
+    ):
+        study.collect("bluesky")
+
+
+def test_one_name_is_a_name_and_not_its_letters(tmp_path):
+    study = new_study(tmp_path / "study")
+    (study.folder / "data" / "archive").mkdir(parents=True, exist_ok=True)
+    assert [stage.stage for stage in study.run("claims").stages] == ["claims"]
+    study.purge(posts="1255000000000000003")
+    assert study.places.purge_csv.read_text("utf-8").split()[1:] == ["x:1255000000000000003"]
+    with pytest.raises(InputError, match="no finding is called 'correct:1'"):
+        study.lint_claims(accept="correct:1")

@@ -66,9 +66,14 @@ WRITTEN = ("label", "sub_label", "error_class", "reason", "comment")
 
 def disagreements(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> list[str]:
     """The items that enough people have answered, and not all with the same label."""
+    return differing(answered(frozen, labels), per_item)
+
+
+def differing(answers: Mapping[str, Sequence[Label]], per_item: int) -> list[str]:
+    """The same of each item's independent answers."""
     return [
         item
-        for item, rows in answered(frozen, labels).items()
+        for item, rows in answers.items()
         if len(rows) >= max(per_item, 2)
         and (counting := deciding(rows))
         and (
@@ -367,7 +372,7 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
     third = set(final.loc[final["phase"] == Phase.ADJUDICATION, "item_id"])
     talked = set(final.loc[final["phase"] == Phase.DISCUSSION, "item_id"]) - third
     waiting = set(undecided(frozen, labels, round_.per_item)) if discuss else disputed
-    unlabelled = [item for item in undecided_items(round_) if item not in disputed]
+    unlabelled = [item for item in undecided_items(frozen, decisions) if item not in disputed]
     return Settlement(
         round=round_.number,
         disagreements=len(disputed),

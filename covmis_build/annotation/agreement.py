@@ -282,6 +282,7 @@ def _pair_agreement(matrix: LabelMatrix, first: int, second: int) -> PairAgreeme
     """Compare the labels of two people, given as columns."""
     classes = len(matrix.classes)
     codes = matrix.codes[:, [first, second]]
+    codes = codes[(codes >= 0).all(1)]
     table = c.pair_tables(codes[:, 0], codes[:, 1], max(classes, 2)).sum(0)
     kappa = headline(codes, max(classes, 2))
     return PairAgreement(

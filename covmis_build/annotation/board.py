@@ -1,4 +1,4 @@
-"""The board: where every round stands, for the one who leads the annotation. It reads, and changes nothing."""
+"""The board: the state of every round and the next step, for whoever leads the annotation. It reads, and changes nothing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def board_page(
     undecided = sum(progress.undecided for _, progress in rounds)
     tiles = [
         ("Rounds", f"{len(rounds)}", f"{sum(folder.sealed for folder, _ in rounds)} sealed"),
-        ("Answers to come", f"{left:,}", f"{counted(undecided, 'posts')} without a final label"),
+        ("Labels to come", f"{left:,}", f"{counted(undecided, 'posts')} without a final label"),
     ]
     sections = [_people(rounds), *_by_eye(rounds), _rounds(rounds)]
     if findings:
@@ -51,8 +51,10 @@ def board_page(
 
 
 def _next(rounds: Sequence[tuple[RoundFolder, Progress]]) -> str:
-    folder, progress = max(rounds, key=lambda row: (row[0].about.opened_at, row[0].number))
-    return f"Round {folder.number}, the last one opened. Next: {progress.next.replace('`', '')}."
+    """The next step of each open round, a sentence each; with none open, of the round that was opened last."""
+    newest_first = sorted(rounds, key=lambda row: (row[0].about.opened_at, row[0].number), reverse=True)
+    open_ = [row for row in newest_first if not row[0].sealed] or newest_first[:1]
+    return " ".join(f"Next in round {folder.number}: {progress.next}." for folder, progress in open_)
 
 
 def _rounds(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
@@ -68,12 +70,12 @@ def _rounds(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
         )
         for folder, progress in rounds
     ]
-    columns = ("Round", "State", "Posts", "Answers", "To come", "Disagreements", "Without a final label")
+    columns = ("Round", "State", "Posts", "Labels", "To come", "Disagreements", "Posts without a final label")
     return Section("Rounds", body=rows_html(columns, rows))
 
 
 def _people(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
-    """Who has done what in the open rounds, at what pace, and how many more days at that pace."""
+    """Each annotator's progress and pace in the open rounds, and the days left at that pace."""
     rows = []
     for folder, progress in rounds:
         if folder.sealed:
@@ -90,18 +92,20 @@ def _people(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
                 )
             )  # fmt: skip
     columns = (
-        "Round", "Annotator", "Answered", "To come", "To repair", "Drafts", "Seconds", "A day", "Days left"
+        "Round", "Annotator", "Labelled", "To come", "To repair", "Drafts", "Seconds per post", "Labels per day",
+        "Days left",
     )  # fmt: skip
     prose = (
-        "Seconds: median per post. Per day: answers on a working day; days left at that pace."
+        "To repair: answers that cannot be used; the table below lists them. Drafts: answers in Label Studio that were not submitted. "
+        "Seconds per post: the median. Labels per day: the mean over days with labels. Days left: at that pace."
         if rows
         else "No round is open."
     )
-    return Section("People", prose=prose, body=rows_html(columns, rows) if rows else Markup(""))
+    return Section("Annotators", prose=prose, body=rows_html(columns, rows) if rows else Markup(""))
 
 
 def _bar(done: int, items: int) -> Markup:
-    """How much of their work somebody has done."""
+    """The share of an annotator's posts that are labelled."""
     told = f"{done} of {items}"
     return Markup('<progress value="{}" max="{}" aria-label="{}"></progress> {}').format(
         done, max(items, 1), told, told
@@ -134,7 +138,7 @@ def _agreement(
     prose = " ".join(part for part in (f"{findings.sentence}.", verdict) if part)
     return [
         Section("Agreement so far", prose=prose, body=rows_html(("Label", "Given", "Positive agreement"), labels)),
-        Section("Claims, most disagreements first", body=rows_html(("Claim", "In words", "Posts", "Raw agreement"), claims)),
+        Section("Claims with the lowest agreement", body=rows_html(("Claim", "Text", "Posts", "Raw agreement"), claims)),
     ]  # fmt: skip
 
 
@@ -149,11 +153,12 @@ def _newest(rounds: Sequence[tuple[RoundFolder, Progress]], findings: Findings) 
     )
     if not newest:
         return []
-    return [Section(f"The newest of {len(newest)} disagreements", body=cases_html(newest[:NEWEST]))]
+    title = "Newest disagreements" + (f" ({NEWEST} of {len(newest):,})" if len(newest) > NEWEST else "")
+    return [Section(title, body=cases_html(newest[:NEWEST]))]
 
 
 def _by_eye(rounds: Sequence[tuple[RoundFolder, Progress]]) -> list[Section]:
-    """What nobody but a person can settle: answers that could not be used, posts that all have skipped."""
+    """Answers that could not be used, and posts that all annotators skipped: a person has to look at them."""
     rows = []
     for folder, _ in rounds:
         if folder.sealed:
@@ -163,7 +168,10 @@ def _by_eye(rounds: Sequence[tuple[RoundFolder, Progress]]) -> list[Section]:
         other_text = stale(folder.labels(), folder.items())
         again = [(row, row.reason) for row in labels_of(invalid)]
         given = other_text[other_text["status"].isin([Status.GIVEN, Status.SKIPPED])]
-        again += [(row, "given to an altered text: save it again") for row in labels_of(given)]
+        again += [
+            (row, "the text was altered when this label was given: save the label again")
+            for row in labels_of(given)
+        ]
         rows += [(folder.number, _place(folder, row), row.annotator, why) for row, why in again]
         people = current[current["phase"] == Phase.INDEPENDENT]
         skipped = people.groupby("item_id")["status"].agg(lambda states: set(states) == {Status.SKIPPED})
@@ -171,7 +179,7 @@ def _by_eye(rounds: Sequence[tuple[RoundFolder, Progress]]) -> list[Section]:
             (folder.number, item, "", "skipped by all annotators")
             for item in skipped.index[skipped.astype(bool)]
         ]
-    columns = ("Round", "Item", "Annotator", "What is wrong")
+    columns = ("Round", "Post", "Annotator", "Problem")
     return [Section("Needs attention", body=rows_html(columns, rows))] if rows else []
 
 

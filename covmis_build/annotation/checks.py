@@ -68,7 +68,7 @@ class Checked:
     def notes(self) -> list[str]:
         """In words: everybody's share of known labels, and how far people agree with themselves."""
         told = [f"Checks, {row}." for row in self.accuracies if not row.label]
-        told += [f"The same person again, {row}." for row in self.repeats]
+        told += [f"Labelled twice by the same annotator, {row}." for row in self.repeats]
         return told or ["Posts of earlier rounds are hidden in this round; they have no answers yet."]
 
 

@@ -181,8 +181,12 @@ def assignment(
     people = for_people(frozen)
     for item in people.loc[people["salt"] != "", "item_id"]:
         need = max(per_item + (item in again) - done.get(item, 0), 0)
+        labelled_by = [who for who in annotators if (item, who) in has]
+        enough = len(labelled_by) >= need and not all(map(is_machine, labelled_by))
         ranked = sorted(
-            annotators,
+            labelled_by
+            if enough
+            else annotators,  # the others are not asked: a hash for each would be wasted
             key=lambda who: (
                 (item, who) not in has,
                 # the first to ring of clocks that run at the speed of the shares; all at one speed: the least number

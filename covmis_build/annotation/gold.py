@@ -46,7 +46,7 @@ def gold_of(rounds: Sequence[RoundFolder]) -> pd.DataFrame:
 
     check_seals(rounds)
     counted = [round_ for round_ in rounds if not round_.pilot]
-    parts = [round_.decisions() if round_.sealed else decide_round(round_) for round_ in counted]
+    parts = [decisions_of(round_) for round_ in counted]
     return pd.concat(parts, ignore_index=True) if parts else tables.empty("gold")
 
 
@@ -73,6 +73,11 @@ def check_seals(rounds: Sequence[RoundFolder]) -> None:
             )
 
 
+def decisions_of(round_: RoundFolder) -> pd.DataFrame:
+    """A sealed round's decisions; what the labels of an open one say now."""
+    return round_.decisions() if round_.sealed else decide_round(round_)
+
+
 def decide_round(round_: RoundFolder) -> pd.DataFrame:
     """What this round's labels say now, also in a pilot round (where it counts for nothing)."""
     return decide(round_.items(), round_.labels(), per_item=round_.per_item, twice=round_.twice)
@@ -87,10 +92,8 @@ def write_decisions(round_: RoundFolder) -> pd.DataFrame:
     return decisions
 
 
-def undecided_items(round_: RoundFolder) -> list[str]:
-    """The items that have no gold label yet; of a purged post nobody can say one any more."""
-    decided = round_.decisions() if round_.sealed else decide_round(round_)
-    frozen = round_.items()
+def undecided_items(frozen: pd.DataFrame, decided: pd.DataFrame) -> list[str]:
+    """The items that have no gold label yet; a purged post can get none any more."""
     return sorted(set(frozen.loc[frozen["salt"] != "", "item_id"]) - set(decided["item_id"]))
 
 

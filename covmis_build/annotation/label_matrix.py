@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from covmis_build.annotation.answers import Phase
 from covmis_build.errors import InputError, nearest
 from covmis_build.files.ids import NO_LABELS, check_ids
 from covmis_build.tables import frame_of
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+
+
+COLUMNS = "It needs a row for each label, with the columns item, annotator and label"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ def long_rows(
     given: Any, item: str, annotator: str | Sequence[str], label: str, claim: str | None, round_: str | None
 ) -> pd.DataFrame:
     """The frame with the columns item, annotator, label, and claim and round where there are any."""
-    frame = frame_of(given)
+    frame = _independent(frame_of(given))
     if item not in frame.columns and item in frame.index.names:
         frame = frame.reset_index()
     if item == "item" and item not in frame.columns and "item_id" in frame.columns:
@@ -60,6 +64,14 @@ def long_rows(
     in_the_way = [name for name in names.values() if name in frame.columns and name not in names]
     renamed: pd.DataFrame = frame.drop(columns=in_the_way).rename(columns=names)
     return renamed
+
+
+def _independent(frame: pd.DataFrame) -> pd.DataFrame:
+    """Of a release's annotations those that each annotator gave alone, not what was discussed or adjudicated."""
+    if "phase" not in frame.columns or not set(frame["phase"].dropna()) <= set(Phase):
+        return frame
+    alone: pd.DataFrame = frame[frame["phase"] == Phase.INDEPENDENT]
+    return alone
 
 
 def _columns_of_people(
@@ -124,6 +136,7 @@ def _checked(frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
             )
     for name in ("item", "annotator", "label"):
         rows[name] = [_text(cell) for cell in rows[name]]
+    rows["label"] = rows["label"].replace(_spellings(rows["label"], labels))
     unknown = sorted(set(rows["label"]) - set(labels)) if labels else []
     if unknown:
         row = rows.index[rows["label"] == unknown[0]][0]
@@ -137,6 +150,23 @@ def _checked(frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
             remedy="Keep one row for each item and annotator",
         )
     return rows.reset_index(drop=True)
+
+
+def _spellings(given: pd.Series, labels: Sequence[str]) -> dict[str, str]:
+    """The declared label of each that is written with other capitals, as in sheets; refuses two spellings of an undeclared one."""
+    spelled = {label.casefold(): label for label in labels}
+    others: dict[str, str] = {}
+    for label in given.unique():
+        known = spelled.setdefault(label.casefold(), label)
+        if known == label or label in labels:
+            continue
+        if not labels:
+            raise InputError(
+                f"the labels {known} and {label} differ only in capitals", row=_row(given.index[given == label][0]),
+                remedy="Write each label in one way",
+            )  # fmt: skip
+        others[label] = known
+    return others
 
 
 def _text(cell: Any) -> str:
@@ -157,25 +187,25 @@ def _row(index: Any) -> int | str:
 def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
     """The rows as codes; the claim of an item is that of its first row."""
     import numpy as np
+    import pandas as pd
 
-    items, people = sorted(rows["item"].unique()), sorted(rows["annotator"].unique())
+    row, items = pd.factorize(rows["item"], sort=True)
+    column, people = pd.factorize(rows["annotator"], sort=True)
     codes = np.full((len(items), len(people)), -1, dtype=np.int64)
-    row_of, column_of = ({name: at for at, name in enumerate(names)} for names in (items, people))
-    code_of = {label: at for at, label in enumerate(classes)}
-    for item, who, label in zip(rows["item"], rows["annotator"], rows["label"], strict=True):
-        codes[row_of[item], column_of[who]] = code_of[label]
+    codes[row, column] = pd.Categorical(rows["label"], categories=pd.Index(classes)).codes
     claims = None
     # an empty cell is no claim: then nobody knows which items belong together
     if "claim" in rows.columns and len(rows) and not _blank(rows["claim"]).any():
-        first = rows.drop_duplicates("item").set_index("item")["claim"].to_dict()
-        for item, claim in zip(rows["item"], rows["claim"], strict=True):
-            if claim != first[item]:
-                raise InputError(
-                    f"the item {item} stands under two claims, {first[item]} and {claim}",
-                    remedy="An item belongs to one claim",
-                )
-        claims = [str(first[item]) for item in items]
-    return LabelMatrix(codes, items, people, claims, list(classes))
+        own = rows["claim"].to_numpy(dtype=object)
+        first = own[np.unique(row, return_index=True)[1]]
+        if (other := np.flatnonzero(own != first[row])).size:
+            item, claim = items[row[other[0]]], own[other[0]]
+            raise InputError(
+                f"the item {item} has two claims, {first[row[other[0]]]} and {claim}",
+                remedy="An item belongs to one claim",
+            )
+        claims = [str(claim) for claim in first]
+    return LabelMatrix(codes, list(items), list(people), claims, list(classes))
 
 
 def read_labels_file(path: Path) -> pd.DataFrame:
@@ -185,15 +215,18 @@ def read_labels_file(path: Path) -> pd.DataFrame:
     from covmis_build.annotation.channels.sheets import ROW, read_rows
 
     try:
-        rows = read_rows(path, ("item", "annotator", "label")).whole(path)
+        rows = read_rows(path, ("annotator", "label")).whole(path)
     except InputError as error:
         if "column" in error.problem:
-            error.remedy = "It needs a row for each label, with the columns item, annotator and label"
+            error.remedy = COLUMNS
         raise
     if not rows:
         raise InputError("has a header and no labels", file=path, remedy="Give a row for each label")
+    item = next((name for name in ("item", "item_id") if name in rows[0]), "")
+    if not item:
+        raise InputError("the column item is missing", file=path, remedy=COLUMNS)
     _refuse_unlike_labels(rows, path)
-    check_ids(path, [row["item"].strip() for row in rows], repeated=True)
+    check_ids(path, [row[item].strip() for row in rows], repeated=True)
     numbers = [int(row.pop(ROW)) - 2 for row in rows]
     frame = pd.DataFrame(rows, index=numbers, dtype=object)
     if "seconds" in frame.columns:
@@ -205,19 +238,12 @@ def read_labels_file(path: Path) -> pd.DataFrame:
 
 
 def _refuse_unlike_labels(rows: Sequence[Mapping[str, str]], path: Path) -> None:
-    """Refuse what would count as a label of its own and is none, or another one in other letters."""
+    """Refuse what would count as a label of its own and is none."""
     from covmis_build.annotation.channels.sheets import ROW
 
-    written: dict[str, str] = {}
     for row in rows:
-        label = row["label"].strip()
-        if label.casefold() in NO_LABELS:
+        if row["label"].strip().casefold() in NO_LABELS:
             raise InputError(
-                f"the label is '{label}'", file=path, row=int(row[ROW]),
+                f"the label is '{row['label'].strip()}'", file=path, row=int(row[ROW]),
                 remedy="Leave the cell empty where there is no label; a label needs another name",
-            )  # fmt: skip
-        if (before := written.setdefault(label.casefold(), label)) != label:
-            raise InputError(
-                f"the labels {before} and {label} differ in their letters' case alone", file=path, row=int(row[ROW]),
-                remedy="Write each label in one way",
             )  # fmt: skip

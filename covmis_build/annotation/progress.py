@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation import adjudication
 from covmis_build.annotation.answers import Phase, Status, present, usable_among
 from covmis_build.annotation.channels.label_studio.projects import known_projects
-from covmis_build.annotation.gold import How, decide_round, undecided_items
+from covmis_build.annotation.gold import How, decisions_of, undecided_items
 from covmis_build.annotation.round_folder import RoundKind, kind_of
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
@@ -92,7 +92,7 @@ class Progress(Result):
 
 def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progress:
     """Where this round stands."""
-    people = workers(round_, work)
+    people, frozen = workers(round_, work), round_.items()
     if round_.has_key:
         done = not any(worker.left for worker in people)
         advice = (
@@ -100,12 +100,10 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
             if done
             else f"{whom_to_wait_for(people)}, then `covmis round pull`"
         )
-        return Progress(round_.number, True, False, len(round_.items()), tuple(people), 0, 0, advice)
-    differ = adjudication.disagreements(round_.items(), round_.labels(), round_.per_item)
-    decisions, undecided = (
-        round_.decisions() if round_.sealed else decide_round(round_),
-        undecided_items(round_),
-    )
+        return Progress(round_.number, True, False, len(frozen), tuple(people), 0, 0, advice)
+    differ = adjudication.disagreements(frozen, round_.labels(), round_.per_item)
+    decisions = decisions_of(round_)
+    undecided = undecided_items(frozen, decisions)
     single = decisions.loc[decisions["how"] == How.SINGLE, "item_id"]
     advice = (
         _advice_on_relevance(round_, people, differ, undecided)
@@ -113,7 +111,7 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
         else _advice(round_, people, differ, undecided)
     )
     return Progress(
-        round_.number, round_.pilot, round_.sealed, len(round_.items()), tuple(people), len(differ), len(undecided),
+        round_.number, round_.pilot, round_.sealed, len(frozen), tuple(people), len(differ), len(undecided),
         advice, int(single.isin(differ).sum()),
     )  # fmt: skip
 
@@ -178,21 +176,21 @@ def _advice(
     round_: RoundFolder, people: Sequence[Worker], disagreements: Sequence[str], undecided: Sequence[str]
 ) -> str:
     if round_.sealed:
-        return "`covmis status` says what comes after this round"
+        return "`covmis status` shows the next step of the study"
     if (
         not round_.about.pushed_at
         and not any(worker.given or worker.skipped for worker in people)
         and undecided
     ):
-        return "`covmis round push`, then `covmis round pull` when labels have been given"
+        return "`covmis round push`, then `covmis round pull` when the annotators have labelled"
     if any(worker.left for worker in people):
         invalid = sum(worker.invalid for worker in people)
         first = (
             f"repair {counted(invalid, 'answers')} (`covmis round board` shows which), " if invalid else ""
         )
         return f"{first}{whom_to_wait_for(people)}, then `covmis round pull`"
-    if set(undecided) & set(disagreements):
-        return "`covmis round report`, discuss, `covmis round adjudicate`"
+    if open_ := set(undecided) & set(disagreements):
+        return f"`covmis round report`, discuss {counted(len(open_), 'disagreements')}, then `covmis round adjudicate`"
     if undecided:
-        return "check the posts without a label: `covmis round report`"
+        return f"look at {counted(len(undecided), 'posts')} without a final label: `covmis round board` lists the answers to repair"
     return "`covmis round report`, then `covmis round seal`"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, to_builtins
 
-from covmis_build.annotation.adjudication import disagreements
+from covmis_build.annotation.adjudication import differing
 from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.answers import Phase, Status, answered, present, stale, usable
 from covmis_build.annotation.case import Case, Said
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.checks import Checked
     from covmis_build.options import Labels, Target
+    from covmis_build.records import Label
     from covmis_build.stats.agreement import Figure
 
 
@@ -233,7 +234,7 @@ def findings(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels, per_ite
     answers = answered(counted, labels)
     return Findings(
         agreement=agreement_of(counted, labels, scheme),
-        disagreements=tuple(cases(counted, labels, per_item)),
+        disagreements=tuple(cases(counted, answers, per_item)),
         machines=tuple(beside_people(given, scheme.values)),
         scope=Scope(
             rounds=sorted(counted["round"].unique().tolist()),
@@ -283,11 +284,11 @@ def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> Audit | None:
     return Audit(*counts, errors, *of_items(errors, len(by_post)))
 
 
-def cases(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> Iterable[Case]:
-    """Every disagreement: what was shown, and everybody's label and comment."""
-    answers = answered(frozen, labels)
-    rows = by_item(frozen)
-    for item in disagreements(frozen, labels, per_item):
+def cases(frozen: pd.DataFrame, answers: Mapping[str, Sequence[Label]], per_item: int) -> Iterable[Case]:
+    """Every disagreement: what was shown, and every annotator's label and comment. `answers` are those of `answered`."""
+    wanted = differing(answers, per_item)
+    rows = by_item(frozen[frozen["item_id"].isin(wanted)])
+    for item in wanted:
         said = (
             Said(answer.annotator, answer.label or answer.status, answer.sub_label, answer.comment)
             for answer in sorted(answers[item], key=lambda answer: answer.annotator)

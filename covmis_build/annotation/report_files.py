@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,13 +16,12 @@ from covmis_build.annotation.checks import checks_of
 from covmis_build.annotation.guideline import difference
 from covmis_build.annotation.label_matrix import read_labels_file
 from covmis_build.annotation.report import Findings, Report, as_csv, as_json, as_latex, findings, verdict
-from covmis_build.annotation.report_page import report_page
+from covmis_build.annotation.report_page import report_page, sections_of
 from covmis_build.errors import InputError, counted
 from covmis_build.stats.agreement import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.options import Labels, Target
@@ -51,12 +51,15 @@ def write_reports(
     if round_.checks:
         own = replace(own, checks=checks_of(round_.checks, every))
     guideline = guideline_note(rounds, round_)
-    if not round_.sealed:
-        remarks = [*filter(None, [verdict(own.agreement, target)]), guideline]
-        _write(round_.folder, "report", own, f"Agreement in round {round_.number}", study, remarks)
-    if summary:
-        remarks = [*filter(None, [verdict(summary.agreement, target)])]
-        _write(rounds, "summary", summary, "Agreement over all rounds", study, remarks)
+    in_round = (round_.folder / "report", f"Agreement in round {round_.number}", [guideline])
+    over_all: _Page = (rounds / "summary", "Agreement over all rounds", [])
+    if summary is own and not round_.sealed:
+        _write(own, [in_round, over_all], study, target)
+    else:
+        if not round_.sealed:
+            _write(own, [in_round], study, target)
+        if summary:
+            _write(summary, [over_all], study, target)
     files = [f"rounds/{round_.number}/report.{kind}" for kind in KINDS]
     files += [f"rounds/summary.{kind}" for kind in KINDS] if summary else []
     return Report(own, summary, tuple(f"annotation/{name}" for name in files), target, guideline)
@@ -103,7 +106,8 @@ def agreement_of_file(
     except InputError as error:
         raise error.at(path) from None
     if html:
-        page = report_page(Findings(compared), title="Agreement", study=path.name)
+        found = Findings(compared)
+        page = report_page(found, sections_of(found), title="Agreement", study=path.name)
         storage.write_text(html, page)
     if latex:
         storage.write_text(latex, as_latex(compared, study=path.name))
@@ -119,12 +123,18 @@ def read_figure(report: Path, name: str) -> Figure | None:
         raise InputError(f"{name}: {error}", file=report, remedy="Run `covmis round report` again") from None
 
 
-def _write(
-    folder: Path, name: str, findings: Findings, title: str, study: str, remarks: Sequence[str]
-) -> None:
-    storage.write_text(
-        folder / f"{name}.html", report_page(findings, title=title, study=study, remarks=remarks)
-    )
-    storage.write_text(folder / f"{name}.json", as_json(findings.to_dict()))
-    storage.write_bytes(folder / f"{name}.csv", as_csv(findings))
-    storage.write_text(folder / f"{name}.tex", as_latex(findings.agreement, study=study))
+_Page = tuple[Path, str, list[str]]
+"""Where a report goes, without the ending of its files; its title; and what else its lead says."""
+
+
+def _write(findings: Findings, pages: Sequence[_Page], study: str, target: Target | None) -> None:
+    sections = sections_of(findings)
+    numbers, rows = as_json(findings.to_dict()), as_csv(findings)
+    table = as_latex(findings.agreement, study=study)
+    for path, title, said in pages:
+        remarks = [*filter(None, [verdict(findings.agreement, target)]), *said]
+        page = report_page(findings, sections, title=title, study=study, remarks=remarks)
+        storage.write_text(path.with_suffix(".html"), page)
+        storage.write_text(path.with_suffix(".json"), numbers)
+        storage.write_bytes(path.with_suffix(".csv"), rows)
+        storage.write_text(path.with_suffix(".tex"), table)

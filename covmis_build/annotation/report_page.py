@@ -27,16 +27,26 @@ if TYPE_CHECKING:
 INTERVAL = "95% interval"
 
 
-def report_page(findings: Findings, *, title: str, study: str, remarks: Sequence[str] = ()) -> str:
-    """The whole report as one HTML file."""
+def report_page(
+    findings: Findings, sections: Sequence[Section], *, title: str, study: str, remarks: Sequence[str] = ()
+) -> str:
+    """The whole report as one HTML file, with these sections."""
     compared = findings.agreement
-    sections = [
+    return page(
+        title, sections, study=study, lead=" ".join([_lead(compared), *remarks]), tiles=_tiles(compared)
+    )
+
+
+def sections_of(findings: Findings) -> list[Section]:
+    """What the report says below its headline."""
+    compared = findings.agreement
+    return [
         _coefficients(compared, findings.notes),
         _confusion(compared),
         _classes(compared),
         *_rounds(compared),
         *_drift(compared.drift),
-        *_groups("By query type", "Kind", compared.by_kind),
+        *_groups("By query type", "Query type", compared.by_kind),
         *_groups("By claim", "Claim", compared.by_claim),
         *_second_opinion(compared.dawid_skene),
         *_machines(findings.machines),
@@ -45,17 +55,14 @@ def report_page(findings: Findings, *, title: str, study: str, remarks: Sequence
         *_checks(findings.checks),
         _disagreements(findings),
     ]
-    return page(
-        title, sections, study=study, lead=" ".join([_lead(compared), *remarks]), tiles=_tiles(compared)
-    )
 
 
 def _lead(compared: Agreement) -> str:
     people = len(compared.annotators)
     claims = f" about {compared.claims} claims" if compared.claims else ""
     return (
-        f"{counted(people, 'annotators')}, {counted(compared.answers, 'labels')} on {counted(compared.items, 'posts')}{claims}; "
-        f"labelled by two or more: {compared.items_with_two_labels:,}."
+        f"{counted(people, 'annotators')} gave {counted(compared.answers, 'labels')} to {counted(compared.items, 'posts')}{claims}. "
+        f"Posts with labels of two or more annotators: {compared.items_with_two_labels:,}."
     )
 
 
@@ -159,9 +166,9 @@ def _classes(compared: Agreement) -> Section:
     ]
     return Section(
         "Agreement per label",
-        prose="Positive agreement: the probability that the second annotator gives the label if the first did. Prevalence index far "
-        "from 0: kappa is low even if annotators agree. Bias index far from 0: one "
-        "person uses the label more.",
+        prose="Positive agreement: the probability that the second annotator gives the label if the first did. If the prevalence index "
+        "is far from 0, kappa is low even if annotators agree. If the bias index is far from 0, one annotator uses the label "
+        "more often.",
         body=rows_html(columns, rows),
     )
 
@@ -199,7 +206,7 @@ def _drift(drifts: Sequence[Drift]) -> list[Section]:
     ]  # fmt: skip
     columns = ("Annotator", "Label", *(f"Round {part.round}" for part in drifts[0].rounds), "p")
     prose = (
-        "Percentage points by which a person gives a label more often than the others, on the same posts. "
+        "Percentage points by which an annotator gives a label more often than the others on the same posts. "
         "A small p means that this changed between rounds."
     )
     return [Section("Drift", prose=prose, body=rows_html(columns, rows, p_values=("p",)))]
@@ -221,19 +228,21 @@ def _second_opinion(second: SecondOpinion | None) -> list[Section]:
     prose = (
         "Dawid and Skene's model estimates each annotator's accuracy and each post's most likely label. "
         "Gold labels never use it."
-        f"\n\nPosts where it prefers another label than most people: {doubted or 'none'}."
+        f"\n\nPosts where its label is not the majority's: {doubted or 'none'}."
     )
     rows = [(each.annotator, each.estimated_accuracy) for each in second.annotators]
     body = rows_html(("Annotator", "Estimated accuracy"), rows)
-    return [Section("A second opinion", prose=prose, body=body)]
+    return [Section("Check by a model", prose=prose, body=body)]
 
 
 def _machines(machines: Sequence[BesidePerson]) -> list[Section]:
     if not machines:
         return []
-    columns = ("Machine", "Its labels", "Person", "Posts labelled by both", "Labelled alike", "κ")
+    columns = ("Model", "Labels", "Annotator", "Posts labelled by both", "Same label", "κ")
     rows = [(row.machine, row.labels, row.person, row.posts, row.same, row.kappa) for row in machines]
-    prose = "Admitted by `covmis model admit`. All other numbers on this page are for people only."
+    prose = (
+        "`covmis model admit` admitted these models. All other numbers on this page are for annotators only."
+    )
     return [Section("Models among the annotators", prose=prose, body=rows_html(columns, rows))]
 
 
@@ -286,11 +295,11 @@ def _checks(checks: Checked | None) -> list[Section]:
         again = [
             (row.annotator, row.posts, row.same, row.share, row.low, row.high, row.days) for row in checks.repeats
         ]  # fmt: skip
-        sections.append(Section("The same person again", body=rows_html(columns, again)))
+        sections.append(Section("Posts labelled twice by the same annotator", body=rows_html(columns, again)))
     return sections
 
 
 def _disagreements(findings: Findings) -> Section:
     count = len(findings.disagreements)
-    prose = f"Posts: {count}. Each with all labels and comments." if count else "There is none."
-    return Section("Every disagreement", prose=prose, body=cases_html(findings.disagreements))
+    prose = f"{counted(count, 'posts')} with all their labels and comments." if count else "There are none."
+    return Section("Disagreements", prose=prose, body=cases_html(findings.disagreements))

@@ -97,7 +97,7 @@ def dropped_posts(
             FROM dropped WHERE {ours} AND {narrow} ORDER BY hash(claim_id || post_id), claim_id, post_id LIMIT {int(limit)}""",
         step, *values, dropped=dropped,
     )  # fmt: skip
-    known = _texts(places, step, {post for row in rows for post in (row[1], row[3]) if post})
+    known = texts_of(places, step, {post for row in rows for post in (row[1], row[3]) if post})
     nothing = ("", "")
     posts = [
         DroppedPost(
@@ -111,7 +111,7 @@ def dropped_posts(
     )  # fmt: skip
 
 
-def _texts(places: Places, step: str, wanted: Collection[str]) -> dict[str, tuple[str, str]]:
+def texts_of(places: Places, step: str, wanted: Collection[str]) -> dict[str, tuple[str, str]]:
     """When these posts were made, and their texts, as far as they are kept.
 
     What `retrieve` dropped is in no table of posts: its text is in the store, where any copy of it will do.

@@ -15,7 +15,6 @@ from covmis_build import storage
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     import duckdb
@@ -150,47 +149,3 @@ def missing_from_build(places: Places, frozen: pd.DataFrame) -> dict[str, str]:
         elif (claim, post) in judged:
             reasons[str(item)] = judged[claim, post]
     return reasons
-
-
-def flow_page(title: str, steps: Sequence[Step], rounds: pd.DataFrame, chains: pd.DataFrame) -> str:
-    """The flow as a page: what is left after each step, and why the rest went; `chains` are the largest groups of near-duplicate posts."""
-    from covmis_build.report import figures
-    from covmis_build.report.page import Section, page, rows_html, table_html
-
-    if not steps:
-        raise InputError("nothing has been built yet", remedy="Run `covmis run` first")
-    columns = ("What is left", "Claims", "Claim × post pairs", "Dropped", "Why")
-    rows = [(step.keeps, step.claims, step.pairs, step.dropped_pairs, step.why(30)) for step in steps]
-    left = [(step.keeps, float(step.pairs)) for step in steps if step.pairs is not None]
-    sections = [
-        Section(
-            "From claims to the sample",
-            prose="A pair is a claim and a post that one of its queries found. Each dropped pair has one step and one reason. "
-            "data/build/dropped.parquet lists every pair, and `covmis explain ID` shows the history of one.",
-            body=rows_html(columns, rows),
-            figures=[
-                figures.bars(
-                    left, alt="Claim and post pairs left after each step", unit="pairs left after each step"
-                )
-            ],
-        )
-    ]
-    if len(chains):
-        sections.append(
-            Section(
-                "Largest near-duplicate groups: check for wrong merges",
-                prose="Each row shows the two least similar posts of one group. If they say different things, the group is too "
-                'large: raise `similarity`, or set `grouping = "greedy"`.',
-                body=table_html(chains),
-            )
-        )
-    if len(rounds):
-        sections.append(Section("Annotation", body=table_html(rounds, headings=1)))
-    last = steps[-1]
-    tiles = [
-        ("Claims in the list", f"{steps[0].claims:,}", ""),
-        ("Claims in the sample", f"{last.claims:,}", ""),
-        ("Pairs found", f"{steps[2].pairs or 0:,}", "claim × post"),
-        ("Pairs drawn", f"{last.pairs or 0:,}", "the sample"),
-    ]
-    return page("Flow of the study", sections, study=title, tiles=tiles)

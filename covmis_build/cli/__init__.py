@@ -45,7 +45,7 @@ GROUPS = (
 COMMANDS = {
     "new": "study", "open": "open", "run": "study", "status": "study", "explain": "study", "doctor": "doctor", "purge": "purge",
     "sample": "sample", "estimate": "estimate", "agreement": "agreement", "release": "release",
-    "hydrate": "hydrate", "verify": "release",
+    "hydrate": "hydrate", "verify": "release", "export": "export",
 }  # fmt: skip
 """Single commands and the file in which each stands, as a function of the same name."""
 

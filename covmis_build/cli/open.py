@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from pathlib import Path
 from typing import Annotated
 
 from typer import Option
@@ -20,19 +21,29 @@ def open(  # noqa: A001 - the command's name
 ) -> None:
     """Open the study in the browser, on this machine alone.
 
+    In an empty folder, the first page makes a study.
+
     The printed address holds a secret: whoever has it can change the study from this machine. Ctrl-C ends it.
 
     Example: covmis open
     """
+    from covmis_build.errors import InputError
     from covmis_build.study.study import open_study
     from covmis_build.workbench import app
 
-    study = open_study(folder, half_purged=True)
+    place = (folder or Path()).resolve()
+    try:
+        study = open_study(folder, half_purged=True)
+        place, title = study.places.folder, study.settings.title
+    except InputError:
+        if place.exists() and (not place.is_dir() or any(place.iterdir())):
+            raise
+        title = "A new study"
     listener = app.listen(port)
     number = listener.getsockname()[1]
-    guard = app.application(study.places.folder, number, read_only=read_only)
+    guard = app.application(place, number, read_only=read_only)
     address = f"http://{app.HOST}:{number}/?token={guard.token}"
-    say(f"{study.settings.title}: {address}", "Only this machine can open it. Ctrl-C ends it.")
+    say(f"{title}: {address}", "Only this machine can open it. Ctrl-C ends it.")
     if not no_browser:
         webbrowser.open(address)
     app.serve(guard, listener)

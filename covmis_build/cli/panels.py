@@ -13,7 +13,7 @@ PANELS = {
     "Start": ("new", "run", "status", "open"),
     "Posts & queries": ("claims", "posts", "queries", "collect"),
     "Annotate": ("sample", "guideline", "round", "label-studio", "agreement"),
-    "Results": ("estimate", "recall", "explain"),
+    "Results": ("estimate", "recall", "explain", "export"),
     "Publish": ("release", "verify", "hydrate"),
     "Judge systems": ("evaluate", "model", "dataset"),
     "Maintain": ("doctor", "purge"),

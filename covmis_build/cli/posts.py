@@ -1,4 +1,4 @@
-"""`covmis posts`: preview a file of posts, and import it."""
+"""`covmis posts`: preview a file of posts, add it, and import it."""
 
 from __future__ import annotations
 
@@ -38,13 +38,26 @@ def look(file: FileArgument, study: StudyOption = None, as_json: JsonOption = Fa
         raise Exit(1)
 
 
+@app.command()
+def add(file: FileArgument, study: StudyOption = None, as_json: JsonOption = False) -> None:
+    """Copy a file of posts into the archive, unchanged.
+
+    A file of the same name is not replaced.
+
+    Example: covmis posts add ../posts.csv
+    """
+    from covmis_build.study.study import open_study
+
+    print_result(open_study(study).add_posts(file), as_json=as_json)
+
+
 @app.command("import")
 def import_file(file: FileArgument, study: StudyOption = None, as_json: JsonOption = False) -> None:
     """Convert a file of posts to covmis's format.
 
     Fails until all questions of `covmis posts look` are answered.
 
-    Files may as well lie in the archive as they are: `covmis run` reads them by the same readers.
+    Not needed before `covmis run`, which reads files as they are: see `covmis posts add`.
 
     Example: covmis posts import export.csv
     """

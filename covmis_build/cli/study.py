@@ -9,7 +9,6 @@ from typer import Argument, Option
 
 from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, tell, warn
 from covmis_build.cli.options import ConfOption, EngineOption, MasterOption, pairs_of
-from covmis_build.errors import InputError
 
 
 def new(
@@ -78,9 +77,6 @@ def run(
 
 
 def status(
-    html: Annotated[
-        bool, Option("--html", help="Also write the flow as a page: data/build/flow.html.")
-    ] = False,
     published: Annotated[
         Path | None,
         Option(metavar="DIR", help="Compare with the published corpus that this study rebuilds."),
@@ -101,7 +97,7 @@ def status(
 
     With --published, also writes each claim and query type to data/build/published.csv.
 
-    Example: covmis status --html
+    Example: covmis status
     """
     from covmis_build.study.study import open_study
 
@@ -110,17 +106,12 @@ def status(
         print_result(posts, as_json=as_json)
         return
     home = open_study(study, half_purged=True)
-    if published is not None and html:
-        raise InputError(
-            "--published has no page", remedy="Leave --html out: the table is data/build/published.csv"
-        )
     if published is not None:
         beside = home.beside_published(published)
         print_result(beside, as_json=as_json)
         return
     shown = home.status()
-    page = home.places.relative(home.flow_page(shown)) if html else None
-    print_result(shown, *([f"The flow as a page: {page}"] if page else []), as_json=as_json, page=page)
+    print_result(shown, as_json=as_json)
 
 
 def explain(

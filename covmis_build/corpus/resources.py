@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from covmis_build import records, storage, tables
 from covmis_build.corpus import convert, covmis_shape, people_labels
-from covmis_build.options import KINDS, RANKED
+from covmis_build.options import DESIGN_NAMES, KINDS, RANKED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,7 +119,7 @@ def weights_resource(columns: Sequence[str]) -> Resource:
     return Resource(
         WEIGHTS, "Weights, and those of the jackknife that leaves out one claim at a time (JK1).", ("item_id",),
         pa.schema(types), told | {name: f"the weight in replicate {name.removeprefix('weight_')}" for name in numbers},
-        {"design": ("poisson", "two_phase")},
+        {"design": DESIGN_NAMES},
     )  # fmt: skip
 
 

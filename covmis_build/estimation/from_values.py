@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from covmis_build.options import DesignName
     from covmis_build.stats.intervals import Estimate
     from covmis_build.stats.over_posts import Joint
 
@@ -31,7 +32,7 @@ def estimate(  # noqa: PLR0913 - what is known about a sample, by name
     values: ArrayLike,
     probabilities: ArrayLike,
     *,
-    design: Literal["poisson", "two_phase"] = "poisson",
+    design: DesignName = "poisson",
     totals: float | Mapping[str, float] | None = None,
     kinds: ArrayLike | None = None,
     assisted_by: tuple[ArrayLike, ArrayLike] | None = None,

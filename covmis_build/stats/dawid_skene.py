@@ -43,24 +43,29 @@ def dawid_skene(codes: Codes, classes: int) -> DawidSkene:
     >>> found.labels.argmax(1).tolist()
     [0, 1, 0, 1]
     """
-    said = np.stack([codes == at for at in range(classes)], axis=2).astype(float)  # items, people, C
+    # items with the same labels of the same people are one pattern: its number stands in for all of them
+    patterns, pattern_of, items = np.unique(
+        codes.astype(np.int16), axis=0, return_inverse=True, return_counts=True
+    )
+    said = np.stack([patterns == at for at in range(classes)], axis=2).astype(float)  # patterns, people, C
     counts = said.sum(1)
     labels = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     labels[counts.sum(1) == 0] = 1 / classes
-    confusion, shares = _people(said, labels)
+    confusion, shares = _people(said, labels, items)
     for _ in range(ROUNDS):
         evidence = np.log(confusion).transpose(0, 2, 1).reshape(-1, classes)
         scores = said.reshape(len(said), -1) @ evidence + np.log(shares)
         before, labels = labels, np.exp(scores - scores.max(1, keepdims=True))
         labels /= labels.sum(1, keepdims=True)
-        confusion, shares = _people(said, labels)
+        confusion, shares = _people(said, labels, items)
         if np.abs(labels - before).max(initial=0) < CLOSE:
             break
-    return DawidSkene(labels, confusion, shares)
+    return DawidSkene(labels[pattern_of], confusion, shares)
 
 
-def _people(said: Array, labels: Array) -> tuple[Array, Array]:
+def _people(said: Array, labels: Array, items: Codes) -> tuple[Array, Array]:
     _, people, classes = said.shape
+    labels = labels * items[:, None]
     counts = (labels.T @ said.reshape(len(said), -1)).reshape(classes, people, classes)
     confusion = counts.transpose(1, 0, 2) + PRIOR  # people, true label, said label
     shares = labels.sum(0) + PRIOR

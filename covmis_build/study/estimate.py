@@ -11,7 +11,7 @@ import pandas as pd
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder
-from covmis_build.annotation.gold import check_seals, gold_of, said_by_people, undecided_items
+from covmis_build.annotation.gold import check_seals, decisions_of, gold_of, said_by_people, undecided_items
 from covmis_build.building.purge import read_list
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.corpus.release import make_corpus
@@ -110,7 +110,7 @@ def provisional(rounds: Sequence[RoundFolder]) -> list[str]:
         f"{len(waiting):,} of {counted(len(round_.items()), 'posts')} of round {round_.number} have no final label. The labelled "
         "posts are not a random sample, so these estimates may be biased, especially towards automatic labels. Finish the round"
         for round_ in rounds
-        if not round_.pilot and (waiting := undecided_items(round_))
+        if not round_.pilot and (waiting := undecided_items(round_.items(), decisions_of(round_)))
     ]
 
 

@@ -143,17 +143,18 @@ def import_claims(
         raise InputError("name a FILE to import, or use --search")
     else:
         understood = read_list(path, form, columns)
-    fresh, known = understood.claims, _known_claims(study)
-    examples = len(known) if known is not None and _are_examples(known) else 0
-    if examples:
-        known = None
-    claims = added = fresh
-    if known is not None:
-        _refuse_other_texts(known, fresh, study.places.claims_csv)
-        added = fresh[~fresh["claim_id"].isin(used_ids(known))]
-        claims = _appended(known, added)
     given_file = study.places.archives[0] / GIVEN_POSTS
-    with study.locked(study.places.notes, "covmis claims import"):
+    command = "covmis claims import"
+    with study.locked(study.places.notes, command), study.locked_inputs(command):
+        fresh, known = understood.claims, _known_claims(study)
+        examples = len(known) if known is not None and _are_examples(known) else 0
+        if examples:
+            known = None
+        claims = added = fresh
+        if known is not None:
+            _refuse_other_texts(known, fresh, study.places.claims_csv)
+            added = fresh[~fresh["claim_id"].isin(used_ids(known))]
+            claims = _appended(known, added)
         forget = purging.read_list(study.places.purge_csv)
         given = [post for post in understood.posts if post.post_id not in forget.posts]
         storage.write_bytes(study.places.claims_csv, claims_csv(claims))

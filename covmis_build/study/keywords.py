@@ -63,7 +63,7 @@ def set_keywords(
     """Save a claim's keywords in queries/claims.csv, with what stood there before in its edits."""
     kept = readable_keywords(keywords.splitlines() if isinstance(keywords, str) else list(keywords))
     path = study.places.claims_csv
-    with study.locked(study.places.build, "covmis queries set"):
+    with study.locked_inputs("covmis queries set"):
         claims = read_claims(path, "csv")
         before = keywords_now(claims, claim)
         if instead_of is not None and before != list(instead_of):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 
 def lint_claims(study: Study, *, accept: Sequence[str]) -> Findings:
     """The findings; those named in `accept` are carried out first, in queries/claims.csv."""
-    claims = read_claims(study.places.claims_csv, "csv")
-    findings = lint(claims)
-    if accept:
-        claims = carry_out(claims, findings.to_frame(), accept)
-        storage.write_bytes(study.places.claims_csv, claims_csv(claims))
+    with study.locked_inputs("covmis claims lint") if accept else nullcontext():
+        claims = read_claims(study.places.claims_csv, "csv")
         findings = lint(claims)
+        if accept:
+            claims = carry_out(claims, findings.to_frame(), accept)
+            storage.write_bytes(study.places.claims_csv, claims_csv(claims))
+            findings = lint(claims)
     return findings

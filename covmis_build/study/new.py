@@ -16,15 +16,32 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def is_study(folder: Path) -> bool:
+    """Whether there is a study in this folder."""
+    return (folder / STUDY_TOML).is_file()
+
+
 def new_study(folder: Path, title: str) -> list[str]:
-    """Write a new study into this folder, which must be empty or not be there; their names."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("is there already and not empty", file=folder, remedy="Choose another name")
+    """Write a new study into this folder, which must be empty or not be there; the names of its files.
+
+    What an interrupted try has left there does not count: it has no study.toml, which is written last.
+    """
     texts = dict(_texts(files("covmis_build") / "template"))
+    there = [path for path in folder.rglob("*") if not path.is_dir()]
+    half = [path for path in there if storage.is_unfinished(path)]
+    ours = {folder / name for name, text in texts.items() if _is(folder / name, text)}
+    if folder.is_file() or not ours.issuperset(set(there).difference(half)):
+        raise InputError("is there already and not empty", file=folder, remedy="Choose another name")
+    for path in half:
+        storage.remove(path)
     texts[STUDY_TOML] = settings_toml(Settings(title or folder.name), explained=True)
     for name, text in texts.items():
         storage.write_text(folder / name, text)
     return list(texts)
+
+
+def _is(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()
 
 
 def _texts(place: Traversable, prefix: str = "") -> Iterator[tuple[str, str]]:

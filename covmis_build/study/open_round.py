@@ -137,7 +137,7 @@ def nothing_kept() -> InputError:
     """The error about tables that are current and empty."""
     return InputError(
         "no post was found and kept, so that there is nothing to draw from",
-        remedy="`covmis status --html` shows where posts were lost, `covmis queries try` what the queries find",
+        remedy="`covmis status` shows where posts were lost, `covmis queries try` what the queries find",
     )
 
 

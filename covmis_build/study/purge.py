@@ -45,7 +45,7 @@ T = TypeVar("T")
 KNOWN_FORMS = {".parquet", ".csv", ".json", ".jsonl", ".txt", ".md", ".html", ".zst", ".gz"}
 """Files of data/build that the search can read; of others nobody knows what they hold."""
 
-KEPT_OF_BUILD = {".lock", ".rounds.lock", "ledger.jsonl", ".files.json"}
+KEPT_OF_BUILD = {".lock", ".rounds.lock", ".inputs.lock", "ledger.jsonl", ".files.json"}
 
 MAY_NAME_POSTS = {
     "items.parquet", "labels.parquet", "decisions.parquet", "seal.json", "round.json", "report.json", "summary.json",
@@ -129,7 +129,7 @@ def purge(
     with ExitStack() as locks:
         for folder in (places.notes, *sorted(path for path in places.notes.glob("*") if path.is_dir())):
             locks.enter_context(storage.locked(folder / ".lock", "covmis purge"))
-        for name in (".lock", ".rounds.lock"):
+        for name in (".lock", ".rounds.lock", ".inputs.lock"):
             locks.enter_context(storage.locked(places.build / name, "covmis purge"))
         forget = purging.add_to_list(places.purge_csv, more)
         files = _archive(places)

@@ -13,7 +13,7 @@ from covmis_build.options import is_machine
 from covmis_build.study import round_work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
@@ -168,6 +168,47 @@ class Round:
             record.note_told(self.folder, pulled)
         return pulled
 
+    def label_page(self, annotator: str, *, save: str, back: str) -> str:
+        """An annotator's offline page for the workbench, with the answers so far; it sends new ones to `save`.
+
+        Only of a round that was pushed: `push(channel="html")`.
+        """
+        from covmis_build.annotation.channels.offline import given_answers, offline_page
+
+        record.refuse_sealed(self.folder)
+        answers = given_answers(self._answers_file(annotator), annotator, self.folder.answers())
+        return offline_page(
+            self.folder.asked(), self._work_of(annotator), annotator, self.folder.scheme, self.number,
+            title=self.study.settings.title, guideline=(self.folder.folder / "guideline.md").read_text("utf-8"),
+            save=save, back=back, given=answers,
+        )  # fmt: skip
+
+    def take_answers(self, annotator: str, answers: Sequence[Any]) -> Pulled:
+        """Keep answers of the label page in sheets/CODE-NNN.json, as if it had been exported there, and pull that file."""
+        from covmis_build.annotation.channels.offline import keep_answers
+        from covmis_build.annotation.frozen_items import by_item
+        from covmis_build.annotation.pull import pull_files
+
+        with self.study.locked_rounds("covmis round pull"):
+            record.refuse_sealed(self.folder)
+            path, frozen = self._answers_file(annotator), by_item(self.folder.asked())
+            items = {item: frozen[item] for item in self._work_of(annotator)}
+            keep_answers(path, annotator, self.number, items, answers)
+            return pull_files(self.folder, [annotator], [path], now=record.moment())
+
+    def _answers_file(self, annotator: str) -> Path:
+        return self.folder.sheets / f"{annotator}-{self.number}.json"
+
+    def _work_of(self, annotator: str) -> list[str]:
+        """The items of one person, in their order."""
+        work = round_work.sent(self.study.settings, self.folder)
+        if is_machine(annotator) or not work.get(annotator):
+            raise InputError(
+                f"round {self.number} has no work for '{annotator}'",
+                remedy=f"Annotators: {', '.join(code for code in work if not is_machine(code))}",
+            )
+        return work[annotator]
+
     def _compared(self) -> Pulled:
         """Of a sealed round: whether Label Studio still says what was sealed. Nothing is taken."""
         from covmis_build.study import label_studio
@@ -282,12 +323,11 @@ class Round:
 
         self._refuse_training()
         with self.study.locked_rounds("covmis round seal"):
-            if not self.sealed:
-                if not self.folder.asks_relevance:
-                    self._report()
-                write_decisions(self.folder)
+            if not self.sealed and not self.folder.asks_relevance:
+                self._report()
+            decisions = write_decisions(self.folder)
             rounds = record.rounds_of_kind(self.study.places.rounds, self.folder.kind)
-            return seal_round(rounds, self.folder, undecided=undecided_items(self.folder))
+            return seal_round(rounds, self.folder, undecided=undecided_items(self.items, decisions))
 
     def reopen(self, items: Iterable[str], reason: str) -> Round:
         """Open some items of a sealed round again; what was sealed is kept, and the next seal names the old one."""

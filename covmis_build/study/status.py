@@ -9,7 +9,8 @@ from covmis_build import storage
 from covmis_build.annotation.answers import Phase
 from covmis_build.annotation.answers import Status as AnswerStatus
 from covmis_build.annotation.round_folder import RoundKind, kind_of
-from covmis_build.building.flow import Step, flow, flow_page, missing_from_build
+from covmis_build.building.dropped_posts import texts_of
+from covmis_build.building.flow import Step, flow, missing_from_build
 from covmis_build.building.losses import losses, short_posts
 from covmis_build.building.purge import unfinished
 from covmis_build.building.run import current
@@ -18,9 +19,7 @@ from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pandas as pd
+    from collections.abc import Sequence
 
     from covmis_build.places import Places
     from covmis_build.report.summary import Summary
@@ -125,28 +124,10 @@ def status(study: Study) -> Status:
     )
 
 
-def write_flow_page(study: Study, shown: Status) -> Path:
-    """Write the flow as a page, data/build/flow.html; its path."""
-    import pandas as pd
-
-    path = study.places.build / "flow.html"
-    rounds = pd.DataFrame(shown.to_dict()["rounds"])
-    chains = _in_words(study.places, shown.chains)
-    storage.write_text(path, flow_page(shown.title, shown.flow, rounds, chains))
-    return path
-
-
-def _in_words(places: Places, chains: list[Chain]) -> pd.DataFrame:
-    """Groups of near-duplicate posts with the texts of their least similar two, for people to judge."""
-    import pandas as pd
-
-    rows = []
-    if chains:
-        texts = storage.read_table(places.table("posts"), "posts").set_index("post_id")["text"]
-        for chain in chains:
-            both = (f"{texts.get(post, '')} ({post})" for post in (chain.weakest_a, chain.weakest_b))
-            rows.append((chain.size, chain.weakest, *both))
-    return pd.DataFrame(rows, columns=["posts", "similarity", "one", "the other"])
+def chain_texts(study: Study, chains: Sequence[Chain]) -> dict[str, str]:
+    """The texts of the two least similar posts of each group, by their ids, for people to judge."""
+    wanted = {post for chain in chains for post in (chain.weakest_a, chain.weakest_b)}
+    return {post: text for post, (_, text) in texts_of(study.places, "near_duplicates", wanted).items()}
 
 
 def _rounds(places: Places) -> list[RoundRow]:

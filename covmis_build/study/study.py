@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from covmis_build.queries.suggest import Suggestions
     from covmis_build.queries.tuning import Tuned
     from covmis_build.settings import Settings
+    from covmis_build.study.add_posts import AddedPosts
     from covmis_build.study.archive import ArchivePosts
     from covmis_build.study.collect import Collected, LookedUp, Options, PricedList
     from covmis_build.study.hydrate import Hydration
@@ -94,9 +95,10 @@ class Study:
         Comments and all other settings stay as they are; what study.toml refuses is refused, and nothing is written.
         """
         path = self.places.folder / STUDY_TOML
-        text = changed(path.read_text("utf-8"), settings)
-        parse(tomllib.loads(text), file=path)
-        storage.write_text(path, text)
+        with self.locked_inputs("study.change"):
+            text = changed(path.read_text("utf-8"), settings)
+            parse(tomllib.loads(text), file=path)
+            storage.write_text(path, text)
         return self
 
     # Tables of data/build, read when they are requested
@@ -154,14 +156,16 @@ class Study:
     # From claim list to sample
 
     def run(
-        self, stages: Sequence[str] = (), *, force: bool = False, engine: str = "duckdb", master: str = "",
+        self, stages: str | Sequence[str] = (), *, force: bool = False, engine: str = "duckdb", master: str = "",
         settings: Mapping[str, str] | None = None, workers: int = 0, progress: Progress = silent,
     ) -> Ran:  # fmt: skip
         """Bring the study up to date, only what is stale; `master` and `settings` are Spark's."""
         from covmis_build.study.run import run
 
         conf = _of_spark(engine, master, settings)
-        return run(self, stages, force=force, engine=engine, conf=conf, workers=workers, progress=progress)
+        return run(
+            self, _several(stages), force=force, engine=engine, conf=conf, workers=workers, progress=progress
+        )
 
     def need_current(self, *, run: bool = False, progress: Progress = silent) -> None:
         """Refuse tables that were made of other settings or files than today's; or make them first."""
@@ -206,12 +210,6 @@ class Study:
         from covmis_build.cleaning.near_duplicates import advice
 
         return advice(self.settings.cleaning)
-
-    def flow_page(self, shown: Status | None = None) -> Path:
-        """Write the flow as a page, data/build/flow.html; its path."""
-        from covmis_build.study.status import write_flow_page
-
-        return write_flow_page(self, shown or self.status())
 
     def dropped_posts(
         self, step: str, *, reason: str = "", claim: str = "", limit: int = 30, steps: Sequence[Step] = ()
@@ -261,7 +259,7 @@ class Study:
         return price_of_ids(self, file, Wanted(**options))
 
     def purge(
-        self, *, posts: Iterable[str] = (), authors: Iterable[str] = (), outside: bool = False,
+        self, *, posts: str | Iterable[str] = (), authors: str | Iterable[str] = (), outside: bool = False,
         progress: Progress = silent,
     ) -> Purged:  # fmt: skip
         """Forget these posts and authors, and those on queries/purge.csv, in every place of the study.
@@ -270,7 +268,9 @@ class Study:
         """
         from covmis_build.study.purge import purge
 
-        return purge(self, posts=posts, authors=authors, outside=outside, progress=progress)
+        return purge(
+            self, posts=_several(posts), authors=_several(authors), outside=outside, progress=progress
+        )
 
     # Files of posts
 
@@ -289,6 +289,12 @@ class Study:
         before = document.get("retrieval", {}).get("columns", [])
         others = [row for row in before if row.get("files") != files]
         return self.change(retrieval={"columns": [{"files": files, **rule}, *others]})
+
+    def add_posts(self, file: Path | str | Iterable[bytes], name: str = "") -> AddedPosts:
+        """Copy a file of posts into the archive, as it is; `name`: how it is called there."""
+        from covmis_build.study.add_posts import add_posts
+
+        return add_posts(self, file, name)
 
     def import_posts(self, path: Path | str, *, progress: Progress = silent) -> ImportedPosts:
         """Convert a file of posts into the archive's own form, with a report next to it."""
@@ -316,11 +322,11 @@ class Study:
 
         return look_at_claims(Path(path), columns=columns or {}, form=form)
 
-    def lint_claims(self, *, accept: Sequence[str] = ()) -> Findings:
+    def lint_claims(self, *, accept: str | Sequence[str] = ()) -> Findings:
         """Check the claim list against A.1; proposals of the findings named in `accept` are carried out first."""
         from covmis_build.study.lint_claims import lint_claims
 
-        return lint_claims(self, accept=accept)
+        return lint_claims(self, accept=_several(accept))
 
     def select_claims(self, top: int) -> Selection:
         """Select the claims with most posts found through titles and addresses (A.1)."""
@@ -566,6 +572,15 @@ class Study:
     def locked_rounds(self, command: str) -> AbstractContextManager[None]:
         """Keep others from changing the study's rounds until this command has ended."""
         return self.locked(self.places.build, command, ".rounds.lock")
+
+    def locked_inputs(self, command: str) -> AbstractContextManager[None]:
+        """Keep others from changing study.toml or queries/claims.csv between this command's look at it and its change."""
+        return self.locked(self.places.build, command, ".inputs.lock")
+
+
+def _several(names: str | Iterable[str]) -> list[str]:
+    """One name, or several."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 def new_study(folder: Path | str, *, title: str = "") -> Study:

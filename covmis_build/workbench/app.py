@@ -17,7 +17,18 @@ from starlette.staticfiles import StaticFiles
 
 from covmis_build.errors import CovmisError, NoClaim
 from covmis_build.report.page import TEMPLATES
-from covmis_build.workbench import flow, overview, plan, posts, queries, results, rounds
+from covmis_build.workbench import (
+    claims,
+    flow,
+    label,
+    overview,
+    plan,
+    posts,
+    queries,
+    results,
+    rounds,
+    settings,
+)
 from covmis_build.workbench.bench import TEMPLATES as OWN
 from covmis_build.workbench.bench import Bench, bench_of
 from covmis_build.workbench.guard import Guard
@@ -40,6 +51,10 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/", overview.overview),
             Route("/posts", posts.posts),
             Route("/posts", posts.save, methods=["POST"]),
+            Route("/posts/{name:path}", posts.add, methods=["PUT"]),
+            Route("/claims", claims.claims),
+            Route("/claims", claims.save, methods=["POST"]),
+            Route("/claims/{name:path}", claims.add, methods=["PUT"]),
             Route("/queries", queries.queries),
             Route("/queries/{claim}", queries.queries),
             Route("/queries/{claim}", queries.save, methods=["POST"]),
@@ -50,7 +65,13 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/rounds", rounds.rounds),
             Route("/rounds/{number}", rounds.rounds),
             Route("/rounds/{number}/decide", rounds.decide, methods=["POST"]),
+            Route("/rounds/{number}/label", label.begin, methods=["POST"]),
+            Route("/rounds/{number}/label/{annotator}", label.label),
+            Route("/rounds/{number}/label/{annotator}", label.save, methods=["POST"]),
             Route("/results", results.results),
+            Route("/settings", settings.settings),
+            Route("/settings", settings.save, methods=["POST"]),
+            Route("/new", overview.new, methods=["POST"]),
             Route("/file/{name:path}", results.download),
             Route("/session", overview.session),
             Route("/session/{name}", overview.download),
@@ -118,6 +139,7 @@ def serve(guard: Guard, listener: socket.socket) -> None:
             uvicorn.Server(config).run(sockets=[listener])
     finally:
         guard.bench.jobs.end()
+        guard.bench.forget_dropped()
 
 
 def listen(port: int) -> socket.socket:

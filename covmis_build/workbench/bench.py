@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import threading
 import time
 from collections import defaultdict
@@ -11,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, quote
 
+from anyio import from_thread
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from covmis_build import __version__
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.report.page import environment_of, in_prose
 from covmis_build.study.study import Study, open_study
@@ -20,7 +23,7 @@ from covmis_build.workbench import figures
 from covmis_build.workbench.jobs import Jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -34,11 +37,13 @@ TEMPLATES = Path(__file__).parent / "templates"
 PLACES = (
     ("/", "Overview"),
     ("/posts", "Posts"),
+    ("/claims", "Claims"),
     ("/queries", "Queries"),
     ("/flow", "Flow"),
     ("/plan", "Plan"),
     ("/rounds", "Rounds"),
     ("/results", "Results"),
+    ("/settings", "Settings"),
 )
 LARGEST_FORM = 1 << 20
 MOST_KEPT = 500
@@ -63,6 +68,8 @@ class Bench:
     folder: Path
     read_only: bool = False
     acts: list[Act] = field(default_factory=list)
+    dropped: Path | None = None
+    """A list of claims that was dropped in and is not imported yet; in a folder of its own outside the study."""
     _kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
@@ -71,7 +78,7 @@ class Bench:
         self.jobs = Jobs(self.folder)
         self.templates = environment_of(TEMPLATES)
         self.templates.globals |= {
-            "fig": figures, "places": PLACES, "quote": lambda text: quote(str(text), safe=""), "read_only": self.read_only,
+            "fig": figures, "places": PLACES, "quote": lambda text: quote(str(text), safe=""), "read_only": self.read_only, "styles": [], "version": __version__,
         }  # fmt: skip
         self.templates.filters |= {"n": _whole, "pc": _percent, "sentence": _sentence}
 
@@ -131,12 +138,24 @@ class Bench:
         except CovmisError:
             return self.folder.name
 
-    def note(self, *command: str, python: str) -> None:
-        """Remember what was done, for the session's script; what has no command is done by Python."""
+    def note(self, *command: str, python: str, once: bool = False) -> None:
+        """Remember what was done, for the session's script, of what is done `once` the last time; without a command as Python."""
         words = ("covmis", *command)
         if not command:
             words = ("python", "-c", f"import covmis_build as covmis; study = covmis.open_study(); {python}")
+        if once:
+            self.acts = [act for act in self.acts if act.python != python]
         self.acts.append(Act(time.strftime("%H:%M"), shlex.join(words), python))
+
+    def here(self, name: str) -> str:
+        """A file that was dropped in, as the session's script finds it: a new study's script goes into its folder."""
+        return f"../{name}" if self.acts and self.acts[0].command.startswith("covmis new ") else name
+
+    def forget_dropped(self) -> None:
+        """Remove a dropped list of claims."""
+        if self.dropped:
+            shutil.rmtree(self.dropped.parent, ignore_errors=True)
+        self.dropped = None
 
 
 def bench_of(request: Request) -> Bench:
@@ -145,14 +164,30 @@ def bench_of(request: Request) -> Bench:
     return bench
 
 
-async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form; files do not come in forms here."""
+async def body_of(request: Request) -> str:
+    """What a request brings, where that is little."""
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > LARGEST_FORM:
             raise InputError("a form of more than 1 MB")
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+    return body.decode("utf-8", "replace")
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form; files do not come in forms here."""
+    return dict(parse_qsl(await body_of(request), keep_blank_values=True))
+
+
+def blocks_of(request: Request) -> Iterator[bytes]:
+    """What a request brings, block by block as it comes; for a worker thread."""
+    stream = request.stream()
+
+    async def following() -> bytes:
+        return await anext(stream, b"")
+
+    while block := from_thread.run(following):
+        yield block
 
 
 def back_to(place: str) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from covmis_build.study.status import chain_texts
 from covmis_build.workbench.bench import TABLES, bench_of
 
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ def flow(request: Request) -> Response:
             if value
             for word in (name, value)
         ]
+    chains = status.chains[:5] if step in {"", "near_duplicates"} else []
+    texts = bench.keep("texts of chains", TABLES, lambda: chain_texts(study, chains)) if chains else {}
     steps = [each for each in status.flow if each.pairs is not None]
     return bench.page(
         request, "flow.html", *command, steps=steps, step=step, reason=reason, claim=claim, dropped=dropped,
-        chains=status.chains[:5], current=all(status.stages.values()),
+        chains=chains, texts=texts, current=all(status.stages.values()),
     )  # fmt: skip
 
 

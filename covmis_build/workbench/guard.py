@@ -12,8 +12,9 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse
 
 if TYPE_CHECKING:
+    from starlette.applications import Starlette
     from starlette.responses import Response
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
     from covmis_build.workbench.bench import Bench
 
@@ -33,7 +34,7 @@ READING = {"GET", "HEAD"}
 class Guard:
     """Refuses a request before any page sees it; adds the headers of HEADERS to every answer."""
 
-    def __init__(self, app: ASGIApp, bench: Bench, port: int) -> None:
+    def __init__(self, app: Starlette, bench: Bench, port: int) -> None:
         self.app, self.bench = app, bench
         self.token, self.cookie = secrets.token_urlsafe(24), secrets.token_urlsafe(32)
         self.name = f"covmis{port}"  # cookies know no ports: two studies may be open at once
@@ -90,9 +91,10 @@ def _same(given: str, secret: str) -> bool:
 def _with_headers(send: Send) -> Send:
     async def sender(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [
-                *message.get("headers", []), *((name.encode(), value.encode()) for name, value in HEADERS.items())
-            ]  # fmt: skip
+            own = message.get("headers", [])
+            named = {name for name, _ in own}  # the label page has a policy of its own
+            more = ((name.encode(), value.encode()) for name, value in HEADERS.items())
+            message["headers"] = [*own, *(header for header in more if header[0] not in named)]
         await send(message)
 
     return sender

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import UnknownName
+from covmis_build.study.new import is_study, new_study
 from covmis_build.workbench.bench import Bench, back_to, bench_of, form_of
 
 if TYPE_CHECKING:
@@ -32,8 +35,10 @@ BUTTONS = {
 
 
 def overview(request: Request) -> Response:
-    """The first page."""
+    """The first page; where there is no study yet, one that makes it."""
     bench = bench_of(request)
+    if not is_study(bench.folder):
+        return bench.page(request, "new.html", "new", bench.folder.name)
     status = bench.status()
     rounds = [(round_, bench.progress(round_)) for round_ in bench.study.rounds]
     workers = [worker for _, progress in rounds for worker in progress.workers]
@@ -45,14 +50,35 @@ def overview(request: Request) -> Response:
 
 
 def _next(sentence: str) -> dict[str, str]:
-    """What the library says is next, and what of it is a button: a command to start, or a round to go on with."""
+    """What the library says is next, and what of it is a button: a command to start, or the page that leads on."""
     asked = re.search(r"`covmis ([a-z ]+)", sentence)
     command = asked[1].strip() if asked else ""
     unfinished = re.search(r"finish round (\w+)", sentence)
+    place, text = "", ""
+    if unfinished:
+        place, text = f"/rounds/{unfinished[1]}", f"Go on with round {unfinished[1]}"
+    elif sentence.startswith("put posts"):
+        place, text = "/posts", "Add posts"
+    elif sentence.startswith("more posts"):
+        place, text = "/flow", "See where posts were lost"
+    elif command in BUTTONS:
+        text = BUTTONS[command]
     return {
-        "sentence": sentence, "command": command if command in BUTTONS else "", "button": BUTTONS.get(command, ""),
-        "round": unfinished[1] if unfinished else "",
-    }  # fmt: skip
+        "sentence": sentence,
+        "command": command if command in BUTTONS else "",
+        "place": place,
+        "text": text,
+    }
+
+
+async def new(request: Request) -> Response:
+    """Make the study in its empty folder."""
+    bench, form = bench_of(request), await form_of(request)
+    title = form.get("title", "").strip() or bench.folder.name
+    await run_in_threadpool(new_study, bench.folder, title)
+    name = bench.folder.name
+    bench.note("new", name, "--title", title, python=f"study = covmis.new_study({name!r}, title={title!r})")
+    return back_to("/posts")
 
 
 async def start(request: Request) -> Response:
@@ -76,15 +102,29 @@ def session(request: Request) -> Response:
     return bench.page(request, "session.html", "open", scripts=scripts(bench))
 
 
+PEOPLE = "# Labels belong to the round in which they were given, not to one that is opened again. Copy annotation/ of this study, and then:"
+
+
 def scripts(bench: Bench) -> dict[str, str]:
-    """The session as two scripts, by their files' names."""
-    shell = ["#!/bin/sh", "# In the study's folder: does again what was done in the browser.", "set -e"]
-    python = [
-        '"""In the study\'s folder: does again what was done in the browser."""', "", "import covmis_build as covmis",
-        "", "study = covmis.open_study()",
-    ]  # fmt: skip
-    shell += [act.command for act in bench.acts]
-    python += [act.python for act in bench.acts]
+    """The session as two scripts, by their files' names; what needs labels of a round that it opens is commented out."""
+    is_new = bool(bench.acts) and bench.acts[0].command.startswith("covmis new ")
+    place = "In an empty folder" if is_new else "In the study's folder, as it was before"
+    about = f"{place}, with the files that were dropped in: does again what was done in the browser."
+    shell = ["#!/bin/sh", f"# {about}", "set -e"]
+    python = [f'"""{about}"""', "", "import covmis_build as covmis", ""]
+    python += [] if is_new else ["study = covmis.open_study()"]
+    opened = explained = False
+    for act in bench.acts:
+        needs_labels = opened and act.command.startswith(("covmis round", "covmis release"))
+        if needs_labels and not explained:
+            shell.append(PEOPLE)
+            python.append(PEOPLE)
+            explained = True
+        shell.append("# " * needs_labels + act.command)
+        python.append("# " * needs_labels + act.python)
+        opened = opened or act.command.startswith("covmis round open")
+    if is_new:
+        shell.insert(4, f"cd {shlex.quote(bench.folder.name)}")
     return {"session.sh": "\n".join(shell) + "\n", "session.py": "\n".join(python) + "\n"}
 
 

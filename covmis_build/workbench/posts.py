@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError, UnknownName
 from covmis_build.study.keywords import Claim, marked_posts, tuned
-from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, form_of
+from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, blocks_of, form_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,9 +47,12 @@ def posts(request: Request) -> Response:
     if name:
         path = _known(files, name)
         words, about = ["posts", "look", name], path.stat()
-        shown["look"] = bench.keep(
-            f"look {name} {about.st_mtime_ns} {about.st_size}", (), lambda: study.look(path)
-        )
+        try:
+            shown["look"] = bench.keep(
+                f"look {name} {about.st_mtime_ns} {about.st_size}", (), lambda: study.look(path)
+            )
+        except CovmisError as error:
+            shown["problem"] = str(error)
     elif shown["q"] and current:
         words = ["queries", "try", shown["q"]]
         try:
@@ -84,6 +88,15 @@ def _known(files: dict[str, Path], name: str) -> Path:
 def _rule(settings: str) -> dict[str, Any]:
     """A table [[retrieval.columns]], as `look` proposes it; empty for a file that needs none."""
     return tomllib.loads(settings)["retrieval"]["columns"][0] if settings else {}
+
+
+async def add(request: Request) -> Response:
+    """Add a file to the archive as it comes; the answer is the page that shows it."""
+    bench, name = bench_of(request), request.path_params["name"]
+    added = await run_in_threadpool(bench.study.add_posts, blocks_of(request), name)
+    given = added.file.rpartition("/")[2]
+    bench.note("posts", "add", bench.here(given), python=f"study.add_posts({given!r})")
+    return PlainTextResponse(f"/posts?file={quote(added.file, safe='')}")
 
 
 async def save(request: Request) -> Response:

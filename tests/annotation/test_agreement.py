@@ -288,9 +288,9 @@ def test_agreement_is_an_object_with_one_named_interval():
     [
         ("1,p,favor,c\n1,q,null,c\n", r"row 3: the label is 'null'"),
         ("1,p,favor,c\n1,q,NA,c\n", r"row 3: the label is 'NA'\. Leave the cell empty"),
-        ("1,p,favor,c\n1,q,Favor,c\n", r"row 3: the labels favor and Favor differ in their letters' case alone"),
+        ("1,p,favor,c\n1,q,Favor,c\n", r"row 3: the labels favor and Favor differ only in capitals"),
         ("1.25E+18,p,favor,c\n2,q,favor,c\n", r"the id 1\.25E\+18 was broken by a spreadsheet"),
-        ("1,p,favor,c\n1,q,favor,d\n2,p,against,c\n2,q,against,c\n", "the item 1 stands under two claims, c and d"),
+        ("1,p,favor,c\n1,q,favor,d\n2,p,against,c\n2,q,against,c\n", "the item 1 has two claims, c and d"),
     ],
 )  # fmt: skip
 def test_what_would_count_as_another_label_or_claim_is_refused(tmp_path, rows, words):
@@ -298,6 +298,20 @@ def test_what_would_count_as_another_label_or_claim_is_refused(tmp_path, rows, w
     path.write_text(f"item,annotator,label,claim\n{rows}")
     with pytest.raises(InputError, match=words):
         agreement(read_labels_file(path))
+
+
+def test_labels_with_other_capitals_are_the_declared_ones_as_in_sheets():
+    wide = pd.DataFrame({"item": [1, 2, 3], "x": ["F", "a", "f"], "y": ["f", "A", "a"]})
+    with pytest.raises(
+        InputError,
+        match=r"row 3: the labels a and A differ only in capitals|the labels F and f differ only in capitals",
+    ):
+        agreement(wide)
+    joined = agreement(wide, labels=["f", "a"])
+    assert joined.labels == ["f", "a"]
+    assert joined.raw.value == pytest.approx(2 / 3)
+    apart = agreement(wide.assign(x=["F", "f", "F"], y=["F", "F", "f"]), labels=["F", "f"])
+    assert apart.raw.value == pytest.approx(1 / 3), "two labels if both are declared"
 
 
 @pytest.mark.parametrize(("rounded", "refused"), [(1, False), (60, True)])
@@ -380,3 +394,15 @@ def test_a_column_without_any_of_the_labels_is_no_annotator(column):
     assert agreement(WIDE.assign(more=column), annotator=["a", "b"]).annotators == ["a", "b"]
     never_the_same = WIDE.assign(a="f", b="n")
     assert agreement(never_the_same).raw.value == 0
+
+
+def test_a_releases_annotations_count_as_far_as_they_are_independent(tmp_path):
+    path = tmp_path / "annotations.csv"
+    path.write_text(
+        "item_id,phase,annotator,label\n"
+        "a,independent,p1,x\na,independent,p2,y\na,discussion,together,y\n"
+        "b,independent,p1,y\nb,independent,p2,y\n"
+    )
+    of_file, of_frame = agreement(read_labels_file(path)), agreement(pd.read_csv(path))
+    assert of_file.annotators == of_frame.annotators == ["p1", "p2"]
+    assert of_file.raw.value == of_frame.raw.value == 0.5

@@ -39,8 +39,9 @@ def test_the_board_has_rounds_people_agreement_disagreements_and_what_needs_an_e
     assert told["page"] == "annotation/rounds/board.html"
     page = (folder / told["page"]).read_text("utf-8")
     for words in (
-        "Round 002, the last one opened", "Cohen&#39;s kappa", "95% interval over", "Target 0.3 ", "People",
-        "The newest of ", "Needs attention", "unknown label &#39;favour&#39;", "Claims, most disagreements first",
+        "Next in round 002: <code>covmis round push</code>", "Next in round 001: repair 1 answer", "Cohen&#39;s kappa",
+        "95% interval over", "Target 0.3 ", "Annotators", "Newest disagreements", "Needs attention",
+        "unknown label &#39;favour&#39;", "Claims with the lowest agreement",
     ):  # fmt: skip
         assert words in page, words
     assert HOSTILE not in page

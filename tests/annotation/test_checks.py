@@ -90,7 +90,7 @@ def test_everybody_gets_posts_of_their_own_again(folder):
         assert (row["low"], row["high"]) == pytest.approx(
             proportion_confint(row["same"], count, method="wilson")
         )
-    assert sum("The same person again" in note for note in told["notes"]) == 2
+    assert sum("Labelled twice by the same annotator" in note for note in told["notes"]) == 2
     after = gold_of(record.all_rounds(folder / "annotation" / "rounds"))
     assert after[after["round"] == "001"].equals(before), "counts for nothing"
 

@@ -166,7 +166,12 @@ def test_odd_posts_are_text_on_label_studios_page(odd, browser, ls):
         before = browser.run(seen)
         assert browser.run("return document.title") != "hacked"
         assert browser.run(wide) <= 1
+        place = "return document.querySelector(arguments[0]).getBoundingClientRect()"
+        post, asked = browser.run(place, ".covmis-post"), browser.run(place, ".covmis-asked")
+        assert asked["left"] >= post["right"], "the answer is right of the post"
+        assert asked["right"] > 1200
         browser.size(390, 844)
+        assert browser.run(place, ".covmis-asked")["left"] < 40, "on a phone it is below the post"
         ends = "return Math.max(...[...document.querySelectorAll('.covmis *, .lsf-controls button')]"
         assert browser.run(ends + ".map(e => e.getBoundingClientRect().right))") <= 390
         if LOOK:

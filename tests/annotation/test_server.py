@@ -83,7 +83,7 @@ def test_the_first_start_says_how_far_it_is(tmp_path, monkeypatch):
     counted = []
     (one.environment / "bin" / "python").write_text("#!/bin/sh\ncat; sleep 1.2")
     server._run(one, [], text="x" * 100_000, meanwhile=lambda: counted.append(server._migrated(one)))
-    assert counted == [2, 2]
+    assert set(counted) == {2}
     (one.environment / "bin" / "python").write_text("#!/bin/sh\necho why; exit 1")
     with pytest.raises(ServiceError, match=r"setup\.log"):
         server._run(one, [])

@@ -96,7 +96,7 @@ def annotate(study, wanted: dict[str, str]) -> None:
             item = row["item_id"]
             right = wanted.get(item, "neither")
             wrong = [label for label in LABELS if label != right]
-            errs = uniform(1, "errs", person, item) < ERROR
+            errs = uniform(2, "errs", person, item) < ERROR
             return {"label": wrong[int(2 * uniform(1, "which", person, item))] if errs else right}
 
         return answer

@@ -220,7 +220,7 @@ def test_a_damaged_ledger(study):
     [
         ("run", "everything"), ("run", "--engine", "pandas"), ("run", "--conf", "spark.master"), ("explain", "no-such-id"),
         ("run", "--master", "local[2]"), ("run", "--conf", "spark.executor.memory=8g"),
-        ("status", "--html"),
+        ("export", "nowhere"),
     ],
     ids=" ".join,
 )  # fmt: skip

@@ -90,7 +90,7 @@ WITHOUT_POSTS = (
     "claims lint", "claims select", "claims select 5", "estimate", "explain vitamin-c", "hydrate", "queries show", "queries try",
     "queries suggest", "recall plan", "recall draw", "recall report", "release", "round open", "round open --pilot",
     "round open --training", "round push", "round pull", "round report", "round adjudicate", "round seal", "round status",
-    "round verify", "round reopen", "round board", "sample", "sample --plan", "status", "status --html", "verify",
+    "round verify", "round reopen", "round board", "sample", "sample --plan", "status", "export flow", "verify",
     "guideline check", "model prompt", "agreement queries/claims.csv", "purge x:1",
     "evaluate score queries/claims.csv a=queries/claims.csv", "evaluate split queries/claims.csv",
     "evaluate leakage queries/claims.csv", "run",

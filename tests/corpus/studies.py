@@ -90,8 +90,8 @@ def _round(study: Study) -> None:
     ]
     overall = findings(*both, one.scheme, one.per_item)
     storage.write_text(study.places.rounds / "summary.json", as_json(overall.to_dict()))
-    write_decisions(one)
-    seal_round(record.all_rounds(study.places.rounds), one, undecided=undecided_items(one))
+    undecided = undecided_items(one.items(), write_decisions(one))
+    seal_round(record.all_rounds(study.places.rounds), one, undecided=undecided)
 
 
 def answer(row: dict, who: str, phase: str = "independent") -> Answer:

@@ -63,7 +63,7 @@ class Builder:
             out = str(scores.relative_to(self.study))
             shown = ("--measures", "accuracy,macro_f1,kappa", "--by", "kind", "--out", out)
             self.covmis("evaluate", "score", "data/release/corpus.csv", *systems, *shown)
-            self.covmis("status", "--html")
+            self.covmis("export", "flow")
             worked = True
         return worked
 

@@ -46,7 +46,7 @@ def _systems(name: str, verb: str, options: str, shows: str) -> Page:
 
 
 PAGES = (
-    Page("flow", "data/build/flow.html", ("status", "--html"), "From claims to the sample: what was lost at each step, and why"),
+    Page("flow", "data/build/flow.html", ("export", "flow"), "From claims to the sample: what was lost at each step, and why"),
     Page("board", "annotation/rounds/board.html", ("round", "board"), "Who has labelled how much, over all rounds and channels"),
     Page("agreement", "annotation/rounds/001/report.html", (), "Agreement of one round: kappa with its intervals, where people differ, and on which posts"),
     Page("agreement-of-all", "annotation/rounds/summary.html", (), "Agreement over all rounds"),

@@ -400,7 +400,7 @@ def test_status_and_board_know_of_it(made):
     page = (study.places.rounds / "board.html").read_text("utf-8")
     assert round_.board().read_text("utf-8") == page
     assert "r001 (recall)" in page
-    assert "Round r001, the last one opened" in page
+    assert "Next in round r001: " in page
     while fill(round_, about):
         pass
     round_.seal()

@@ -230,7 +230,7 @@ def test_work_ends_when_asked(client, monkeypatch, study):
         time.sleep(0.02)
     assert 'max="9" value="1"' in client.get("/").text
     client.post("/end")
-    assert client.bench.jobs.last.process.wait(30) != 0
+    assert client.bench.jobs.last.process.wait(600) != 0
     assert client.bench.jobs.last.state == "ended"
 
 

@@ -11,9 +11,23 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.annotation.answers import Answer, Channel, Problem, Status, as_moment, checked, plausible
+from covmis_build import storage
+from covmis_build.annotation.answers import (
+    SKIP,
+    Answer,
+    Channel,
+    Phase,
+    Problem,
+    Status,
+    as_moment,
+    checked,
+    labels_of,
+    plausible,
+    present,
+)
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.guideline import as_html
+from covmis_build.annotation.round_folder import sheets_of
 from covmis_build.characters import whole_in_json
 from covmis_build.errors import InputError
 from covmis_build.files.contents import bytes_of
@@ -27,12 +41,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.options import Labels
+    from covmis_build.records import Label
 
 FORMAT = "covmis answers 1"
 """What an exported file says of itself."""
 
 
-def offline_page(
+def offline_page(  # noqa: PLR0913 - each is something that the page shows or does
     frozen: pd.DataFrame,
     wanted: Sequence[str],
     annotator: str,
@@ -42,8 +57,15 @@ def offline_page(
     title: str,
     guideline: str,
     part: str = "",
+    save: str = "",
+    back: str = "",
+    given: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
-    """The page with these items, in this order, for this annotator; `part` names it among several."""
+    """The page with these items, in this order, for this annotator; `part` names it among several.
+
+    Served by the workbench it sends answers to the address `save` and shows those that were `given`; `back` is the
+    address of the round.
+    """
     rows = by_item(frozen)
     data = {
         "format": FORMAT,
@@ -55,8 +77,11 @@ def offline_page(
             for label, key in zip(scheme.values, scheme.keys, strict=True)
         ],
         "items": [
-            {"id": item, "shown": rows[item]["shown"], "parts": shown_parts(rows[item])} for item in wanted
+            {"id": item, "shown": rows[item]["shown"], "parts": shown_parts(rows[item])}
+            | ({"given": given[item]} if given and item in given else {})
+            for item in wanted
         ],
+        **({"save": save} if save else {}),
     }
     script = (TEMPLATES / "offline.js").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -69,6 +94,8 @@ def offline_page(
         script=script,
         digest=digest,
         count=len(wanted),
+        back=back,
+        kept=f"{sheets_of(number)}{annotator}-{number}.json",
     )
 
 
@@ -76,6 +103,51 @@ def embedded(data: Any) -> str:
     """JSON that can stand inside a script element: nothing in it can end the element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def given_answers(path: Path, annotator: str, labels: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """What this person has answered, as the page takes it: from the page's own file, and else from the record.
+
+    The page sends only what is changed in it, so that no answer of another channel comes back as one of the page.
+    """
+    own = present(labels)
+    own = own[(own["annotator"] == annotator) & (own["phase"] == Phase.INDEPENDENT)]
+    said = {
+        row.item_id: _as_given(SKIP if row.status == Status.SKIPPED else row.label, row)
+        for row in labels_of(own)
+        if row.status in {Status.GIVEN, Status.SKIPPED}
+    }
+    return said | {row["id"]: row for row in _kept(path) if _answer(row, annotator)}
+
+
+def _as_given(label: str, row: Label) -> dict[str, Any]:
+    said = {"label": label, "sub": row.sub_label, "comment": row.comment}
+    return said | {"shown": row.shown, "times": {name: row.given_at for name, text in said.items() if text}}
+
+
+def _kept(path: Path) -> list[Any]:
+    """The answers in a file of the page; none where it is not there."""
+    try:
+        return list(json.loads(path.read_text("utf-8"))["answers"]) if path.exists() else []
+    except (ValueError, KeyError, TypeError):
+        raise InputError("is not an export of the page", file=path, remedy="Move it elsewhere") from None
+
+
+def keep_answers(
+    path: Path, annotator: str, number: str, items: Mapping[str, Mapping[str, Any]], rows: Sequence[Any]
+) -> None:
+    """Write answers of the page into the file that it would export; of an item the later one stays."""
+    kept = {row["id"]: row for row in _kept(path) if _answer(row, annotator)}
+    for row in rows:
+        answer = _answer(row, annotator)
+        if answer is None or answer.item_id not in items or answer.shown != items[answer.item_id]["shown"]:
+            raise InputError(
+                f"no answer to what round {number} shows {annotator}", remedy="Load the page again"
+            )
+        if row["at"] >= kept.get(row["id"], row)["at"]:
+            kept[row["id"]] = row
+    about = {"format": FORMAT, "round": number, "annotator": annotator, "answers": list(kept.values())}
+    storage.write_text(path, json.dumps(about, indent=1) + "\n")
 
 
 def read_export(

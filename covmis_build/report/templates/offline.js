@@ -25,7 +25,7 @@
   let claim = "";
   let since = performance.now();
   let movedAt = -1000;
-  let exported = setting("exported", "");
+  let exported = study.save ? "9" : setting("exported", ""); // what the study keeps needs no export
   let offeredAt = -PAUSE;
   let pane = "";
   let filter = "all";
@@ -77,6 +77,7 @@
   const waiting = new Set(); // what is to be written
   const failed = new Set(); // what could not be
   let base = null;
+  let reason = ""; // why the last could not be
   let saving = Promise.resolve();
 
   function setting(name, otherwise) {
@@ -98,7 +99,15 @@
     base = await asked(request);
   }
 
+  // Served by `covmis open`, the page sends what changed to the study.
+  async function send(ids) {
+    const body = JSON.stringify({ answers: contents().answers.filter((one) => ids.has(one.id)) });
+    const answer = await fetch(study.save, { method: "POST", body, keepalive: body.length < 60000, headers: { "x-part": "answers" } });
+    if (!answer.ok) throw new Error(await answer.text());
+  }
+
   async function write(ids) {
+    if (study.save) { await send(ids); return; }
     if (!base) await openBase();
     await new Promise((resolve, reject) => {
       const deal = base.transaction("answers", "readwrite", { durability: "strict" });
@@ -124,13 +133,15 @@
       try {
         await write(ids);
         failed.clear();
-      } catch {
+      } catch (error) {
         try {
+          if (study.save) throw error;
           localStorage.setItem(store, JSON.stringify({ answers }));
           failed.clear();
         } catch {
           for (const one of ids) failed.add(one);
         }
+        reason = error.message;
       }
       trouble();
     });
@@ -140,11 +151,13 @@
     const many = failed.size;
     document.body.dataset.saved = many || waiting.size ? "no" : "yes";
     at("trouble").hidden = !many;
-    at("lost").textContent = `${many} answer${many === 1 ? " is" : "s are"} not saved in this browser: its storage is full or ` +
+    at("lost").textContent = study.save ? `${many} answer${many === 1 ? " is" : "s are"} not in the study: ${reason}. Do not close this page, and try again.` : `${many} answer${many === 1 ? " is" : "s are"} not saved in this browser: its storage is full or ` +
       "switched off. Export now, and do not close this page. Then free some disk space or allow storage for this file, and try again.";
   }
 
   async function recall() {
+    for (const one of study.items) if (one.given) merge(one.id, one.given);
+    if (study.save) return;
     let names = [];
     try { names = Object.keys(localStorage).filter((one) => one.startsWith(mine)); } catch { /* storage is switched off */ }
     for (const name of names) {
@@ -242,7 +255,7 @@
     at("bar").setAttribute("aria-valuenow", count);
     at("fill").style.width = `${100 * count / study.items.length}%`;
     const open = unexported();
-    at("end").hidden = left > 0 || !open;
+    at("end").hidden = left > 0 || !(open || study.save);
     document.body.classList.toggle("finished", !at("end").hidden);
   }
 
@@ -428,7 +441,7 @@
     const sub = subsOf(own(item().id).label)[subKeys.indexOf(event.key)];
     const acts = {
       Enter: next, ArrowRight: next, ArrowLeft: () => go(place - 1), Backspace: undo, 0: () => choose("skip"),
-      n: open, e: save, c: write_, f: flag, g: () => toggle("guideline"), l: () => toggle("list"),
+      j: next, k: () => go(place - 1), n: open, e: study.save ? undefined : save, c: write_, f: flag, g: () => toggle("guideline"), l: () => toggle("list"),
     };
     const act = label ? () => choose(label.label) : sub ? () => refine(sub) : acts[event.key];
     const pressed = event.target.closest("button");
@@ -460,7 +473,7 @@
   });
   if (channel) channel.addEventListener("message", ({ data }) => { merge(data.id, data.answer); show(); });
   window.addEventListener("beforeunload", (event) => {
-    if (failed.size || waiting.size || !at("end").hidden) event.preventDefault();
+    if (failed.size || waiting.size || document.body.dataset.saved === "no" || (!study.save && !at("end").hidden)) event.preventDefault();
   });
   recall().then(() => {
     const first = study.items.findIndex((one) => !labelled(one));

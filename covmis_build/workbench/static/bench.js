@@ -84,6 +84,32 @@
     if (next) goTo(next);
   });
 
+  // Files that are dropped in, or chosen, go to our server as they are; the answer is the page that shows the last of them.
+  async function send(place, files) {
+    const said = at("[role=status]", place);
+    let page = "";
+    for (const file of files) {
+      said.textContent = `Copying ${file.name} (${(file.size / 1e6).toLocaleString("en", { maximumFractionDigits: 1 })} MB) …`;
+      const answer = await fetch(place.dataset.drop + encodeURIComponent(file.name), { method: "PUT", body: file, headers: { "x-part": "file" } });
+      page = await answer.text();
+      if (answer.ok) continue;
+      said.className = "warning";
+      said.textContent = page;
+      return;
+    }
+    if (page) location.assign(page);
+  }
+  for (const place of all("[data-drop]")) {
+    at("input", place).addEventListener("change", (event) => send(place, event.target.files));
+    for (const kind of ["dragover", "dragleave", "drop"]) {
+      place.addEventListener(kind, (event) => {
+        event.preventDefault();
+        place.classList.toggle("over", kind === "dragover");
+        if (kind === "drop") send(place, event.dataTransfer.files);
+      });
+    }
+  }
+
   // Keys: j and k go from post to post, a label's key decides, / goes to the search box, ? shows the keys.
   document.addEventListener("keydown", (event) => {
     if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,0 +1,85 @@
+"""Adding a file of posts to the archive, as it is: `covmis run` reads it there."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from covmis_build import storage
+from covmis_build.addresses import place
+from covmis_build.errors import InputError
+from covmis_build.report.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from covmis_build.report.summary import Summary
+    from covmis_build.study.study import Study
+
+BLOCK = 1 << 20
+LONGEST_NAME = 120
+UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]')
+"""What no file's name should have: signs that systems refuse, and signs that turn the direction of writing."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AddedPosts(Result):
+    """The file as the archive now has it, and its size in bytes."""
+
+    file: str
+    size: int
+
+    @property
+    def summary(self) -> Summary:
+        """Where the file is, and what comes next."""
+        size = f"{self.size / 1e6:,.1f} MB" if self.size >= 1e5 else f"{self.size:,} bytes"
+        return [f"Added {self.file} ({size}).", f"Next: `covmis posts look {self.file}`, then `covmis run`."]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `covmis posts add --json` prints it."""
+        return asdict(self)
+
+
+def add_posts(study: Study, source: Path | str | Iterable[bytes], name: str = "") -> AddedPosts:
+    """Copy a file of posts into the archive, byte by byte; one of the same name is never replaced.
+
+    `source` may be the bytes themselves, a block at a time; `name` is then the file's name.
+    """
+    if isinstance(source, str | Path):
+        path = place(source)
+        if not path.is_file():
+            raise InputError("is no file", file=path, remedy="Name a file of posts")
+        blocks, name = _blocks(path), name or path.name
+    else:
+        blocks = iter(source)
+    target = study.places.collected / safe_name(name)
+    with study.locked(study.places.notes, "covmis posts add"):
+        if target.exists():
+            raise InputError(
+                "is in the archive already", file=study.places.relative(target), remedy="Give the new file another name"
+            )  # fmt: skip
+        with storage.replacing(target) as beside:
+            with beside.open("wb") as file:
+                size = sum(file.write(block) for block in blocks)
+            if not size:
+                raise InputError("is empty", file=name, remedy="Export the posts again")
+    return AddedPosts(study.places.relative(target), size)
+
+
+def safe_name(name: str) -> str:
+    r"""The name under which a file is kept: without folders, and without signs that a name should not have.
+
+    >>> safe_name("../../study.toml"), safe_name("C:\\data\\posts?.csv"), safe_name(".hidden"), safe_name("..")
+    ('study.toml', 'posts_.csv', 'hidden', 'posts')
+    """
+    base = UNSAFE.sub("_", re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1])
+    return base.lstrip(" .~").rstrip(" .")[-LONGEST_NAME:] or "posts"
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            yield block

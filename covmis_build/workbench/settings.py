@@ -1,0 +1,44 @@
+"""The settings of study.toml, each with what it means; those that are changed are written."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from starlette.concurrency import run_in_threadpool
+
+from covmis_build.study.written_settings import changed_settings, written_settings
+from covmis_build.workbench.bench import back_to, bench_of, form_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+FIRST = (
+    "title", "labels.values", "annotation.annotators", "annotation.per_item", "annotation.claims_per_round", "annotation.channel",
+    "cleaning.languages", "cleaning.minimum_words", "cleaning.minimum_posts", "retrieval.since", "retrieval.until", "seed",
+)  # fmt: skip
+"""The settings that most studies change."""
+
+
+def settings(request: Request) -> Response:
+    """All settings but the columns of files, which the page of posts writes."""
+    bench = bench_of(request)
+    rows = {row.name: row for row in written_settings(bench.study.settings)}
+    first = [rows.pop(name) for name in FIRST]
+    tables = [
+        (table or "study", list(group)) for table, group in groupby(rows.values(), lambda row: row.table)
+    ]
+    return bench.page(request, "settings.html", "run", first=first, tables=tables)
+
+
+async def save(request: Request) -> Response:
+    """Write the settings that were changed."""
+    bench, form = bench_of(request), await form_of(request)
+    study = bench.study
+    changes = changed_settings(study.settings, form)
+    if changes:
+        await run_in_threadpool(lambda: study.change(**changes))
+        said = ", ".join(f"{name}={value!r}" for name, value in changes.items())
+        bench.note(python=f"study.change({said})")
+    return back_to("/settings")

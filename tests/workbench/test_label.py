@@ -1,0 +1,142 @@
+"""Labelling right here: the offline page, whose answers are in the record at once, checked as a pull checks them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from covmis_build import storage
+from covmis_build.study.study import open_study
+from tests.annotation.browser import Browser
+from tests.annotation.small import covmis, label_both, rows_of, study
+from tests.workbench.conftest import client_of, opening
+from tests.workbench.test_in_chromium import console
+
+ADDRESS = "/rounds/001/label/a1"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    study(tmp_path)
+    covmis(tmp_path, "round", "open", "--pilot")
+    return tmp_path
+
+
+def shown(client) -> list[dict]:
+    page = client.get(ADDRESS).text
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page)[1])[
+        "items"
+    ]
+
+
+def answer(item: dict, label: str, at: str = "2030-01-01T10:00:00.000Z", **more) -> dict:
+    row = {
+        "id": item["id"],
+        "label": label,
+        "sub": "",
+        "comment": "",
+        "flag": False,
+        "seconds": 3.5,
+        "at": at,
+    }
+    return row | {"times": {"label": at}, "shown": item["shown"]} | more
+
+
+def test_answers_of_the_page_are_labels_as_if_its_file_had_been_pulled(folder):
+    client = client_of(open_study(folder))
+    begun = client.post("/rounds/001/label", data={"annotator": "a1"}, follow_redirects=False)
+    assert begun.headers["location"] == ADDRESS
+    page = client.get(ADDRESS)
+    assert "unsafe" not in page.headers["content-security-policy"]
+    assert page.headers.get_list("content-security-policy") == [page.headers["content-security-policy"]]
+    first, second, third, *_ = shown(client)
+    assert client.post(ADDRESS, json={"answers": [answer(first, "favor")]}).status_code == 204
+    later = "2030-01-01T11:00:00.000Z"
+    client.post(
+        ADDRESS,
+        json={"answers": [answer(second, "against"), answer(first, "", later, times={"label": later})]},
+    )
+    client.post(ADDRESS, json={"answers": [answer(third, "skip"), answer(second, "against")]})
+    labels = open_study(folder).round().labels
+    assert list(labels["status"]) == ["given", "given", "withdrawn", "skipped"]
+    assert set(labels["channel"]) == {"html"}
+    assert list(labels["shown"]) == [first["shown"], second["shown"], first["shown"], third["shown"]]
+    assert [item.get("given", {}).get("label") for item in shown(client)[:4]] == ["", "against", "skip", None]
+    assert covmis(folder, "round", "pull")["added"] == 0, "the file is there, and says the same"
+    script = client.get("/session/session.sh").text
+    assert script.count("covmis round pull annotation/rounds/001/sheets/a1-001.json --round 001") == 1
+    assert "covmis round push --channel html --round 001" in script
+    assert "Label here" in client.get("/rounds").text
+    assert "Label here" not in client_of(open_study(folder), read_only=True).get("/rounds").text
+
+
+def test_answers_of_another_channel_are_shown_and_do_not_come_back(folder):
+    covmis(folder, "round", "push")
+    label_both(folder)
+    covmis(folder, "round", "pull")
+    client = client_of(open_study(folder))
+    items = shown(client)
+    rows = {row["item_id"]: row["label"] for row in rows_of(folder / "annotation/rounds/001/sheets/a1.csv")}
+    assert {item["id"]: item["given"]["label"] for item in items} == rows
+    before = len(open_study(folder).round().labels)
+    new = next(name for name in ("favor", "against") if name != rows[items[0]["id"]])
+    client.post(ADDRESS, json={"answers": [answer(items[0], new)]})
+    assert len(open_study(folder).round().labels) == before + 1
+
+
+def test_what_is_no_answer_to_what_was_shown_is_refused(folder):
+    client = client_of(open_study(folder))
+    client.post("/rounds/001/label", data={"annotator": "a1"})
+    right = answer(shown(client)[0], "favor")
+    wrong = ({"shown": "0" * 64}, {"id": "nobody|x:1"}, {"label": 3}, {"at": None})
+    bodies = ["", "[]", '{"answers": 3}', '{"answers": [3]}', "[" * 5000, "a" * (1 << 21)]
+    bodies += [json.dumps({"answers": [right, right | change]}) for change in wrong]
+    assert [client.post(ADDRESS, content=body).status_code for body in bodies] == [400] * len(bodies)
+    assert not len(open_study(folder).round().labels)
+    assert not (folder / "annotation/rounds/001/sheets/a1-001.json").exists()
+    for place in ("/rounds/001/label/nobody", "/rounds/001/label/..%2f..%2fx", "/rounds/007/label/a1"):
+        assert client.get(place).status_code in {400, 404}
+        assert client.post(place, json={"answers": []}).status_code in {400, 404}
+
+
+@pytest.mark.needs("chromium")
+def test_a_pilot_is_labelled_with_one_key_a_post(folder, tmp_path):
+    browser = Browser(tmp_path / "downloads", tmp_path / "profile")
+    saved = "return document.body.dataset.saved === 'yes'"
+    try:
+        with opening(folder) as (address, _):
+            browser.open(address)
+            browser.open(address.split("/?")[0] + "/rounds")
+            browser.run("document.querySelector('.people button').click()")
+            browser.wait(saved)
+            count = browser.run("return JSON.parse(document.getElementById('data').textContent).items.length")
+            browser.press("1", "2", "Backspace", "3", "j", "k")
+            browser.wait(saved)
+            assert browser.run("return document.getElementById('answered').textContent") == "2 answered"
+            for scheme in ("light", "dark"):
+                browser.prefer(scheme)
+                for width in (390, 1280):
+                    browser.size(width, 900)
+                    assert browser.run("return document.documentElement.scrollWidth") <= width
+            browser.run("location.reload()")
+            browser.wait(saved)
+            assert browser.run("return document.getElementById('answered').textContent") == "2 answered"
+            browser.press(*"1" * (count - 2))
+            browser.wait(saved + " && !document.getElementById('end').hidden")
+            labels = open_study(folder).round().labels
+            current = labels[~labels["label_id"].isin(set(labels["supersedes"]))]
+            assert list(current["label"].value_counts().sort_index().items()) == [
+                ("favor", count - 1),
+                ("neither", 1),
+            ]
+            assert console(browser) == []
+            open_study(folder).round().push("csv")
+            storage.write_text(folder / "annotation/rounds/001/seal.json", "{}")
+            browser.press("ArrowLeft", "2")
+            browser.wait("return !document.getElementById('trouble').hidden")
+            assert "not in the study" in browser.run("return document.getElementById('lost').textContent")
+            browser.run("window.onbeforeunload = null; document.querySelector('#end a')?.remove()")
+    finally:
+        browser.kill()

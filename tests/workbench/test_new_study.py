@@ -1,0 +1,178 @@
+"""From an empty folder, without a terminal: the study, its posts, claims and settings; each with the command that does the same."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+import covmis_build as covmis
+from covmis_build.workbench.app import application
+from tests.own_posts import write_own
+from tests.workbench.conftest import HOSTILE, OURS, PORT, TestClient, client_of, opening
+from tests.workbench.test_pages import wait_for
+
+
+@pytest.fixture
+def own(tmp_path):
+    (tmp_path / "given").mkdir()
+    write_own(tmp_path / "given")
+    return tmp_path / "given"
+
+
+@pytest.fixture
+def client(tmp_path):
+    """A browser at an empty folder."""
+    guard = application(tmp_path / "my study", PORT)
+    client = TestClient(guard, base_url=OURS, headers={"origin": OURS})
+    client.bench = guard.bench
+    client.get(f"/?token={guard.token}")
+    return client
+
+
+def test_an_empty_folder_becomes_a_sample_and_the_script_does_the_same(client, own, tmp_path):
+    assert "A new study" in client.get("/").text
+    assert "no study.toml here" in client.get("/posts").text
+    assert (
+        client.post("/new", data={"title": "It's new"}, follow_redirects=False).headers["location"]
+        == "/posts"
+    )
+    assert client.post("/new", data={}).status_code == 400, "a study is never made over"
+    sent = client.put("/posts/..%2F..%2Fposts.csv", content=(own / "posts.csv").read_bytes())
+    assert sent.text == "/posts?file=data%2Farchive%2Fposts.csv"
+    assert "can be read" in client.get(sent.text).text
+    assert client.put("/claims/claims.csv", content=(own / "claims.csv").read_bytes()).text == "/claims"
+    seen = client.get("/claims").text
+    assert "<b>2 claims</b>" in seen
+    assert "covmis claims import ../claims.csv" in seen
+    assert "moon" in seen, "nothing is imported yet"
+    client.post("/claims", data={"text": "claim"})
+    claims = client.get("/claims").text
+    assert "Garlic keeps the virus away." in claims
+    assert "moon" not in claims
+    assert not client.bench.dropped
+    form = {"cleaning.minimum_posts": "3", "annotation.annotators": "a1, a2", "title": "It's new"}
+    client.post("/settings", data=form)
+    client.post("/start/run")
+    assert wait_for(client.bench.jobs).state == "done"
+    study = covmis.open_study(client.bench.folder)
+    assert study.settings.cleaning.minimum_posts == 3
+    assert len(study.sample) > 20
+    text = client.get("/session/session.sh").text
+    assert [shlex.split(line)[:3] for line in text.splitlines()[3:]] == [
+        ["covmis", "new", "my study"], ["cd", "my study"], ["covmis", "posts", "add"], ["covmis", "claims", "import"],
+        ["python", "-c", "import covmis_build as covmis; study = covmis.open_study(); study.change(cleaning={'minimum_posts': 3})"],
+        ["covmis", "run"],
+    ]  # fmt: skip
+    here = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for name, program in (("session.sh", "sh"), ("session.py", sys.executable)):
+        elsewhere = tmp_path / name.replace(".", "-")
+        elsewhere.mkdir()
+        for file in own.iterdir():
+            (elsewhere / file.name).write_bytes(file.read_bytes())
+        (elsewhere / name).write_text(client.get(f"/session/{name}").text)
+        subprocess.run([program, name], cwd=elsewhere, env=here, check=True, capture_output=True)
+        for table in ("posts", "hits", "items", "dropped", "sample"):
+            there = elsewhere / f"my study/data/build/{table}.parquet"
+            assert there.read_bytes() == study.places.table(table).read_bytes(), table
+
+
+def test_a_dropped_file_is_never_lost_nor_doubled_and_says_what_is_wrong(study):
+    client = client_of(study)
+    archive = study.places.folder / "data/archive"
+    before = {path.name: path.read_bytes() for path in archive.iterdir()}
+    again = client.put("/posts/posts.jsonl", content=b"{}", headers={"x-part": "file"})
+    assert (again.status_code, again.text) == (
+        400,
+        "data/archive/posts.jsonl: is in the archive already. Give the new file another name",
+    )
+    assert client.put("/posts/empty.csv", content=b"").status_code == 400
+
+    assert {path.name: path.read_bytes() for path in archive.iterdir()} == before
+    page = client.get(client.put(f"/posts/{HOSTILE}.gz", content=b"no gzip at all").text).text
+    assert HOSTILE not in page
+    assert "gz" in page
+    assert "warning" in page
+    assert (
+        client.put("/posts/x.csv", content=b"a", headers={"origin": "https://evil.example"}).status_code
+        == 403
+    )
+    assert client_of(study, read_only=True).put("/posts/x.csv", content=b"a").status_code == 403
+
+
+def test_a_list_of_claims_is_mended_by_choosing(study, tmp_path):
+    client = client_of(study)
+    client.put(
+        "/claims/list.csv", content=f"statement,note,who\n{HOSTILE} is true,Lemons cure it,x\n".encode()
+    )
+    page = client.get("/claims").text
+    assert HOSTILE not in page
+    live = client.get("/claims", params={"text": "note"}, headers={"x-part": "live"}).text
+    assert "Lemons cure it" in live
+    assert "--column text=note" in live
+    assert "garlic" in client.get("/queries").text
+    client.post("/claims", data={"text": "note"})
+    rows = study.places.claims_csv.read_text("utf-8-sig")
+    assert "Lemons cure it" in rows
+    assert "Garlic cures the virus" in rows
+    assert client.post("/claims", data={}).status_code == 400
+
+
+def test_settings_are_written_one_by_one_and_wrong_ones_refused(study):
+    client = client_of(study)
+    page = client.get("/settings").text
+    assert HOSTILE not in page
+    assert 'name="cleaning.similarity"' in page
+    before = study.places.study_toml.read_text()
+    for name, text in (("cleaning.similarity", "0.9\n[release]\ntext = true"), ("cleaning.minimum_posts", "many"),
+                       ("annotation.annotators", "<b>, a2"), ("labels.keys", "1")):  # fmt: skip
+        answer = client.post("/settings", data={name: text})
+        assert answer.status_code == 400, name
+        assert study.places.study_toml.read_text() == before
+    labels = {
+        "labels.values": '["a, b", "c"]',
+        "labels.keys": "1, 2",
+        "labels.poles": "",
+        "labels.automatic": "{}",
+    }
+    client.post("/settings", data={"cleaning.similarity": "0.9", "cleaning.languages": "en, de", **labels})
+    now = covmis.open_study(study.places.folder).settings
+    assert (now.cleaning.similarity, now.cleaning.languages, now.labels.values) == (
+        0.9,
+        ("en", "de"),
+        ("a, b", "c"),
+    )
+    assert 'value="[&#34;a, b&#34;, &#34;c&#34;]"' in client.get("/settings").text
+    assert client.get("/session/session.py").text.count("study.change(") == 1
+
+
+def test_a_file_that_breaks_off_is_not_added(study):
+    """Half of it has come when the connection ends: nothing of it stays, and it can be dropped in again."""
+    archive = study.places.folder / "data/archive"
+    before = {path.name for path in archive.iterdir()}
+    with opening(study.places.folder) as (address, _):
+        host, port = address.split("/")[2].split(":")
+        with httpx.Client(base_url=f"http://{host}:{port}", trust_env=False, timeout=120) as browser:
+            browser.get(address)
+            cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+            with socket.create_connection((host, int(port))) as line:
+                head = (
+                    f"PUT /posts/half.csv HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: http://{host}:{port}\r\n"
+                )
+                line.sendall(f"{head}Cookie: {cookie}\r\nContent-Length: 9000000\r\n\r\n".encode())
+                line.sendall(b"text\n" * 500_000)
+                while not any("half.csv" in path.name for path in archive.iterdir()):
+                    time.sleep(0.01)
+            put = {"content": b"text\n" * 20, "headers": {"origin": f"http://{host}:{port}"}}
+            while (answer := browser.put("/posts/half.csv", **put)).status_code == 400:
+                assert "in use" in answer.text
+            assert answer.status_code == 200
+    assert {path.name for path in archive.iterdir()} == {*before, "half.csv"}
+    assert (archive / "half.csv").read_bytes() == b"text\n" * 20
