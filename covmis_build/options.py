@@ -208,6 +208,7 @@ class Sampling:
     per_kind: Annotated[int, says("quota for each query type (fewer if there are fewer)", ge=0)] = 6  # fmt: skip
     design: Annotated[DesignName, says('"poisson": each post by its own probability (the paper); "two_phase": exactly per_claim posts')] = "poisson"  # fmt: skip
     strata_by: Annotated[tuple[Unit, ...], says('e.g. ["month"]: the quota is then per query type and month; also "platform", "year", "day"')] = ()  # fmt: skip
+    certain: Annotated[bool, says("the design poisson also takes the largest near-duplicate clusters, as far as shares of all posts need them")] = True  # fmt: skip
 
 
 MACHINE = "model:"

@@ -231,7 +231,7 @@ def _make_sample(work: Work) -> Made:
     drawn = sample(
         reach.items, frozen, settings.sampling, settings.labels,
         seed=settings.seed, audit=settings.annotation.audit, strata=reach.strata,
-        chances=ranked_chances(places, settings, reach.items), counts=reach.counts,
+        chances=ranked_chances(places, settings, reach.items), clusters=reach.clusters,
         opened=last_draws(read_ledger(places.rounds)),
     )  # fmt: skip
     parts = {

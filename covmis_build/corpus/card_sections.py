@@ -181,6 +181,7 @@ def _sampling(facts: ReleaseFacts, numbers: Statistics) -> Section:
     drawn = facts.sampling
     design = (
         "each post was sampled independently (Poisson)"
+        + (", the largest near-duplicate clusters with certainty" if drawn.certain else "")
         if drawn.design == "poisson"
         else "they were sampled in two phases, a fixed number per claim"
     )

@@ -87,7 +87,12 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
         (
             f"From these we took a {'Poisson' if sampling.design == 'poisson' else 'two-phase'} sample (expected size "
             f"{sampling.per_claim} per claim, quota {sampling.per_kind} per {listed(['query type', *sampling.strata_by])}). "
-            "The corpus has each post's inclusion probability; estimates use inverse-probability weights (Horvitz and Thompson, 1952)."
+            + (
+                "The near-duplicate clusters that would decide shares of all posts were included with certainty. "
+                if sampling.certain and sampling.design == "poisson"
+                else ""
+            )
+            + "The corpus has each post's inclusion probability; estimates use inverse-probability weights (Horvitz and Thompson, 1952)."
         ),
         f"In addition, {facts.retrieval.ranked.expected:g} similar posts per claim were expected that no query finds, with "
         "probabilities that fall with their rank."

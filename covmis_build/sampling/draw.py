@@ -8,6 +8,7 @@ design the claim was first drawn with:
 
 - poisson: an item is in as soon as its number is less than any of its probabilities, so the probability of draws
   together is their maximum, for every item that was in reach of them.
+  What `[sampling] certain` takes (`certain.py`) has the probability 1.
 - two_phase: a greater target over the same posts keeps the smaller draw whole, so the probability is that of the
   greater. Over other posts, draws together have no known probability: a complete claim stays as it is, and
   topping it up is refused.
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -27,17 +29,30 @@ from covmis_build.options import RANKED
 from covmis_build.records import Dropped
 from covmis_build.sampling import history, ledger
 from covmis_build.sampling.automatic import automatic_label
+from covmis_build.sampling.certain import certain, clusters_of
 from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.inclusion import Allocation, allocate
-from covmis_build.sampling.strata import counts_of, kind_of, stratum_of
+from covmis_build.sampling.strata import kind_of, stratum_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from covmis_build.options import Labels, Sampling
     from covmis_build.records import Chance, Draw
+    from covmis_build.sampling.certain import Clusters
 
-EXPECTED = ["claim_id", "stratum", "kind", "N", "probability", "expected", "variance", "drawn", "frozen"]
+EXPECTED = [
+    "claim_id",
+    "stratum",
+    "kind",
+    "N",
+    "probability",
+    "expected",
+    "variance",
+    "certain",
+    "drawn",
+    "frozen",
+]
 
 
 WHY = "not drawn"
@@ -65,7 +80,7 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     audit: float = 0.0,
     strata: Mapping[str, str] | None = None,
     chances: Mapping[str, float] | None = None,
-    counts: Mapping[str, Mapping[str, int]] | None = None,
+    clusters: Clusters | None = None,
     opened: Mapping[str, int] | None = None,
 ) -> Sampled:
     """Draw from `items` (table `items`), keeping `frozen`, the items of opened rounds, as they are.
@@ -74,14 +89,15 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     of the automatic labels that people check unknowingly. `strata` (item_id to a name, e.g. a month or a platform)
     splits each kind further; quotas are then per kind and name. `chances` has each ranked item's own probability: these
     are no part of the claim's target, and come on top. Where `items` are only those within reach of a draw (`reach.py`),
-    `counts` has how many posts each claim has in each stratum; `dropped` then has what was in reach. `opened` is the
+    `clusters` has how many posts each claim has in each stratum; `dropped` then has what was in reach. `opened` is the
     number of each claim's last draw that a round was opened with.
     """
     pool = _rows(items)
     past = history.frozen_items(frozen)
     claims = _by_claim(pool)
     earlier = _by_claim(past)
-    every_count = counts_of(items, strata) if counts is None else counts
+    clusters = clusters_of(items, strata) if clusters is None else clusters
+    every_count, sure = clusters.counts, certain(clusters, options)
     chosen: list[Draw] = []
     expected: list[dict[str, Any]] = []
     draws: list[Chance] = []
@@ -102,13 +118,23 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
         stratum = {item: stratum_of(item, row["kind"], strata) for item, row in rows.items()}
         allocation = allocate(posts, options.per_kind, options.per_claim)
         drawn, chances_now = history.draw(
-            claim, stratum, allocation, before, design=options.design, seed=seed, number=number
+            claim,
+            stratum,
+            allocation,
+            before,
+            design=options.design,
+            seed=seed,
+            number=number,
+            sure=sure.get(claim, {}),
         )
         chosen += drawn
         draws += chances_now
         counted = Counter(stratum.get(item.item_id, "") for item in drawn)
         frozen_ones = Counter(stratum.get(item, "") for item in before)
-        for name, row in expectation(allocation, drawn[0].design if drawn else options.design).items():
+        certain_ones = Counter(row.stratum for row in chances_now if row.rule == ledger.CERTAIN)
+        for name, row in expectation(
+            allocation, drawn[0].design if drawn else options.design, certain_ones
+        ).items():
             here = {"drawn": counted[name], "frozen": frozen_ones[name]}
             expected.append({"claim_id": claim, "stratum": name, "kind": kind_of(name), **row, **here})
     for claim in earlier.keys() - claims.keys() - every_count.keys():
@@ -137,20 +163,24 @@ def _expected_ranked(claim: str, chances: Mapping[str, float], drawn: int, froze
     return {
         "claim_id": claim, "stratum": RANKED, "kind": RANKED, "N": len(chances),
         "probability": min((p for p in chances.values() if p), default=float("nan")), "expected": sum(chances.values()),
-        "variance": sum(p * (1 - p) for p in chances.values()), "drawn": drawn, "frozen": frozen,
+        "variance": sum(p * (1 - p) for p in chances.values()), "certain": 0, "drawn": drawn, "frozen": frozen,
     }  # fmt: skip
 
 
-def expectation(allocation: Allocation, design: str) -> dict[str, dict[str, float]]:
-    """What a draw will bring, by stratum: N, probability, expected size and its variance."""
+def expectation(
+    allocation: Allocation, design: str, sure: Mapping[str, int] | None = None
+) -> dict[str, dict[str, float]]:
+    """What a draw will bring, by stratum: N, probability, expected size and its variance; `sure` are taken with certainty."""
     rows = {}
     for name, number in allocation.counts.items():
-        p = allocation.chance(name)
+        p, certain_ones = allocation.chance(name), (sure or {}).get(name, 0)
+        left = Fraction(number - certain_ones, number)
         rows[name] = {
             "N": number,
             "probability": float(p),
-            "expected": float(number * p),
-            "variance": float(design_of(design).variance(allocation, name)),
+            "expected": float(left * number * p + certain_ones),
+            "variance": float(left * design_of(design).variance(allocation, name)),
+            "certain": certain_ones,
         }
     return rows
 

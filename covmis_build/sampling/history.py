@@ -52,8 +52,11 @@ def draw(
     design: str,
     seed: int,
     number: str,
+    sure: Mapping[str, str],
 ) -> tuple[list[Draw], list[Chance]]:
     """Everyone in this claim's sample: the frozen ones, and who else these posts and settings call for; and the probabilities.
+
+    `sure` are the items, with their strata, that a Poisson draw takes with certainty.
 
     A claim keeps the design it was first drawn with. Combined probabilities: see `covmis_build.sampling.draw`.
     """
@@ -64,16 +67,22 @@ def draw(
             remedy="Take back the query that finds what was drawn by its rank; with the design poisson from the start, all can be",
         )
     rule = design_of(designs[0])
-    drawn = rule.draw(kind_of, allocation, seed=seed)
+    sure = {} if rule.FIXED_SIZE else sure
+    drawn = rule.draw(kind_of, allocation, seed=seed) | sure.keys()
     if not rule.joins(claim, kind_of, allocation, past, drawn, seed=seed):
         return closed(past), []
     now = {kind: float(allocation.chance(kind)) for kind in allocation.counts}
-    again = {item: now[kind_of[item]] if item in kind_of else 0.0 for item in past}
+    chance = {item: 1.0 if item in sure else now[kind] for item, kind in kind_of.items()}
+    again = {item: chance.get(item, 0.0) for item in past}
     strata = {item: kind_of.get(item, row["kind"]) for item, row in past.items()}
     chances = [
-        *ledger.of_strata(claim, number, allocation), *ledger.of_items(claim, number, "kept", again, strata)
-    ]  # fmt: skip
-    new = [Draw(item, now[kind_of[item]], number, designs[0]) for item in sorted(drawn - past.keys())]
+        *ledger.of_strata(claim, number, allocation),
+        *ledger.of_items(claim, number, ledger.CERTAIN, dict.fromkeys(sorted(sure), 1.0), sure),
+        *ledger.of_items(
+            claim, number, "kept", {item: p for item, p in again.items() if item not in sure}, strata
+        ),
+    ]
+    new = [Draw(item, chance[item], number, designs[0]) for item in sorted(drawn - past.keys())]
     return [_kept(item, row, again[item]) for item, row in past.items()] + new, chances
 
 

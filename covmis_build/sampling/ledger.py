@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from covmis_build.sampling.inclusion import Allocation
 
 
+CERTAIN = "certain"
+"""The rule of an item that its draw takes with certainty, next to the probability of its stratum."""
+
+
 def read_ledger(rounds: Path) -> pd.DataFrame:
     """The probabilities of all draws that were opened; empty in studies without rounds, and in those of earlier versions."""
     return storage.read_table(rounds / DRAWS, "draws")

@@ -12,9 +12,10 @@ import pandas as pd
 from covmis_build.options import RANKED
 from covmis_build.sampling.audit import upper_bound
 from covmis_build.sampling.automatic import automatic_label
+from covmis_build.sampling.certain import Clusters, certain, clusters_of
 from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.inclusion import allocate
-from covmis_build.sampling.strata import counts_of, strata_of
+from covmis_build.sampling.strata import strata_of
 from covmis_build.stats.intervals import reach_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ TARGETS = (12, 24, 36, 48, 96)
 LONGEST = 600.0
 """A label that took more seconds than this counts as this: the screen was left open, not read."""
 COLUMNS = [
-    "per_claim", "per_kind", "claims", "items", "items_sd", "automatic", "audited", "by_people", "hours",
+    "per_claim", "per_kind", "claims", "items", "items_sd", "certain", "automatic", "audited", "by_people", "hours",
     "half_width_pool", "half_width_claim", "design_effect", "audit_bound",
 ]  # fmt: skip
 
@@ -54,7 +55,9 @@ def seconds_per_label(labels: pd.DataFrame) -> Cost:
 class Pool(NamedTuple):
     """What all targets have in common: of each claim and stratum how many posts; of each post which of them it is in."""
 
-    counts: dict[str, dict[str, int]]
+    clusters: Clusters
+    place: dict[str, int]
+    """The row of each item that represents several posts."""
     strata: dict[tuple[str, str], int]
     stratum: NDArray[np.int64]
     claims: int
@@ -66,15 +69,22 @@ class Pool(NamedTuple):
     def of(cls, items: pd.DataFrame, labels: Labels, strata: Mapping[str, str] | None = None) -> Pool:
         """The pool of these items, but for the ranked ones, which come on top of every target."""
         items = items[items["kind"] != RANKED]
-        counts = counts_of(items, strata)
+        clusters = clusters_of(items, strata)
+        place = {
+            item: at
+            for at, (item, size) in enumerate(zip(items["item_id"], items["group_size"], strict=True))
+            if size > 1
+        }
         number = {
             pair: at
-            for at, pair in enumerate((claim, name) for claim, names in counts.items() for name in names)
+            for at, pair in enumerate(
+                (claim, name) for claim, names in clusters.strata.items() for name in names
+            )
         }
         pairs = zip(items["claim_id"].astype(object), strata_of(items, strata), strict=True)
         of_claim, claims = pd.factorize(items["claim_id"], sort=True)
         return cls(
-            counts, number, np.array([number[str(claim), name] for claim, name in pairs], dtype=np.int64), len(claims),
+            clusters, place, number, np.array([number[str(claim), name] for claim, name in pairs], dtype=np.int64), len(claims),
             np.asarray(of_claim, np.int64), items["p_claim"].to_numpy(dtype=float),
             np.array([automatic_label(kinds, labels) != "" for kinds in items["kinds"]], dtype=bool),
         )  # fmt: skip
@@ -108,11 +118,13 @@ def _row(
     pool: Pool, sampling: Sampling, annotation: Annotation, seconds: float | None, share: float, level: float
 ) -> dict[str, Any]:
     chances = np.empty(len(pool.strata))
-    for claim, numbers in pool.counts.items():
+    for claim, numbers in pool.clusters.counts.items():
         draw = allocate(numbers, sampling.per_kind, sampling.per_claim)
         for name in draw.counts:
             chances[pool.strata[claim, name]] = float(draw.chance(name))
     p, first, automatic = chances[pool.stratum], pool.p_claim, pool.automatic
+    sure = [pool.place[item] for of in certain(pool.clusters, sampling).values() for item in of]
+    p[sure] = 1.0
     machine = float(p[automatic].sum())
     people = float(p[~automatic].sum()) + annotation.audit * machine
     hours = None if seconds is None else people * annotation.per_item * seconds / 3600
@@ -128,6 +140,7 @@ def _row(
         "claims": pool.claims,
         "items": float(p.sum()),
         "items_sd": math.sqrt(float((p * (1 - p)).sum())) if varies else 0.0,
+        "certain": len(sure),
         "automatic": machine,
         "audited": annotation.audit * machine,
         "by_people": people,

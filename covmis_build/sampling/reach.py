@@ -16,6 +16,7 @@ import pyarrow as pa
 from covmis_build import tables
 from covmis_build.keyed import order, uniforms
 from covmis_build.options import RANKED
+from covmis_build.sampling.certain import Cluster, Clusters, Stratum, certain
 from covmis_build.sampling.designs import design_of
 from covmis_build.sampling.inclusion import allocate
 from covmis_build.sampling.strata import strata_by, stratum_name
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from covmis_build.engine import Engine, Table
     from covmis_build.options import Sampling
 
-PLACED = pa.schema([(name, tables.STRING) for name in ("item_id", "claim_id", "kind", "part")])
+PLACED = pa.schema(
+    [(name, tables.STRING) for name in ("item_id", "claim_id", "kind")]
+    + [("group_size", tables.COUNT), ("part", tables.STRING)]
+)
 """An item's kind, and the part of it that `[sampling] strata_by` puts it in."""
 CHANCES = pa.schema(
     [(name, tables.STRING) for name in ("claim_id", "kind", "part")]
@@ -36,7 +40,7 @@ CHANCES = pa.schema(
 )
 NEAR = pa.schema([("item_id", tables.STRING)])
 BY_ITS_POST = """
-    SELECT items.item_id, items.claim_id, items.post_id, items.kind, COALESCE(posts.created_at, '') AS created_at
+    SELECT items.item_id, items.claim_id, items.post_id, items.kind, items.group_size, COALESCE(posts.created_at, '') AS created_at
     FROM items LEFT JOIN posts ON items.post_id = posts.post_id"""
 WITH_CHANCES = """
     SELECT placed.item_id, placed.claim_id, placed.kind, placed.part, chances.chance, chances.quota, chances.size
@@ -45,6 +49,11 @@ WITH_CHANCES = """
 WITHIN = """
     SELECT * FROM items WHERE kind = '{ranked}'
     OR item_id IN (SELECT item_id FROM near) OR item_id IN (SELECT item_id FROM frozen)"""
+LARGEST = """
+    SELECT claim_id, kind, part, group_size, item_id FROM (
+        SELECT *, ROW_NUMBER() OVER (PARTITION BY claim_id, kind, part ORDER BY group_size DESC, item_id) AS place
+        FROM placed WHERE kind <> '{ranked}' AND group_size > 1
+    ) AS sized WHERE place <= {most} ORDER BY claim_id, kind, part, place"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +62,8 @@ class Reach:
 
     items: pd.DataFrame
     """The items that may be drawn, the ranked, and the frozen."""
-    counts: dict[str, dict[str, int]]
-    """How many posts that queries find each claim has in each stratum."""
+    clusters: Clusters
+    """How many posts that queries find each claim has in each stratum, and the largest near-duplicate clusters."""
     strata: dict[str, str] | None
     """The part of each of these items, where the setting asks for some."""
 
@@ -69,21 +78,36 @@ def within_reach(
             partial(_placed, by=by), engine.sql(BY_ITS_POST, items=items, posts=posts), PLACED
         )
     else:
-        placed = engine.sql("SELECT item_id, claim_id, kind, '' AS part FROM items", items=items)
+        placed = engine.sql("SELECT item_id, claim_id, kind, group_size, '' AS part FROM items", items=items)
     counted = (
         engine.sql(
-            f"SELECT claim_id, kind, part, count(*) AS posts FROM placed WHERE kind <> '{RANKED}' "
-            "GROUP BY claim_id, kind, part ORDER BY claim_id, kind, part",
+            "SELECT claim_id, kind, part, count(*) AS posts, CAST(sum(group_size) AS BIGINT) AS copies, "
+            "CAST(sum(group_size * group_size) AS BIGINT) AS squares "
+            f"FROM placed WHERE kind <> '{RANKED}' GROUP BY claim_id, kind, part ORDER BY claim_id, kind, part",
             placed=placed,
         )
         .to_arrow()
         .to_pylist()
     )
-    counts: dict[str, dict[str, int]] = {}
+    stratum_sums: dict[str, dict[str, Stratum]] = {}
     for row in counted:
         row["stratum"] = stratum_name(row["kind"], row["part"] if by else None)
-        counts.setdefault(row["claim_id"], {})[row["stratum"]] = row["posts"]
-    allocations = {claim: allocate(of, options.per_kind, options.per_claim) for claim, of in counts.items()}
+        sums = Stratum(row["posts"], row["copies"], row["squares"])
+        stratum_sums.setdefault(row["claim_id"], {})[row["stratum"]] = sums
+    sized = (
+        engine.sql(LARGEST.format(ranked=RANKED, most=options.per_claim), placed=placed)
+        .to_arrow()
+        .to_pylist()
+    )
+    largest: dict[tuple[str, str], list[Cluster]] = {}
+    for row in sized:
+        stratum = stratum_name(row["kind"], row["part"] if by else None)
+        cluster = Cluster(stratum, row["group_size"], row["item_id"])
+        largest.setdefault((row["claim_id"], stratum), []).append(cluster)
+    clusters = Clusters(stratum_sums, largest)
+    allocations = {
+        claim: allocate(of, options.per_kind, options.per_claim) for claim, of in clusters.counts.items()
+    }
     for row in counted:
         drawn, stratum = allocations[row["claim_id"]], row["stratum"]
         row |= {"chance": float(drawn.chance(stratum)), "quota": drawn.first[stratum], "size": drawn.size}
@@ -92,20 +116,23 @@ def within_reach(
         partial(_near, seed=seed, fixed=fixed),
         engine.sql(WITH_CHANCES, placed=placed, chances=engine.table(pa.Table.from_pylist(counted, CHANCES))), NEAR,
     )  # fmt: skip
-    before = engine.table(pa.table({"item_id": pa.array(frozen["item_id"], tables.STRING)}))
+    sure = [item for items_of in certain(clusters, options).values() for item in items_of]
+    before = engine.table(pa.table({"item_id": pa.array([*frozen["item_id"], *sure], tables.STRING)}))
     pool = engine.sql(WITHIN.format(ranked=RANKED), items=items, near=near, frozen=before)
     parts = engine.sql(
         "SELECT item_id, part FROM placed WHERE item_id IN (SELECT item_id FROM pool)", placed=placed, pool=pool
     ).to_pandas() if by else None  # fmt: skip
     strata = None if parts is None else dict(zip(parts["item_id"], parts["part"], strict=True))
-    return Reach(pool.to_pandas(), counts, strata)
+    return Reach(pool.to_pandas(), clusters, strata)
 
 
 def _placed(block: pa.Table, *, by: Sequence[str]) -> pa.Table:
     rows = block.to_pandas()
     strata = strata_by(rows, rows, by)
     parts = [strata[item] for item in rows["item_id"]]
-    return block.select(["item_id", "claim_id", "kind"]).append_column("part", pa.array(parts, tables.STRING))
+    return block.select(["item_id", "claim_id", "kind", "group_size"]).append_column(
+        "part", pa.array(parts, tables.STRING)
+    )
 
 
 def _near(block: pa.Table, *, seed: int, fixed: bool) -> pa.Table:

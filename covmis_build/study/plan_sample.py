@@ -75,7 +75,7 @@ class SamplePlan(Result):
     def summary(self) -> Summary:
         """The draw, and what other targets would cost, as tables with sentences."""
         names = {"claim_id": "claim", "stratum": "kind", "posts": "N"}
-        columns = [*names, "probability", "expected", "drawn", "frozen"]
+        columns = [*names, "probability", "expected", "certain", "drawn", "frozen"]
         parts: list[str | pd.DataFrame] = [
             self.strata[columns].rename(columns=names),
             "",
@@ -109,7 +109,13 @@ class SamplePlan(Result):
                     f"That is more than weights_up_to = {self.weights_up_to:g}: even an even draw of so few has such weights. "
                     "Raise `expected`, or lower `depth`."
                 )
-        wanted = self.strata[~ranked].groupby("claim_id")["expected"].sum()
+        more = self.strata["certain"] * (1 - self.strata["probability"])
+        if certain := int(self.strata["certain"].sum()):
+            said.append(
+                f"{counted(certain, 'near-duplicate clusters')} have so many posts that they decide shares of all posts: they are in the "
+                f"sample with certainty, which costs {more.sum():,.0f} posts more ([sampling] certain = false leaves them to chance)."
+            )
+        wanted = (self.strata["expected"] - more)[~ranked].groupby(self.strata["claim_id"]).sum()
         if over := int((wanted > self.per_claim + 1e-9).sum()):
             said.append(
                 f"In {over} claims the quotas alone ask for more than per_claim = {self.per_claim}, up to "

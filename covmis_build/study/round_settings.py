@@ -89,7 +89,8 @@ def settings_of_rounds(
 ) -> tuple[Settings, list[Difference]]:
     """The settings that governed the last round that counts, and what is set otherwise today.
 
-    What a round does not tell, since it is older than this record, is taken from today's settings.
+    What a round does not tell, since it is older than this record, is taken from today's settings; but `[sampling] certain`
+    is off in it.
     """
     counted = [round_ for round_ in rounds if not round_.pilot] or list(rounds)
     now = _flat(settings)
@@ -140,6 +141,8 @@ def _then(settings: Settings, round_: RoundFolder) -> Settings:
         table, _, key = name.partition(".")
         if table in GOVERNED:
             then.setdefault(table, {}).update({key: value} if key or not isinstance(value, dict) else value)
+    # draws of before 0.2 took no cluster with certainty
+    then.setdefault("sampling", {}).setdefault("certain", False)
     tables = {table: _with(getattr(settings, table), values, round_) for table, values in then.items()}
     return replace(settings, seed=settings_then.get("seed", settings.seed), **tables)
 

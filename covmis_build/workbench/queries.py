@@ -49,7 +49,9 @@ def queries(request: Request) -> Response:
         ).proposals,
     }  # fmt: skip
     command = (
-        ("queries", "try", "--words", written) if written.strip() else ("queries", "suggest", claim.claim_id)
+        ("queries", "try", "--words", claim.tagged(lines))
+        if lines
+        else ("queries", "suggest", claim.claim_id)
     )
     if request.headers.get("x-part") == "live":
         return bench.page(request, "live.html", *command, **live)
@@ -58,7 +60,11 @@ def queries(request: Request) -> Response:
 
 
 def _tuned(bench: Bench, words: Words, lines: list[str], claim: Claim) -> Tuned:
-    return bench.keep(f"tuned {lines} {claim.keywords}", STORE, lambda: tuned(words, lines, claim.keywords))
+    return bench.keep(
+        f"tuned {claim.language} {lines} {claim.keywords}",
+        STORE,
+        lambda: tuned(words, lines, claim.keywords, claim.language),
+    )
 
 
 def _count(bench: Bench, words: Words, claim: Claim) -> int | None:

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import covmis_build as covmis
 from covmis_build.cli import app
 from covmis_build.errors import InputError
+from covmis_build.study.round_settings import settings_of_rounds
 
 FIXTURE = Path(__file__).with_name("study-0.1.0.zip")
 
@@ -59,6 +60,13 @@ def test_it_runs_and_the_new_release_has_the_same_items_labels_and_weights(folde
     columns = ["item_id", "claim_id", "post_id", "kind", "label", "how", "p_claim", "p_sample", "weight"]
     pd.testing.assert_frame_equal(released(folder)[columns], before[columns])
     assert "Round 002: valid" in command("round", "verify", "--study", folder)
+
+
+def test_its_draws_say_that_no_cluster_was_certain(folder):
+    study = covmis.open_study(folder)
+    then, differences = settings_of_rounds(study.settings, [round_.folder for round_ in study.rounds])
+    assert (study.settings.sampling.certain, then.sampling.certain) == (True, False)
+    assert [one.setting for one in differences] == ["[sampling] certain"]
 
 
 def test_a_round_can_be_opened_after_the_update(folder):

@@ -36,6 +36,8 @@ def study_of(make_items, claims):
         for at, of in enumerate(claims) for number in range(of["ranked"])
     ]  # fmt: skip
     items = pd.concat([items, pd.DataFrame(ranked, columns=items.columns)], ignore_index=True)
+    heavy = items.index[items.index % 40 == 3]  # a few clusters decide the shares of all posts
+    items.loc[heavy, "group_size"] = [20 ** (1 + at % 4) for at in range(len(heavy))]
     posts = pd.DataFrame({"post_id": sorted(set(items["post_id"]))})
     times = [MONTHS[at % len(MONTHS)] for at in range(len(posts))]
     return items.sample(frac=1, random_state=1), posts.assign(created_at=times)
@@ -58,7 +60,7 @@ def drawn_both_ways(engine, items, posts, frozen, options, seed=5):
     )
     return (
         of_all,
-        sample(reach.items, frozen, options, Labels(), strata=reach.strata, counts=reach.counts, **named),
+        sample(reach.items, frozen, options, Labels(), strata=reach.strata, clusters=reach.clusters, **named),
         reach,
     )
 
@@ -100,7 +102,8 @@ def test_few_of_many_are_looked_at(engine, make_items, design, monkeypatch):
     one, other, reach = drawn_both_ways(engine, items, posts, tables.empty("sample"), Sampling(design=design))
     pd.testing.assert_frame_equal(one.sample, other.sample)
     assert len(reach.items) < 1000 < len(items)
-    assert reach.counts["0"] == {"title": 5, "news_url": 300, "keywords": 3000}
+    assert (other.draws["rule"] == "certain").any() == (design == "poisson")
+    assert reach.clusters.counts["0"] == {"title": 5, "news_url": 300, "keywords": 3000}
 
 
 def test_many_numbers_are_those_of_each():

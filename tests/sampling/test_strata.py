@@ -69,7 +69,7 @@ def cleaned(tmp_path_factory):
     """A study divided by month, whose claims have more posts than they are asked for."""
     folder = tmp_path_factory.mktemp("divided")
     small_study(folder, 1500)
-    study = with_settings(folder, strata_by=["month"], per_claim=8, per_kind=1, automatic={})
+    study = with_settings(folder, strata_by=["month"], per_claim=8, per_kind=1, automatic={}, certain=False)
     run(study.places, study.settings, workers=1)
     return folder
 
