@@ -65,6 +65,8 @@ def test_answers_of_the_page_are_labels_as_if_its_file_had_been_pulled(folder):
         json={"answers": [answer(second, "against"), answer(first, "", later, times={"label": later})]},
     )
     client.post(ADDRESS, json={"answers": [answer(third, "skip"), answer(second, "against")]})
+    late = answer(second, "favor", "2029-01-01T10:00:00.000Z")
+    assert client.post(ADDRESS, json={"answers": [late]}).status_code == 204, "of another tab, and older"
     labels = open_study(folder).round().labels
     assert list(labels["status"]) == ["given", "given", "withdrawn", "skipped"]
     assert set(labels["channel"]) == {"html"}
