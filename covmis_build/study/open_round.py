@@ -18,6 +18,7 @@ from covmis_build.annotation.gold import How, check_seals
 from covmis_build.annotation.guideline import read_guideline
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.training import frozen_anew, known_items, write_key, written_reasons
+from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.options import is_machine
@@ -53,6 +54,9 @@ def open_round(
             drawn = set(tables["sample"][key])
             tables[name] = storage.read_table(study.places.table(name), name, among=(key, drawn))
         draws = tables.pop("draws")
+        if "fact_check" in study.settings.annotation.show:
+            verdicts = read_claims(study.places.claims_csv).set_index("claim_id")["verdict"]
+            tables["claims"] = tables["claims"].assign(verdict=tables["claims"]["claim_id"].map(verdicts))
         if tables["sample"].empty and draws.empty:
             raise nothing_kept()
         number = record.next_number(study.places.rounds, RoundKind.STANCE)
