@@ -19,12 +19,15 @@ guard = application(study, PORT, read_only=True)
 client = TestClient(guard, base_url=f"http://127.0.0.1:{PORT}")
 client.get(f"/?token={guard.token}")
 live = {"headers": {"x-part": "live"}}
-for name, path, more in (
-    ("overview", "/", {}), ("queries, first", f"/queries/{claim}", {}),
-    ("queries", f"/queries/{claim}", {}), ("flow", "/flow", {}), ("dropped", "/flow?step=words", {}), ("story", f"/story/{claim}", {}),
+pages = (
+    ("overview", "/", {}), ("queries", f"/queries/{claim}", {}), ("nearest", f"/queries/{claim}?show=nearest", live),
     *((f"keystroke {word}", f"/queries/{claim}?q={claim}+({word}+OR+virus)+-cat", live) for word in ("co", "cov", "covi", "covid")),
-    ("nearest", f"/queries/{claim}?show=nearest", live),
-):  # fmt: skip
+    ("posts", "/posts", {}), ("search", f"/posts?q={claim}", {}), ("claims", "/claims", {}), ("flow", "/flow", {}),
+    *((f"dropped {step}", f"/flow?step={step}", {}) for step in ("retrieve", "language", "words", "near_duplicates", "sample")),
+    ("story", f"/story/{claim}", {}), ("plan", "/plan", {}), ("slider", "/plan?posts=36", live), ("settings", "/settings", {}),
+)  # fmt: skip
+first = {"queries", "nearest", "posts", "plan"}
+for name, path, more in (*((f"{name}, first", *rest) for name, *rest in pages if name in first), *pages):
     began = time.process_time()
     code = client.get(path, **more).status_code
     print(f"{name:18} {code} {1000 * (time.process_time() - began):7.0f} ms")

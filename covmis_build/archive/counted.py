@@ -134,6 +134,10 @@ class CountedPosts:
         numbers = self.numbers(post_ids)
         return self._posts(numbers[numbers >= 0])
 
+    def texts(self, numbers: Rows) -> list[str]:
+        """The texts of these posts."""
+        return [text or "" for text in self._read(numbers, ["text"])["text"].to_pylist()]
+
     def addresses(self, post_ids: Iterable[str]) -> Iterator[set[str]]:
         """The pages that each of these posts links to."""
         numbers = self.numbers(post_ids)

@@ -269,7 +269,7 @@ def in_one_line(problem: object) -> str:
     return told if len(told) <= LONGEST_PROBLEM else f"{told[: LONGEST_PROBLEM - 1]}…"
 
 
-LONGEST_PROBLEM = 300
+LONGEST_PROBLEM = 500
 
 
 def _skipped(posts: list[Post]) -> Mapping[str, int]:

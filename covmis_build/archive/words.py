@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from bisect import bisect_left
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from covmis_build import tables
 from covmis_build.archive import words_file
 from covmis_build.archive.counted import CountedPosts
 from covmis_build.engine.port import silent
-from covmis_build.text.nodes import Address, And, AtLeast, Node, Not, Or, Term
+from covmis_build.text.nodes import Address, And, AtLeast, Node, Not, Or, Term, all_leaves, has_letters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,24 +72,26 @@ class _Segment(NamedTuple):
         texts: Rows = np.searchsorted(start, at, "right") - 1
         return texts
 
-    def mask(self, node: Node) -> Flags:
-        """Which texts satisfy a node."""
+    def mask(self, node: Node, known: Mapping[Node, Flags]) -> Flags:
+        """Which texts satisfy a node; of some leaves it is `known` which posts do."""
+        if isinstance(node, Term | Address) and node in known:
+            return known[node][self.first : self.first + self.size]
         match node:
             case Term(cut):
                 return self._with([cut])
-            case Or(parts) if all(isinstance(part, Term) for part in parts):
-                return self._with([part.tokens for part in parts if isinstance(part, Term)])
             case Or(parts):
-                return functools.reduce(np.logical_or, map(self.mask, parts))
+                plain = [part for part in parts if isinstance(part, Term) and part not in known]
+                others = [self.mask(part, known) for part in parts if part not in plain]
+                return functools.reduce(np.logical_or, others, self._with(term.tokens for term in plain))
             case And(parts):
-                return functools.reduce(np.logical_and, map(self.mask, parts))
+                return functools.reduce(np.logical_and, (self.mask(part, known) for part in parts))
             case AtLeast(least, parts):
                 times = np.zeros(self.size, np.int32)
                 for part in parts:
-                    times += self.mask(part)
+                    times += self.mask(part, known)
                 return times >= least
             case Not(absent):
-                return ~self.mask(absent)
+                return ~self.mask(absent, known)
             case Address():
                 raise TypeError("an address is no word")
 
@@ -112,6 +115,7 @@ class Words:
     def __init__(self, posts: CountedPosts, folder: Path, progress: Progress = silent) -> None:
         self.posts, self.size = posts, posts.size
         self._segments: list[_Segment] = []
+        self._lettered: dict[Term, Flags] = {}
         first = 0
         for at, part in enumerate(posts.parts):
             progress("indexing", at, len(posts.parts))
@@ -125,17 +129,35 @@ class Words:
 
     def __exit__(self, *_: object) -> None:
         self._segments.clear()
+        self._lettered.clear()
 
-    def rows(self, node: Node) -> Rows:
-        """The numbers of the posts whose words satisfy a node without addresses, ascending."""
-        if isinstance(node, Term):
+    def rows(self, node: Node, pages: Mapping[Address, Rows] = MappingProxyType({})) -> Rows:
+        """The numbers of the posts that satisfy a node, ascending; `pages` are those of its addresses."""
+        terms = [leaf for leaf in all_leaves(node) if isinstance(leaf, Term) and leaf.letters]
+        known: dict[Node, Flags] = {term: self._in_its_letters(term) for term in terms}
+        known |= {page: self._flags(rows) for page, rows in pages.items()}
+        if isinstance(node, Term) and node not in known:
             return self._all([segment.counted(node)[0] + segment.first for segment in self._segments])
         return self._all(
             [
-                np.flatnonzero(segment.mask(node) & segment.counts) + segment.first
+                np.flatnonzero(segment.mask(node, known) & segment.counts) + segment.first
                 for segment in self._segments
             ]
         )
+
+    def _flags(self, rows: Rows) -> Flags:
+        flags = np.zeros(len(self.posts.counts), bool)
+        flags[rows] = True
+        return flags
+
+    def _in_its_letters(self, term: Term) -> Flags:
+        """The posts with a term as its language writes it: of those with its tokens, the ones whose text has its letters."""
+        if term not in self._lettered and term.letters is not None:
+            rows = self.rows(Term(term.tokens))
+            texts = self.posts.texts(rows)
+            fitting = [has_letters(term.letters, text) for text in texts]
+            self._lettered[term] = self._flags(rows[np.array(fitting, bool)])
+        return self._lettered[term]
 
     def nearest(
         self, terms: Iterable[Term], most: int, *, besides: Rows | None = None

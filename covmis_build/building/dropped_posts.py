@@ -73,9 +73,12 @@ class DroppedPosts(Result):
 
 def dropped_posts(
     places: Places, settings: Settings, step: str, *, reason: str = "", claim: str = "", limit: int = 30,
-    steps: Sequence[Step] = (),
+    steps: Sequence[Step] = (), short: str | None = None,
 ) -> DroppedPosts:  # fmt: skip
-    """Some of the pairs that a step dropped, of one reason or claim or of all; `steps` is the flow, if it is known."""
+    """Some of the pairs that a step dropped, of one reason or claim or of all.
+
+    `steps` is the flow, and `short` what `short_posts` says, where they are known.
+    """
     named = {keeps: name for name, keeps in WORDS.items()}
     step = named.get(step, step.replace(" ", "_").replace("-", "_"))
     if step not in WORDS:
@@ -105,7 +108,9 @@ def dropped_posts(
         )
         for claim_id, post, why, kept, similarity in rows
     ]
-    keeps = "".join(advice(places, settings, each) for each in steps or flow(places) if each.name == step)
+    keeps = "".join(
+        advice(places, settings, each, short) for each in steps or flow(places) if each.name == step
+    )
     return DroppedPosts(
         step, sum(number for _, _, number in counts), {name: number for name, number, _ in counts}, posts, keeps
     )  # fmt: skip

@@ -48,13 +48,16 @@ def losses(places: Places, settings: Settings, steps: Sequence[Step]) -> str:
     return f"{taken}: {_advice(places, settings, worst)}.{f' {few}.' if few else ''}"
 
 
-def advice(places: Places, settings: Settings, step: Step) -> str:
-    """What another setting would keep of what this step dropped, in a sentence; empty where no setting would."""
+def advice(places: Places, settings: Settings, step: Step, short: str | None = None) -> str:
+    """What another setting would keep of what this step dropped, in a sentence; empty where no setting would.
+
+    `short` is what `short_posts` says, where somebody has asked it already.
+    """
     if not step.dropped_pairs:
         return ""
     if step.name == "minimum_posts":
         return _with_fewer(places)
-    return _advice(places, settings, step) if step.name in {"retrieve", "language", "words"} else ""
+    return _advice(places, settings, step, short) if step.name in {"retrieve", "language", "words"} else ""
 
 
 def _with_fewer(places: Places) -> str:
@@ -68,7 +71,7 @@ def _with_fewer(places: Places) -> str:
     return f"`[cleaning] minimum_posts = {middle}` would keep {counted(kept, 'claims')} of these"
 
 
-def _advice(places: Places, settings: Settings, step: Step) -> str:
+def _advice(places: Places, settings: Settings, step: Step, short: str | None = None) -> str:
     """What a step dropped most, and the setting behind it."""
     reason, count = max(step.reasons.items(), key=lambda pair: pair[1])
     most = "" if count == step.dropped_pairs else f"{count:,} "
@@ -86,7 +89,8 @@ def _advice(places: Places, settings: Settings, step: Step) -> str:
         )
     if step.name == "words":
         rule = f"`[cleaning] minimum_words` is {settings.cleaning.minimum_words}"
-        return f"too short. {short_posts(places, settings.cleaning) or rule}".rstrip(". ")
+        short = short_posts(places, settings.cleaning) if short is None else short
+        return f"too short. {short or rule}".rstrip(". ")
     return f"{most}{reason}"
 
 

@@ -154,7 +154,7 @@ def _settle_text(columns: dict[str, str], sheet: Sheet, path: Path) -> None:
         raise InputError(
             f"no column holds the claims' sentences; there are {looked_at}"[:400],
             file=path,
-            remedy="If one does, name it with --text COLUMN",
+            remedy="If one does, name it: --text COLUMN, in Python columns = {text: COLUMN}",
         )
 
 

@@ -22,10 +22,10 @@ from covmis_build.text.nodes import (
     And,
     AtLeast,
     Node,
-    Not,
     Or,
     Seen,
     Term,
+    all_leaves,
     has_letters,
     holds,
     leaves,
@@ -72,7 +72,9 @@ class Matcher:
 
     def __init__(self, queries: Iterable[Query], counts: Mapping[str, int] = MappingProxyType({})) -> None:
         self.queries = list(queries)
-        asked = {leaf.key for query in self.queries for leaf in _all(query.node) if isinstance(leaf, Address)}
+        asked = {
+            leaf.key for query in self.queries for leaf in all_leaves(query.node) if isinstance(leaf, Address)
+        }
         self.posts = {post_at(key): key for key in asked if post_at(key)}
         self.asked = bool(asked)
         self.cores: dict[str, frozenset[str]] = {}
@@ -207,8 +209,8 @@ def read_queries(rows: Iterable[Row | tuple[str, ...]]) -> list[Query]:
 
 def _node(row: Row) -> Node:
     """What a query asks for; in languages that need it, with its letters as they were written."""
-    if row.language.partition("-")[0].lower() in turkish.LANGUAGES and row.kind in {"keywords", "title"}:
-        return turkish.with_letters(as_written(row.kind, row.text, row.expression).node)
+    if turkish.is_one(row.language) and row.kind in {"keywords", "title"}:
+        return turkish.in_language(as_written(row.kind, row.text, row.expression).node, row.language)
     return parse(row.expression).node
 
 
@@ -219,16 +221,6 @@ _LITERAL = re.compile(r"[!-$&-~]+")
 
 def _site(host: str) -> str:
     return ".".join(host.split(".")[-2:])
-
-
-def _all(node: Node) -> Iterable[Term | Address]:
-    if isinstance(node, Not):
-        yield node.part
-    elif isinstance(node, And | Or | AtLeast):
-        for part in node.parts:
-            yield from _all(part)
-    else:
-        yield node
 
 
 def _words(node: Node) -> set[str]:

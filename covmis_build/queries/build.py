@@ -79,6 +79,12 @@ def keywords_of(line: str) -> tuple[str, str]:
     return (tagged[2], tagged[1].lower()) if tagged else (line, "")
 
 
+def common_language(claims: pd.DataFrame) -> str:
+    """The language that all claims of a list have, in which keywords that are not a claim's are read; empty if there is none."""
+    languages = set(claims["language"])
+    return str(languages.pop() or "") if len(languages) == 1 else ""
+
+
 def expression_of(kind: str, text: str) -> str:
     r"""What a title, an address or keywords mean, in the language of expressions; empty if nothing.
 

@@ -11,8 +11,9 @@ from covmis_build.errors import InputError, counted
 from covmis_build.queries.build import keywords_of
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
+from covmis_build.text import turkish
 from covmis_build.text.expression import parse
-from covmis_build.text.nodes import Address, And, AtLeast, Node, Not, Or, at_least, demands, joined, leaves
+from covmis_build.text.nodes import And, AtLeast, Node, Not, Or, at_least, demands, joined, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -60,9 +61,12 @@ class Tuned(Result):
         return [Listing(("word", "adds", "keeps out"), rows), f"{of}{changed}."]
 
 
-def read_keywords(lines: Sequence[str]) -> Node | None:
-    """Several queries, one a line, as one; none where nothing is written."""
-    nodes = [parse(words).node for line in lines if (words := keywords_of(line)[0]).strip()]
+def read_keywords(lines: Sequence[str], language: str = "") -> Node | None:
+    """Several queries, one a line, as one; none where nothing is written. Lines that name no language are in this one."""
+    nodes = []
+    for words, own in map(keywords_of, lines):
+        if words.strip():
+            nodes.append(turkish.in_language(parse(words).node, own or language))
     return joined(Or, nodes) if nodes else None
 
 
@@ -106,11 +110,6 @@ def _absent(node: Node) -> Iterator[Not]:
         case And(parts) | Or(parts) | AtLeast(_, parts):
             for part in parts:
                 yield from _absent(part)
-
-
-def asks_for_addresses(node: Node) -> bool:
-    """Whether an address is among what a query asks for or excludes: words alone do not answer it."""
-    return any(isinstance(leaf.part if isinstance(leaf, Not) else leaf, Address) for leaf in _words(node))
 
 
 def readable_keywords(lines: Sequence[str]) -> list[str]:

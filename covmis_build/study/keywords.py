@@ -15,11 +15,13 @@ from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, NoClaim
 from covmis_build.matching.find import numbers_found
+from covmis_build.queries.build import common_language, keywords_of
 from covmis_build.queries.suggest import Suggestions, suggest
-from covmis_build.queries.tuning import Tuned, asks_for_addresses, effects, read_keywords, readable_keywords
+from covmis_build.queries.tuning import Tuned, effects, read_keywords, readable_keywords
 from covmis_build.queries.units import terms_of
 from covmis_build.report.result import Result
-from covmis_build.text.nodes import Or, joined
+from covmis_build.text import turkish
+from covmis_build.text.nodes import Address, Or, all_leaves, joined
 from covmis_build.text.places import spans
 
 if TYPE_CHECKING:
@@ -90,21 +92,22 @@ def tune(
     """What keywords, or those of a claim by its id, find compared with the saved ones, and what each of their words does."""
     lines = keywords.splitlines() if isinstance(keywords, str) else list(keywords)
     path = study.places.claims_csv
-    if (
-        len(lines) == 1
-        and path.exists()
-        and (claims := read_claims(path, "csv"))["claim_id"].eq(lines[0]).any()
-    ):
-        lines = saved = keywords_now(claims, lines[0])
+    language = ""
+    if path.exists():
+        claims = read_claims(path, "csv")
+        own = claims[claims["claim_id"].eq(lines[0])] if len(lines) == 1 else claims[:0]
+        language = common_language(claims if own.empty else own)
+        if not own.empty:
+            lines = saved = keywords_now(claims, lines[0])
     if not any(line.strip() for line in lines):
         raise InputError("no keywords", remedy="Write some, or the id of a claim that has keywords")
     with study.words(progress) as words:
-        return tuned(words, lines, saved)
+        return tuned(words, lines, saved, language)
 
 
-def tuned(words: Words, keywords: Sequence[str], saved: Sequence[str]) -> Tuned:
-    """The same, asked of words that are open."""
-    node, before = read_keywords(keywords), numbers_of(words, read_keywords(saved))
+def tuned(words: Words, keywords: Sequence[str], saved: Sequence[str], language: str = "") -> Tuned:
+    """The same, asked of words that are open, of keywords in this language."""
+    node, before = read_keywords(keywords, language), numbers_of(words, read_keywords(saved, language))
     rows = numbers_of(words, node)
     words_do = effects(node, rows, lambda rest: numbers_of(words, rest)) if node is not None else []
     new, lost = (len(np.setdiff1d(*pair, assume_unique=True)) for pair in ((rows, before), (before, rows)))
@@ -115,11 +118,12 @@ def numbers_of(words: Words, node: Node | None) -> Rows:
     """The numbers of the posts that `covmis run` would find with this query, ascending."""
     if node is None:
         return np.empty(0, np.int64)
-    if not asks_for_addresses(node):
+    pages = list(dict.fromkeys(leaf for leaf in all_leaves(node) if isinstance(leaf, Address)))
+    if not pages:
         return words.rows(node)
-    row = ("q", "q", "keywords", "", str(node), "")
-    (numbers,) = numbers_found(words.posts, pd.DataFrame([row], columns=tables.SCHEMAS["queries"].names))
-    return numbers
+    rows = [(f"q{at}", "q", "keywords", "", str(page), "") for at, page in enumerate(pages)]
+    found = numbers_found(words.posts, pd.DataFrame(rows, columns=tables.SCHEMAS["queries"].names))
+    return words.rows(node, dict(zip(pages, found, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +147,7 @@ def marked_posts(
 
     `nearest`: the posts that are nearest to the claim by their words, and that neither of them finds.
     """
-    node, saved = read_keywords(keywords), read_keywords(claim.keywords)
+    node, saved = (read_keywords(lines, claim.language) for lines in (keywords, claim.keywords))
     rows, before = numbers_of(words, node), numbers_of(words, saved)
     if which == "nearest":
         terms = terms_of(claim.text, words, claim.language or "en")
@@ -178,6 +182,11 @@ class Claim:
     text: str
     language: str
     keywords: list[str]
+
+    def tagged(self, lines: Sequence[str]) -> str:
+        """Keywords as they are tried without the claim: with its language where their letters depend on it."""
+        tag = f"[{self.language}] " if turkish.is_one(self.language) else ""
+        return "\n".join(line if keywords_of(line)[1] else tag + line for line in lines)
 
 
 def claims_of(study: Study) -> list[Claim]:

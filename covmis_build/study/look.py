@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.addresses import place
 from covmis_build.archive import columns, streams
+from covmis_build.archive.formats import nested
 from covmis_build.archive.formats.post import iso
 from covmis_build.archive.reader import How, file_of, open_job, read
 from covmis_build.errors import InputError, counted
@@ -136,7 +137,7 @@ def look(path: Path | str, study: Study | None = None) -> Look:
     seen: dict[str, SeenFile] = {}
     for job in streams.jobs([(path, name_in(path, study))]):
         if file_of(job) not in seen:
-            seen[file_of(job)] = _look(job, how)
+            seen[file_of(job)] = _look(job, how, path)
     return Look(list(seen.values()))
 
 
@@ -157,7 +158,7 @@ def name_in(path: Path, study: Study | None) -> str:
     return path.name
 
 
-def _look(job: streams.Job, how: How) -> SeenFile:
+def _look(job: streams.Job, how: How, path: Path) -> SeenFile:
     seen = SeenFile(file_of(job))
     if job.kind == streams.TABLE:
         try:
@@ -176,11 +177,11 @@ def _look(job: streams.Job, how: How) -> SeenFile:
             return seen
     else:
         seen.by = "its lines"
-    _see_rows(seen, job, how)
+    _see_rows(seen, job, how, path)
     return seen
 
 
-def _see_rows(seen: SeenFile, job: streams.Job, how: How) -> None:
+def _see_rows(seen: SeenFile, job: streams.Job, how: How, path: Path) -> None:
     problems: dict[str, Problem] = {}
     times: list[str] = []
     forms: Counter[str] = Counter()
@@ -192,10 +193,8 @@ def _see_rows(seen: SeenFile, job: streams.Job, how: How) -> None:
             seen.skipped[reason] = seen.skipped.get(reason, 0) + count
         said = line.problem or line.note
         if said:
-            about = line.problem or line.posts[0].post_id
-            problem = problems.setdefault(
-                said.partition(": ")[0], Problem(said.partition(": ")[0], 0, line.place, about)
-            )
+            about, what = line.problem or line.posts[0].post_id, said.partition(": ")[0].partition(". ")[0]
+            problem = problems.setdefault(what, Problem(what, 0, line.place, about))
             problem.count += 1
         times += [time for post in line.posts if (time := iso(post.created_at))]
         seen.posts += [_shown(post) for post in line.posts[: SHOWN - len(seen.posts)]]
@@ -203,7 +202,8 @@ def _see_rows(seen: SeenFile, job: streams.Job, how: How) -> None:
     seen.first, seen.last = min(times, default=""), max(times, default="")
     seen.problems = sorted(problems.values(), key=lambda problem: -problem.count)
     if seen.rows and not sum(forms.values()) and not seen.skipped:
-        seen.questions.append("nothing in it could be read")
+        said = "".join(f": {nested.for_file(problem.example, str(path))}" for problem in seen.problems[:1])
+        seen.questions.append(f"nothing in it could be read{said}")
 
 
 def _shown(post: Post) -> SeenPost:

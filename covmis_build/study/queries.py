@@ -14,7 +14,7 @@ from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, NoClaim, counted
 from covmis_build.matching.find import numbers_found
-from covmis_build.queries.build import build_queries, keywords_of
+from covmis_build.queries.build import build_queries, common_language, keywords_of
 from covmis_build.queries.suggest import READ, Suggestions, suggest
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
@@ -184,6 +184,8 @@ def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Pro
     else:
         noticed = [f"No claim has the id {text}; read as keywords"] * looks_like_an_id(text, ids)
         words, language = keywords_of(text)
+        if not language and claims is not None:
+            language = common_language(claims)  # as `run` will read them
         asked = ("", "", "keywords", words, str(parse(words)), language)
         queries = pd.DataFrame([asked], columns=tables.SCHEMAS["queries"].names)
     posts = study.counted_posts(progress)

@@ -65,6 +65,8 @@ class Status(Result):
     """What must be said about files of the archive."""
     notes: list[str]
     next: str
+    short_posts: str = ""
+    """In which languages the minimum length drops many posts, if in any."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis status --json` prints it."""
@@ -104,7 +106,7 @@ def status(study: Study) -> Status:
     rounds = _rounds(places)
     missing = missing_items(places)
     half_purged = unfinished(places)
-    steps = flow(places)
+    steps, short = flow(places), short_posts(places, study.settings.cleaning)
     return Status(
         title=study.settings.title,
         stages=stages,
@@ -118,9 +120,10 @@ def status(study: Study) -> Status:
             *_uncollected(places),
             *missing_note(missing),
             *([study.advice] if study.advice else []),
-            *filter(None, [short_posts(places, study.settings.cleaning)]),
+            *filter(None, [short]),
         ],
         next="`covmis purge`" if half_purged else next_step(study, stages, rounds, steps),
+        short_posts=short,
     )
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from covmis_build.archive.intake import Intake
     from covmis_build.archive.words import Words
     from covmis_build.building.dropped_posts import DroppedPosts
-    from covmis_build.building.flow import Step
     from covmis_build.claims.lint import Findings
     from covmis_build.claims.selection import Selection
     from covmis_build.collecting.cost import Estimate
@@ -212,16 +211,23 @@ class Study:
         return advice(self.settings.cleaning)
 
     def dropped_posts(
-        self, step: str, *, reason: str = "", claim: str = "", limit: int = 30, steps: Sequence[Step] = ()
+        self, step: str, *, reason: str = "", claim: str = "", limit: int = 30, status: Status | None = None
     ) -> DroppedPosts:
         """Some of the posts that a step of the flow dropped, with their texts; of one reason or claim, or of all.
 
-        `steps` is the flow, where `status` has it already.
+        `status`: the study's, where you have it already.
         """
         from covmis_build.building.dropped_posts import dropped_posts
 
         return dropped_posts(
-            self.places, self.settings, step, reason=reason, claim=claim, limit=limit, steps=steps
+            self.places,
+            self.settings,
+            step,
+            reason=reason,
+            claim=claim,
+            limit=limit,
+            steps=status.flow if status else (),
+            short=status.short_posts if status else None,
         )
 
     def explain(self, wanted: str | int) -> list[str]:

@@ -23,7 +23,7 @@ class Term:
 
     tokens: tuple[str, ...]
     surface: str = field(default="", compare=False)
-    letters: re.Pattern[str] | None = field(default=None, compare=False, repr=False)
+    letters: re.Pattern[str] | None = field(default=None, repr=False)
     """What the text itself must have, in languages whose letters tokens do not tell apart (text/turkish.py)."""
     spaced: str = field(init=False, compare=False, repr=False)
 
@@ -144,6 +144,17 @@ def leaves(node: Node) -> Iterator[Term | Address]:
     elif isinstance(node, And | Or | AtLeast):
         for part in node.parts:
             yield from leaves(part)
+
+
+def all_leaves(node: Node) -> Iterator[Term | Address]:
+    """Every term and address, also those that must be absent."""
+    if isinstance(node, Not):
+        yield node.part
+    elif isinstance(node, And | Or | AtLeast):
+        for part in node.parts:
+            yield from all_leaves(part)
+    else:
+        yield node
 
 
 def joined(kind: Callable[[tuple[Node, ...]], And | Or], parts: Iterable[Node]) -> Node:

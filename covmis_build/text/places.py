@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from covmis_build.text.nodes import Node, Term, leaves
+from covmis_build.text.nodes import Node, Term, has_letters, leaves
 from covmis_build.text.tokens import folded, tokens, word_characters_at
 
 if TYPE_CHECKING:
@@ -20,10 +20,11 @@ def spans(text: str, node: Node) -> list[tuple[int, int]]:
     words = list(_words(text))
     if [word for word, _, _ in words] != tokens(text):
         return []  # a sign that is cut otherwise beside its neighbours: rather no mark than a wrong one
-    asked = {leaf.tokens for leaf in leaves(node) if isinstance(leaf, Term)}
+    asked = {(leaf.tokens, leaf.letters) for leaf in leaves(node) if isinstance(leaf, Term)}
     at = {(words[begin][1], words[begin + len(cut) - 1][2])
-          for cut in asked for begin in range(len(words) - len(cut) + 1)
-          if all(words[begin + place][0] == token for place, token in enumerate(cut))}  # fmt: skip
+          for cut, letters in asked for begin in range(len(words) - len(cut) + 1)
+          if all(words[begin + place][0] == token for place, token in enumerate(cut))
+          and (letters is None or has_letters(letters, text[words[begin][1] : words[begin + len(cut) - 1][2]]))}  # fmt: skip
     chosen: list[tuple[int, int]] = []
     for begin, end in sorted(at, key=lambda span: (span[0], -span[1])):
         if not chosen or begin >= chosen[-1][1]:

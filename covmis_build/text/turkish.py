@@ -24,15 +24,24 @@ ANY_MARK = "\u00c0-\u024f"
 """Latin letters with marks: a letter that the query writes plainly may have any."""
 
 
-def with_letters(node: Node) -> Node:
-    """The same query, whose terms test the letters that Turkish has for itself."""
+def is_one(language: str) -> bool:
+    """Whether a language, as `tr` or `az-Latn`, is one of these."""
+    return language.partition("-")[0].lower() in LANGUAGES
+
+
+def in_language(node: Node, language: str) -> Node:
+    """A query as it was written in this language; in one of these its terms test the letters of their own."""
+    return _with_letters(node) if is_one(language) else node
+
+
+def _with_letters(node: Node) -> Node:
     if isinstance(node, Term):
         return replace(node, letters=_pattern(node.surface))
     if isinstance(node, Not):
-        part = with_letters(node.part)
+        part = _with_letters(node.part)
         return replace(node, part=part)  # type: ignore[arg-type]
     if isinstance(node, And | Or | AtLeast):
-        return replace(node, parts=tuple(map(with_letters, node.parts)))
+        return replace(node, parts=tuple(map(_with_letters, node.parts)))
     return node
 
 

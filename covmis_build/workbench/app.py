@@ -94,16 +94,17 @@ def _style(_: Request) -> Response:
 
 def _refused(request: Request, error: Exception) -> Response:
     """What the library refuses, in its words."""
-    code = 404 if isinstance(error, NoClaim) else 400
+    code, bench = 404 if isinstance(error, NoClaim) else 400, bench_of(request)
     if "x-part" in request.headers:
-        return PlainTextResponse(str(error), code)
-    return bench_of(request).page(request, "refused.html", "doctor", code=code, sentence=str(error))
+        return PlainTextResponse(bench.told(error), code)
+    stale = request.method == "GET" and not bench.read_only and bench.is_stale()
+    return bench.page(request, "refused.html", "doctor", code=code, sentence=bench.told(error), stale=stale)
 
 
 def _missing(request: Request, error: Exception) -> Response:
     code = error.status_code if isinstance(error, HTTPException) else 500
     return bench_of(request).page(
-        request, "refused.html", "status", code=code, sentence="There is no such page."
+        request, "refused.html", "status", code=code, sentence="There is no such page.", stale=False
     )
 
 

@@ -138,6 +138,17 @@ class Bench:
         except CovmisError:
             return self.folder.name
 
+    def told(self, error: Exception) -> str:
+        """What the library refuses, in its words; files are named from the study's folder."""
+        return str(error).replace(f"{self.folder}/", "")
+
+    def is_stale(self) -> bool:
+        """Whether a run would make tables anew; not of a study that cannot be opened."""
+        try:
+            return not all(self.study.stages().values())
+        except CovmisError:
+            return False
+
     def note(self, *command: str, python: str, once: bool = False) -> None:
         """Remember what was done, for the session's script, of what is done `once` the last time; without a command as Python."""
         words = ("covmis", *command)

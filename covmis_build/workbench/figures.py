@@ -79,7 +79,7 @@ FEW = 10
 def over_time(rows: Sequence[Any], series: int, name: str) -> Markup:
     """A share at each time, with its band; `rows` have name, share, low, high and n."""
     rows = [row for row in rows if math.isfinite(row.share)]
-    width, height, left, top, bottom = 300, 150, 34, 10, 22
+    width, height, left, top, bottom = 300, 150, 42, 10, 22
 
     def x(at: int) -> str:
         return f"{left + (width - left - 8) * (at + 0.5) / len(rows):.1f}"

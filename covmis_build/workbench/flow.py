@@ -22,7 +22,7 @@ def flow(request: Request) -> Response:
         dropped = bench.keep(
             f"dropped {step} {reason} {claim}",
             TABLES,
-            lambda: study.dropped_posts(step, reason=reason, claim=claim, steps=status.flow),
+            lambda: study.dropped_posts(step, reason=reason, claim=claim, status=status),
         )
         command += ["--dropped", step]
         command += [

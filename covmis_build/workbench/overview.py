@@ -109,9 +109,9 @@ def scripts(bench: Bench) -> dict[str, str]:
     """The session as two scripts, by their files' names; what needs labels of a round that it opens is commented out."""
     is_new = bool(bench.acts) and bench.acts[0].command.startswith("covmis new ")
     place = "In an empty folder" if is_new else "In the study's folder, as it was before"
-    about = f"{place}, with the files that were dropped in: does again what was done in the browser."
-    shell = ["#!/bin/sh", f"# {about}", "set -e"]
-    python = [f'"""{about}"""', "", "import covmis_build as covmis", ""]
+    about = ("Does again what was done in the browser.", f"{place}, next to the files that were dropped in.")
+    shell = ["#!/bin/sh", *(f"# {line}" for line in about), "set -e"]
+    python = [f'"""{about[0]}', "", f"{about[1]}", '"""', "", "import covmis_build as covmis", ""]
     python += [] if is_new else ["study = covmis.open_study()"]
     opened = explained = False
     for act in bench.acts:
@@ -124,7 +124,7 @@ def scripts(bench: Bench) -> dict[str, str]:
         python.append("# " * needs_labels + act.python)
         opened = opened or act.command.startswith("covmis round open")
     if is_new:
-        shell.insert(4, f"cd {shlex.quote(bench.folder.name)}")
+        shell.insert(5, f"cd {shlex.quote(bench.folder.name)}")
     return {"session.sh": "\n".join(shell) + "\n", "session.py": "\n".join(python) + "\n"}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 
-from covmis_build.errors import InputError
+from covmis_build.errors import CovmisError, InputError
 from covmis_build.study.plan_sample import to_plan
 from covmis_build.workbench.bench import ROUNDS, back_to, bench_of, form_of
 
@@ -59,7 +59,13 @@ def plan(request: Request) -> Response:
     bench = bench_of(request)
     study = bench.study
     settings = study.settings
-    known = bench.keep("to plan", ("data/build/*.parquet", *ROUNDS), lambda: to_plan(study))
+    try:
+        known = bench.keep("to plan", ("data/build/*.parquet", *ROUNDS), lambda: to_plan(study))
+    except CovmisError as error:  # nothing is sampled yet
+        stale = bench.is_stale() and not bench.read_only
+        return bench.page(
+            request, "refused.html", "sample", "--plan", sentence=bench.told(error), stale=stale
+        )
     timed = known.cost.seconds
     asked = _asked(request.query_params, settings, round(timed or SECONDS))
     plans = known.plans(

@@ -25,7 +25,9 @@ def queries(request: Request) -> Response:
     bench = bench_of(request)
     study, claims = bench.study, claims_of(bench.study)
     if not claims or not study.stages()["read"]:
-        return bench.page(request, "no_queries.html", "queries", "show", claims=claims)
+        return bench.page(
+            request, "no_queries.html", "queries", "show", claims=claims, no_files=not study.places.has_files
+        )
     wanted = request.path_params.get("claim") or claims[0].claim_id
     claim = next((claim for claim in claims if claim.claim_id == wanted), None)
     if claim is None:
@@ -47,7 +49,9 @@ def queries(request: Request) -> Response:
         ).proposals,
     }  # fmt: skip
     command = (
-        ("queries", "try", "--words", written) if written.strip() else ("queries", "suggest", claim.claim_id)
+        ("queries", "try", "--words", claim.tagged(lines))
+        if lines
+        else ("queries", "suggest", claim.claim_id)
     )
     if request.headers.get("x-part") == "live":
         return bench.page(request, "live.html", *command, **live)
@@ -56,7 +60,11 @@ def queries(request: Request) -> Response:
 
 
 def _tuned(bench: Bench, words: Words, lines: list[str], claim: Claim) -> Tuned:
-    return bench.keep(f"tuned {lines} {claim.keywords}", STORE, lambda: tuned(words, lines, claim.keywords))
+    return bench.keep(
+        f"tuned {claim.language} {lines} {claim.keywords}",
+        STORE,
+        lambda: tuned(words, lines, claim.keywords, claim.language),
+    )
 
 
 def _count(bench: Bench, words: Words, claim: Claim) -> int | None:

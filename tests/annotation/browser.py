@@ -65,6 +65,16 @@ class Browser:
         """What this piece of script returns on the page."""
         return self._post("/execute/sync", {"script": script, "args": list(values)})
 
+    def choose(self, selector: str, *files: Path) -> None:
+        """Choose these files in a place for files, as in the browser's own dialog."""
+        found = self._cdp("Runtime.evaluate", expression=f"document.querySelector({json.dumps(selector)})")
+        self._cdp(
+            "DOM.setFileInputFiles", objectId=found["result"]["objectId"], files=[str(file) for file in files]
+        )
+
+    def _cdp(self, command: str, **params):
+        return self._post("/goog/cdp/execute", {"cmd": command, "params": params})
+
     def press(self, *keys: str) -> None:
         """Press these keys, one after the other; `Control+Enter` is both at once."""
         actions = []
@@ -96,23 +106,22 @@ class Browser:
     def size(self, width: int, height: int) -> None:
         """Show pages as on a screen of this size; below 600 pixels as on a phone."""
         params = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-        self._post("/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": params})
+        self._cdp("Emulation.setDeviceMetricsOverride", **params)
 
-    def look(self, path: Path, width: int = 1280, height: int = 900) -> None:
-        """Save a screenshot of the whole page, its first 4,000 pixels at most."""
+    def look(self, path: Path, width: int = 1280, height: int = 900, *, whole: bool = True) -> None:
+        """Save a screenshot of the whole page, its first 4,000 pixels at most; or of the screen."""
         self.size(width, height)
         long = min(int(self.run("return document.documentElement.scrollHeight")), 4000)
-        clip = {"x": 0, "y": 0, "width": width, "height": max(long, height), "scale": 1}
-        params = {"captureBeyondViewport": True, "clip": clip}
-        data = self._post("/goog/cdp/execute", {"cmd": "Page.captureScreenshot", "params": params})
+        clip = {"x": 0, "y": 0, "width": width, "height": max(long, height) if whole else height, "scale": 1}
+        kind = {"format": "webp", "quality": 60} if path.suffix == ".webp" else {"format": "png"}
+        params = {"captureBeyondViewport": True, "clip": clip, **kind}
+        data = self._cdp("Page.captureScreenshot", **params)
         path.write_bytes(base64.b64decode(data["data"]))
 
     def prefer(self, scheme: str) -> None:
         """Dark or light."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
-        self._post(
-            "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}}
-        )
+        self._cdp("Emulation.setEmulatedMedia", features=features)
 
     def another_window(self) -> str:
         """Open one; what `switch` takes to go there."""

@@ -71,7 +71,7 @@ def test_covidlies_both_ways(data_home):
 
 def test_the_user_names_columns_and_misnames_them(tmp_path):
     path = written(tmp_path, "mine.csv", "nr;gesagt;wo\n1;Der Mond ist aus Käse gemacht;mimikama.org/x\n")
-    with pytest.raises(InputError, match=r"If one does, name it with --text COLUMN"):
+    with pytest.raises(InputError, match=r"If one does, name it: --text COLUMN"):
         read_list(path)
     with pytest.raises(InputError, match=r"has no column 'gesgt'\. Did you mean 'gesagt'"):
         read_list(path, columns={"text": "gesgt"})

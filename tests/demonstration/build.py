@@ -126,8 +126,8 @@ class Builder:
             "  .venv/bin/covmis new ../my-study       makes a folder like this one, with a README\n"
             "  edit ../my-study/queries/claims.csv    your claims and their queries, in a spreadsheet\n"
             "  copy posts into ../my-study/data/archive/, then: .venv/bin/covmis run --study ../my-study\n\n"
-            "Look at it in the browser: .venv/bin/covmis open\n"
-            "docs/tutorial.md takes this demonstration apart, step by step."
+            "docs/tutorial.md takes this demonstration apart, step by step.\n"
+            "Look at it in the browser: .venv/bin/covmis open"
         )
 
 

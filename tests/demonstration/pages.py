@@ -39,6 +39,12 @@ def _written(name: str, command: str, shows: str) -> Page:
     return Page(name, f"{name}.html", (*command.split(), "--out", f"{name}.html"), shows)
 
 
+def _exported(page: str, shows: str) -> Page:
+    """A page of `covmis open`, as a file."""
+    name = page.replace("/", "-")
+    return Page(name, f"data/build/{name}.html", ("export", page), shows)
+
+
 def _systems(name: str, verb: str, options: str, shows: str) -> Page:
     """A page on the demonstration's two systems."""
     words = ("evaluate", verb, CORPUS, *SYSTEMS, *options.split(), "--out", f"{name}.html")
@@ -47,6 +53,9 @@ def _systems(name: str, verb: str, options: str, shows: str) -> Page:
 
 PAGES = (
     Page("flow", "data/build/flow.html", ("export", "flow"), "From claims to the sample: what was lost at each step, and why"),
+    _exported("queries/garlic", "Tuning a claim's query in the browser: its count, what each word does, and posts"),
+    _exported("rounds/001", "A round in the browser: people, agreement, disagreements and their decisions"),
+    _exported("results", "Results in the browser: shares by claim and over time, and what a release still needs"),
     Page("board", "annotation/rounds/board.html", ("round", "board"), "Who has labelled how much, over all rounds and channels"),
     Page("agreement", "annotation/rounds/001/report.html", (), "Agreement of one round: kappa with its intervals, where people differ, and on which posts"),
     Page("agreement-of-all", "annotation/rounds/summary.html", (), "Agreement over all rounds"),

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import covmis_build as covmis
+from covmis_build.archive.formats.post import Post
 from covmis_build.archive.words import words_of
 from covmis_build.errors import InputError
+from covmis_build.matching.matcher import Matcher, read_queries
+from covmis_build.queries.build import keywords_of
 from covmis_build.queries.tuning import read_keywords, without
-from covmis_build.study.keywords import tuned
+from covmis_build.study.keywords import numbers_of, tuned
 from covmis_build.text.expression import parse
 from covmis_build.text.nodes import Term
 from covmis_build.text.places import spans
 from covmis_build.text.tokens import tokens
+from tests.workbench.conftest import client_of
 
 TEXTS = ["a b", "a c", "a b c", "b c", "c d", "a", "d", "a d", "b d cat", "a cat", ""]
 QUERIES = [
@@ -39,6 +48,65 @@ def test_words_do_what_counting_without_them_says(tmp_path, query):
     for effect in found.words:
         rest = {text for text in TEXTS if effect.rest and parse(effect.rest).matches(text)}
         assert (effect.adds, effect.keeps_out) == (len(matching - rest), len(rest - matching)), effect
+
+
+WORDS = ["aşı", "AŞI", "asi", "Así", "karşı", "karsi", "kárşı", "çin", "cin", "covid", "a"]
+WRITTEN = [
+    "{} {}",
+    "{} OR {}",
+    "{} -{}",
+    '"{} {}"',
+    "2 of ({}, {}, covid)",
+    "({} OR {}) -cin",
+    "{} -url:a.org {}",
+]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(WORDS), max_size=4), min_size=1, max_size=6),
+    st.lists(st.tuples(st.sampled_from(WRITTEN), st.sampled_from(WORDS), st.sampled_from(WORDS)), min_size=1, max_size=3),
+    st.sampled_from(["tr", "az-Latn", "es", ""]), st.sampled_from(["", "[tr] ", "[es] "]),
+)  # fmt: skip
+def test_keywords_count_what_run_finds_in_any_language(texts, written, language, tag):
+    """While one types, with every word's effect: the posts that the matcher of `run` finds with these lines."""
+    lines = [tag + form.format(*words) for form, *words in written]
+    posts = {f"x:{at}": " ".join(text) for at, text in enumerate(texts)}
+
+    def found(lines) -> set[str]:
+        rows = [(f"q{at}", "c", "keywords", str(parse(words)), words, own or language) for at, (words, own) in enumerate(map(keywords_of, lines))]  # fmt: skip
+        matcher = Matcher(read_queries(rows))
+        return {name for name, text in posts.items() if matcher.match(Post(name, name[2:], "x", text))}
+
+    with TemporaryDirectory() as folder, words_of(Path(folder), posts) as words:
+        told = tuned(words, lines, lines[:1], language)
+        assert told.posts == len(found(lines))
+        assert (told.new, told.lost) == (len(found(lines) - found(lines[:1])), 0)
+        assert set(words.posts.ids(numbers_of(words, read_keywords(lines, language)))) == found(lines)
+
+
+def test_a_turkish_study_counts_the_same_everywhere(tmp_path):
+    study = covmis.new_study(tmp_path / "study", title="t")
+    folder = study.places.folder / "data/archive"
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = ["AŞI karşıtı", "asi", "Así es", "aşılar", "ASÍ y aşı", "Así https://a.org/x"]
+    (folder / "posts.csv").write_text(
+        "tweet_id,text,created_at\n" + "".join(f"{1255380427000000017 + at * 4194304},{text},2020-04-29T06:13:20Z\n" for at, text in enumerate(texts)), "utf-8"
+    )  # fmt: skip
+    claims = pd.DataFrame(
+        {"claim_id": ["c"], "text": ["Aşı olan herkes ölür"], "language": ["tr"], "keywords": [["AŞI"]]}
+    )
+    study.import_claims(claims)
+    study.run(["retrieve"])
+    hits = len(study.hits)
+    assert hits == 3
+    assert study.try_queries("c").queries[0].posts == hits
+    assert study.try_queries("AŞI").queries[0].posts == hits
+    assert study.tune_keywords("c").posts == study.tune_keywords(["AŞI"]).posts == hits
+    assert study.try_queries("[es] AŞI").queries[0].posts == 5
+    page = client_of(study).get("/queries/c?q=AŞI", headers={"x-part": "live"}).text
+    assert '<b role="status">3</b>' in page
+    assert "covmis queries try --words &#39;[tr] AŞI&#39;" in page
+    assert "<mark>Así</mark>" not in page
 
 
 def test_keywords_are_lines_and_a_word_that_is_struck_out_is_gone():

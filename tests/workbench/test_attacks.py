@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import random
+import resource
 import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
@@ -65,14 +68,33 @@ def test_scripts_in_a_comment_a_claim_and_a_file_s_name_stay_text(folder):
         open_study(folder).change(annotation={"annotators": [HOSTILE, "a2"]})
 
 
-def test_two_hundred_at_once_are_answered_and_one_of_many_decisions_counts(folder):
+@pytest.fixture
+def many_files():
+    """A connection is a file, here and at the server."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, hard), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_thousand_at_once_are_answered_and_one_of_many_decisions_counts(folder, many_files):
     case = open_study(folder).round().cases().rows[0]
     before = len(open_study(folder).round().labels)
     labels = ("favor", "against", "neither")
-    with opening(folder) as (address, server), browser_of(address) as client, ThreadPoolExecutor(32) as pool:
-        answers = list(pool.map(client.get, (PAGES[at % len(PAGES)] for at in range(200))))
-        assert {answer.url.path: answer.status_code for answer in answers} == {
-            path: 404 if path == "/nothing" else 200 for path in PAGES
+
+    async def all_at_once(address):
+        """A thousand requests, none of which waits for another."""
+        limits = httpx.Limits(max_connections=None)
+        async with httpx.AsyncClient(
+            base_url=address.split("/?")[0], trust_env=False, timeout=600, limits=limits
+        ) as client:
+            await client.get(address)
+            return await asyncio.gather(*(client.get(PAGES[at % len(PAGES)]) for at in range(1000)))
+
+    with opening(folder) as (address, server), browser_of(address) as client, ThreadPoolExecutor(16) as pool:
+        answers = asyncio.run(all_at_once(address))
+        assert Counter((answer.url.path, answer.status_code) for answer in answers) == {
+            (path, 404 if path == "/nothing" else 200): 125 for path in PAGES
         }
 
         def decide(at):

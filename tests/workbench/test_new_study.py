@@ -66,7 +66,7 @@ def test_an_empty_folder_becomes_a_sample_and_the_script_does_the_same(client, o
     assert study.settings.cleaning.minimum_posts == 3
     assert len(study.sample) > 20
     text = client.get("/session/session.sh").text
-    assert [shlex.split(line)[:3] for line in text.splitlines()[3:]] == [
+    assert [shlex.split(line)[:3] for line in text.splitlines()[4:]] == [
         ["covmis", "new", "my study"], ["cd", "my study"], ["covmis", "posts", "add"], ["covmis", "claims", "import"],
         ["python", "-c", "import covmis_build as covmis; study = covmis.open_study(); study.change(cleaning={'minimum_posts': 3})"],
         ["covmis", "run"],

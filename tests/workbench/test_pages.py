@@ -56,7 +56,7 @@ def test_the_largest_groups_of_copies_lead_to_their_least_similar_posts(client, 
     study.run(workers=1)
     chain = study.status().chains[0]
     page = client.get("/flow").text
-    assert f"{chain.size} posts: " in page
+    assert f"{chain.size} posts<br>" in page
     for post in (chain.weakest_a, chain.weakest_b):
         assert f'/story/{post.replace(":", "%3A")}"' in page
     assert "Largest groups" not in client.get("/flow?step=words").text

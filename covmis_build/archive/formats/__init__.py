@@ -18,6 +18,7 @@ from covmis_build.archive.formats import (
     mastodon_archive,
     minet_bluesky,
     minet_x,
+    nested,
     neutral,
     reddit,
     snscrape,
@@ -106,7 +107,10 @@ UNKNOWN = (
 
 
 def _unknown(line: bytes) -> list[Post]:
-    raise ValueError("; ".join(["not JSON" if loads(line) is None else UNKNOWN, *_others()[1]]))
+    value = loads(line)
+    if key := nested.key_of(value):
+        raise ValueError(nested.way_out(key))
+    raise ValueError("; ".join(["not JSON" if value is None else UNKNOWN, *_others()[1]]))
 
 
 FORMS: Registry[Any] = Registry({form.NAME: form for form in FILES}, GROUP, "form", _complete)
