@@ -38,12 +38,16 @@ if TYPE_CHECKING:
 
 
 def open_round(
-    study: Study, claims: int | Sequence[str], *, pilot: bool, run: bool, progress: Progress = silent
-) -> Round:
+    study: Study, claims: int | Sequence[str], *, pilot: bool, run: bool, predictions: Sequence[Path] = (),
+    progress: Progress = silent,
+) -> Round:  # fmt: skip
     """Freeze the next claims' sampled posts, or those of these claims, in the order of claims.csv.
 
-    Stale tables are made first, or refused.
+    Stale tables are made first, or refused. The hashes of `predictions` are noted: they cannot have seen the round's labels.
     """
+    if missing := [path for path in predictions if not path.is_file()]:
+        raise InputError("is no file", file=missing[0], remedy="Name a file of predictions")
+    registered = {path.name: storage.sha256_of(path) for path in predictions}
     study.need_current(run=run, progress=progress)
     check_admitted(study)
     with study.locked_rounds("covmis round open"):
@@ -83,7 +87,7 @@ def open_round(
         )
         folder = record.create(
             study.places.rounds, frozen, options, study.settings.labels, read_guideline(study.places.guideline),
-            now=record.moment(), settings=settings_of_tables(study.places, study.settings),
+            now=record.moment(), settings=settings_of_tables(study.places, study.settings), predictions=registered,
         )  # fmt: skip
         round_ = Round(study, folder)
         if not pilot and (options.checks or options.repeats):
