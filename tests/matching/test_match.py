@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from covmis_build.archive.formats.post import Post
 from covmis_build.archive.ids import post_at
 from covmis_build.claims.lists import read_claims
-from covmis_build.matching.matcher import Matcher, Query, _all, read_queries
+from covmis_build.matching.matcher import Matcher, Query, read_queries
 from covmis_build.queries.build import build_queries
 from covmis_build.text.expression import parse
-from covmis_build.text.nodes import holds, seen
+from covmis_build.text.nodes import all_leaves, holds, seen
 from covmis_build.text.urls import addresses, canonical_url
 
 WORDS = ["mask", "covid-19", "flu", "virus", "bill", "gates", "5G", "café", "新冠"]
@@ -43,7 +43,7 @@ def obvious(queries: list[Query], post: Post) -> dict[str, bool]:
     own = {one for one in (post.post_id, post.quote_of, post.repost_of) if one}
     found = {}
     for query in queries:
-        asked = {leaf.key for leaf in _all(query.node) if hasattr(leaf, "key")}
+        asked = {leaf.key for leaf in all_leaves(query.node) if hasattr(leaf, "key")}
         keys = {canonical_url(link) for link in links} | {key for key in asked if post_at(key) in own}
         hit = holds(query.node, seen(post.text, keys))
         if query.kind == "title":
