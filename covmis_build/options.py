@@ -109,7 +109,7 @@ class Columns:
     urls_separator: Annotated[str, says("what separates several URLs in one cell")] = ""
     repost: Annotated[dict[str, str], says('how to recognise reposts, e.g. { column = "kind", is = "share" }')] = field(default_factory=dict)  # fmt: skip
     claim: Annotated[str, says("the column of claim ids, if the file has them")] = ""  # fmt: skip
-    escapes: Annotated[Literal["", "none", "x", "html"], says("the escapes of special characters in texts")] = ""  # fmt: skip
+    escapes: Annotated[Literal["", "none", "x", "html"], says('the escapes in texts that become characters: "x" (&amp; &lt; &gt;), "html" (all); "none": they stay')] = ""  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

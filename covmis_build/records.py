@@ -111,7 +111,7 @@ class Item:
     guess: Annotated[float, In(("frame",)), "score of the post's relevance to the claim (relative)"]  # fmt: skip
     p_claim: Annotated[float, In(("items", "corpus")), "probability that a post found for several claims stayed with this one"]  # fmt: skip
     p_sample: Probability
-    weight: Annotated[float, In(("corpus",)), "1/(p_claim·p_sample): the number of unique posts that this row represents"]  # fmt: skip
+    weight: Annotated[float, In(("corpus",)), "1/(p_claim·p_sample): the number of unique posts that this row represents (a post of two claims counts for both)"]  # fmt: skip
     draw: DrawNumber
     design: Design
     automatic_label: Annotated[str, In(("sample",)), "the automatic label; empty for items without one"]  # fmt: skip

@@ -239,8 +239,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         for what, meant, count in (("text", "that word", nothing), ("language", "none", of_no_language))
         if count
     ]
-    if empty > MANY_EMPTY * understood.rows:
-        understood.notes.append(_without_text(understood, empty))
+    understood.notes += _without_text(understood, empty)
     understood.harmless = bool(protected) and not unprotected
     if understood.harmless:
         understood.notes.append(
@@ -262,7 +261,10 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
             f"the column {name} is not used as claims: {named:,} of its {told:,} values are the study's claims"
         )
     if not rule.escapes and escaped > 0.005 * understood.rows:
-        understood.notes.append(f'{escaped:,} texts have &amp; and the like (escapes = "x" or "html")')
+        understood.notes.append(
+            f"{escaped:,} texts have &amp; and the like, which annotators would see: in [[retrieval.columns]], "
+            'escapes = "html" turns all into characters, escapes = "x" only &amp; &lt; &gt;'
+        )
     understood.platform = rule.platform or _platform(understood, table, bare, native_ids, moments)
     if (understood.file_hash or rule.id == "") and understood.platform in {"", *HYDRATED}:
         understood.questions.append(
@@ -270,13 +272,17 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         )
 
 
-def _without_text(understood: Understood, count: int) -> str:
-    """How many rows have no text, and what their title would add."""
-    names = understood.taken["text"]
+def _without_text(understood: Understood, count: int) -> list[str]:
+    """How many rows have no text, and what their title would add; nothing if they are few."""
+    names = understood.taken.get("text", [])
+    if not names and understood.rows:
+        return ['no column is read as the text, so no post has one: name it, like text = "COLUMN"']
+    if count <= MANY_EMPTY * understood.rows:
+        return []
     title = column_of(understood.left_over, TITLES)
     joined = ", ".join(f'"{name}"' for name in (title, *names))
     more = f"; text = [{joined}] adds the title" if title else ""
-    return f"rows without text in {', '.join(names)}: {count:,} of {understood.rows:,}{more}"
+    return [f"rows without text in {', '.join(names)}: {count:,} of {understood.rows:,}{more}"]
 
 
 def _compare_with_ids(understood: Understood, native_ids: Sequence[str], moments: Sequence[str]) -> None:

@@ -41,8 +41,8 @@ def _reach(facts: ReleaseFacts, numbers: Statistics) -> list[str]:
         )
         weights = numbers.weights.iloc[0]
         sentences.append(
-            f"Weights run from {weights['smallest']:.3g} to {weights['largest']:.3g}; plain counts overstate rare kinds of "
-            f"query. The design effect of the weights is {weights['design_effect']:.2f}."
+            f"Weights run from {weights['smallest']:.3g} to {weights['largest']:.3g}; plain counts overstate posts with small "
+            f"weights. The design effect of the weights is {weights['design_effect']:.2f}."
         )
     return sentences
 

@@ -70,12 +70,15 @@ def methods(facts: ReleaseFacts, numbers: Statistics) -> str:
 
 def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
     cleaning, sampling = facts.cleaning, facts.sampling
-    matched = next((step for step in facts.flow if step.pairs is not None), None)
+    matched, one_claim_each = ([*(step for step in facts.flow if step.pairs is not None), None, None])[:2]
     cleaned = next((step for step in reversed(facts.flow) if step.keeps != "drawn"), None)
     sentences = [
         "The posts are simulated." if facts.release.simulated else "",
         f"Following Hou et al. (2022), posts were retrieved for each claim with queries made from {listed(kinds_of(numbers))}.",
         _retrieved(matched, facts.retrieval.ranked) if matched else "",
+        "Of the claims that a post was found for, one was drawn at random, with known probability."
+        if one_claim_each and one_claim_each.dropped_pairs
+        else "",
         f"We kept posts in {listed(cleaning.languages) if cleaning.languages else 'all languages'} with {least_lengths(cleaning) or 'any number of words'}, "
         f"one of each group of near-duplicates (TF-IDF cosine similarity above {cleaning.similarity:g}), and claims with at least "
         f"{count(cleaning.minimum_posts, 'post')}"
@@ -86,9 +89,9 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
         ),
         (
             f"From these we took a {'Poisson' if sampling.design == 'poisson' else 'two-phase'} sample (expected size "
-            f"{sampling.per_claim} per claim, quota {sampling.per_kind} per {listed(['query type', *sampling.strata_by])}). "
+            f"{sampling.per_claim} per claim, quota {sampling.per_kind} per {listed(['query type', *sampling.strata_by])}; all posts where there are fewer). "
             + (
-                "The near-duplicate clusters that would decide shares of all posts were included with certainty. "
+                "Near-duplicate clusters that would decide shares of all posts, if any, were included with certainty. "
                 if sampling.certain and sampling.design == "poisson"
                 else ""
             )
@@ -129,8 +132,8 @@ def _annotation(facts: ReleaseFacts, numbers: Statistics) -> str:
             f"{count(facts.annotators, 'annotator')} labelled {what} in {count(len(counted), 'round')} of up to "
             f"{count(facts.claims_a_round, 'claim')}, with the labels {listed(facts.labels.values)}."
         ),
-        f"Each of these posts was labelled by {count(facts.annotation.per_item, 'annotator')}"
-        + (", independently of each other." if several else "."),
+        f"Each of these posts was given to {count(facts.annotation.per_item, 'annotator')}"
+        + (", who labelled it independently of each other." if several else "."),
         facts.machines_told,
         f"{facts.kappa.name} is {facts.kappa}"
         + (

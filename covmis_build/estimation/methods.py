@@ -50,7 +50,8 @@ def methods_sentences(
         )
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} Wilson intervals over posts "
-        "based on the effective sample size. Totals are the known number of posts times the share."
+        "based on the effective sample size. Totals are the known number of unique posts times the "
+        "share; a post that was found for two claims counts for each of them."
     )
     if calibrated:
         yield (

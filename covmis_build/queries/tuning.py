@@ -114,7 +114,7 @@ def _absent(node: Node) -> Iterator[Not]:
 
 def readable_keywords(lines: Sequence[str]) -> list[str]:
     """Keywords as the claim list keeps them, each line a query that can be read; no keywords are an empty list."""
-    kept = [" ".join(line.split()) for line in lines if line.strip()]
+    kept = [" ".join(line.split()) for some in lines for line in some.splitlines() if line.strip()]
     for line in kept:
         try:
             parse(keywords_of(line)[0])

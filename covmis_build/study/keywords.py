@@ -63,7 +63,7 @@ def set_keywords(
     study: Study, claim: str, keywords: str | Sequence[str], *, instead_of: Sequence[str] | None
 ) -> SavedKeywords:
     """Save a claim's keywords in queries/claims.csv, with what stood there before in its edits."""
-    kept = readable_keywords(keywords.splitlines() if isinstance(keywords, str) else list(keywords))
+    kept = readable_keywords([keywords] if isinstance(keywords, str) else keywords)
     path = study.places.claims_csv
     with study.locked_inputs("covmis queries set"):
         claims = read_claims(path, "csv")

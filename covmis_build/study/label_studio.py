@@ -56,16 +56,15 @@ def login(address: str, asked: Callable[[str], str]) -> str:
 
 
 def push_round(
-    study: Study, round_: RoundFolder, work: dict[str, list[str]], guideline: str
+    study: Study, label_studio: LabelStudio, round_: RoundFolder, work: dict[str, list[str]], guideline: str
 ) -> list[SentProject]:
     """Make or complete everybody's project."""
     own = round_.folder / "label_config.xml"  # of a question of its own
     config = study_config(own if round_.asks_relevance else study.places.label_config, round_.scheme)
-    with connected(study) as label_studio:
-        _ensure_users(study, list(work))
-        return projects.push_round(
-            label_studio, round_, work, study=study.settings.title, config=config, guideline=guideline
-        )
+    _ensure_users(study, list(work))
+    return projects.push_round(
+        label_studio, round_, work, study=study.settings.title, config=config, guideline=guideline
+    )
 
 
 def used_by(round_: RoundFolder) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,30 +111,32 @@ class Round:
             if not folder.asks_relevance:
                 guideline = read_guideline(self.study.places.guideline)
                 folder = record.raise_per_item(folder, self.study.settings.annotation.per_item)
-            if folder.checks:
-                record.keep_guideline(folder.checks, guideline, now=record.moment())
-            folder = record.keep_guideline(folder, guideline, now=record.moment())
-            folder = record.note_pushed(folder, now=record.moment())
-            work = round_work.sent(self.study.settings, folder)
-            files = {
-                code: self.study.places.relative(predictions_path(folder, code))
-                for code, items in work.items()
-                if is_machine(code) and items
-            }
-            people = {code: items for code, items in work.items() if items and not is_machine(code)}
-            sent = push.Sent(folder.number, way, work, machines=files)
-            if way == Channel.LABEL_STUDIO:
-                return replace(
-                    sent, projects=tuple(label_studio.push_round(self.study, folder, people, guideline))
-                )
-            if way in SHEETS:
-                written = push.push_sheets(folder, people, way)
-            else:
-                title = self.study.settings.title
-                written = push.push_pages(
-                    folder, people, title=title, guideline=guideline, page_size=page_size
-                )
-            return replace(sent, written=tuple(map(self.study.places.relative, written)))
+            with (
+                label_studio.connected(self.study) if way == Channel.LABEL_STUDIO else nullcontext() as server
+            ):
+                if folder.checks:
+                    record.keep_guideline(folder.checks, guideline, now=record.moment())
+                folder = record.keep_guideline(folder, guideline, now=record.moment())
+                folder = record.note_pushed(folder, now=record.moment())
+                work = round_work.sent(self.study.settings, folder)
+                files = {
+                    code: self.study.places.relative(predictions_path(folder, code))
+                    for code, items in work.items()
+                    if is_machine(code) and items
+                }
+                people = {code: items for code, items in work.items() if items and not is_machine(code)}
+                sent = push.Sent(folder.number, way, work, machines=files)
+                if server:
+                    made = label_studio.push_round(self.study, server, folder, people, guideline)
+                    return replace(sent, projects=tuple(made))
+                if way in SHEETS:
+                    written = push.push_sheets(folder, people, way)
+                else:
+                    title = self.study.settings.title
+                    written = push.push_pages(
+                        folder, people, title=title, guideline=guideline, page_size=page_size
+                    )
+                return replace(sent, written=tuple(map(self.study.places.relative, written)))
 
     def pull(self, files: Path | str | Iterable[Path | str] = ()) -> Pulled:
         """Bring labels back, from every channel that this round uses, or from these files; each is checked."""

@@ -117,9 +117,9 @@ def test_whatever_answers_is_one_line_and_nothing_is_lost(folder, fake, command,
 def test_without_its_client_the_extra_is_named(folder, monkeypatch, command):
     monkeypatch.setitem(sys.modules, "label_studio_sdk.client", None)
     told = refused(folder, *COMMANDS[command], code=2)
-    assert (
-        told
-        == """Label Studio needs the extra 'label-studio'. Install it: pip install ".[label-studio]" in the folder of covmis"""
+    assert told == (
+        """Label Studio needs the extra 'label-studio'. Install it: pip install ".[label-studio]" in the folder of covmis; """
+        "or send sheets, which need nothing: `covmis round push --channel csv`"
     )
 
 

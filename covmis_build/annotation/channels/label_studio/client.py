@@ -405,7 +405,9 @@ def makers_client() -> Any:
             import label_studio_sdk.client
             import label_studio_sdk.core.api_error
     except ImportError:
-        raise MissingExtra.of("label-studio", "Label Studio") from None
+        error = MissingExtra.of("label-studio", "Label Studio")
+        error.remedy += "; or send sheets, which need nothing: `covmis round push --channel csv`"
+        raise error from None
     return label_studio_sdk
 
 
