@@ -8,7 +8,7 @@ The pools have 111 claims and more than 40,000 posts; `spread` is the standard d
 0.5 even, 1.2 and 1.5 with a few claims that hold most posts. Stances depend on the kind of query and on the claim, so the
 unweighted share of the sample, which gives every kind the same quota, is biased; it stands beside the estimates.
 Draws follow the rules of `covmis_build.sampling.designs` in vectorised form; estimates and intervals are the package's.
-The old interval, logit with the normal quantile from the same variance, stands beside: its coverage and its width.
+Beside them, from the same value and variance: the intervals of R's `svyciprop`, logit (the old one) and Korn and Graubard's.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.stats import beta
 
 from covmis_build.estimation.assisted import assisted_estimate, deviations, strength
 from covmis_build.estimation.calibration import calibrate_to_groups, calibrated_mean
@@ -219,7 +220,7 @@ def assisted(y: np.ndarray, f: np.ndarray, pool_mean: float, drawn: Design) -> E
     return assisted_estimate(y, f, centres, scale, drawn, n=len(y), pool_mean=pool_mean, moved=moved)
 
 
-def old_interval(found: Estimate, truth: float) -> tuple[float, float]:
+def logit_interval(found: Estimate, truth: float) -> tuple[float, float]:
     """Logit with the normal quantile from the same variance; totals plain."""
     reach, p = 1.96 * found.standard_error, found.value
     if not (0 < p < 1 and 0 < truth < 1):
@@ -228,21 +229,33 @@ def old_interval(found: Estimate, truth: float) -> tuple[float, float]:
     return 1 / (1 + np.exp(reach - middle)), 1 / (1 + np.exp(-reach - middle))
 
 
+def korn_graubard(found: Estimate) -> tuple[float, float]:
+    """Clopper and Pearson's for as many items as the variance allows, at most those in the sample; nan for what is no share."""
+    p = found.value
+    if not (0 < p < 1 and found.variance > 0):
+        return np.nan, np.nan
+    n = min(p * (1 - p) / found.variance, found.n)
+    return float(beta.ppf(0.025, n * p, n * (1 - p) + 1)), float(beta.ppf(0.975, n * p + 1, n * (1 - p)))
+
+
 def simulate(draws: int, design: str, pool: Pool) -> pd.DataFrame:
-    """A row for everything estimated: bias, spread, coverage and mean width of both intervals, how often flagged."""
+    """A row for everything estimated: bias, spread, coverage and mean width of the intervals, how often flagged."""
     true, chance = truths(pool), np.random.default_rng(7)
     select = poisson if design == "poisson" else two_phase
     rows = []
     for _ in range(draws):
         for what, label, found, unweighted in one_draw(pool, select(pool, chance), design):
             truth = true[what, label]
-            low, high = old_interval(found, truth)
+            low, high = logit_interval(found, truth)
+            least, most = korn_graubard(found)
             rows.append(
                 (what, label, found.value, found.variance, found.low <= truth <= found.high,
-                 found.high - found.low, low <= truth <= high, high - low, found.flagged, unweighted)
+                 found.high - found.low, low <= truth <= high, high - low,
+                 least <= truth <= most, most - least, found.flagged, unweighted)
             )  # fmt: skip
     columns = [
-        "what", "label", "value", "variance", "coverage", "width", "old coverage", "old width", "flagged", "unweighted",
+        "what", "label", "value", "variance", "coverage", "width", "logit coverage", "logit width", "K-G coverage",
+        "K-G width", "flagged", "unweighted",
     ]  # fmt: skip
     frame = pd.DataFrame(rows, columns=columns)
     table = []
@@ -253,7 +266,7 @@ def simulate(draws: int, design: str, pool: Pool) -> pd.DataFrame:
                 "what": f"{what} {label}".strip(), "truth": truth, "mean": group["value"].mean(),
                 "bias in MC errors": (group["value"].mean() - truth) / (spread / np.sqrt(draws)),
                 "SD": spread, "SE / SD": np.sqrt(group["variance"].mean()) / spread,
-                **group[["coverage", "width", "old coverage", "old width", "flagged", "unweighted"]].mean().to_dict(),
+                **group[columns[4:]].mean().to_dict(),
             }
         )  # fmt: skip
     return pd.DataFrame(table)
@@ -416,9 +429,10 @@ def pools(draws: int, names: list[str]) -> None:
             summary.append(
                 {
                     "pool": name, "design": design, "worst share": shares["coverage"].min(),
-                    "mean of shares": shares["coverage"].mean(), "old worst": shares["old coverage"].min(),
-                    "old mean": shares["old coverage"].mean(), "width": shares["width"].mean(),
-                    "old width": shares["old width"].mean(), "worst of all": found["coverage"].min(),
+                    "mean of shares": shares["coverage"].mean(), "logit worst": shares["logit coverage"].min(),
+                    "logit mean": shares["logit coverage"].mean(), "K-G worst": shares["K-G coverage"].min(),
+                    "K-G mean": shares["K-G coverage"].mean(), "width": shares["width"].mean(),
+                    "logit width": shares["logit width"].mean(), "K-G width": shares["K-G width"].mean(), "worst of all": found["coverage"].min(),
                     "mean of all": found["coverage"].mean(),
                 }
             )  # fmt: skip

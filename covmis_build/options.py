@@ -250,7 +250,7 @@ class Annotation:
     claims_per_round: Annotated[int, says("claims of a round; each round has a report on agreement", ge=1)] = 12  # fmt: skip
     annotators: Annotated[tuple[str, ...], says("codes, not names; model:NAME for an admitted model")] = ("a1", "a2")  # fmt: skip
     per_item: Annotated[int, says("annotators for each item", ge=1)] = 2
-    show: Annotated[tuple[Literal["card", "quoted", "date", "parent", "media"], ...], says('context that annotators see; also "parent", "media"')] = ("card", "quoted", "date")  # fmt: skip
+    show: Annotated[tuple[Literal["card", "quoted", "date", "parent", "media", "fact_check"], ...], says('context that annotators see; also "parent", "media", "fact_check"')] = ("card", "quoted", "date")  # fmt: skip
     audit: Annotated[float, says("share of automatic labels that annotators check without knowing it", ge=0, le=1)] = 0.05  # fmt: skip
     channel: Annotated[Literal["label-studio", "csv", "xlsx", "html"], says('"label-studio"; or "xlsx", "csv" (sheets), "html" (an offline page): neither needs a server')] = "label-studio"  # fmt: skip
     label_studio_url: Annotated[Url, says("a Label Studio server; empty: the local one of `covmis label-studio up`")] = ""  # fmt: skip

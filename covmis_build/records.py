@@ -93,11 +93,12 @@ class Item:
     native_id: NativeId
     text: Annotated[str, In(("frozen", "corpus")), Unsealed, "the post's text"]
     created_at: CreatedAt
-    show: Annotated[list[str], In(("frozen",)), Unsealed, "context shown with the text: card, quoted, parent, media, date"]  # fmt: skip
+    show: Annotated[list[str], In(("frozen",)), Unsealed, "context shown with the text: card, quoted, parent, media, date, fact_check"]  # fmt: skip
     cards: Cards
     quoted: Annotated[str, In(("frozen",)), Unsealed, "the text of the quoted post, if it is shown"]
     parent: Annotated[str, In(("frozen",)), Unsealed, "the text of the answered post, if it is shown"]
     media: Media
+    fact_check: Annotated[str, In(("frozen",)), Unsealed, Since("0.2.0"), "the verdict and the titles of the claim's fact-check, if they are shown"]  # fmt: skip
     found: Annotated[bool, In(("frame",)), "whether a query found the post"]
     kind: Annotated[str, In(("items", "sample", "corpus")), "the query type that found the post; its stratum in the sample"]  # fmt: skip
     label: Stance

@@ -180,6 +180,19 @@ def test_a_round_of_the_claims_that_one_names(study) -> None:
     assert set(round_.items["claim_id"]) == set(named)
 
 
+def test_a_round_notes_the_hash_of_predictions(study) -> None:
+    file = study.places.folder / "model.csv"
+    file.write_text("item_id,prediction\n")
+    round_ = study.open_round(1, predictions=file)
+    assert record.find(study.places.rounds).about.predictions == {"model.csv": storage.sha256_of(file)}
+    assert round_.sentences[1].startswith("Registered model.csv (")
+    with pytest.raises(InputError, match="a training round registers no predictions"):
+        study.open_round(training=True, predictions=file)
+    with pytest.raises(InputError, match=r"nowhere\.csv: is no file"):
+        study.open_round(1, predictions="nowhere.csv")
+    assert [one.number for one in study.rounds] == ["001", "002"], "nothing is opened where a file is missing"
+
+
 def test_predictions_and_comparisons_name_the_labels_that_governed_the_rounds(study) -> None:
     changed = study.change(
         labels={"values": ["pro", "con", "neither"], "poles": ["pro", "con"], "automatic": {}}

@@ -52,8 +52,8 @@ def board_page(
 
 def _next(rounds: Sequence[tuple[RoundFolder, Progress]]) -> str:
     """The next step of each open round, a sentence each; with none open, of the round that was opened last."""
-    newest_first = sorted(rounds, key=lambda row: (row[0].about.opened_at, row[0].number), reverse=True)
-    open_ = [row for row in newest_first if not row[0].sealed] or newest_first[:1]
+    in_order = sorted(rounds, key=lambda row: (row[0].about.opened_at, row[0].number))
+    open_ = [row for row in in_order if not row[0].sealed] or in_order[-1:]
     return " ".join(f"Next in round {folder.number}: {progress.next}." for folder, progress in open_)
 
 
@@ -87,7 +87,7 @@ def _people(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
             rows.append(
                 (
                     folder.number, name, _bar(worker.given + worker.skipped, worker.items), worker.left,
-                    worker.invalid, worker.drafts, worker.median_seconds, None if pace is None else round(pace, 1),
+                    worker.invalid, worker.drafts, worker.median_seconds, None if pace is None else round(pace),
                     math.ceil(worker.left / pace) if pace and worker.left else None,
                 )
             )  # fmt: skip

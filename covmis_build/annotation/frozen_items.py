@@ -71,7 +71,7 @@ def freeze(  # noqa: PLR0913 - a round freezes what all of these tables say
         drawn.drop(columns="kind")
         .merge(items.drop(columns=["claim_id", "post_id"]), on="item_id", how="left", validate="one_to_one")
         .merge(
-            claims[["claim_id", "text"]].rename(columns={"text": "claim"}),
+            claims[["claim_id", "text"]].rename(columns={"text": "claim"}).assign(fact_check=_fact_checks(claims)),
             on="claim_id", how="left", validate="many_to_one",
         )
         .merge(_posts(posts, set(drawn["post_id"])), on="post_id", how="left", validate="many_to_one")
@@ -88,6 +88,15 @@ def next_claims(
 ) -> list[str]:
     """The claims that a round takes: `count` of those with sampled posts that no round has, new ones first."""
     return sorted((claim for claim in order if claim in waiting), key=lambda claim: claim in begun)[:count]
+
+
+def _fact_checks(claims: pd.DataFrame) -> list[str]:
+    """What fact-checkers say of each claim: their verdict, and the titles of their articles."""
+    verdicts = claims["verdict"] if "verdict" in claims else [""] * len(claims)
+    return [
+        "\n".join(filter(None, [_text(verdict), *_list(titles)]))
+        for verdict, titles in zip(verdicts, claims["titles"], strict=True)
+    ]
 
 
 def _posts(posts: pd.DataFrame, wanted: set[str]) -> pd.DataFrame:
@@ -121,6 +130,7 @@ def _frozen(
         "media": _list(row["media"]) if "media" in show else [],
         "quoted": _text(row["quoted_text"]) if "quoted" in show else "",
         "parent": _text(row["parent_text"]) if "parent" in show else "",
+        "fact_check": row["fact_check"] if "fact_check" in show else "",
         "created_at": _text(row["created_at"]),
         "automatic_label": _text(row["automatic_label"]),
         "audited": bool(row["audited"]),

@@ -198,10 +198,10 @@ def label_matrix(rows: pd.DataFrame, classes: Sequence[str]) -> LabelMatrix:
     if "claim" in rows.columns and len(rows) and not _blank(rows["claim"]).any():
         own = rows["claim"].to_numpy(dtype=object)
         first = own[np.unique(row, return_index=True)[1]]
-        if (other := np.flatnonzero(own != first[row])).size:
-            item, claim = items[row[other[0]]], own[other[0]]
+        if (deviating := np.flatnonzero(own != first[row])).size:
+            item, claim = items[row[deviating[0]]], own[deviating[0]]
             raise InputError(
-                f"the item {item} has two claims, {first[row[other[0]]]} and {claim}",
+                f"the item {item} has two claims, {first[row[deviating[0]]]} and {claim}",
                 remedy="An item belongs to one claim",
             )
         claims = [str(claim) for claim in first]

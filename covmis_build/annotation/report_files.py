@@ -106,8 +106,10 @@ def agreement_of_file(
     except InputError as error:
         raise error.at(path) from None
     if html:
-        found = Findings(compared)
-        page = report_page(found, sections_of(found), title="Agreement", study=path.name)
+        findings_of_file = Findings(compared)
+        page = report_page(
+            findings_of_file, sections_of(findings_of_file), title="Agreement", study=path.name
+        )
         storage.write_text(html, page)
     if latex:
         storage.write_text(latex, as_latex(compared, study=path.name))

@@ -117,6 +117,8 @@ class About(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """In rounds without a ledger of draws: ranked items of earlier rounds that its draw gave a greater chance."""
     repeats: dict[str, list[str]] | UnsetType = UNSET
     """Of hidden posts: whose own they are."""
+    predictions: dict[str, str] | UnsetType = UNSET
+    """Files of predictions that were there before it was opened: their names, each with its SHA-256."""
     frame: dict[str, Any] | UnsetType = UNSET
     """Of a recall round: what it was drawn from, sealed as it was written."""
 
@@ -253,6 +255,7 @@ def create(  # noqa: PLR0913 - each is something that round.json says
     rounds: Path, frozen: pd.DataFrame, options: Annotation, scheme: Labels, guideline: str, *, now: str,
     settings: Mapping[str, Any] | None = None,
     repeats: dict[str, list[str]] | None = None, frame: dict[str, Any] | None = None,
+    predictions: dict[str, str] | None = None,
 ) -> RoundFolder:  # fmt: skip
     """Write a new round's folder; items.parquet comes last, and makes it a round. See `About` for the rest."""
     folder = rounds / str(frozen["round"].iloc[0])
@@ -273,6 +276,7 @@ def create(  # noqa: PLR0913 - each is something that round.json says
         settings=dict(settings or {}),
         guideline="",
         repeats=repeats or UNSET,
+        predictions=predictions or UNSET,
         frame=frame or UNSET,
     )
     round_ = RoundFolder(folder, about)

@@ -37,6 +37,10 @@ def open_(
         Path | None,
         Option(help="With --training: your own labels (item_id, label, reason)."),
     ] = None,
+    predictions: Annotated[
+        list[Path] | None,
+        Option(metavar="FILE", help="Register a file of predictions for `covmis estimate`; repeatable."),
+    ] = None,
     run: RunOption = False,
     folder: StudyOption = None,
     as_json: JsonOption = False,
@@ -52,7 +56,7 @@ def open_(
     with progress() as report:
         round_ = open_study(folder).open_round(
             claims, pilot=pilot, training=training, run=run, items=items, pass_mark=pass_mark, gold=gold,
-            progress=report,
+            predictions=predictions or (), progress=report,
         )  # fmt: skip
     tell(round_.to_dict(), round_.sentences, as_json=as_json)
 

@@ -106,9 +106,9 @@ def certain(clusters: Clusters, options: Sampling) -> dict[str, dict[str, str]]:
         left = math.fsum(odds[name] * one.squares for name, one in strata.items())
         unique, posts = (sum(getattr(one, name) for one in strata.values()) for name in ("unique", "posts"))
         enough = max(1 / ENOUGH, TIMES * alike / unique**2) * posts**2 * (1 + 1e-9) if unique else math.inf
-        for part, one in sorted(parts, key=lambda row: (-row[0], row[1].item)):
+        for part, cluster in sorted(parts, key=lambda row: (-row[0], row[1].item)):
             if left <= enough or part < left / options.per_claim:
                 break
             left -= part
-            taken.setdefault(claim, {})[one.item] = one.stratum
+            taken.setdefault(claim, {})[cluster.item] = cluster.stratum
     return taken

@@ -29,7 +29,7 @@ TARGETS = (12, 24, 36, 48, 96)
 LONGEST = 600.0
 """A label that took more seconds than this counts as this: the screen was left open, not read."""
 COLUMNS = [
-    "per_claim", "per_kind", "claims", "items", "items_sd", "certain", "automatic", "audited", "by_people", "hours",
+    "per_claim", "per_kind", "claims", "items", "items_sd", "certain", "certain_cost", "automatic", "audited", "by_people", "hours",
     "half_width_pool", "half_width_claim", "design_effect", "audit_bound",
 ]  # fmt: skip
 
@@ -103,7 +103,7 @@ def costs(
     """For each target per claim, the study's own among them: size, hours, and half-widths of intervals.
 
     Half-widths are of the Hájek share of unique posts, for a label that has this share everywhere: of the
-    whole pool, and of the median claim. `audit_bound` is the error rate of automatic labels that an audit without
+    whole pool, and of the median claim. `certain` clusters cost `certain_cost` items more. `audit_bound` is the error rate of automatic labels that an audit without
     an error would still leave possible. A target too small for the quotas gets smaller quotas.
     """
     rows = []
@@ -124,6 +124,7 @@ def _row(
             chances[pool.strata[claim, name]] = float(draw.chance(name))
     p, first, automatic = chances[pool.stratum], pool.p_claim, pool.automatic
     sure = [pool.place[item] for of in certain(pool.clusters, sampling).values() for item in of]
+    more = float((1 - p[sure]).sum())
     p[sure] = 1.0
     machine = float(p[automatic].sum())
     people = float(p[~automatic].sum()) + annotation.audit * machine
@@ -141,6 +142,7 @@ def _row(
         "items": float(p.sum()),
         "items_sd": math.sqrt(float((p * (1 - p)).sum())) if varies else 0.0,
         "certain": len(sure),
+        "certain_cost": more,
         "automatic": machine,
         "audited": annotation.audit * machine,
         "by_people": people,

@@ -181,6 +181,8 @@ def _predictions(
             remedy="Run `covmis run` first",
         )
     inside = pool[pool["claim_id"].isin(set(labelled["claim_id"]))]
+    registered = not isinstance(given, pd.DataFrame) and _is_registered(study, Path(given))
+    elsewhere = elsewhere or registered
     file = given if isinstance(given, str | Path) else ""
     if not isinstance(given, str | Path):
         table = given
@@ -191,11 +193,23 @@ def _predictions(
     else:
         table = read_rows(Path(given)).frame()
     predictions = predictions_for(inside, table, settings.labels.values, elsewhere=elsewhere, file=file)
-    if not (
-        isinstance(given, str | Path) and Path(given).is_dir() and not elsewhere
-    ):  # covmis has cross-fitted those
+    cross_fitted_here = isinstance(given, str | Path) and Path(given).is_dir() and not elsewhere
+    if not cross_fitted_here and not registered:
         check_not_leaked(predictions.shares, labelled, file=file)
     return predictions
+
+
+def _is_registered(study: Study, file: Path) -> bool:
+    """Whether this very file was there before the first label: its hash was noted when a round was opened, at the latest the first that counts."""
+    rounds = round_folder.all_rounds(study.places.rounds)
+    first = next((round_.number for round_ in rounds if not round_.pilot), "")
+    noted = {
+        sha256
+        for round_ in rounds
+        if round_.number <= first
+        for sha256 in (round_.about.predictions or {}).values()
+    }
+    return bool(noted) and file.is_file() and storage.sha256_of(file) in noted
 
 
 def _predicted_by(

@@ -18,6 +18,7 @@ from covmis_build.annotation.gold import How, check_seals
 from covmis_build.annotation.guideline import read_guideline
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.training import frozen_anew, known_items, write_key, written_reasons
+from covmis_build.claims.lists import read_claims
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.options import is_machine
@@ -37,12 +38,16 @@ if TYPE_CHECKING:
 
 
 def open_round(
-    study: Study, claims: int | Sequence[str], *, pilot: bool, run: bool, progress: Progress = silent
-) -> Round:
+    study: Study, claims: int | Sequence[str], *, pilot: bool, run: bool, predictions: Sequence[Path] = (),
+    progress: Progress = silent,
+) -> Round:  # fmt: skip
     """Freeze the next claims' sampled posts, or those of these claims, in the order of claims.csv.
 
-    Stale tables are made first, or refused.
+    Stale tables are made first, or refused. The hashes of `predictions` are noted: they cannot have seen the round's labels.
     """
+    if missing := [path for path in predictions if not path.is_file()]:
+        raise InputError("is no file", file=missing[0], remedy="Name a file of predictions")
+    registered = {path.name: storage.sha256_of(path) for path in predictions}
     study.need_current(run=run, progress=progress)
     check_admitted(study)
     with study.locked_rounds("covmis round open"):
@@ -53,6 +58,9 @@ def open_round(
             drawn = set(tables["sample"][key])
             tables[name] = storage.read_table(study.places.table(name), name, among=(key, drawn))
         draws = tables.pop("draws")
+        if "fact_check" in study.settings.annotation.show:
+            verdicts = read_claims(study.places.claims_csv).set_index("claim_id")["verdict"]
+            tables["claims"] = tables["claims"].assign(verdict=tables["claims"]["claim_id"].map(verdicts))
         if tables["sample"].empty and draws.empty:
             raise nothing_kept()
         number = record.next_number(study.places.rounds, RoundKind.STANCE)
@@ -79,7 +87,7 @@ def open_round(
         )
         folder = record.create(
             study.places.rounds, frozen, options, study.settings.labels, read_guideline(study.places.guideline),
-            now=record.moment(), settings=settings_of_tables(study.places, study.settings),
+            now=record.moment(), settings=settings_of_tables(study.places, study.settings), predictions=registered,
         )  # fmt: skip
         round_ = Round(study, folder)
         if not pilot and (options.checks or options.repeats):

@@ -402,7 +402,15 @@ class Round:
             pushed = f"Next: `covmis round push{which}`, then pull. Push again after that: each yes goes to a second person."
             settled = f"`covmis round adjudicate{which}` resolves the rest."
             return [self.sentence, f"{pushed} {settled}"]
-        return [self.sentence, f"Frozen in {self.to_dict()['folder']}/. Next: `covmis round push{which}`."]
+        registered = self.folder.about.predictions or {}
+        return [
+            self.sentence,
+            *(
+                f"Registered {name} ({sha256[:12]}): keep the file as it is."
+                for name, sha256 in registered.items()
+            ),
+            f"Frozen in {self.to_dict()['folder']}/. Next: `covmis round push{which}`.",
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round open --json` prints it."""
@@ -416,5 +424,6 @@ class Round:
             "for_people": people, "automatic": len(automatic), "audited": int(automatic["audited"].sum()),
             "checks": len(hidden.decisions()) if hidden else 0,
             "repeats": {who: len(items) for who, items in repeats_in(hidden).items()} if hidden else {},
+            "predictions": self.folder.about.predictions or {},
             "folder": self.study.places.relative(self.folder.folder),
         }  # fmt: skip

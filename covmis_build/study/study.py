@@ -421,20 +421,29 @@ class Study:
 
         return Round(self, find(self.places.rounds, f"{number:03}" if isinstance(number, int) else number))
 
-    def open_round(
+    def open_round(  # noqa: PLR0913 - each is an option of the command
         self, claims: int | Sequence[str] = 0, *, pilot: bool = False, training: bool = False, run: bool = False, items: int = 20,
-        pass_mark: float | None = None, gold: str | Path | None = None, progress: Progress = silent,
+        pass_mark: float | None = None, gold: str | Path | None = None, predictions: str | Path | Sequence[str | Path] = (),
+        progress: Progress = silent,
     ) -> Round:  # fmt: skip
         """Freeze the next claims' sampled posts as a round; `claims`: how many (0: as the settings say), or which.
 
         A training round is of `items` posts whose gold is known from sealed rounds, or from the sheet `gold` (item_id,
-        label, reason); `pass_mark` is the share of right answers that will do.
+        label, reason); `pass_mark` is the share of right answers that will do. Files of `predictions` that are registered when
+        the first round is opened need no other proof that they saw none of its labels (`estimate(assisted_by=…)`).
         """
         from covmis_build.study.open_round import open_round, open_training
 
+        files = [predictions] if isinstance(predictions, str | Path) else list(predictions)
+        if training and files:
+            raise InputError(
+                "a training round registers no predictions", remedy="Register them with the first round"
+            )
         if training:
             return open_training(self, items, pass_mark, Path(gold) if gold else None)
-        return open_round(self, claims, pilot=pilot, run=run, progress=progress)
+        return open_round(
+            self, claims, pilot=pilot, run=run, predictions=[Path(file) for file in files], progress=progress
+        )
 
     def verify_rounds(self, *, label_studio: bool = False) -> VerifiedRounds:
         """Compare every round with its seal, and each seal with the one before; recall rounds are a chain of their own.

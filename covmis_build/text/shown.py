@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def shown_parts(item: Mapping[str, Any]) -> Parts:
     """What is shown of a frozen item, as (heading, text); its column `show` says what next to claim and post."""
     parts = [("Claim", _text(item["claim"])), ("Post", _text(item["text"]))]
+    parts.append(("Fact-check of the claim", _text(item.get("fact_check"))))
     if "date" in item["show"] and item["created_at"]:
         parts.append(("Date", item["created_at"][:10]))
     parts += [("Link", _lines(card, "title", "description", "url")) for card in _list(item["cards"])]

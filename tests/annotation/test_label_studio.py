@@ -251,7 +251,7 @@ def test_a_label_of_an_altered_text_stays_stale_until_it_is_saved_again(
     page = (folder / covmis(folder, "round", "board")["page"]).read_text()
     link = f'<a href="{ls.address()}/projects/{project_of(pushed, "a1")}/data">{task["data"]["uid"]}</a>'
     assert link in page.replace("&amp;", "&")
-    assert "given to an altered text: save it again" in page
+    assert "the text was altered when this label was given: save the label again" in page
     time.sleep(1.1)  # the record's times are whole seconds
     a1.change(number, "favor")
     assert covmis(folder, "round", "pull")["added"] == 1

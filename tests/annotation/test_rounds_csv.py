@@ -13,7 +13,7 @@ from covmis_build.annotation import frozen_items
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.gold import gold_of, write_decisions
 from covmis_build.errors import BrokenSeal, InputError
-from tests.annotation.small import covmis, fill, label_both, rows_of, study, write_rows
+from tests.annotation.small import as_if_run, covmis, fill, label_both, rows_of, study, write_rows
 
 
 @pytest.fixture
@@ -306,3 +306,30 @@ def test_what_is_next_after_a_push_is_not_another_push(folder):
         covmis(folder, "round", "status")["next"]
         == "wait for a1 (11 posts), a2 (11 posts), then `covmis round pull`"
     )
+
+
+def test_the_claims_fact_check_is_shown_where_it_is_wanted(tmp_path):
+    """Verdict and titles stand in every channel, are part of what was shown, and change nothing where they are not wanted."""
+    study(tmp_path, 'show = ["fact_check"]\n')
+    claims = storage.read_table(tmp_path / "data/build/claims.parquet", "claims")
+    claims["titles"] = [["No, <b>lemons</b> do not help"], *[[] for _ in claims["titles"][1:]]]
+    storage.write_table(tmp_path / "data/build/claims.parquet", claims, "claims")
+    rows = "".join(f"c{at},Claim {at},{'False' if at == 0 else ''}\n" for at in range(4))
+    (tmp_path / "queries/claims.csv").write_text(f"claim_id,text,verdict\n{rows}")
+    as_if_run(tmp_path)
+    covmis(tmp_path, "round", "open")
+    covmis(tmp_path, "round", "push")
+    sheet = rows_of(tmp_path / "annotation/rounds/001/sheets/a1.csv")
+    told = {row["item_id"].partition("|")[0]: row["context"] for row in sheet}
+    assert told == {"c0": "Fact-check of the claim: False\nNo, <b>lemons</b> do not help", "c1": ""}
+    covmis(tmp_path, "round", "push", "--channel", "html")
+    page = (tmp_path / "annotation/rounds/001/sheets/a1.html").read_text("utf-8")
+    assert "Fact-check of the claim" in page
+    assert "<b>lemons" not in page
+    items = storage.read_table(tmp_path / "annotation/rounds/001/items.parquet", "frozen")
+    other = study(tmp_path / "other")
+    covmis(other, "round", "open")
+    assert set(items["fact_check"]) == {"False\nNo, <b>lemons</b> do not help", ""}
+    assert set(storage.read_table(other / "annotation/rounds/001/items.parquet", "frozen")["fact_check"]) == {
+        ""
+    }

@@ -1,7 +1,10 @@
 """`covmis sample` and `covmis estimate` on a study made by hand."""
 
 import json
+import shutil
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from covmis_build import storage, tables
+from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.frozen_items import FROZEN
 from covmis_build.cli.estimate import estimate
 from covmis_build.cli.sample import sample as show
@@ -16,6 +20,8 @@ from covmis_build.corpus.convert import read_corpus
 from covmis_build.errors import InputError
 from covmis_build.options import Labels, Sampling
 from covmis_build.sampling.draw import sample
+from covmis_build.study.estimate import _is_registered
+from covmis_build.study.study import open_study
 
 SEED = 20220405
 COUNTS = {"1": {"title": 9, "fact_check_url": 30, "keywords": 70}, "2": {"news_url": 12, "keywords": 40}}
@@ -219,6 +225,26 @@ def test_predictions_assist_when_they_say_what_they_were_trained_on(study):
     outside.to_csv(file, index=False)
     told = CliRunner().invoke(app, [str(word) for word in [*words, "--trained-elsewhere"]])
     assert "1 predictions are for posts outside the pool" in told.output
+
+
+def test_predictions_that_were_registered_with_the_first_round_need_no_other_proof(study):
+    file = predictions_file(study)
+    words = ["estimate", "--study", study, "--assisted-by", file]
+    rounds = record.all_rounds(open_study(study).places.rounds)
+    registered = {file.name: storage.sha256_of(file)}
+
+    def register(round_, files):
+        record.write_about(replace(round_, about=msgspec.structs.replace(round_.about, predictions=files)))
+
+    later = shutil.copytree(rounds[0].folder, rounds[0].folder.with_name("002"))
+    register(replace(rounds[0], folder=later), registered)
+    assert not _is_registered(open_study(study), file), "the first round's labels may have been seen"
+    shutil.rmtree(later)
+    register(rounds[0], registered)
+    assert "λ" in run(*words)
+    file.write_text(file.read_text() + "\n")
+    with pytest.raises(InputError, match="does not say what its model was trained on"):
+        run(*words)
 
 
 def write_texts(study, table, **columns):

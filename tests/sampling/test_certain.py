@@ -52,6 +52,8 @@ def test_the_plan_counts_what_the_draw_takes(items):
     }
     assert rows[True].loc[24, "certain"] == 1
     assert rows[False].loc[24, "certain"] == 0
+    more = rows[True].loc[24, "items"] - rows[False].loc[24, "items"]
+    assert rows[True].loc[24, "certain_cost"] == pytest.approx(more)
     for on, plan in rows.items():
         assert plan.loc[24, "items"] == pytest.approx(
             drawn(items, 1, Sampling(certain=on)).expected["expected"].sum()
