@@ -26,6 +26,8 @@ READ_AS = {
     "claim": "claim",
 }  # fmt: skip
 """What a column may be read as."""
+LARGE = 300_000_000
+"""Bytes of a file beyond which it is looked at only when asked: of a table all rows are read."""
 WRITTEN = ("platform", "date_format", "timezone")
 """What else of a table [[retrieval.columns]] the page asks for."""
 
@@ -41,15 +43,21 @@ def posts(request: Request) -> Response:
         "found": None,
         "marked": [],
         "look": None,
+        "large": 0,
     }
     words = ["posts", "look", "FILE"]
     name = asked.get("file", "" if shown["q"] else next(iter(files), ""))
     if name:
         path = _known(files, name)
         words, about = ["posts", "look", name], path.stat()
+        shown["large"] = about.st_size if about.st_size > LARGE and not asked.get("look") else 0
         try:
-            shown["look"] = bench.keep(
-                f"look {name} {about.st_mtime_ns} {about.st_size}", (), lambda: study.look(path)
+            shown["look"] = (
+                None
+                if shown["large"]
+                else bench.keep(
+                    f"look {name} {about.st_mtime_ns} {about.st_size}", (), lambda: study.look(path)
+                )
             )
         except CovmisError as error:
             shown["problem"] = str(error)

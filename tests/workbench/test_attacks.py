@@ -84,7 +84,9 @@ def test_a_thousand_at_once_are_answered_and_one_of_many_decisions_counts(folder
 
     async def all_at_once(address):
         """A thousand requests, none of which waits for another."""
-        limits = httpx.Limits(max_connections=None)
+        limits = httpx.Limits(
+            max_connections=None, max_keepalive_connections=0
+        )  # no old one, which may end just now
         async with httpx.AsyncClient(
             base_url=address.split("/?")[0], trust_env=False, timeout=600, limits=limits
         ) as client:

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 import covmis_build as covmis
+from covmis_build.workbench import posts
 from covmis_build.workbench.app import application
 from tests.own_posts import write_own
 from tests.workbench.conftest import HOSTILE, OURS, PORT, TestClient, client_of, opening
@@ -84,7 +85,7 @@ def test_an_empty_folder_becomes_a_sample_and_the_script_does_the_same(client, o
             assert there.read_bytes() == study.places.table(table).read_bytes(), table
 
 
-def test_a_dropped_file_is_never_lost_nor_doubled_and_says_what_is_wrong(study):
+def test_a_dropped_file_is_never_lost_nor_doubled_and_says_what_is_wrong(study, monkeypatch):
     client = client_of(study)
     archive = study.places.folder / "data/archive"
     before = {path.name: path.read_bytes() for path in archive.iterdir()}
@@ -100,6 +101,11 @@ def test_a_dropped_file_is_never_lost_nor_doubled_and_says_what_is_wrong(study):
     assert HOSTILE not in page
     assert "gz" in page
     assert "warning" in page
+    monkeypatch.setattr(posts, "LARGE", 5)
+    page = client.get("/posts?file=data/archive/posts.jsonl").text
+    assert "Look at it" in page
+    assert "can be read" not in page
+    assert "can be read" in client.get("/posts?file=data/archive/posts.jsonl&look=yes").text
     assert (
         client.put("/posts/x.csv", content=b"a", headers={"origin": "https://evil.example"}).status_code
         == 403
