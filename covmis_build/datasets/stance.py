@@ -12,7 +12,7 @@ from covmis_build.files.contents import bytes_of
 from covmis_build.files.reading import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 COAID_VERSIONS = ("05-01-2020", "07-01-2020", "09-01-2020", "11-01-2020")
@@ -35,7 +35,18 @@ def text_of(path: Path) -> str:
         return data.decode("latin-1")
 
 
-def table(path: Path, names: Sequence[str] = ()) -> Iterator[dict[str, str]]:
+class Cells(dict[str, str]):
+    """A row's cells by column; one that the file lacks is an error which names the file."""
+
+    def __init__(self, path: Path, cells: Iterable[tuple[str, str]]) -> None:
+        super().__init__(cells)
+        self.path = path
+
+    def __missing__(self, name: str) -> str:
+        raise InputError(f"has no column '{name}'", file=self.path, remedy=f"Its columns: {', '.join(self)}")
+
+
+def table(path: Path, names: Sequence[str] = ()) -> Iterator[Cells]:
     """A file's rows as text: no cell is treated as a missing value. `names` are the columns where it has no header."""
     data = bytes_of(path, packed=path.suffix == ".gz")
     with doubted(path):
@@ -43,7 +54,7 @@ def table(path: Path, names: Sequence[str] = ()) -> Iterator[dict[str, str]]:
         for number, cells, problem in rows_of_file.rows():
             if problem or rows_of_file.short:
                 raise InputError("has too many or too few cells", row=number, remedy="Fetch it anew")
-            yield dict(zip(rows_of_file.header, cells, strict=True))
+            yield Cells(path, zip(rows_of_file.header, cells, strict=True))
 
 
 def coaid(folder: Path) -> Iterator[Row]:

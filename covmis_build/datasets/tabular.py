@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.datasets.shape import Row, epoch_time, post_time
 from covmis_build.datasets.stance import table
+from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from covmis_build.datasets.stance import Cells
 
 FIELDS = ("id", "label", "target_id", "target", "text", "time", "split", "group")
 
@@ -37,13 +40,18 @@ def rows_of(
     """A reader of these files; each has values of its own (its split, say) next to its columns."""
 
     def read(folder: Path) -> Iterator[Row]:
-        tables: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+        tables: dict[tuple[str, str], dict[str, Cells]] = {}
         for name, own in files:
             for number, cells in enumerate(table(folder / name, columns.header)):
-                told = {"row": str(number), **own, **cells}
-                values = {field: _value(how, told, folder, tables) for field, how in columns.fields.items()}
+                cells.update({"row": str(number), **own} | cells)
+                values = {field: _value(how, cells, folder, tables) for field, how in columns.fields.items()}
                 if values["label"] in columns.drop:
                     continue
+                if columns.labels and values["label"] not in columns.labels:
+                    raise InputError(
+                        f"the label '{values['label']}' is unknown", file=cells.path,
+                        remedy=f"Known: {', '.join(columns.labels)}",
+                    )  # fmt: skip
                 if columns.labels:
                     values["label"] = columns.labels[values["label"]]
                 if columns.times:
@@ -53,15 +61,15 @@ def rows_of(
     return read
 
 
-def _value(
-    how: Any, told: Mapping[str, str], folder: Path, tables: dict[tuple[str, str], dict[str, dict[str, str]]]
-) -> str:
+def _value(how: Any, cells: Cells, folder: Path, tables: dict[tuple[str, str], dict[str, Cells]]) -> str:
     if isinstance(how, str):
-        return how.format_map(told) if "{" in how else told[how]
-    at = (how["lookup"].format_map(told), how["key"])
+        return how.format_map(cells) if "{" in how else cells[how]
+    at = (how["lookup"].format_map(cells), how["key"])
     if at not in tables:
         tables[at] = {row[at[1]]: row for row in table(folder / at[0])}
-    return tables[at][told[how["by"]]][how["value"]]
+    if cells[how["by"]] not in tables[at]:
+        raise InputError(f"has no row with {at[1]} {cells[how['by']]}", file=folder / at[0])
+    return tables[at][cells[how["by"]]][how["value"]]
 
 
 def _time(kind: str, values: Mapping[str, str]) -> str:

@@ -21,6 +21,7 @@ STARTED = {
     "run": (("run",), "study.run()"),
     "run read": (("run", "read"), "study.run(['read'])"),
     "round open": (("round", "open"), "study.open_round()"),
+    "round open pilot": (("round", "open", "--pilot"), "study.open_round(pilot=True)"),
     "round push": (("round", "push"), "study.round({round}).push()"),
     "round pull": (("round", "pull"), "study.round({round}).pull()"),
     "round report": (("round", "report"), "study.round({round}).report()"),

@@ -199,7 +199,7 @@ def test_quotation_marks_between_tabs_take_in_no_other_rows(own) -> None:
         ('id = "nr"', 'identity = "nr"', "unknown key 'identity'"),
         ("has_text = true", 'reader = "magic"', "no reader is called 'magic'"),
         ('values = ["ja", "nein", "?"]', 'values = ["ja"]', "stance names each label once"),
-        ('label = "urteil"', 'label = "verdict"', "is not Ours as expected"),
+        ('label = "urteil"', 'label = "verdict"', "posts.tsv: has no column 'verdict'"),
     ],
 )  # fmt: skip
 def test_a_wrong_description_is_refused_in_one_line(own, before, after, problem) -> None:

@@ -63,7 +63,6 @@ class Builder:
             out = str(scores.relative_to(self.study))
             shown = ("--measures", "accuracy,macro_f1,kappa", "--by", "kind", "--out", out)
             self.covmis("evaluate", "score", "data/release/corpus.csv", *systems, *shown)
-            self.covmis("export", "flow")
             worked = True
         return worked
 
@@ -117,7 +116,6 @@ class Builder:
             ("corpus", self.study / "data/release/corpus.csv"),
             ("its card", self.study / "data/release/card.html"),
             ("agreement report", self.study / "annotation/rounds/summary.html"),
-            ("flow of the study", self.study / "data/build/flow.html"),
             ("scores", self.study / "data/build/demonstration/scores.html"),
         ):
             print(f"  {name:18} {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")

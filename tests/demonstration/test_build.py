@@ -24,7 +24,7 @@ def test_all_the_way_to_the_scores(built):
     log = (built / "log").read_text("utf-8")
     assert "Traceback" not in log
     assert "The demonstration is built." in log, log[-2000:]
-    for name in ("data/release/corpus.csv", "data/build/flow.html", "annotation/rounds/002/seal.json"):
+    for name in ("data/release/corpus.csv", "annotation/rounds/002/seal.json"):
         assert (built / "study" / name).is_file()
     assert "Now with your own claims" in log
 

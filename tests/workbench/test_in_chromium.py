@@ -9,6 +9,7 @@ import pytest
 from covmis_build.study.study import open_study
 from tests.annotation import small
 from tests.annotation.browser import Browser
+from tests.demonstration.test_pages_fit import axe, violations  # noqa: F401 - a fixture
 from tests.workbench.conftest import opening
 
 pytestmark = pytest.mark.needs("chromium")
@@ -124,30 +125,31 @@ def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
     assert (len(labels), list(labels["label"][-2:])) == (before + 2, ["against", "neither"])
 
 
-def test_nothing_sticks_out_on_a_phone_or_a_desk(opened, browser):
-    browser.open(opened)
-    base = opened.split("/?")[0]
+PATHS = (
+    "/", "/posts", "/posts?q=garlic", "/claims", "/queries/a?q=garlic+-yes", "/flow?step=words", "/story/a", "/session",
+    "/plan?posts=36&people=3", "/rounds", "/results", "/settings", "/nothing",
+)  # fmt: skip
+
+
+def everywhere(browser, base):
+    """Each page, light and dark, at the width of a phone and of a desk."""
     for scheme in ("light", "dark"):
         browser.prefer(scheme)
         for width in (390, 1280):
             browser.size(width, 900)
-            for path in (
-                "/",
-                "/posts",
-                "/posts?q=garlic",
-                "/queries/a?q=garlic+-yes",
-                "/flow?step=words",
-                "/story/a",
-                "/session",
-                "/plan?posts=36&people=3",
-                "/rounds",
-                "/results",
-                "/nothing",
-            ):
+            for path in PATHS:
                 browser.open(base + path)
-                wide = browser.run("return document.documentElement.scrollWidth")
-                assert wide <= width, json.dumps([path, width, scheme])
-                small = browser.run(
-                    "return [...document.querySelectorAll('svg text')].filter((t) => t.getBoundingClientRect().height < 11).length"
-                )
-                assert small == 0, json.dumps([path, width, scheme])
+                yield path, width, scheme
+
+
+def test_nothing_sticks_out_on_a_phone_or_a_desk(opened, browser):
+    browser.open(opened)
+    for path, width, scheme in everywhere(browser, opened.split("/?")[0]):
+        wide = browser.run("return document.documentElement.scrollWidth")
+        assert wide <= width, json.dumps([path, width, scheme])
+
+
+def test_axe_finds_no_violation(opened, browser, axe):  # noqa: F811
+    browser.open(opened)
+    for path, width, scheme in everywhere(browser, opened.split("/?")[0]):
+        assert violations(browser, axe) == [], json.dumps([path, width, scheme])

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import threading
+import time
+from contextlib import suppress
 
+import httpx
 import pytest
 
 from covmis_build import storage
@@ -12,6 +17,7 @@ from covmis_build.study.study import open_study
 from tests.annotation.browser import Browser
 from tests.annotation.small import covmis, label_both, rows_of, study
 from tests.workbench.conftest import client_of, opening
+from tests.workbench.test_attacks import browser_of
 from tests.workbench.test_in_chromium import console
 
 ADDRESS = "/rounds/001/label/a1"
@@ -59,6 +65,8 @@ def test_answers_of_the_page_are_labels_as_if_its_file_had_been_pulled(folder):
         json={"answers": [answer(second, "against"), answer(first, "", later, times={"label": later})]},
     )
     client.post(ADDRESS, json={"answers": [answer(third, "skip"), answer(second, "against")]})
+    late = answer(second, "favor", "2029-01-01T10:00:00.000Z")
+    assert client.post(ADDRESS, json={"answers": [late]}).status_code == 204, "of another tab, and older"
     labels = open_study(folder).round().labels
     assert list(labels["status"]) == ["given", "given", "withdrawn", "skipped"]
     assert set(labels["channel"]) == {"html"}
@@ -140,3 +148,43 @@ def test_a_pilot_is_labelled_with_one_key_a_post(folder, tmp_path):
             browser.run("window.onbeforeunload = null; document.querySelector('#end a')?.remove()")
     finally:
         browser.kill()
+
+
+def test_a_killed_server_loses_and_doubles_no_label(folder):
+    """What was answered is in the round's files, and a pull brings it into the record, once."""
+    open_study(folder).round().push("html")
+    items, told, clock = shown(client_of(open_study(folder))), [], itertools.count()
+
+    def save(address):
+        with suppress(httpx.HTTPError), browser_of(address) as client:
+            for at in range(500):
+                second = next(clock)
+                moment = f"2030-01-01T10:{second // 60:02}:{second % 60:02}.000Z"
+                row = answer(items[at % len(items)], ("favor", "against", "neither")[at % 3], moment)
+                sent = client.post(ADDRESS, json={"answers": [row]})
+                if sent.status_code == 204:
+                    told.append(row)
+
+    for wait in (0.0, 0.13, 0.31):
+        del told[:]
+        with opening(folder) as (address, server):
+            saver = threading.Thread(target=save, args=(address,))
+            saver.start()
+            while len(told) < 2:
+                time.sleep(0.01)
+            time.sleep(wait)
+            server.kill()
+            server.wait()
+            saver.join()
+        covmis(folder, "round", "pull")
+        labels = open_study(folder).round().labels
+        assert labels["label_id"].is_unique
+        current = labels[~labels["label_id"].isin(set(labels["supersedes"]))]
+        assert current["item_id"].is_unique
+        given = dict(zip(current["item_id"], current["label"], strict=True))
+        last = {row["id"]: row["label"] for row in told}
+        last.pop(
+            items[len(told) % len(items)]["id"], None
+        )  # the next one: perhaps written, and not answered any more
+        assert last.items() <= given.items()
+        assert covmis(folder, "round", "pull")["added"] == 0

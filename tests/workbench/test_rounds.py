@@ -10,6 +10,7 @@ from covmis_build import storage
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, label_both, study
 from tests.workbench.conftest import HOSTILE, client_of
+from tests.workbench.test_pages import wait_for
 
 
 @pytest.fixture
@@ -116,3 +117,9 @@ def test_without_a_round_a_button_opens_one(tmp_path):
     page = client_of(open_study(study(tmp_path))).get("/rounds").text
     assert 'action="/start/round-open"' in page
     assert "No round is open" in page
+    client = client_of(open_study(tmp_path))
+    assert client.post("/start/round-open-pilot", data={"back": "/rounds"}).status_code == 200
+    assert wait_for(client.bench.jobs).state == "done"
+    assert open_study(tmp_path).round().pilot
+    assert "pilot" in client.get("/rounds").text
+    assert client.get("/session/session.sh").text.endswith("covmis round open --pilot\n")
