@@ -122,8 +122,8 @@ def numbers_of(words: Words, node: Node | None) -> Rows:
     if not pages:
         return words.rows(node)
     rows = [(f"q{at}", "q", "keywords", "", str(page), "") for at, page in enumerate(pages)]
-    found = numbers_found(words.posts, pd.DataFrame(rows, columns=tables.SCHEMAS["queries"].names))
-    return words.rows(node, dict(zip(pages, found, strict=True)))
+    numbers = numbers_found(words.posts, pd.DataFrame(rows, columns=tables.SCHEMAS["queries"].names))
+    return words.rows(node, dict(zip(pages, numbers, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
