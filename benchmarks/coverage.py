@@ -8,7 +8,8 @@ The pools have 111 claims and more than 40,000 posts; `spread` is the standard d
 0.5 even, 1.2 and 1.5 with a few claims that hold most posts. Stances depend on the kind of query and on the claim, so the
 unweighted share of the sample, which gives every kind the same quota, is biased; it stands beside the estimates.
 Draws follow the rules of `covmis_build.sampling.designs` in vectorised form; estimates and intervals are the package's.
-Beside them, from the same value and variance: the intervals of R's `svyciprop`, logit (the old one) and Korn and Graubard's.
+Beside them, from the same value and variance: logit (the interval of 0.1) and Korn and Graubard's, as R's
+`svyciprop` without its degrees of freedom.
 """
 
 from __future__ import annotations

@@ -73,7 +73,10 @@ def _round(study: Study) -> None:
         salt="test",
     )
     guideline = study.places.guideline.read_text()
-    one = record.create(study.places.rounds, frozen, options, study.settings.labels, guideline, now=NOW)
+    one = record.create(
+        study.places.rounds, frozen, options, study.settings.labels, guideline, now=NOW,
+        settings={"sampling.certain": study.settings.sampling.certain},
+    )  # fmt: skip
     people = for_people(frozen)
     answers = [
         answer(row, who) for row in people.to_dict("records") for who in options.people[: options.per_item]

@@ -42,7 +42,7 @@ def test_a_few_draws_are_right_and_flag_what_is_thin(simulation, design):
     shares = found[found.index.str.startswith("share")]
     assert shares["bias in MC errors"].abs().max() < 9  # six draws say little of their own spread
     assert shares["coverage"].mean() > 0.85
-    assert shares["coverage"].mean() >= shares["old coverage"].mean()
+    assert shares["coverage"].mean() >= shares["logit coverage"].mean()
     assert found.loc["share favor", "flagged"] > 0.5
     even = simulation.simulate(2, design, simulation.make_pool()).set_index("what")
     assert not even["flagged"].any()
@@ -72,4 +72,4 @@ def test_intervals_cover(simulation, design, spread):
     for figures in (shares, found):
         assert figures.loc[figures["flagged"] <= 0.5, "coverage"].min() >= 0.90
         assert figures["coverage"].mean() >= 0.95
-    assert shares["width"].mean() <= 1.15 * shares["old width"].mean()
+    assert shares["width"].mean() <= 1.15 * shares["logit width"].mean()
