@@ -138,19 +138,28 @@ def _of_units(
 def _pulls(
     codes: Codes, classes: int, sums_of: SumsOf, chance: ByChance, bounds: tuple[float, float]
 ) -> tuple[Pulls, Array]:
-    """How much the items decide, from the table of all pairs of labels; and each item's share of each label."""
+    """How much the items decide, from the table of all pairs of labels; and each item's share of each label.
+
+    Two people's labels count alike, whichever of them has the first name.
+    """
     counts = label_counts(codes, classes)
     if codes.shape[1] == 2:
         pairs = pair_tables(codes[:, 0], codes[:, 1], classes)
     else:
         pairs = coincidences(counts) / np.maximum(counts.sum(1), 1)[:, None, None]
-    table, probes = pairs.sum(0), Probes.near(pairs.sum(0))
     both = np.stack(np.meshgrid(np.arange(classes), np.arange(classes), indexing="ij"), -1).reshape(-1, 2)
     rows = sums_of(both)
-    flat = probes.tables.reshape(len(probes.tables), -1) * table.sum()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        values = corrected(chance(np.tensordot(flat, rows, axes=1)))
-    return probes.read(values, table, bounds), pairs.sum(2)
+
+    def pulls_of(table: Array) -> Pulls:
+        probes = Probes.near(table)
+        flat = probes.tables.reshape(len(probes.tables), -1) * table.sum()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = corrected(chance(np.tensordot(flat, rows, axes=1)))
+        return probes.read(values, table, bounds)
+
+    first, second = pulls_of(pairs.sum(0)), pulls_of(pairs.sum(0).T)
+    pulls = first._replace(pull=(first.pull + second.pull) / 2)
+    return pulls, (pairs.sum(1) + pairs.sum(2)) / 2
 
 
 def headline(codes: Codes, classes: int, claims: Sequence[str] | None = None, *, why: str = "") -> Figure:

@@ -406,3 +406,24 @@ def test_a_releases_annotations_count_as_far_as_they_are_independent(tmp_path):
     of_file, of_frame = agreement(read_labels_file(path)), agreement(pd.read_csv(path))
     assert of_file.annotators == of_frame.annotators == ["p1", "p2"]
     assert of_file.raw.value == of_frame.raw.value == 0.5
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz"), st.integers(0, 4)), min_size=4, max_size=40
+    )
+)
+def test_who_is_named_first_makes_no_difference(rows):
+    def figures(first, second):
+        frame = [
+            (item, who, label, claim)
+            for item, (one, other, claim) in enumerate(rows)
+            for who, label in ((first, one), (second, other))
+        ]
+        return agreement(
+            pd.DataFrame(frame, columns=["item", "annotator", "label", "claim"]), labels=list("xyz")
+        ).figures
+
+    for one, other in zip(figures("a", "b"), figures("b", "a"), strict=True):
+        for end in ("low", "high", "low_by_claims", "high_by_claims"):
+            assert (getattr(one, end) or 0) == pytest.approx(getattr(other, end) or 0, rel=1e-9)

@@ -17,8 +17,8 @@ TUTORIAL = ROOT / "docs" / "tutorial.md"
 BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 RUN = ("covmis ", "head ", "ls", "sed ")
 PROGRESS = re.compile(
-    r"(?m)^[\w -]+(: \d[^\n]*)? \(?after \d+ s(, about [\d,]+ s left)?\)?\n"
-)  # on slow machines only
+    r"(?m)^([\w -]+(: \d[^\n]*)? \(?after \d+ s(, about [\d,]+ s left)?\)?|(warning: )?Compiling covmis.*)\n"
+)  # on slow and on new machines only
 CHANGING = (
     (re.compile(r"\d+(\.\d+)? (s|ms|MB|KB)\b"), "0 s"),  # how long and how big depends on the machine
     (re.compile(r"\b[0-9a-f]{12,}\b"), "hash"),  # seals hash the round's secret and the time of every label
