@@ -71,6 +71,15 @@ def chance_in_id(name: str, values: Iterable[object]) -> str:
     return "its id holds an address of memory" if ADDRESS.search(name) else ""
 
 
+WORDED = {"message", "problem", "refused", "said", "says", "told", "why", "words"}
+"""Parameters that are what is printed: it may change, and the test keeps its name."""
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """The name of a parameter that holds the words of a message."""
+    return argname if isinstance(val, str) and argname in WORDED else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse ids that two collections would not share: workers that collect different tests run none."""
     refused = [
