@@ -190,7 +190,11 @@ def _advice(
         )
         return f"{first}{whom_to_wait_for(people)}, then `covmis round pull`"
     if open_ := set(undecided) & set(disagreements):
-        return f"`covmis round report`, discuss {counted(len(open_), 'disagreements')}, then `covmis round adjudicate`"
+        third = open_.intersection(adjudication.undecided(round_.items(), round_.labels(), round_.per_item))
+        talk = len(open_) - len(third)
+        steps = [f"`covmis round report`, discuss {counted(talk, 'disagreements')}"] if talk else []
+        steps += [f"let the adjudicator decide {counted(len(third), 'posts')}"] if third else []
+        return f"{', '.join(steps)}, then `covmis round adjudicate`"
     if undecided:
         return f"look at {counted(len(undecided), 'posts')} without a final label: `covmis round board` lists the answers to repair"
     return "`covmis round report`, then `covmis round seal`"

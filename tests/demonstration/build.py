@@ -122,8 +122,7 @@ class Builder:
         print(
             "\nNow with your own claims:\n\n"
             "  .venv/bin/covmis new ../my-study       makes a folder like this one, with a README\n"
-            "  edit ../my-study/queries/claims.csv    your claims and their queries, in a spreadsheet\n"
-            "  copy posts into ../my-study/data/archive/, then: .venv/bin/covmis run --study ../my-study\n\n"
+            "  then claims import, posts add and run: docs/guides/your-own-posts.md goes the whole way\n\n"
             "docs/tutorial.md takes this demonstration apart, step by step.\n"
             "Look at it in the browser: .venv/bin/covmis open"
         )
