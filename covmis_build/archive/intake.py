@@ -88,11 +88,14 @@ class FileIntake:
                 lines.append(f"            {seen.reason}"[:240])
                 continue
             where = f"   e.g. at {seen.offset:,}" if seen.offset else ""
-            example = f"{where}: {seen.example}" if seen.example and seen.example != seen.reason else where
+            whole = (
+                seen.example if seen.example.startswith(seen.reason) else seen.reason
+            )  # it may have been cut
+            example = f"{where}: {seen.example}" if seen.example not in {"", whole} else where
             large = seen.outcome is Outcome.UNREADABLE and seen.count > HINT * self.lines
             hint = "   (over 5%)" if large else ""
             lines.append(
-                f"  {seen.count:>9,} {WORDS[seen.outcome].format(reason=seen.reason)}{hint}{example}"[:240]
+                f"  {seen.count:>9,} {WORDS[seen.outcome].format(reason=whole)}{hint}{example}"[:240]
             )
         return lines
 

@@ -77,12 +77,9 @@ class Findings(Result):
         return [
             *lines,
             *self.summaries,
-            f"{counted(len(self), 'findings')} in {counted(self.claims, 'claims')}"
-            + (
-                f", and {counted(len(self.summaries), 'findings')} about most of them."
-                if self.summaries
-                else "."
-            ),
+            f"{counted(len(self), 'findings')} about single claims, and {len(self.summaries)} about most of the {self.claims:,}."
+            if self.summaries
+            else f"{counted(len(self), 'findings')} in {counted(self.claims, 'claims')}.",
         ]
 
 

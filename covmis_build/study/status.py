@@ -188,7 +188,7 @@ def next_step(  # noqa: PLR0911 - one line a step
     if sampled:
         following = f"`covmis round open` ({counted(len(sampled), 'claims')} without a round)"
         following += ", or `covmis release`" if rounds else ""
-        return f"{lost} If that is as you want it: {following}" if lost else following
+        return f"{lost.rstrip('.')}. If that is as you want it: {following}" if lost else following
     unsealed = [row.round for row in asking_recall if not row.sealed]
     if unsealed:
         return f"finish round {unsealed[0]}: `covmis round status --round {unsealed[0]}` says how"
@@ -197,7 +197,7 @@ def next_step(  # noqa: PLR0911 - one line a step
     released = places.release / "checksums.txt"
     seals = [path.stat().st_mtime for path in places.rounds.glob("*/seal.json")]
     if released.exists() and released.stat().st_mtime >= max(seals):
-        return "publish data/release, and judge systems on it: `covmis evaluate score data/release/corpus.csv SYSTEM.csv`"
+        return "`covmis estimate`; publish data/release, and judge systems on it: `covmis evaluate score data/release/corpus.csv SYSTEM.csv`"
     return "`covmis release`"
 
 

@@ -188,7 +188,7 @@ def test_what_is_true_of_most_claims_is_said_once():
     found = lint(checked(claims, "claims.csv"))
     assert found.summaries == ("addresses: 7 of 7 claims: each has neither a news address nor a fact-check",)
     assert len(found) == 0
-    assert found.summary[-1] == "0 findings in 7 claims, and 1 finding about most of them."
+    assert found.summary[-1] == "0 findings about single claims, and 1 about most of the 7."
 
 
 def test_a_claim_that_no_query_can_find_is_named():
