@@ -127,8 +127,8 @@ class Round:
                 people = {code: items for code, items in work.items() if items and not is_machine(code)}
                 sent = push.Sent(folder.number, way, work, machines=files)
                 if server:
-                    made = label_studio.push_round(self.study, server, folder, people, guideline)
-                    return replace(sent, projects=tuple(made))
+                    filled = label_studio.push_round(self.study, server, folder, people, guideline)
+                    return replace(sent, projects=tuple(filled))
                 if way in SHEETS:
                     written = push.push_sheets(folder, people, way)
                 else:
