@@ -210,6 +210,11 @@ class Sampling:
     strata_by: Annotated[tuple[Unit, ...], says('e.g. ["month"]: the quota is then per query type and month; also "platform", "year", "day"')] = ()  # fmt: skip
     certain: Annotated[bool, says("the design poisson also takes the largest near-duplicate clusters, as far as shares of all posts need them")] = True  # fmt: skip
 
+    @property
+    def quotas(self) -> int:
+        """The posts of a claim that the quotas of all query types ask for: `per_claim` is at least as large."""
+        return self.per_kind * len(KINDS)
+
 
 MACHINE = "model:"
 """How the code of an annotator begins that is a machine: `model:NAME`, admitted by `covmis model admit`."""

@@ -206,8 +206,7 @@ def _together(settings: Settings) -> Iterator[InputError]:
         )
     yield from _labels(settings.labels)
     yield from _retrieval(settings.retrieval)
-    quota = settings.sampling.per_kind * len(KINDS)
-    if quota > settings.sampling.per_claim:
+    if (quota := settings.sampling.quotas) > settings.sampling.per_claim:
         yield InputError(
             f"[sampling] per_kind = {settings.sampling.per_kind} of {len(KINDS)} kinds is {quota} posts, more than "
             f"per_claim = {settings.sampling.per_claim}",

@@ -1,4 +1,4 @@
-"""The board: the state of every round and the next step, for whoever leads the annotation. It reads, and changes nothing."""
+"""The board: the state of every round and the next step, for the person who leads the annotation. It changes nothing."""
 
 from __future__ import annotations
 

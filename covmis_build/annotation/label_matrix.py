@@ -68,7 +68,7 @@ def long_rows(
 
 def _independent(frame: pd.DataFrame) -> pd.DataFrame:
     """Of a release's annotations those that each annotator gave alone, not what was discussed or adjudicated."""
-    if "phase" not in frame.columns or not set(frame["phase"].dropna()) <= set(Phase):
+    if "phase" not in frame.columns or not set(frame["phase"]) <= set(Phase):
         return frame
     alone: pd.DataFrame = frame[frame["phase"] == Phase.INDEPENDENT]
     return alone

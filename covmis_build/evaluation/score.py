@@ -67,7 +67,7 @@ def score(  # noqa: PLR0913 - every option is named, and most calls need three
 
     Intervals are over claims if gold has a column of them, otherwise over items; `clusters` gives each item's claim or
     names another column, and None asks for intervals over items. `probabilities` (of a
-    corpus its p_claim · p_sample, unless None) adds design-weighted values (`weighted`: the pool that was sampled; `balanced`: every cluster counts the same) beside
+    corpus its p_claim · p_sample, unless None) adds design-weighted values (`weighted`: the pool that was sampled; `balanced`: every cluster counts the same) next to
     the unweighted ones. `by` adds groups of items, such as `{"kind": kinds}`. Where gold is a table, all three may
     be names of its columns, as in `clusters="event", probabilities=["p_claim", "p_sample"], by=["kind"]`. `low`
     and `high` are the interval of docs/explanation/intervals.md over claims, or over items where no claims are named;

@@ -16,7 +16,7 @@ from covmis_build.text.expression import parse
 from covmis_build.text.nodes import And, AtLeast, Node, Not, Or, at_least, demands, joined, leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from covmis_build.archive.counted import Rows
     from covmis_build.report.summary import Summary
@@ -112,9 +112,15 @@ def _absent(node: Node) -> Iterator[Not]:
                 yield from _absent(part)
 
 
-def readable_keywords(lines: Sequence[str]) -> list[str]:
+def lines_of(keywords: str | Iterable[str]) -> list[str]:
+    """Keywords, one query a line: of a text, or of several."""
+    texts = [keywords] if isinstance(keywords, str) else keywords
+    return [" ".join(line.split()) for text in texts for line in text.splitlines() if line.strip()]
+
+
+def readable_keywords(keywords: str | Iterable[str]) -> list[str]:
     """Keywords as the claim list keeps them, each line a query that can be read; no keywords are an empty list."""
-    kept = [" ".join(line.split()) for some in lines for line in some.splitlines() if line.strip()]
+    kept = lines_of(keywords)
     for line in kept:
         try:
             parse(keywords_of(line)[0])

@@ -17,7 +17,7 @@ from covmis_build.errors import InputError, NoClaim
 from covmis_build.matching.find import numbers_found
 from covmis_build.queries.build import common_language, keywords_of
 from covmis_build.queries.suggest import Suggestions, suggest
-from covmis_build.queries.tuning import Tuned, effects, read_keywords, readable_keywords
+from covmis_build.queries.tuning import Tuned, effects, lines_of, read_keywords, readable_keywords
 from covmis_build.queries.units import terms_of
 from covmis_build.report.result import Result
 from covmis_build.text import turkish
@@ -63,7 +63,7 @@ def set_keywords(
     study: Study, claim: str, keywords: str | Sequence[str], *, instead_of: Sequence[str] | None
 ) -> SavedKeywords:
     """Save a claim's keywords in queries/claims.csv, with what stood there before in its edits."""
-    kept = readable_keywords([keywords] if isinstance(keywords, str) else keywords)
+    kept = readable_keywords(keywords)
     path = study.places.claims_csv
     with study.locked_inputs("covmis queries set"):
         claims = read_claims(path, "csv")
@@ -90,7 +90,7 @@ def tune(
     study: Study, keywords: str | Sequence[str], saved: Sequence[str] = (), *, progress: Progress = silent
 ) -> Tuned:
     """What keywords, or those of a claim by its id, find compared with the saved ones, and what each of their words does."""
-    lines = keywords.splitlines() if isinstance(keywords, str) else list(keywords)
+    lines = lines_of(keywords)
     path = study.places.claims_csv
     language = ""
     if path.exists():
@@ -99,7 +99,7 @@ def tune(
         language = common_language(claims if own.empty else own)
         if not own.empty:
             lines = saved = keywords_now(claims, lines[0])
-    if not any(line.strip() for line in lines):
+    if not lines:
         raise InputError("no keywords", remedy="Write some, or the id of a claim that has keywords")
     with study.words(progress) as words:
         return tuned(words, lines, saved, language)

@@ -96,9 +96,11 @@ def _refused(request: Request, error: Exception) -> Response:
     """What the library refuses, in its words."""
     code, bench = 404 if isinstance(error, NoClaim) else 400, bench_of(request)
     if "x-part" in request.headers:
-        return PlainTextResponse(bench.told(error), code)
+        return PlainTextResponse(bench.sentence_of(error), code)
     stale = request.method == "GET" and not bench.read_only and bench.is_stale()
-    return bench.page(request, "refused.html", "doctor", code=code, sentence=bench.told(error), stale=stale)
+    return bench.page(
+        request, "refused.html", "doctor", code=code, sentence=bench.sentence_of(error), stale=stale
+    )
 
 
 def _missing(request: Request, error: Exception) -> Response:

@@ -138,12 +138,12 @@ class Bench:
         except CovmisError:
             return self.folder.name
 
-    def told(self, error: Exception) -> str:
+    def sentence_of(self, error: Exception) -> str:
         """What the library refuses, in its words; files are named from the study's folder."""
         return str(error).replace(f"{self.folder}/", "")
 
     def is_stale(self) -> bool:
-        """Whether a run would make tables anew; not of a study that cannot be opened."""
+        """Whether a run would make tables again; not of a study that cannot be opened."""
         try:
             return not all(self.study.stages().values())
         except CovmisError:

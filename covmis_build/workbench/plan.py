@@ -64,7 +64,7 @@ def plan(request: Request) -> Response:
     except CovmisError as error:  # nothing is sampled yet
         stale = bench.is_stale() and not bench.read_only
         return bench.page(
-            request, "refused.html", "sample", "--plan", sentence=bench.told(error), stale=stale
+            request, "refused.html", "sample", "--plan", sentence=bench.sentence_of(error), stale=stale
         )
     timed = known.cost.seconds
     asked = _asked(request.query_params, settings, round(timed or SECONDS))
@@ -76,7 +76,7 @@ def plan(request: Request) -> Response:
     words = ("sample", "--plan", "--targets", str(asked.posts), "--per-item", str(asked.people), "--seconds")
     return bench.page(
         request, "planned.html" if request.headers.get("x-part") else "plan.html", *words, f"{asked.seconds:g}", "--share",
-        f"{asked.share:g}", asked=asked, own=own, rows=rows, timed=timed,
+        f"{asked.share:g}", asked=asked, least=max(settings.sampling.quotas, 1), own=own, rows=rows, timed=timed,
         changed=(asked.posts, asked.people) != (settings.sampling.per_claim, settings.annotation.per_item),
     )  # fmt: skip
 

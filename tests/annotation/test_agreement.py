@@ -406,6 +406,8 @@ def test_a_releases_annotations_count_as_far_as_they_are_independent(tmp_path):
     of_file, of_frame = agreement(read_labels_file(path)), agreement(pd.read_csv(path))
     assert of_file.annotators == of_frame.annotators == ["p1", "p2"]
     assert of_file.raw.value == of_frame.raw.value == 0.5
+    without = pd.read_csv(path).drop(index=2).assign(phase=None)  # a column of this name that says nothing
+    assert agreement(without).raw.value == 0.5
 
 
 @given(

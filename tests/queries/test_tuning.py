@@ -62,9 +62,18 @@ WRITTEN = [
 ]
 
 
+def is_query(form_and_words) -> bool:
+    """Whether it can be read: a quorum needs different things."""
+    form, *words = form_and_words
+    try:
+        return bool(parse(form.format(*words)))
+    except InputError:
+        return False
+
+
 @given(
     st.lists(st.lists(st.sampled_from(WORDS), max_size=4), min_size=1, max_size=6),
-    st.lists(st.tuples(st.sampled_from(WRITTEN), st.sampled_from(WORDS), st.sampled_from(WORDS)), min_size=1, max_size=3),
+    st.lists(st.tuples(st.sampled_from(WRITTEN), st.sampled_from(WORDS), st.sampled_from(WORDS)).filter(is_query), min_size=1, max_size=3),
     st.sampled_from(["tr", "az-Latn", "es", ""]), st.sampled_from(["", "[tr] ", "[es] "]),
 )  # fmt: skip
 def test_keywords_count_what_run_finds_in_any_language(texts, written, language, tag):
@@ -103,6 +112,8 @@ def test_a_turkish_study_counts_the_same_everywhere(tmp_path):
     assert study.try_queries("AŞI").queries[0].posts == hits
     assert study.tune_keywords("c").posts == study.tune_keywords(["AŞI"]).posts == hits
     assert study.try_queries("[es] AŞI").queries[0].posts == 5
+    assert study.tune_keywords(["yok\nAŞI"]).posts == study.tune_keywords("yok\nAŞI").posts == hits
+    assert study.set_keywords("c", "yok\nAŞI").keywords == ["yok", "AŞI"]
     page = client_of(study).get("/queries/c?q=AŞI", headers={"x-part": "live"}).text
     assert '<b role="status">3</b>' in page
     assert "covmis queries try --words &#39;[tr] AŞI&#39;" in page

@@ -8,7 +8,7 @@ DEEPEST = 5
 TEXTS = ("text", "full_text", "content", "body", "message", "tweet")
 """Names of a post's text: a list without texts, inside something with one, is part of a post."""
 FILE = "FILE"
-"""Stands for the file's path in `way_out`, which whoever knows it fills in."""
+"""Stands for the file's path in `way_out`, which `for_file` fills in."""
 TAKE_OUT = (
     "import json; out = lambda v: v.get('KEY') or sum(map(out, v.values()), []) if isinstance(v, dict) else "
     "sum(map(out, v), []) if isinstance(v, list) else []; text = open('FILE', encoding='utf-8').read().replace('}\\n{', '},{'); "
