@@ -87,15 +87,13 @@ class FileIntake:
             if seen.outcome is Outcome.NOTED and not seen.offset:
                 lines.append(f"            {seen.reason}"[:240])
                 continue
-            where = f"   e.g. at {seen.offset:,}" if seen.offset else ""
-            whole = (
-                seen.example if seen.example.startswith(seen.reason) else seen.reason
-            )  # it may have been cut
-            example = f"{where}: {seen.example}" if seen.example not in {"", whole} else where
+            reason, where = in_words(seen.reason, seen.offset, seen.example)
             large = seen.outcome is Outcome.UNREADABLE and seen.count > HINT * self.lines
             hint = "   (over 5%)" if large else ""
             lines.append(
-                f"  {seen.count:>9,} {WORDS[seen.outcome].format(reason=whole)}{hint}{example}"[:240]
+                f"  {seen.count:>9,} {WORDS[seen.outcome].format(reason=reason)}{hint}   {where}"[
+                    :240
+                ].rstrip()
             )
         return lines
 
@@ -104,6 +102,13 @@ class FileIntake:
         counts = [{**asdict(count), "outcome": count.outcome.value} for count in self.counts]
         own = {"file": self.file, "formats": self.formats, "lines": self.lines, "posts": self.posts}
         return {**own, "counts": counts}
+
+
+def in_words(reason: str, place: int, example: str) -> tuple[str, str]:
+    """What was seen, and where, with an example. One that begins with the reason is the reason before it was cut."""
+    whole = example if example.startswith(reason) else reason
+    where = f"e.g. at {place:,}" if place else ""
+    return whole, where if example in {"", whole} else f"{where}: {example}"
 
 
 def files_of(rows: Iterable[Mapping[Any, Any]]) -> list[FileIntake]:

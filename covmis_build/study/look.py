@@ -11,6 +11,7 @@ from covmis_build.addresses import place
 from covmis_build.archive import columns, streams
 from covmis_build.archive.formats import nested
 from covmis_build.archive.formats.post import iso
+from covmis_build.archive.intake import in_words
 from covmis_build.archive.reader import How, file_of, open_job, read
 from covmis_build.errors import InputError, counted
 from covmis_build.report.result import Result
@@ -49,6 +50,11 @@ class Problem:
     count: int
     row: int
     example: str
+
+    @property
+    def in_words(self) -> tuple[str, str]:
+        """The reason, and where, with an example."""
+        return in_words(self.reason, self.row, self.example)
 
 
 @dataclass(slots=True)
@@ -96,9 +102,7 @@ class SeenFile:
             f"  times: {self.first} to {self.last}" if self.first else "  times: none that can be read",
         ]
         for problem in self.problems:
-            lines.append(
-                f"  {problem.count:>7,} {problem.reason}   e.g. at {problem.row:,}: {problem.example}"[:240]
-            )
+            lines.append(f"  {problem.count:>7,} {'   '.join(problem.in_words)}"[:240].rstrip())
         lines += [f"  {count:>7,} {reason}: skipped" for reason, count in self.skipped.items()]
         lines += [f"  {note}" for note in self.notes]
         lines += [f"  question: {question}" for question in self.questions]
