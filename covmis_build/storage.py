@@ -17,6 +17,7 @@ import socket
 import sys
 import tempfile
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -381,6 +382,7 @@ def write_table(path: Path, frame: pd.DataFrame, table: str) -> None:
 
     with replacing(path) as beside:
         pq.write_table(tables.conform(frame, table), beside, compression="zstd")
+    _read.cache_clear()  # a clock of two seconds, on a USB stick, cannot tell two writes apart
 
 
 def append_bytes(path: Path, data: bytes) -> None:
@@ -449,6 +451,20 @@ def read_table(path: Path, table: str, *, among: tuple[str, Collection[str]] | N
         return tables.empty(table)
     rows = read_parquet(path, records.needed(table), _remedy(table), among=among)
     return tables.frame(tables.with_later(rows, table))
+
+
+def read_once(path: Path, table: str) -> pd.DataFrame:
+    """Read a table of ours, and read it again only when its file has changed; the last few tables stay in memory."""
+    if not path.exists():
+        return read_table(path, table)
+    state = path.stat()
+    kept = _read(path, table, (state.st_ino, state.st_mtime_ns, state.st_size))
+    return kept.copy(deep=False)  # pandas copies a column when somebody writes into it
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, table: str, state: tuple[int, int, int]) -> pd.DataFrame:  # noqa: ARG001 - part of the key
+    return read_table(path, table)
 
 
 def _remedy(table: str) -> str:

@@ -7,6 +7,7 @@ import signal
 import stat
 import time
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -158,3 +159,22 @@ def test_some_rows_of_a_table_are_read_in_their_order(tmp_path):
     assert rows["item_id"].tolist() == ["c", "b"]
     assert storage.read_table(tmp_path / "gold.parquet", "gold", among=("item_id", set())).empty
     assert storage.read_table(tmp_path / "none.parquet", "gold", among=("item_id", {"b"})).empty
+
+
+def test_a_table_is_read_once_until_its_file_changes(tmp_path, monkeypatch):
+    path, read = tmp_path / "labels.parquet", []
+    monkeypatch.setattr(
+        storage, "read_table", lambda *args, real=storage.read_table: read.append(args) or real(*args)
+    )
+    assert storage.read_once(path, "labels").empty
+    empty = dict.fromkeys(tables.SCHEMAS["labels"].names, "") | {"seconds": None}
+    write = lambda label: storage.write_table(path, pd.DataFrame([empty | label]), "labels")  # noqa: E731
+    write({"label_id": "1", "label": "favor"})
+    read.clear()
+    first = storage.read_once(path, "labels")
+    first["label"] = "against"
+    first.loc[0, "label_id"] = "2"
+    again = storage.read_once(path, "labels")
+    assert (again["label"][0], again["label_id"][0], len(read)) == ("favor", "1", 1)
+    write({"label_id": "1", "label": "never"})
+    assert storage.read_once(path, "labels")["label"][0] == "never"

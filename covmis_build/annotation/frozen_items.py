@@ -251,7 +251,7 @@ def round_folders(rounds: Path) -> list[Path]:
 
 def read_items(folder: Path) -> pd.DataFrame:
     """The frozen items of the round in this folder."""
-    return storage.read_table(folder / "items.parquet", "frozen")
+    return storage.read_once(folder / "items.parquet", "frozen")
 
 
 def write_items(folder: Path, frozen: pd.DataFrame) -> None:

@@ -216,7 +216,7 @@ class RoundFolder:
 
     def labels(self) -> pd.DataFrame:
         """All labels, in the order in which they came."""
-        return storage.read_table(self.folder / "labels.parquet", "labels")
+        return storage.read_once(self.folder / "labels.parquet", "labels")
 
     def asked(self) -> pd.DataFrame:
         """What its annotators are asked: its items, and the checks among them."""

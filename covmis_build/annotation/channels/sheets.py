@@ -73,6 +73,11 @@ ROW = " row"
 """Where a row keeps its number; no column can be called so."""
 FIXED = ("item_id", "claim", "post", "context")
 CHECK = "check"
+HINTS = {
+    "item_id": "The order of the posts differs between annotators. Compare sheets by this id, not by row.",
+    CHECK: "Made of the row number and the post, so that labels which moved to another row are found. Leave it as it is.",
+}
+"""What Excel and LibreOffice show when somebody selects a cell of these columns."""
 
 
 def header(scheme: Labels) -> list[str]:
@@ -103,8 +108,8 @@ def sheet(
     subs = [name for names in scheme.sub_labels.values() for name in names]
     choices = {"label": [*scheme.values, SKIP], "sub_label": subs, "comment": []}  # noqa: PD011 - not pandas'
     choices |= {name: [] for name in own}
-    grid = Grid(columns, rows, {name: choices[name] for name in columns if name in choices}, (CHECK, "label"))
-    return xlsx(grid)
+    choices = {name: choices[name] for name in columns if name in choices}
+    return xlsx(Grid(columns, rows, choices, (CHECK, "label"), HINTS))
 
 
 def check_word(item: str, row: int) -> str:

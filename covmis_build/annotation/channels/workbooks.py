@@ -9,11 +9,11 @@ from __future__ import annotations
 import io
 import math
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 LONGEST_CELL = 32_000
 """Excel takes 32,767 characters; a longer text is cut here, with a sign that says so."""
@@ -37,10 +37,12 @@ class Grid:
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
-    choices: dict[str, Sequence[str]]
+    choices: Mapping[str, Sequence[str]]
     """Column to fill in → what may be chosen there; empty: free text."""
     following: tuple[str, str] = ("", "")
     """A column whose cells are formulas that follow the cells of another, wherever somebody moves them."""
+    hints: Mapping[str, str] = field(default_factory=dict)
+    """Column → a sentence that the program shows when one of its cells is selected; not a column to choose from."""
 
 
 def as_cell(text: str) -> str:
@@ -116,6 +118,10 @@ def xlsx(grid: Grid) -> bytes:
                 rule.showErrorMessage = False  # a key (1, 2, 3) may be written, too
                 page.add_data_validation(rule)
                 rule.add(f"{letter}2:{letter}{len(grid.rows) + 1}")
+        if name in grid.hints:
+            rule = DataValidation(promptTitle=name, prompt=grid.hints[name], showInputMessage=True)
+            page.add_data_validation(rule)
+            rule.add(f"{letter}1:{letter}{len(grid.rows) + 1}")
     page.freeze_panes = "A2"
     page.page_setup.orientation = "landscape"
     page.page_setup.fitToHeight = 0  # on paper: all columns on a page, as many pages as it takes
