@@ -21,6 +21,7 @@ from covmis_build.files.json_rows import documents
 from covmis_build.files.reading import Sheet, read_table, sheet_of
 from covmis_build.files.table import values_of
 from covmis_build.files.workbook import SUFFIXES
+from covmis_build.text.language import language_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -282,15 +283,6 @@ def _stem(path: Path) -> str:
     return "claim" if path == A_FRAME else re.sub(r"[^\w-]+", "-", path.stem).strip("-") or "claim"
 
 
-LANGUAGES = {
-    "eng": "en", "deu": "de", "ger": "de", "spa": "es", "fra": "fr", "fre": "fr", "por": "pt", "ara": "ar", "hin": "hi",
-    "zho": "zh", "chi": "zh", "ita": "it", "nld": "nl", "pol": "pl", "rus": "ru", "tur": "tr", "ukr": "uk", "ind": "id",
-    "english": "en", "german": "de", "spanish": "es", "french": "fr", "portuguese": "pt", "arabic": "ar", "hindi": "hi",
-    "chinese": "zh", "italian": "it",
-}  # fmt: skip
-"""Languages by three letters or in words, as lists write them."""
-
-
 def _text_and_language(cell: str, language: str, form: str) -> tuple[str, str]:
     """A claim's words; MultiClaim has them as a tuple with their translation and languages."""
     if form == "multiclaim" and cell.startswith("("):
@@ -301,8 +293,7 @@ def _text_and_language(cell: str, language: str, form: str) -> tuple[str, str]:
             pass
     elif form == "covidlies":
         cell = cell.split("\n")[0]  # the variations of a misconception, the first of them its own words
-    plain = language.strip().lower()
-    code = LANGUAGES.get(plain, plain)
+    code = language_code(language)
     return " ".join(cell.split()), code if re.fullmatch(r"[a-z]{2}(-[a-z]+)?", code) else ""
 
 
@@ -370,7 +361,7 @@ def _csv_claims(path: Path, *, strict: bool) -> list[Claim]:
             Claim(
                 cells["claim_id"].strip(),
                 cells["text"],
-                language=cells["language"].strip(),
+                language=language_code(cells["language"]),
                 first_seen=day,
                 selected=chosen in _YES,
                 row=number,

@@ -11,7 +11,7 @@ from covmis_build.text.language import detect_languages, language_code
 if TYPE_CHECKING:
     from covmis_build.options import Cleaning
 
-UNDETERMINED = re.compile(r"und|zxx|mul|mis|art|q[a-z]{2}", re.IGNORECASE)
+UNDETERMINED = re.compile(r"und|zxx|mul|mis|art|q[a-z]{2}|unknown|undefined|undetermined", re.IGNORECASE)
 """Tags with which platforms say that there is no language to be told (X: und, qme for media, qht for hashtags …)."""
 
 

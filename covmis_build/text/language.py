@@ -6,6 +6,10 @@
 
 from __future__ import annotations
 
+import csv
+import functools
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covmis_build.errors import InputError, MissingExtra, nearest
@@ -19,9 +23,22 @@ RENAMED = {"iw": "he", "in": "id", "ji": "yi"}
 
 
 def language_code(tag: str) -> str:
-    """A tag, or a code from the settings, in the one spelling in which they are compared."""
-    spelled = tag.lower().replace("_", "-")
-    return RENAMED.get(spelled, spelled)
+    """A tag, a name, or a code from the settings, in the one spelling in which they are compared.
+
+    >>> [language_code(tag) for tag in ("EN", "pt_BR", "iw", "eng", "English", "Portuguese (Brazil)")]
+    ['en', 'pt-br', 'he', 'en', 'en', 'pt']
+    """
+    spelled = tag.strip().lower().replace("_", "-")
+    if re.fullmatch(r"[a-z]{2}(-[a-z0-9]+)*", spelled):
+        return RENAMED.get(spelled, spelled)
+    return _codes().get(spelled.partition(" (")[0], spelled)
+
+
+@functools.cache
+def _codes() -> dict[str, str]:
+    """Names of languages, and codes of three letters → the codes that the detectors and X use."""
+    rows = csv.DictReader(Path(__file__).with_name("language_names.csv").read_text("utf-8").splitlines())
+    return {name: row["code"] for row in rows for name in row["names"].split("|")}
 
 
 def detect_languages(texts: Sequence[str], detector: str = "langdetect") -> list[str]:

@@ -29,7 +29,7 @@ def file(tmp_path):
 def test_csv_of_our_own(file):
     path = file(
         "claim_id,text,language,keywords,titles,news_urls,fact_check_urls,first_seen,selected,edits\n"
-        '12a,"Garlic  cures it.",en,"garlic cure\n[es] ajo cura",,https://a.org/x,,2020-03-01,no,"split from 12: All of it."\n'
+        '12a,"Garlic  cures it.",English,"garlic cure\n[es] ajo cura",,https://a.org/x,,2020-03-01,no,"split from 12: All of it."\n'
     )
     (row,) = read_claims(path).to_dict("records")
     assert row | {"verdict": "", "misinformation": ""} == Claim(

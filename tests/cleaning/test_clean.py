@@ -93,6 +93,9 @@ ENGLISH = "The number of people in hospital has fallen clearly for the third wee
         ({}, "EN-gb", ENGLISH, None),
         ({}, "und", ENGLISH, "language undetermined"),
         ({}, "qme", ENGLISH, "language undetermined"),
+        ({}, "Unknown", ENGLISH, "language undetermined"),
+        ({}, "English", ENGLISH, None),
+        ({}, "German (Austria)", ENGLISH, "language de"),
         ({"undetermined": "keep"}, "und", ENGLISH, None),
         ({}, "", ENGLISH, None),  # the detector is asked
         ({}, None, GERMAN, "language de"),
