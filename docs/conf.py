@@ -71,7 +71,7 @@ def _fill(_: Sphinx, docname: str, source: list[str]) -> None:
     else:
         source[0] = re.sub(LINK, lambda link: _link(link, folder, folder), source[0])
     if docname == "gallery":
-        source[0] = source[0].replace("<!-- pages -->", _gallery())
+        source[0] = source[0].replace("<!-- pages -->", _gallery()).replace("<!-- pictures -->", _pictures())
     elif docname == "reference/errors":
         source[0] = source[0].replace("<!-- messages -->", _messages())
 
@@ -100,6 +100,16 @@ def _gallery() -> str:
     )
     titles = {page: page.name.replace("-", " ").capitalize() for page in PAGES}
     return "\n".join(frame.format(name=page.name, title=titles[page], shows=page.shows) for page in PAGES)
+
+
+def _pictures() -> str:
+    """Pictures of `covmis open` in each state, where a browser has taken them."""
+    taken = sorted((Path(os.environ.get("COVMIS_SITE_EXTRA", "")) / "gallery" / "browser").glob("*.png"))
+    links = "".join(
+        f'<a href="gallery/browser/{path.name}"><img src="gallery/browser/{path.name}" alt="{path.stem}" loading="lazy"></a>\n'
+        for path in taken
+    )
+    return f'```{{raw}} html\n<div class="gallery-pictures">{links}</div>\n```' if links else ""
 
 
 def _messages() -> str:

@@ -69,6 +69,7 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/rounds/{number}/label/{annotator}", label.label),
             Route("/rounds/{number}/label/{annotator}", label.save, methods=["POST"]),
             Route("/results", results.results),
+            Route("/results/{name:path}", results.add, methods=["PUT"]),
             Route("/settings", settings.settings),
             Route("/settings", settings.save, methods=["POST"]),
             Route("/new", overview.new, methods=["POST"]),
@@ -142,7 +143,8 @@ def serve(guard: Guard, listener: socket.socket) -> None:
             uvicorn.Server(config).run(sockets=[listener])
     finally:
         guard.bench.jobs.end()
-        guard.bench.forget_dropped()
+        for what in list(guard.bench.dropped):
+            guard.bench.forget(what)
 
 
 def listen(port: int) -> socket.socket:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import tempfile
 import threading
 import time
 from collections import defaultdict
@@ -18,12 +19,13 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from covmis_build import __version__
 from covmis_build.errors import CovmisError, InputError
 from covmis_build.report.page import environment_of, in_prose
+from covmis_build.study.add_posts import safe_name
 from covmis_build.study.study import Study, open_study
 from covmis_build.workbench import figures
 from covmis_build.workbench.jobs import Jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -68,8 +70,8 @@ class Bench:
     folder: Path
     read_only: bool = False
     acts: list[Act] = field(default_factory=list)
-    dropped: Path | None = None
-    """A list of claims that was dropped in and is not imported yet; in a folder of its own outside the study."""
+    dropped: dict[str, Path] = field(default_factory=dict)
+    """Files that were dropped in, each in a folder of its own outside the study: claims to import, predictions to score."""
     _kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
@@ -162,11 +164,19 @@ class Bench:
         """A file that was dropped in, as the session's script finds it: a new study's script goes into its folder."""
         return f"../{name}" if self.acts and self.acts[0].command.startswith("covmis new ") else name
 
-    def forget_dropped(self) -> None:
-        """Remove a dropped list of claims."""
-        if self.dropped:
-            shutil.rmtree(self.dropped.parent, ignore_errors=True)
-        self.dropped = None
+    def take(self, what: str, name: str, blocks: Iterable[bytes]) -> Path:
+        """Keep a file that was dropped in, in the place of an earlier one."""
+        self.forget(what)
+        path = Path(tempfile.mkdtemp(prefix="covmis-")) / safe_name(name)
+        with path.open("wb") as file:
+            file.writelines(blocks)
+        self.dropped[what] = path
+        return path
+
+    def forget(self, what: str) -> None:
+        """Remove a file that was dropped in."""
+        if path := self.dropped.pop(what, None):
+            shutil.rmtree(path.parent, ignore_errors=True)
 
 
 def bench_of(request: Request) -> Bench:

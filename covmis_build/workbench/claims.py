@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from covmis_build.errors import CovmisError, InputError
-from covmis_build.study.add_posts import safe_name
 from covmis_build.study.keywords import claims_of
 from covmis_build.workbench.bench import Bench, back_to, bench_of, blocks_of, form_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -32,18 +30,19 @@ def claims(request: Request) -> Response:
     bench, asked = bench_of(request), request.query_params
     shown: dict[str, Any] = {"looked": None, "problem": "", "columns": []}
     words = ["claims", "lint"]
-    if bench.dropped:
+    dropped = bench.dropped.get("claims")
+    if dropped:
         try:
-            looked = bench.study.look_at_claims(bench.dropped)
+            looked = bench.study.look_at_claims(dropped)
             shown["columns"] = sorted(
                 {*looked.understood.columns.values(), *looked.understood.left_over} - {""}
             )
             chosen = _chosen(looked, asked)
-            shown["looked"] = bench.study.look_at_claims(bench.dropped, columns=chosen) if chosen else looked
-            words = _words(bench, chosen)
+            shown["looked"] = bench.study.look_at_claims(dropped, columns=chosen) if chosen else looked
+            words = _words(bench, dropped, chosen)
         except CovmisError as error:
             shown["problem"] = str(error)
-    name = bench.dropped.name if bench.dropped else ""
+    name = dropped.name if dropped else ""
     template = "claims_seen.html" if request.headers.get("x-part") else "claims.html"
     known = [] if request.headers.get("x-part") else claims_of(bench.study)
     return bench.page(
@@ -64,36 +63,27 @@ def _chosen(looked: LookedAt, given: Mapping[str, str]) -> dict[str, str]:
     return {name: given[name] for name in FIELDS if given.get(name) and given[name] != own.get(name)}
 
 
-def _words(bench: Bench, chosen: Mapping[str, str]) -> list[str]:
+def _words(bench: Bench, path: Path, chosen: Mapping[str, str]) -> list[str]:
     """The command that imports the dropped list."""
     options = [word for name, column in chosen.items() for word in ("--column", f"{name}={column}")]
-    return ["claims", "import", bench.here(bench.dropped.name if bench.dropped else "FILE"), *options]
+    return ["claims", "import", bench.here(path.name), *options]
 
 
 async def add(request: Request) -> Response:
     """Take a list in, to be looked at; it is no part of the study yet."""
-    bench, name = bench_of(request), safe_name(request.path_params["name"])
-
-    def keep() -> None:
-        bench.forget_dropped()
-        place = Path(tempfile.mkdtemp(prefix="covmis-")) / name
-        with place.open("wb") as file:
-            file.writelines(blocks_of(request))
-        bench.dropped = place
-
-    await run_in_threadpool(keep)
+    await run_in_threadpool(bench_of(request).take, "claims", request.path_params["name"], blocks_of(request))
     return PlainTextResponse("/claims")
 
 
 async def save(request: Request) -> Response:
     """Import the list that was looked at."""
     bench, form = bench_of(request), await form_of(request)
-    path, study = bench.dropped, bench.study
+    path, study = bench.dropped.get("claims"), bench.study
     if path is None:
         raise InputError("no list of claims was dropped in", remedy="Drop it in once more")
     chosen = _chosen(await run_in_threadpool(study.look_at_claims, path), form)
     await run_in_threadpool(lambda: study.import_claims(path, columns=chosen))
     options = f", columns={chosen!r}" if chosen else ""
-    bench.note(*_words(bench, chosen), python=f"study.import_claims({path.name!r}{options})")
-    bench.forget_dropped()
+    bench.note(*_words(bench, path, chosen), python=f"study.import_claims({path.name!r}{options})")
+    bench.forget("claims")
     return back_to("/claims")

@@ -1,14 +1,16 @@
-"""The results: shares with their intervals, what a release still needs, and files to take away."""
+"""The results: shares with their intervals, scores of systems, what a release still needs, and files to take away."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, PlainTextResponse
 
 from covmis_build.errors import CovmisError
-from covmis_build.workbench.bench import ROUNDS, TABLES, Bench, bench_of
+from covmis_build.report.page import table_html
+from covmis_build.workbench.bench import ROUNDS, TABLES, Bench, bench_of, blocks_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from starlette.requests import Request
     from starlette.responses import Response
+
+    from covmis_build.study.study import Study
 
 BASED_ON = (*TABLES, *ROUNDS, "annotation/recall/*/*", "data/release/checksums.txt")
 FILES = ("data/release/**/*", "annotation/rounds/*/report.*", "annotation/rounds/summary.*")
@@ -31,22 +35,53 @@ def results(request: Request) -> Response:
     label = asked["label"] if asked.get("label") in labels else labels[0]
     of = asked["of"] if asked.get("of") in ESTIMANDS else "messages"
     stages = study.stages()
-    shown: dict[str, Any] = {"estimates": None, "problem": ""}
+    shown: dict[str, Any] = {"estimates": None, "problem": "", "scores": ()}
     try:
         figures = bench.keep(
             f"estimates {sorted(stages.items())}", BASED_ON, lambda: study.estimate(by=["claim", "month"])
         )
         rows = figures.shares[figures.shares["estimand"] == of]
-        shown = {"estimates": figures, "problem": "", "pool": _rows(rows, "pool")}
+        shown |= {"estimates": figures, "pool": _rows(rows, "pool")}
         shown["claims"] = sorted(_rows(rows, "claim", label), key=lambda row: (-row.share, row.name))
         shown["months"] = {name: _rows(rows, "month", name) for name in labels}
     except CovmisError as error:
         shown["problem"] = str(error)
+    systems = {path.stem: path for what, path in bench.dropped.items() if what != "claims"}
+    if systems:
+        try:
+            scores = bench.keep(
+                f"scores {sorted(systems.items())}", BASED_ON, lambda: _scores(study, systems)
+            )
+            shown["scores"] = [(title, table_html(table, headings=2)) for title, table in scores.tables()]
+        except CovmisError as error:  # gold labels may have come that these predictions lack
+            shown["scores"] = [(bench.sentence_of(error), "")]
     return bench.page(
         request, "results.html", "estimate", "--by", "claim,month", labels=labels, label=label, of=of, estimands=ESTIMANDS,
         checks=bench.keep(f"checks {sorted(stages.items())}", BASED_ON, study.release_checks),
         current=all(stages.values()), files=[(name, path.stat().st_size) for name, path in files_of(bench).items()], **shown,
     )  # fmt: skip
+
+
+def _scores(study: Study, systems: dict[str, Path]) -> Any:
+    """Scores on the final labels; predictions of posts that have none, as of all posts found, do not count."""
+    return study.score(systems, extra="ignore")
+
+
+async def add(request: Request) -> Response:
+    """Take a file of predictions in, to be scored; it is no part of the study."""
+    bench, name = bench_of(request), request.path_params["name"]
+
+    def take() -> Path:
+        path = bench.take(f"predictions {name}", name, blocks_of(request))
+        try:
+            _scores(bench.study, {path.stem: path})
+        except CovmisError:
+            bench.forget(f"predictions {name}")
+            raise
+        return path
+
+    path = await run_in_threadpool(take)
+    return PlainTextResponse(f"/results?scored={path.parent.name}#scores")
 
 
 def _rows(shares: pd.DataFrame, scope: str, label: str = "") -> list[Any]:

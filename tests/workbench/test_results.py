@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from covmis_build import storage
+from covmis_build.evaluation.rendering import bounded
+from covmis_build.study.score import labelled_items
 from covmis_build.study.study import open_study
 from tests.annotation.small import covmis, label_both, study
 from tests.workbench.conftest import client_of
@@ -115,3 +117,24 @@ def test_only_offered_files_are_given_away(labelled):
         "study.toml",
     ):
         assert client.get(f"/file/{path}").status_code == 404
+
+
+def test_predictions_are_scored_as_by_the_library_and_not_kept(labelled):
+    client = client_of(labelled)
+    items = labelled_items(labelled)["item_id"]
+    csv = "item_id,label\n" + "".join(f"{item},favor\n" for item in items)
+    refused = client.put(
+        "/results/bad.csv", content=b"item_id,label\nnobody,favor\n", headers={"x-part": "file"}
+    )
+    assert refused.status_code == 400
+    assert "bad has no prediction for 12 of 12 items" in refused.text
+    answer = client.put("/results/a%3Cb%3E.csv", content=csv.encode(), headers={"x-part": "file"})
+    assert answer.status_code == 200, answer.text
+    page = client.get(answer.text.split("#")[0]).text
+    scores = labelled.score({"a": dict.fromkeys(items, "favor")}, title="")
+    row = scores.to_frame().query("measure == 'accuracy'").iloc[0]
+    assert f">{bounded(row.value, row.low, row.high)}</td>" in page
+    assert "a_b_" in page
+    assert "bad" not in page
+    assert not [path for path in labelled.places.folder.rglob("*") if "a_b_" in path.name]
+    assert client_of(labelled, read_only=True).put("/results/a.csv", content=csv.encode()).status_code == 403
