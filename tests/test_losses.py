@@ -59,8 +59,12 @@ def test_a_study_that_kept_enough_is_not_advised(tmp_path):
         {"full_text": f"{LONG.format(at)} {chr(97 + at % 26) * 9} {chr(97 + at // 26) * 12} w{at}"}
         for at in range(60)
     ]
-    _, ran = study_of(tmp_path, posts, cleaning={"minimum_posts": 5, "similarity": 0.99})
-    assert ran.next == "`covmis round open` (1 claim without a round)"
+    _, ran = study_of(tmp_path / "one", posts, cleaning={"minimum_posts": 5, "similarity": 0.99})
+    assert "No post was found for 1 claim of 2: `covmis queries try CLAIM` counts other words." in ran.next
+    for post in posts[::2]:
+        post["full_text"] = post["full_text"].replace("garlic", "onion")
+    _, ran = study_of(tmp_path / "two", posts, cleaning={"minimum_posts": 5, "similarity": 0.99})
+    assert ran.next == "`covmis round open` (2 claims without a round)"
 
 
 @pytest.mark.parametrize(
@@ -80,6 +84,38 @@ def test_a_run_that_finds_nothing_says_why(tmp_path, file, said):
         assert study.status().next == "put posts into data/archive and claims into queries/claims.csv"
     ran = study.run(workers=1)
     assert any(said in warning for warning in ran.warnings), ran.warnings
+
+
+def test_a_list_that_comes_again_fills_in_what_was_empty_and_names_what_differs(tmp_path):
+    study = covmis.new_study(tmp_path / "s", title="S")
+    (study.places.folder / "data/archive/posts.csv").write_text(
+        "tweet_id,text\n1250000000000000001,some text\n"
+    )
+    claims = pd.DataFrame(
+        {
+            "claim_id": ["a", "b"],
+            "text": ["Garlic cures the virus", "Onions cure the virus"],
+            "titles": ["", "An onion"],
+        }
+    )
+    study.import_claims(claims)
+    study.set_keywords("b", ["onion"])
+    without = study.change(cleaning={"minimum_posts": 1})
+    (study.places.folder / "queries/claims.csv").write_text("claim_id,text\na,Garlic cures the virus\n")
+    ran = without.run(workers=1)
+    assert ran.next == "`covmis queries suggest CLAIM` proposes keywords; no claim has any yet"
+    assert any("so no post was searched for" in warning for warning in ran.warnings)
+    study.import_claims(claims)
+    study.set_keywords("b", ["onion"])
+    given = claims.assign(keywords=["garlic", "red onion"], verdict="false")
+    told = study.import_claims(given)
+    assert (told.filled_in, told.differing) == (
+        {"keywords": 1, "verdict": 2, "misinformation": 2},
+        {"keywords": 1},
+    )
+    assert told.claims["keywords"].tolist() == [["garlic"], ["onion"]]
+    assert "Not changed: keywords of 1 claim differ from the list; edit queries/claims.csv" in told.sentences
+    assert study.import_claims(given).filled_in == {}
 
 
 def test_an_open_round_alone_makes_no_run_necessary(tmp_path):

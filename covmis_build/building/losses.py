@@ -34,18 +34,25 @@ def losses(places: Places, settings: Settings, steps: Sequence[Step]) -> str:
     kept = by_name["minimum_posts"].pairs or 0
     copies = by_name["near_duplicates"].dropped_pairs or 0
     selected, died = by_name["select"].claims, by_name["minimum_posts"].dropped_claims
-    if kept >= KEPT_ENOUGH * (pairs - copies) and died < KEPT_ENOUGH * selected:
+    unfound = by_name["retrieve"].dropped_claims
+    if kept >= KEPT_ENOUGH * (pairs - copies) and died + unfound < KEPT_ENOUGH * selected:
         return ""
     candidates = [by_name[name] for name in ("retrieve", "one_claim_per_post", "language", "words")]
     worst = max(candidates, key=lambda step: step.dropped_pairs or 0)
-    few = ""
+    few = []
+    if unfound:
+        few.append(
+            f"No post was found for {counted(unfound, 'claims')} of {selected:,}: `covmis queries try CLAIM` counts other words"
+        )
     if died:
-        few = f"{counted(died, 'claims')} of {selected:,} had fewer than minimum_posts = {settings.cleaning.minimum_posts} posts left"
+        few.append(f"{counted(died, 'claims')} of {selected:,} had fewer than minimum_posts = {settings.cleaning.minimum_posts} posts left")  # fmt: skip
     least = KEPT_ENOUGH * (by_name["minimum_posts"].dropped_pairs or 0)
-    if not worst.dropped_pairs or worst.dropped_pairs < least:
-        return f"{few}. {_with_fewer(places)}" if few else ""
-    taken = f"{worst.dropped_pairs:,} of {pairs:,} pairs of a claim and a post were dropped"
-    return f"{taken}: {_advice(places, settings, worst)}.{f' {few}.' if few else ''}"
+    if worst.dropped_pairs and worst.dropped_pairs >= least:
+        taken = f"{worst.dropped_pairs:,} of {pairs:,} pairs of a claim and a post were dropped"
+        few.insert(0, f"{taken}: {_advice(places, settings, worst)}")
+    elif died:
+        few.append(_with_fewer(places))
+    return "".join(f"{sentence}. " for sentence in few if sentence).strip()
 
 
 def advice(places: Places, settings: Settings, step: Step, short: str | None = None) -> str:

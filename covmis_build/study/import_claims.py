@@ -1,15 +1,16 @@
-"""Bringing a list of claims into a study: what is there stays as it is, what is new is added."""
+"""Bringing a list of claims into a study: what is there stays as it is, what is new or was empty is added."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.building import purge as purging
-from covmis_build.claims.claim import checked, claims_csv, claims_frame
+from covmis_build.claims.claim import LISTS, checked, claims_csv, claims_frame
 from covmis_build.claims.edits import used_ids
 from covmis_build.claims.fact_check import search_fact_checks
 from covmis_build.claims.lists import ClaimList, GivenPost, read_claims, read_list
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 GIVEN_POSTS = "given-posts.csv"
 """Where in the first archive the posts stand that lists name themselves."""
+FILLED_IN = (*LISTS[:-1], "language", "first_seen", "verdict", "misinformation")
+"""What a list may add to a claim that is there already, where its cell is empty."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -41,14 +44,20 @@ class ImportedClaims(Result):
     given_posts_file: str
     understood: ClaimList
     examples_removed: int = 0
+    filled_in: dict[str, int] = field(default_factory=dict)
+    """Field → how many claims that were there, and had it empty, have it from the list now."""
+    differing: dict[str, int] = field(default_factory=dict)
+    """Field → how many claims that were there keep another value than the list's."""
 
-    def to_dict(self) -> dict[str, int]:
-        """The counts, as `covmis claims import --json` tells them."""
+    def to_dict(self) -> dict[str, Any]:
+        """The counts, as `covmis claims import --json` prints them."""
         return {
             "added": self.added,
             "already_there": self.already_there,
             "claims": len(self.claims),
             "given_posts": self.given_posts,
+            "filled_in": self.filled_in,
+            "differing": self.differing,
         }
 
     @property
@@ -63,6 +72,11 @@ class ImportedClaims(Result):
         return [
             f"{counted(self.added, 'claims')} added, {self.already_there:,} already there: queries/claims.csv",
             *([room] if self.examples_removed else []),
+            *(f"Filled in: {name} of {counted(n, 'claims')}" for name, n in self.filled_in.items()),
+            *(
+                f"Not changed: {name} of {counted(n, 'claims')} differ from the list; edit queries/claims.csv"
+                for name, n in self.differing.items()
+            ),
             *([f"Columns left over: {', '.join(left)}"] if (left := self.understood.left_over) else []),
             *(given if self.given_posts else []),
             "Next: `covmis claims lint`.",
@@ -151,9 +165,11 @@ def import_claims(
         if examples:
             known = None
         claims = added = fresh
+        filled_in, differing = dict[str, int](), dict[str, int]()
         if known is not None:
             _refuse_other_texts(known, fresh, study.places.claims_csv)
             added = fresh[~fresh["claim_id"].isin(used_ids(known))]
+            filled_in, differing = _fill_in(known, fresh)
             claims = _appended(known, added)
         forget = purging.read_list(study.places.purge_csv)
         given = [post for post in understood.posts if post.post_id not in forget.posts]
@@ -161,6 +177,7 @@ def import_claims(
         kept = _keep_given_posts(given_file, given)
     return ImportedClaims(
         claims, len(added), len(fresh) - len(added), kept, study.places.relative(given_file), understood, examples,
+        filled_in, differing,
     )  # fmt: skip
 
 
@@ -195,6 +212,23 @@ def _refuse_other_texts(known: pd.DataFrame, fresh: pd.DataFrame, path: Path) ->
                 file=path,
                 remedy="Give the claims of the new list other ids",
             )
+
+
+def _fill_in(known: pd.DataFrame, fresh: pd.DataFrame) -> tuple[dict[str, int], dict[str, int]]:
+    """Give known claims what the list has where they have nothing; how many, by field, and how many differ."""
+    import pandas as pd
+
+    rows = {row["claim_id"]: row for row in fresh.to_dict("records")}
+    filled_in, differing = Counter[str](), Counter[str]()
+    for name in filter(fresh.columns.__contains__, FILLED_IN):
+        values: list[Any] = []
+        for claim, mine in zip(known["claim_id"], known.get(name, [""] * len(known)), strict=True):
+            theirs = rows.get(claim, {}).get(name, "")
+            filled_in[name] += bool(theirs) and not mine
+            differing[name] += bool(theirs) and bool(mine) and theirs != mine
+            values.append(mine or theirs)
+        known[name] = pd.Series(values, dtype=object)
+    return +filled_in, +differing
 
 
 def _appended(known: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:

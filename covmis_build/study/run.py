@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from covmis_build import storage
 from covmis_build.building.losses import short_posts
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
@@ -96,4 +97,6 @@ def _nothing_found(study: Study) -> str:
         return f"{folders} has no post: put files of posts there"
     if not study.archive.sql("SELECT 1 FROM posts LIMIT 1").fetchall():
         return f"{folders} has {counted(listed, 'ids')} and no text: fetch the posts of X, Bluesky and Mastodon with `covmis collect ids FILE`"
+    if not storage.read_column(study.places.table("queries"), "query_id"):
+        return "no claim has keywords, titles or URLs, so no post was searched for"
     return f"none of the {counted(listed, 'posts')} in {folders} matches a query; try other words with `covmis queries try`"

@@ -192,6 +192,8 @@ def next_step(  # noqa: PLR0911 - one line a step
     unsealed = [row.round for row in asking_recall if not row.sealed]
     if unsealed:
         return f"finish round {unsealed[0]}: `covmis round status --round {unsealed[0]}` says how"
+    if not rounds and not storage.read_column(places.table("queries"), "query_id"):
+        return "`covmis queries suggest CLAIM` proposes keywords; no claim has any yet"
     if not rounds:
         return f"more posts or queries, or other settings: no claim has enough posts for a sample. {lost}".rstrip()
     released = places.release / "checksums.txt"

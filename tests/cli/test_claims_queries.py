@@ -48,6 +48,8 @@ def test_import_lint_and_accept(study, claims):
         "already_there": 2,
         "claims": 2,
         "given_posts": 0,
+        "filled_in": {},
+        "differing": {},
     }
     assert {row["finding"] for row in answer("claims", "lint", "--study", study)["findings"]} >= {
         "correct:1",
