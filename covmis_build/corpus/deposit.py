@@ -50,7 +50,7 @@ class ReleaseCheck(NamedTuple):
 def release_checks(options: Release, sealed: Mapping[str, bool]) -> list[ReleaseCheck]:
     """What somebody should see to before the upload; `sealed` are the rounds that count."""
     checks = [
-        ReleaseCheck(bool(getattr(options, name)), told, f"[release] {name} is empty: {told}")
+        ReleaseCheck(bool(getattr(options, name)), told, f"missing: {told}. Set [release] {name}")
         for name, told in WISHED.items()
     ]
     checks += [

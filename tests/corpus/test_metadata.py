@@ -200,7 +200,7 @@ def test_a_deposit_is_flat_and_lists_what_is_missing(request, said, tmp_path) ->
     assert all(check.passed for check in verify(upload)[:3])
     told = (tmp_path / "CHECKLIST.md").read_text()
     lacking = {
-        name for name in ("authors", "contact", "version", "funding") if f"\\] {name} is empty" in told
+        name for name in ("authors", "contact", "version", "funding") if f"\\] {name}\n" in f"{told}\n"
     }
     assert lacking == ({"authors", "contact", "version", "funding"} if said == "released" else set())
     assert "round 002 is not sealed" in told
