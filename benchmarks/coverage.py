@@ -7,8 +7,8 @@
 The pools have 111 claims and more than 40,000 posts; `spread` is the standard deviation of the logarithm of claims' sizes:
 0.5 even, 1.2 and 1.5 with a few claims that hold most posts. Stances depend on the kind of query and on the claim, so the
 unweighted share of the sample, which gives every kind the same quota, is biased; it stands beside the estimates.
-Draws follow the rules of `covmis_build.sampling.designs` in vectorised form; estimates and intervals are the package's.
-Beside them, from the same value and variance: logit (the interval of 0.1) and Korn and Graubard's, as R's
+Awkward pools, with near-duplicates, top-ups and other designs: `pools.py`. Draws follow the rules of
+`covmis_build.sampling.designs` in vectorised form; estimates and intervals are the package's. Beside them, from the same value and variance: logit (the interval of 0.1) and Korn and Graubard's, as R's
 `svyciprop` without its degrees of freedom.
 """
 
@@ -36,7 +36,7 @@ from covmis_build.sampling.inclusion import Allocation, allocate
 from covmis_build.stats.intervals import Estimate  # noqa: TC001 - a benchmark
 from covmis_build.stats.linearised import weighted_measures
 from covmis_build.stats.over_claims import difference, over_claims
-from covmis_build.stats.over_posts import Design, expected_looseness, linear_estimate, made_design, mean
+from covmis_build.stats.over_posts import Design, linear_estimate, made_design, mean
 
 LABELS = ("favor", "against", "neither")
 CLAIMS = 111
@@ -358,46 +358,12 @@ CLAIM_CELLS = {
 }  # fmt: skip
 
 
-def cascades(draws: int) -> pd.DataFrame:
-    """Pools with heavy-tailed copies: coverage of the pool's share of posts where an interval is printed, and words."""
-    rows = []
-    for name, sizes in {
-        "one message of 4,000": lambda rng: np.r_[4000, rng.integers(1, 3, 1500)],
-        "Zipf 2.5": lambda rng: rng.zipf(2.5, 1500), "Zipf 2.0": lambda rng: rng.zipf(2.0, 1500),
-        "even": lambda rng: rng.integers(1, 2, 1500),
-    }.items():  # fmt: skip
-        for expected in (24, 120):
-            rng = np.random.default_rng(3)
-            size = sizes(rng).astype(float)
-            y = (rng.random(len(size)) < 0.4).astype(float)
-            y[np.argmax(size)] = 1.0
-            pi, true, held, words, flagged = (
-                np.full(len(size), expected / len(size)),
-                float(size @ y / size.sum()),
-                [],
-                0,
-                0,
-            )
-            loose = expected_looseness(pi, size / size.sum())
-            for _ in range(draws):
-                drawn = rng.random(len(size)) < pi
-                found = mean(y[drawn], made_design(pi[drawn]), sizes=size[drawn], expected=loose)
-                words, flagged = words + bool(found.why), flagged + found.flagged
-                held += [] if found.why else [found.low <= true <= found.high]
-            rows.append({"pool": name, "labels": expected, "coverage": np.mean(held) if held else np.nan,
-                         "words": words / draws, "flagged": flagged / draws})  # fmt: skip
-    return pd.DataFrame(rows)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=800)
-    parser.add_argument("--only", choices=("claims", "cascades", *SPREADS), default=None)
+    parser.add_argument("--only", choices=("claims", *SPREADS), default=None)
     chosen = parser.parse_args()
-    if chosen.only in {None, "cascades"}:
-        print(f"\n## Posts with copies; {chosen.draws:,} draws each\n")
-        print_table(cascades(chosen.draws))
-    if chosen.only not in {"claims", "cascades"}:
+    if chosen.only != "claims":
         pools(chosen.draws, [chosen.only] if chosen.only else list(SPREADS))
     if chosen.only in {None, "claims"}:
         print(f"\n## Over claims; {chosen.draws:,} studies each\n")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from covmis_build.stats.over_posts import Design, linear_estimate
+from covmis_build.stats.over_posts import NOTHING_KNOWN, Design, Expected, linear_estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ def assisted_estimate(  # noqa: PLR0913 - the sample, its predictions, the desig
     pool_mean: float,
     moved: float,
     extra: float = 0.0,
-    expected: float = 0.0,
+    expected: Expected = NOTHING_KNOWN,
     level: float = 0.95,
 ) -> Estimate:
     """The share moved by `moved` (λ) times what the pool's predictions differ from the sample's.

@@ -9,7 +9,7 @@ import numpy as np
 
 from covmis_build.errors import InputError
 from covmis_build.stats.intervals import Estimate
-from covmis_build.stats.over_posts import Design, linear_estimate
+from covmis_build.stats.over_posts import NOTHING_KNOWN, Design, Expected, linear_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,7 +98,7 @@ def calibrated_mean(
     *,
     n: int,
     extra: float = 0.0,
-    expected: float = 0.0,
+    expected: Expected = NOTHING_KNOWN,
     level: float = 0.95,
 ) -> Estimate:
     """The mean with calibrated weights; a unit represents `sizes`, 0 outside of the domain, and `n` are within it.

@@ -29,7 +29,15 @@ from covmis_build.report.result import Result
 from covmis_build.sampling import audit as audits
 from covmis_build.sampling.inclusion import allocate
 from covmis_build.sampling.strata import counts_of, strata_by, strata_of, stratum_of
-from covmis_build.stats.over_posts import Design, difference, expected_looseness, linear_estimate, made_design
+from covmis_build.stats.over_posts import (
+    NOTHING_KNOWN,
+    Design,
+    Expected,
+    difference,
+    expected_of,
+    linear_estimate,
+    made_design,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -238,7 +246,16 @@ def design_of(corpus: pd.DataFrame, options: Sampling, counts: Mapping[str, Mapp
 def design_in_pool(corpus: pd.DataFrame, pool: pd.DataFrame | None, options: Sampling) -> Design:
     """How the corpus' items were drawn from the pool, if that is known; then with exact joint probabilities."""
     known = None if pool is None else _of_the_claims(pool, corpus)
-    return design_of(corpus, options, {} if known is None else counts_of(known, _divided(known, options)))
+    if known is None:
+        return design_of(corpus, options, {})
+    counts = counts_of(known, _divided(known, options))
+    known = known.assign(p_sample=_pool_chances(known, corpus, options, counts, None))
+    design = design_of(corpus, options, counts)
+    whole = {
+        str(counted): _Source(corpus, known, None, design, counted).expected(Scope.POOL, "")
+        for counted in (Estimand.MESSAGES, Estimand.POSTS)
+    }
+    return replace(design, pool=whole)
 
 
 def pairs_drawn(items: Sequence[str], design: Design) -> pd.DataFrame:
@@ -354,10 +371,10 @@ class _Source:
         """How many messages or posts this part of the pool has; nan where the pool is not known."""
         return math.nan if self.pool is None else float(self.pool_weights[self._part(scope, name)].sum())
 
-    def expected(self, scope: str, name: str) -> float:
+    def expected(self, scope: str, name: str) -> Expected:
         """What this part of the pool lets expect of the weights, cascades that were not drawn included."""
         if self.pool is None:
-            return 0.0
+            return NOTHING_KNOWN
         here, first = self._part(scope, name), self.pool["p_claim"].to_numpy(float)
         weights = self.pool_weights * here
         if scope == Scope.AVERAGE_CLAIM:
@@ -366,7 +383,7 @@ class _Source:
         else:
             whole = np.full(len(weights), weights.sum())
         chances = self.pool["p_sample"].to_numpy(float) * first
-        return expected_looseness(chances[here], (weights * first / whole)[here], first[here])
+        return expected_of(chances[here], (weights * first / whole)[here], first[here])
 
     def predicted_mean(self, label: str, scope: str, name: str) -> float:
         """The mean prediction over this part of the pool; every claim counts the same for the average claim."""
@@ -485,7 +502,7 @@ class _LabelFigures:
         return self._figure(scope, name, here, level, y, extra, expected)
 
     def _figure(
-        self, scope: str, name: str, here: Mask, level: float, y: Floats, extra: float, expected: float
+        self, scope: str, name: str, here: Mask, level: float, y: Floats, extra: float, expected: Expected
     ) -> Estimate:
         """The share of what `y` says of each item, with `extra` variance from later phases."""
         claims = self.source.claims if scope == Scope.AVERAGE_CLAIM else None

@@ -19,7 +19,7 @@ from covmis_build.evaluation.setting import setting
 from covmis_build.report.result import Result
 from covmis_build.stats.intervals import between
 from covmis_build.stats.linearised import weighted_measures
-from covmis_build.stats.over_posts import made_design
+from covmis_build.stats.over_posts import NOTHING_KNOWN, made_design
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -211,7 +211,14 @@ def score_over_posts(  # noqa: PLR0913 - every option is named
         plain = chosen.values(counts.astype(np.float64))
         for estimand, of_item in sizes.items():
             figures = weighted_measures(
-                chosen.values, ranges, cells, shape, design, copies=of_item, level=level
+                chosen.values,
+                ranges,
+                cells,
+                shape,
+                design,
+                copies=of_item,
+                expected=design.pool.get(estimand, NOTHING_KNOWN),
+                level=level,
             )
             rows += [
                 {

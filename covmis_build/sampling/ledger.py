@@ -66,6 +66,15 @@ def last_draws(ledger: pd.DataFrame) -> dict[str, int]:
     return {str(claim): int(number) for claim, number in numbers.groupby(ledger["claim_id"]).max().items()}
 
 
+def grown(ledger: pd.DataFrame, items: pd.DataFrame) -> set[str]:
+    """The claims that have more posts found by queries than when their last draw was opened."""
+    strata = ledger[(ledger["item_id"] == "") & (ledger["stratum"] != RANKED)]
+    last = strata[strata["draw"].astype(int) == strata["claim_id"].map(last_draws(ledger))]
+    then = last.groupby("claim_id")["posts"].sum()
+    now = items.loc[items["kind"] != RANKED, "claim_id"].value_counts()
+    return {str(claim) for claim, posts in then.items() if now.get(claim, 0) > posts}
+
+
 def opened(ledger: pd.DataFrame, today: pd.DataFrame, claims: Collection[str], number: str) -> pd.DataFrame:
     """The ledger with today's draws of these claims, opened for the round `number`; what is there already stays once."""
     new = today[today["claim_id"].isin(set(claims))].assign(round=number)

@@ -13,7 +13,7 @@ import numpy as np
 
 from covmis_build.stats.intervals import ROUNDING, Estimate
 from covmis_build.stats.over_claims import Probes
-from covmis_build.stats.over_posts import Design, over_posts
+from covmis_build.stats.over_posts import NOTHING_KNOWN, Design, Expected, over_posts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -62,19 +62,18 @@ def weighted_measures(  # noqa: PLR0913 - a system, its items and how they were 
     *,
     claims: NDArray[np.int64] | None = None,
     copies: Floats | None = None,
-    expected: float = 0.0,
+    expected: Expected = NOTHING_KNOWN,
     level: float = 0.95,
 ) -> dict[str, Estimate]:
     """Measures of a system over the population that the items were drawn from: the one way of scores and estimates.
 
     `runs` has each item's cell of the flattened confusion matrix of this `shape`, for each run of the system; a value
     is the mean over runs. With `claims` (each item's number), every claim counts the same, whatever its posts;
-    with `copies`, every item as often as it was posted. The design effect compares with as many items drawn with equal chances.
-    `expected` is what the pool lets expect of the weights (`over_posts.expected_looseness`).
+    with `copies`, every item as often as it was posted; `expected` is what the pool lets expect of these weights. The design effect compares with as many items drawn with equal chances.
     """
     scale = _scale(design.weights, claims, copies)
     n, shares = len(scale), design.weights * scale
-    worth, degrees = design.worth(shares, expected), design.units(shares) - 1
+    worth, degrees = design.worth(shares, expected.looseness), design.units(shares) - 1
     per_run = [_linearised(measures, where, shape, design, scale, claims) for where in runs]
     items = [_items_worth(measures, ranges, where, shares, shape, worth) for where in runs]
     estimates = {}
@@ -84,7 +83,8 @@ def weighted_measures(  # noqa: PLR0913 - a system, its items and how they were 
         # Runs share their items: their errors go together, so the standard errors are averaged, not divided.
         variance = float(np.mean([math.sqrt(part.variance) for part in parts])) ** 2
         even = float(np.mean([np.sum(shares * part.linear**2) for part in parts]))
-        own = float(np.mean([run[name] for run in items]))
+        share = min(max((value - bounds[0]) / (bounds[1] - bounds[0]), 0.0), 1.0)
+        own = min(float(np.mean([run[name] for run in items])), expected.worth(share))
         effect = variance * n / even if even > ROUNDING else math.nan
         estimates[name] = over_posts(
             value, variance, n, own, degrees, bounds=bounds, level=level, design_effect=effect

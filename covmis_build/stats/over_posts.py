@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from covmis_build.errors import InputError, nearest
-from covmis_build.stats.intervals import FEW_DECIDE, FEWEST, Estimate, Over, effective
+from covmis_build.stats.intervals import FEW_DECIDE, FEWEST, Estimate, Over, effective, reach_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +26,29 @@ if TYPE_CHECKING:
     Joint = ArrayLike | Mapping[Any, ArrayLike]
 
 DESIGNS = ("poisson", "two_phase")
+SELDOM = 0.05
+"""A sample that leaves out more of the pool than `Expected.missed` is one of twenty."""
+
+
+class Expected(NamedTuple):
+    """What the pool lets expect of a figure's weights; no label is needed, and what was not drawn counts."""
+
+    looseness: float = 0.0
+    """The variance of the figure if what is observed is unrelated to the weights, in units of that of one item."""
+    missed: float = 0.0
+    """The largest share of the whole that chance leaves out in one of twenty samples."""
+
+    def worth(self, share: float) -> float:
+        """The units for which Wilson's interval of this share holds what it is if all that was missed has the label, or nothing."""
+        if self.missed <= 0:
+            return math.inf
+        odds = min(share, 1 - share) / max(share, 1 - share)
+        units = reach_of(1 - SELDOM) ** 2 * (1 - self.missed) / self.missed * (1 + odds / self.missed)
+        return max(units, 1.0)
+
+
+NOTHING_KNOWN = Expected()
+"""Of a pool that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +63,8 @@ class Design:
     """The fixed-size units by stratum, each with (π_i·π_j - π_ij)/π_ij of its pairs if they are known."""
     first: Floats | None = None
     """Probabilities of an earlier, independent Bernoulli phase (one claim kept per post)."""
+    pool: Mapping[str, Expected] = field(default_factory=dict)
+    """What the whole pool lets expect, of unique posts and of all posts, where it is known."""
 
     @property
     def weights(self) -> Floats:
@@ -57,13 +82,13 @@ class Design:
         """Each unit's whole probability."""
         return self.probabilities if self.first is None else self.probabilities * self.first
 
-    def worth(self, shares: Floats, expected: float = 0.0) -> float:
+    def worth(self, shares: Floats, looseness: float = 0.0) -> float:
         """How many independent units the weights allow, for each unit's share in the whole (with the sum 1).
 
         It is 1 over the variance that the estimate would have if what was observed were unrelated to the weights: as the
-        sample has it, or as the pool lets expect (`expected`), whichever is greater.
+        sample has it, or as the pool lets expect (`Expected.looseness`), whichever is greater.
         """
-        loose = max(float(np.sum((1 - self.chance) * shares**2)), expected)
+        loose = max(float(np.sum((1 - self.chance) * shares**2)), looseness)
         return 1 / loose if loose > 0 else math.inf
 
     def units(self, shares: Floats) -> float:
@@ -174,13 +199,25 @@ def total(y: Floats, design: Design) -> tuple[float, float]:
     return float(np.sum(design.weights * y)), design.variance(y)
 
 
-def expected_looseness(chances: Floats, scale: Floats, first: Floats | float = 1.0) -> float:
-    """1 over what the pool lets expect of the weights: no label is needed, and what was not drawn counts.
+def expected_of(chances: Floats, scale: Floats, first: Floats | float = 1.0) -> Expected:
+    """What the pool lets expect: of `chances`, those of all of the pool that had one, and `scale`, their shares in it.
 
-    `chances` are those of all of the pool that had one, `scale` their shares in it; `first` those of an earlier phase,
-    by which each also represents others that did not come so far.
+    `first` are the probabilities of an earlier phase, by which each also represents others that did not come so far.
+
+    >>> expected_of(np.full(100, 0.2), np.full(100, 0.01))
+    Expected(looseness=0.04..., missed=0.134...)
     """
-    return float(np.sum((1 - chances) / chances * scale**2 / first))
+    open_to_chance = chances < 1
+    p, share, times = (
+        x[open_to_chance] for x in (chances, scale, np.broadcast_to(1 / np.asarray(first), chances.shape))
+    )
+    looseness = float(np.sum((1 - p) / p * share**2 * times))
+    # All of a set are missed with the product of 1 - p: its largest sets have the most share for each factor.
+    each = -np.log1p(-p)
+    order = np.argsort(-share / each, kind="stable")
+    cost = (each * times)[order]
+    left = -math.log(SELDOM) - (np.cumsum(cost) - cost)
+    return Expected(looseness, float(np.sum((share * times)[order] * np.clip(left / cost, 0, 1))))
 
 
 def mean(
@@ -190,13 +227,13 @@ def mean(
     sizes: Floats | None = None,
     domain: NDArray[np.bool_] | None = None,
     extra: float = 0.0,
-    expected: float = 0.0,
+    expected: Expected = NOTHING_KNOWN,
     level: float = 0.95,
 ) -> Estimate:
     """The Hájek mean: the total of y·size over that of size, within the domain if one is given.
 
     The whole sample stays in the variance of a fixed-size design; units outside the domain count as zero. `extra`
-    is variance from a later phase, `expected` what the domain's pool lets expect (`expected_looseness`).
+    is variance from a later phase, `expected` what the domain's pool lets expect (`expected_of`).
     """
     here = np.ones(len(y), dtype=bool) if domain is None else domain
     scale = here * (np.ones(len(y)) if sizes is None else sizes)
@@ -217,7 +254,7 @@ def linear_estimate(  # noqa: PLR0913 - a sample and what is known of its pool, 
     *,
     n: int,
     extra: float = 0.0,
-    expected: float = 0.0,
+    expected: Expected = NOTHING_KNOWN,
     level: float = 0.95,
     linear: Floats | None = None,
 ) -> Estimate:
@@ -230,17 +267,22 @@ def linear_estimate(  # noqa: PLR0913 - a sample and what is known of its pool, 
     value = float(np.sum(shares * y))
     variance = design.variance((y - centre) * scale if linear is None else linear) + extra
     inside = scale > 0
-    worth, spread = design.worth(shares, expected), float(np.sum(shares * (y - value) ** 2))
+    worth, spread = design.worth(shares, expected.looseness), float(np.sum(shares * (y - value) ** 2))
     bounds, floor = (0.0, 1.0), 0.0
     if not np.all((y[inside] >= 0) & (y[inside] <= 1)):
         bounds, floor = (-math.inf, math.inf), spread / worth
-    elif extra and not 0 < value < 1:
-        # Where nothing varies, a later phase of m units without a deviation adds about (part/m)²/2 (see audit.py).
-        worth = 1 / (1 / worth + math.sqrt(2 * extra))
+    else:
+        worth = min(worth, expected.worth(min(max(value, 0.0), 1.0)))
+        if extra and not 0 < value < 1:
+            # Where nothing varies, a later phase of m units without a deviation adds about (part/m)²/2 (see audit.py).
+            worth = 1 / (1 / worth + math.sqrt(2 * extra))
     effect = variance * n / spread if spread else math.nan
+    degrees = design.units(shares) - 1
+    if math.isinf(degrees) and expected.looseness > 0:
+        degrees = 0.0  # only certain posts were labelled, and none of those that chance decides
     return over_posts(
-        value, variance, n, worth, design.units(shares) - 1, bounds=bounds, level=level, design_effect=effect, floor=floor
-    )  # fmt: skip
+        value, variance, n, worth, degrees, bounds=bounds, level=level, design_effect=effect, floor=floor
+    )
 
 
 class Difference(NamedTuple):

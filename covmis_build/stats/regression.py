@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from covmis_build.errors import InputError
-from covmis_build.stats.intervals import FEWEST, Estimate, Over, effective
+from covmis_build.stats.intervals import FEWEST, ROUNDING, Estimate, Over, effective
 from covmis_build.stats.over_claims import FEWEST_CLAIMS
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ LARGE = 1e12
 LINEAR, LOGISTIC = "linear", "logistic"
 FAMILIES = (LINEAR, LOGISTIC)
 ANY = (-math.inf, math.inf)
+SEPARATED = "some covariate determines the label, or all posts have it or none"
 
 
 class Fit(NamedTuple):
@@ -70,6 +71,8 @@ def regress(
     else:
         degrees, over = units - 1.0, Over.CLAIMS
         why = "" if units >= FEWEST_CLAIMS and units > x.shape[1] else f"{units} claims are too few"
+    if not why and np.min(np.diag(covariance)) <= ROUNDING:
+        why = f"nothing varies: {SEPARATED}"
     coefficients = [
         Estimate(float(value), float(variance), n, math.inf, degrees, ANY, over, level, why)
         for value, variance in zip(beta, np.diag(covariance), strict=True)
@@ -94,7 +97,7 @@ def _solved(x: Floats, y: Floats, weights: Floats, family: str) -> tuple[Floats,
             fitted, slope = _mean(x @ beta, family)
             return beta, x.T @ (x * (weights * slope)[:, None]), fitted
     raise InputError(
-        "the logistic regression does not converge: some covariate tells the label without an error",
+        f"the logistic regression does not converge: {SEPARATED}",
         remedy="Leave it out, join its rare values, or fit a linear one",
     )
 

@@ -27,7 +27,8 @@ from covmis_build.estimation.shares import Estimates, estimates, with_parts
 from covmis_build.evaluation.label_files import read_rows
 from covmis_build.options import RANKED
 from covmis_build.sampling import audit as audits
-from covmis_build.sampling.ledger import read_ledger
+from covmis_build.sampling.designs import two_phase
+from covmis_build.sampling.ledger import grown, read_ledger
 from covmis_build.stats.regression import LOGISTIC
 from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import pool_of
@@ -96,6 +97,7 @@ def estimate(  # noqa: PLR0913 - every option is named
         if difference.setting.startswith(("[sampling]", "[labels] automatic"))
     ]
     warnings += provisional(rounds)
+    warnings += beyond_the_draws(study, frozen, pool)
     if (figures.shares["r_squared"] >= MOST_EXPLAINED).any():
         warnings.append(
             "the predictions explain almost all of some share's variance, which hardly any model does: make sure that it "
@@ -112,6 +114,26 @@ def provisional(rounds: Sequence[RoundFolder]) -> list[str]:
         for round_ in rounds
         if not round_.pilot and (waiting := undecided_items(round_.items(), decisions_of(round_)))
     ]
+
+
+def beyond_the_draws(study: Study, frozen: pd.DataFrame, pool: pd.DataFrame | None) -> list[str]:
+    """Which claims have posts that no opened draw could reach: estimates take them for like the others."""
+    path, ledger = study.places.table("sample"), read_ledger(study.places.rounds)
+    if pool is None or not path.is_file() or ledger.empty:
+        return []
+    sampled = storage.read_table(path, "sample")
+    waiting = set(sampled.loc[~sampled["item_id"].isin(frozen["item_id"]), "claim_id"])
+    complete = set(frozen.loc[frozen["design"] == two_phase.NAME, "claim_id"])
+    claims = sorted(grown(ledger, pool) & (waiting | complete))
+    if not claims:
+        return []
+    named = ", ".join(claims[:3]) + (" …" if len(claims) > 3 else "")
+    told = (
+        f"{counted(len(claims), 'claims')} ({named}) got posts since the last draw was opened. They had no chance of being "
+        "labelled, and the estimates take them for like the others. Open a round (a complete claim of the design two_phase "
+        "cannot be added to)"
+    )
+    return [told]
 
 
 def _labelled(

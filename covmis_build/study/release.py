@@ -31,7 +31,7 @@ from covmis_build.report.result import Result
 from covmis_build.sampling.audit import sentences as audit_sentences
 from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import beside_corpus, pool_of
-from covmis_build.study.estimate import figures_of, provisional
+from covmis_build.study.estimate import beyond_the_draws, figures_of, provisional
 from covmis_build.study.recall import recall_sentences
 from covmis_build.study.round_settings import placeless, settings_of_rounds
 
@@ -71,7 +71,7 @@ class Released(Result):
     bundle: Path | None = None
     deposit: Path | None = None
     provisional: Sequence[str] = ()
-    """Which rounds have posts without a final label."""
+    """Which rounds have posts without a final label, and which claims have posts that no draw could reach."""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis release --json` prints it."""
@@ -147,7 +147,8 @@ def release(
         missing = left_out(gold, frozen, purged)
         facts = _facts(study, rounds, corpus, gold, frozen, missing, options)
         settings, _ = settings_of_rounds(study.settings, rounds)
-        figures = figures_of(study.places.rounds, rounds, corpus, frozen, pool_of(study), settings)
+        pool = pool_of(study)
+        figures = figures_of(study.places.rounds, rounds, corpus, frozen, pool, settings)
         sentences = tuple(audit_sentences(figures.audit))
         facts = replace(facts, audit=replace(facts.audit, sentences=sentences))
         beside, parts = beside_corpus(study, rounds, corpus, frozen, facts.sampling)
@@ -162,7 +163,8 @@ def release(
         upload = make_deposit(study.places.release, study.places.deposit) if deposit else None
     return Released(
         study.places, study.places.release, len(corpus), corpus["claim_id"].nunique(), options.text, missing,
-        facts.differences, study.places.release / BUNDLE if bundle else None, upload, provisional(rounds),
+        facts.differences, study.places.release / BUNDLE if bundle else None, upload,
+        [*provisional(rounds), *beyond_the_draws(study, frozen, pool)],
     )  # fmt: skip
 
 

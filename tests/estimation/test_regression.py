@@ -86,6 +86,13 @@ def test_what_the_data_do_not_tell_is_refused_or_said():
         )
     with pytest.raises(InputError, match=r"does not converge|do not determine"):
         regression(Formula("favor", ("told",)), truth, rows.assign(told=truth), **options)
+    for outcome, of in (
+        (truth, rows.assign(told=truth)),
+        (np.zeros(900), rows.assign(told=rows["platform"])),
+    ):
+        found = regression(Formula("favor", ("told",)), outcome, of, family="linear", over="posts", **options)
+        assert "nothing varies" in found.why, "not an interval without width"
+        assert found.table[["low", "high", "p"]].isna().all(axis=None)
     few = rows.assign(claim_id=np.where(np.arange(900) % 2, "1", "2"))
     found = regression(Formula("favor", ("platform",)), truth, few, **options)
     assert found.why == "2 claims are too few"

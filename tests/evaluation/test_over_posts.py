@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 import covmis_build as covmis
 from covmis_build.cli import app
 from covmis_build.errors import CovmisError, InputError, UnknownName
+from covmis_build.estimation.shares import design_in_pool
+from covmis_build.options import Sampling
 
 LABELS = ["favor", "against", "neither"]
 
@@ -134,3 +136,24 @@ def test_what_cannot_be_anything_else_claims_no_more_than_its_items(tmp_path) ->
     page = scores.html()
     assert "Each unique post once" in page
     assert ">inf<" not in page
+
+
+def test_a_text_of_most_posts_that_was_not_drawn_takes_the_interval_away():
+    pool = pd.DataFrame(
+        {
+            "item_id": [f"1|x:{at}" for at in range(300)], "claim_id": "1", "post_id": [f"x:{at}" for at in range(300)],
+            "kind": "keywords", "p_claim": 1.0, "group_size": [4000] + [1] * 299,
+        }
+    )  # fmt: skip
+    gold = (
+        pool[1:25]
+        .assign(label=["favor", "against"] * 12, p_sample=24 / 300, how="agreed")
+        .reset_index(drop=True)
+    )
+    said = {"mine": ["favor", "against"] * 11 + ["favor", "favor"]}
+    design = design_in_pool(gold, pool, Sampling())
+    table = covmis.score_over_posts(gold, said, design=design, by_position=True).to_frame()
+    known = table.groupby("estimand")["low"].agg(lambda low: low.notna().all())
+    assert known["messages"]
+    assert not known["posts"]
+    assert table.query("estimand == 'posts'")["why"].str.startswith("a few posts or cascades decide").all()

@@ -12,7 +12,7 @@ from covmis_build.sampling.certain import certain, clusters_of
 from covmis_build.sampling.draw import sample
 from covmis_build.sampling.ledger import opened, over_draws
 from covmis_build.sampling.plan import Pool, costs
-from covmis_build.stats.over_posts import expected_looseness, made_design, mean
+from covmis_build.stats.over_posts import expected_of, made_design, mean
 
 JOKE = 4000
 
@@ -77,7 +77,7 @@ def test_the_interval_holds_the_share_of_all_posts_that_it_missed(items):
             ))  # fmt: skip
             every[own["item_id"] == "1|x:keywords7"] = 1 if on else every[own["item_id"] == "1|x:keywords7"]
             found = mean(
-                y[got], made_design(p), sizes=sizes[got], expected=expected_looseness(every, sizes / sizes.sum())
+                y[got], made_design(p), sizes=sizes[got], expected=expected_of(every, sizes / sizes.sum())
             )  # fmt: skip
             held[on].append(
                 found.low is not None and not np.isnan(found.low) and found.low <= truth <= found.high

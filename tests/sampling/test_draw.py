@@ -236,6 +236,16 @@ def test_a_complete_two_phase_claim_is_closed(make_items):
     pd.testing.assert_frame_equal(first, after)
 
 
+def test_a_two_phase_claim_is_topped_up_again_and_again(make_items):
+    """Each round froze its own probabilities: those of three targets are as good as those of one."""
+    items, frozen = make_items({"1": {"keywords": 80, "title": 10}}), NOTHING
+    for per_claim in (12, 20, 28):
+        drawn = draw(items, frozen, design="two_phase", per_claim=per_claim).sample
+        frozen = pd.concat([frozen, drawn[~drawn["item_id"].isin(frozen["item_id"])]]).astype(drawn.dtypes)
+        assert len(frozen) == per_claim
+    assert frozen[frozen["kind"] == "keywords"].groupby("draw")["p_sample"].nunique().tolist() == [1, 1, 1]
+
+
 def test_two_phase_draws_of_different_posts_are_refused(make_items):
     first = draw(make_items({"1": {"keywords": 50}}), design="two_phase").sample
     with pytest.raises(InputError, match="nobody knows the probabilities of both two-phase draws"):

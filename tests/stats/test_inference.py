@@ -1,5 +1,6 @@
 """The two rules of inference against tests/vectors/inference.json: R's survey, and an independent prototype."""
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -17,7 +18,7 @@ from covmis_build.stats.agreement import headline
 from covmis_build.stats.intervals import SIGNED, UNIT, Estimate, effective, interval, p_value
 from covmis_build.stats.over_claims import difference as of_systems
 from covmis_build.stats.over_claims import over_claims
-from covmis_build.stats.over_posts import difference, expected_looseness, made_design, mean
+from covmis_build.stats.over_posts import Expected, difference, expected_of, made_design, mean
 
 CASES = json.loads((Path(__file__).parents[1] / "vectors" / "inference.json").read_text())
 
@@ -132,7 +133,7 @@ def test_two_domains_as_r(case):
 @each("weights_worth")
 def test_what_the_pool_lets_expect(case):
     p, sizes, drawn = np.array(case["p"]), np.array(case["sizes"], float), case["sample"]
-    expected = expected_looseness(p, sizes / sizes.sum())
+    expected = Expected(expected_of(p, sizes / sizes.sum()).looseness)
     found = mean(np.ones(len(drawn)) * 0.5, made_design(p[drawn]), sizes=sizes[drawn], expected=expected)
     close([found.worth, found.degrees + 1], [case["worth"], case["chance_units"]])
 
@@ -216,12 +217,46 @@ def test_a_cascade_that_was_not_drawn_takes_the_interval_away():
     y = np.arange(40) % 2.0
     alone = mean(y, made_design(p[drawn]), sizes=sizes[drawn])
     assert not math.isnan(alone.low)
-    found = mean(
-        y, made_design(p[drawn]), sizes=sizes[drawn], expected=expected_looseness(p, sizes / sizes.sum())
-    )
+    found = mean(y, made_design(p[drawn]), sizes=sizes[drawn], expected=expected_of(p, sizes / sizes.sum()))
     assert found.flagged
     assert found.why.startswith("a few posts or cascades decide")
     assert math.isnan(found.low)
+
+
+def test_an_interval_reaches_what_the_share_is_if_all_that_was_missed_has_the_label():
+    """Certain clusters hold nearly all posts, and chance decides about the next ones: the sample alone looks sure."""
+    sizes = np.r_[52_000.0, 1141, 795, 690, np.full(100, 3.0)]
+    p = np.r_[1.0, np.full(103, 0.14)]
+    y = np.r_[1.0, 0, 0, 1, np.arange(100) % 2]
+    truth, rng = float(y @ sizes / sizes.sum()), np.random.default_rng(1)
+    expected = expected_of(p, sizes / sizes.sum())
+    held = []
+    for _ in range(300):
+        got = rng.random(len(p)) < p
+        found = mean(y[got], made_design(p[got]), sizes=sizes[got], expected=expected)
+        held += [] if found.why else [found.low <= truth <= found.high]
+    assert len(held) > 150
+    assert np.mean(held) >= 0.93
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 1), st.floats(0.1, 100)), min_size=1, max_size=8))
+@settings(max_examples=100)
+def test_no_set_that_one_of_twenty_samples_misses_is_larger(units):
+    p, sizes = (np.array(column) for column in zip(*units, strict=True))
+    shares = sizes / sizes.sum()
+    sets = [np.array(one, dtype=bool) for one in itertools.product([False, True], repeat=len(p))]
+    largest = max(float(shares[one].sum()) for one in sets if np.prod(1 - p[one]) >= 0.05)
+    assert expected_of(p, shares).missed >= largest - 1e-9
+
+
+def test_certain_posts_say_nothing_of_those_that_chance_decides():
+    """Of a claim whose other posts were purged, one certain post is left: no interval, though the pool allows many units."""
+    p = np.r_[1.0, np.full(39, 0.4)]
+    expected = expected_of(p, np.full(40, 1 / 40))
+    found = mean(np.ones(1), made_design(np.ones(1)), expected=expected)
+    assert found.why
+    assert math.isnan(found.p(0.5))
+    assert not mean(np.ones(1), made_design(np.ones(1))).why
 
 
 def test_six_of_six_is_no_proof():

@@ -65,7 +65,7 @@ def variance(allocation: Allocation, kind: str) -> Fraction:
 
 
 def _same_posts(kind_of: Mapping[str, str], allocation: Allocation, past: Past) -> bool:
-    """Whether the frozen probabilities are those of some target, no greater, over exactly these posts."""
+    """Whether the frozen probabilities are each those of some target, no greater, over exactly these posts."""
     fills = set()
     for item, row in past.items():
         kind, p = kind_of[item], row["p_sample"]
@@ -74,4 +74,4 @@ def _same_posts(kind_of: Mapping[str, str], allocation: Allocation, past: Past) 
             fills.add(round((p - first) / (1 - first) * allocation.remaining, 6))
         elif p < 1 - CLOSE:
             return False
-    return all(fill == round(fill) and 0 <= fill <= allocation.more for fill in fills) and len(fills) <= 1
+    return all(fill == round(fill) and 0 <= fill <= allocation.more for fill in fills)
