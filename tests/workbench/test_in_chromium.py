@@ -142,14 +142,9 @@ def everywhere(browser, base):
                 yield path, width, scheme
 
 
-def test_nothing_sticks_out_on_a_phone_or_a_desk(opened, browser):
+def test_nothing_sticks_out_and_axe_finds_no_violation(opened, browser, axe):  # noqa: F811
     browser.open(opened)
     for path, width, scheme in everywhere(browser, opened.split("/?")[0]):
         wide = browser.run("return document.documentElement.scrollWidth")
         assert wide <= width, json.dumps([path, width, scheme])
-
-
-def test_axe_finds_no_violation(opened, browser, axe):  # noqa: F811
-    browser.open(opened)
-    for path, width, scheme in everywhere(browser, opened.split("/?")[0]):
         assert violations(browser, axe) == [], json.dumps([path, width, scheme])
