@@ -10,7 +10,7 @@ from functools import partial
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covmis_build.archive import columns, dates, formats, streams
@@ -394,6 +394,7 @@ KEYS = {
 def test_a_row_of_anything_is_unreadable_or_a_post(form):
     """Whatever stands in a field: no error of another kind, and no post without an id."""
 
+    @settings(max_examples=40)
     @given(st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS[form], VALUES)))
     def check(row):
         try:

@@ -12,7 +12,7 @@ import covmis_build as covmis_library
 from covmis_build.archive import streams
 from covmis_build.archive.reader import How, read
 from covmis_build.errors import CheckFailed, InputError
-from tests.cli.test_malformed import covmis
+from tests.program import covmis
 
 POSTS = "tweet_id,text,created_at\n1252934402983763968,Garlic cures covid-19,2020-04-22T12:16:54Z\n1252934402983763969,nothing,soon\n"
 

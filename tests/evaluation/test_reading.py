@@ -196,6 +196,9 @@ def test_which_ids_join(tmp_path) -> None:
             "row 2: the id 1.25081E[+]18 was broken by a spreadsheet",
         ),
         ("bad.json", "{", "is not JSON"),
+        ("deep.json", "[" * 100_000, "deep"),
+        ("number.json", "5", "no column of labels|is not"),
+        ("odd.xyz", "a", "odd"),
         ("nested.json", '{"a": {"b": 1}}', "no column of labels"),
         ("again.json", '{"a": "x", "a": "y"}', "'a' occurs twice in one object"),
         (

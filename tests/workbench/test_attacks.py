@@ -19,7 +19,7 @@ from covmis_build import storage
 from covmis_build.claims.lists import read_claims
 from covmis_build.errors import InputError
 from covmis_build.study.study import open_study
-from tests.annotation.small import covmis, label_both, rows_of, study, write_rows
+from tests.annotation.small import covmis, label_both, pushed, rows_of, write_rows
 from tests.workbench.conftest import HOSTILE, client_of, opening
 
 pytestmark = pytest.mark.timeout(600)
@@ -31,9 +31,7 @@ POST = """{"id_str": "1250000000000000000", "created_at": "Tue Apr 14 10:00:00 +
 @pytest.fixture
 def folder(tmp_path):
     """A round with four disagreements, and two claims; scripts in a claim, a comment and a file's name."""
-    study(tmp_path)
-    covmis(tmp_path, "round", "open")
-    covmis(tmp_path, "round", "push")
+    pushed(tmp_path)
     label_both(tmp_path, differ=lambda item: item.endswith(("3", "4")))
     sheet = tmp_path / "annotation/rounds/001/sheets/a1.csv"
     write_rows(sheet, [row | {"comment": HOSTILE} for row in rows_of(sheet)])

@@ -96,9 +96,7 @@ def test_a_slider_moves_the_figures_and_is_saved(opened, browser, study):
 
 
 def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
-    folder = small.study(tmp_path / "s")
-    small.covmis(folder, "round", "open")
-    small.covmis(folder, "round", "push")
+    folder = small.pushed(tmp_path / "s")
     small.label_both(folder, differ=lambda item: item.endswith(("3", "4")))
     small.covmis(folder, "round", "pull")
     round_ = open_study(folder).round()
