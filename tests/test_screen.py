@@ -6,8 +6,6 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 from tests.conftest import ROOT
 from tests.first import LIST, chosen
 from tests.screen import Bar
@@ -28,14 +26,13 @@ def test_the_time_that_is_left_follows_what_tests_cost():
     assert (bar.share(), bar.left()) == (1.0, "")
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
-def test_the_bar_and_the_last_screen(tmp_path, workers):
+def test_the_bar_and_the_last_screen(tmp_path):
     (tmp_path / "test_small.py").write_text(
         "import pytest\ndef test_a(): pass\ndef test_b(): assert 0\ndef test_c(): pytest.skip('needs luck')\ndef test_d(): assert 0\n"
     )
     (tmp_path / "list").write_text("".join(f"1 test_small.py::test_{name}\n" for name in "abc"))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "tests.first", "-p", "tests.screen", "-n", workers, "-c", os.devnull,
+        [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "tests.first", "-p", "tests.screen", "-n", "2", "-c", os.devnull,
          f"--rootdir={tmp_path}", f"--only={tmp_path / 'list'}", str(tmp_path)],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
