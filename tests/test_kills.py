@@ -586,7 +586,7 @@ def test_every_kind_of_call_may_fail(prepare, tmp_path, name, fault):
 
 
 @pytest.mark.needs("clients", "label_studio_sdk")
-@pytest.mark.parametrize(("at", "name"), enumerate(COMMANDS), ids=COMMANDS)
+@pytest.mark.parametrize(("at", "name"), list(enumerate(COMMANDS)), ids=list(COMMANDS))
 def test_a_command_that_is_killed_ends_at_the_next_try(prepare, tmp_path, at, name):
     moment = moments_of(prepare, name, 1)[0]
     survives(prepare(name), killed_at(moment), tmp_path / "0", purged=not at % 3 and "purge" not in name)

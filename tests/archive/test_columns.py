@@ -47,6 +47,7 @@ def test_one_cell_above_twelve_settles_the_column_and_none_asks():
     unsure = dates.settle(["04/05/2020", "01/02/2020"])
     assert "day 04 of month 05, or day 05 of month 04" in unsure.problem
     assert unsure.read("04/05/2020") == ""
+    assert "day 12 of month 05" in dates.settle(["12/05/2020"]).problem, "twelve tells nothing"
     assert "some have the day first, some the month" in dates.settle(["13/05/2020", "05/13/2020"]).problem
 
 
