@@ -124,6 +124,12 @@ def test_a_broken_settings_file(study, name):
     assert "study.toml: " in refused(study, "run")
 
 
+@pytest.mark.parametrize("keywords", ["(garlic OR", "-garlic"])
+def test_keywords_that_make_no_query(study, keywords):
+    (study / "queries" / "claims.csv").write_text(f"claim_id,text,keywords\n1,Garlic cures.,{keywords}\n")
+    assert "claims.csv" in refused(study, "run")
+
+
 def test_a_missing_claim_list(study):
     (study / "queries" / "claims.csv").unlink()
     assert "claims.csv: is missing" in refused(study, "run")

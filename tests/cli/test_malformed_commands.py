@@ -134,6 +134,22 @@ def test_a_missing_round_never_costs_a_later_one(study):
         record.create(study / "annotation" / "rounds", items, Annotation(), Labels(), "", now="")
 
 
+def test_a_folder_in_place_of_a_sheet(study):
+    put(study / ROUND / "sheets" / "a1.csv", None)
+    code, _, err = covmis("round", "pull", "--study", study)
+    assert (code, "a1.csv: is a folder" in err) == (1, True), err
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"key\n\xfc\n", "key\nx:1\n".encode("utf-16"), b"key\nnonsense\n", None],
+    ids=["Latin-1", "UTF-16", "nonsense", "a folder"],
+)
+def test_a_broken_purge_list(study, data):
+    put(study / "queries" / "purge.csv", data)
+    assert "purge.csv" in ended(2, "purge", study=study)
+
+
 GOOD = "item_id,label\n" + "".join(f"i{at},{'ab'[at % 2]}\n" for at in range(6))
 
 

@@ -405,6 +405,7 @@ TAMPERINGS = {
 
 
 OFTEN = {
+    "a file of a part",
     "a label in one format", "rows cut from the Hugging Face copy", "who said it", "a soft label", "a group",
     "a design", "a label in COVMis-Stance's shape", "a query", "gold beside what people said",
     "labels in the bundle", "probabilities in the bundle", "the corpus in the bundle", "no corpus in the bundle",
