@@ -78,8 +78,8 @@ def make(path: Path, size: int = GIGABYTE) -> None:
 
 
 def _make_parquet(path: Path, size: int) -> None:
-    """Twenty million rows of one word; or, with a hundred thousand, one long text that all share; or a row's list of it."""
-    rows = 20_000_000 if path.stem == "rows" else 100_000
+    """Rows of one word, twenty million of a gigabyte; or a hundred thousand, with one long text that all share; or a row's list of it."""
+    rows = size // 54 if path.stem == "rows" else 100_000
     word = "garlic" if path.stem == "rows" else "x" * (size >> 10)
     shared = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([word]))
     if path.stem == "lists":

@@ -32,6 +32,9 @@ typer.main.get_command = typer.testing._get_command = functools.cache(typer.main
 ROOT = Path(__file__).parents[1]
 DATA = os.environ.get("COVMIS_DATA_HOME") or (ROOT.parent / "shared" / "data")
 IN_CI = os.environ.get("CI") == "true"
+os.environ["OMP_NUM_THREADS"] = (
+    "1"  # torch has as many processes here as there are processors; their threads would wait
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -80,8 +83,21 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, str) and argname in WORDED else None
 
 
+LONGEST = {
+    "test_whole_way",
+    "test_package",
+    "test_site",
+    "test_build",
+    "test_tutorial",
+    "test_guides",
+    "test_pages_fit",
+}
+"""Files whose tests take long, and of which processes therefore run the first before all others: no test is the last one running."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse ids that two collections would not share: workers that collect different tests run none."""
+    """Put the longest first. Refuse ids that two collections would not share: workers that collect different tests run none."""
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
     refused = [
         f"{item.nodeid}: {reason}"
         for item in items

@@ -9,31 +9,23 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT
-
-CASES = {
-    "packed": ("import gzip", "gzip.compress(b'a')", "its id is made of raw bytes"),
-    "function": ("", "lambda: 1", ""),
-    "text": ("", "'two words'", ""),
-    "plain": ("", "b'id,label'", ""),
-}
+from tests.conftest import ROOT, chance_in_id
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_ids_that_another_collection_would_not_share_are_refused(tmp_path, case) -> None:
-    before, value, reason = CASES[case]
-    test = tmp_path / "test_small.py"
-    test.write_text(f"""import pytest
-{before}
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("packed", gzip.compress(b"a"), "its id is made of raw bytes"), ("plain", b"id,label", ""), ("text", "two words", ""),
+        ("an object", "<object object at 0x7f3a2b1c4d50>", "its id holds an address of memory"),
+    ],
+    ids=["packed", "plain", "text", "object"],
+)  # fmt: skip
+def test_what_another_collection_would_not_share(name, value, reason) -> None:
+    shown = value if isinstance(value, str) else repr(value)
+    assert chance_in_id(shown, [value]) == reason, name
 
-@pytest.mark.parametrize("value", [{value}])
-def test_small(value):
-    pass
-""")
-    assert collected(test) == (reason or "1 test collected")
 
-
-def test_an_address_in_an_id_is_refused(tmp_path) -> None:
+def test_ids_that_another_collection_would_not_share_are_refused(tmp_path) -> None:
     test = tmp_path / "test_small.py"
     test.write_text("""import pytest
 

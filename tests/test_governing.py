@@ -111,15 +111,6 @@ def test_the_card_has_the_settings_that_governed_and_names_what_is_set_otherwise
         assert told in card
 
 
-def test_a_pilot_round_governs_nothing_where_another_counts(study) -> None:
-    pilot = shutil.copytree(study.places.rounds / "001", study.places.rounds / "002")
-    about = json.loads((pilot / "round.json").read_text("utf-8")) | {"pilot": True, "round": "002"}
-    about["settings"]["cleaning"]["minimum_words"] = 3
-    (pilot / "round.json").write_text(json.dumps(about), "utf-8")
-    then, differences = settings_of_rounds(study.settings, record.all_rounds(study.places.rounds))
-    assert (then.cleaning.minimum_words, differences) == (10, [])
-
-
 def test_a_round_without_kept_settings_is_told_with_todays(study) -> None:
     path = study.places.rounds / "001" / "round.json"
     about = json.loads(path.read_text("utf-8"))

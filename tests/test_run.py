@@ -250,10 +250,6 @@ def _kill(built, tmp_path, count):
     assert {path.name for path in build.glob(".*")} <= {".lock", ".files.json"}, "leftovers are swept"
 
 
-def test_killed_at_ten_moments_and_finished_the_tables_are_identical(built, tmp_path):
-    _kill(built, tmp_path, 10)
-
-
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_killed_at_fifty_moments_and_finished_the_tables_are_identical(built, tmp_path):

@@ -6,31 +6,9 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 from tests.conftest import ROOT
 from tests.first import LIST, chosen
-from tests.screen import Bar, in_words, last_screen
-
-
-def test_all_is_well():
-    seen = "\n".join(
-        last_screen({"passed": 900}, {"needs Spark: run `make services`": 12, "needs luck": 34}, [], few=True)
-    )
-    assert "900 passed, none failed" in seen
-    assert "46 not run (that is no failure)" in seen
-    assert "12  needs Spark" in seen
-    assert "  make services  " in seen
-    assert "  make test-all  " in seen
-    assert "make demo" in seen
-    assert "test-all" not in "".join(last_screen({"passed": 9000}, {}, [], few=False))
-
-
-def test_a_failure_names_the_command_that_repeats_it():
-    seen = "\n".join(last_screen({"passed": 1}, {}, ["tests/test_a.py::test_b[two words]"], few=True))
-    assert "1 passed, 1 FAILED" in seen
-    assert ".venv/bin/python -m pytest -n 0 'tests/test_a.py::test_b[two words]'" in seen
-    assert "make demo" not in seen
+from tests.screen import Bar
 
 
 def test_the_time_that_is_left_follows_what_tests_cost():
@@ -48,22 +26,13 @@ def test_the_time_that_is_left_follows_what_tests_cost():
     assert (bar.share(), bar.left()) == (1.0, "")
 
 
-def test_a_test_is_named_in_words():
-    assert (
-        in_words("tests/sampling/test_draw.py::test_a_draw_that_adds_nothing[x-1]")
-        == "sampling: a draw that adds nothing"
-    )
-    assert in_words("tests/test_run.py::TestStage::test_a_kill") == "run: a kill"
-
-
-@pytest.mark.parametrize("workers", ["0", "2"])
-def test_the_bar_and_the_last_screen(tmp_path, workers):
+def test_the_bar_and_the_last_screen(tmp_path):
     (tmp_path / "test_small.py").write_text(
         "import pytest\ndef test_a(): pass\ndef test_b(): assert 0\ndef test_c(): pytest.skip('needs luck')\ndef test_d(): assert 0\n"
     )
     (tmp_path / "list").write_text("".join(f"1 test_small.py::test_{name}\n" for name in "abc"))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "tests.first", "-p", "tests.screen", "-n", workers, "-c", os.devnull,
+        [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "tests.first", "-p", "tests.screen", "-n", "2", "-c", os.devnull,
          f"--rootdir={tmp_path}", f"--only={tmp_path / 'list'}", str(tmp_path)],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip

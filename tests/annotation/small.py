@@ -1,4 +1,4 @@
-"""A small study with everything that a round needs, without having run any stage."""
+"""A small study with everything that a round needs, without having run any stage; and that study with a round."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from covmis_build.building.stages import STAGES
 from covmis_build.cli import app
 from covmis_build.errors import CovmisError
 from covmis_build.study.study import open_study
+from tests.once import once
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -184,3 +185,38 @@ def label_both(folder: Path, number: str = "001", differ=lambda item: False) -> 
             return LABELS[(at + (who == "a2" and differ(row["item_id"]))) % 3], f"from {who}"
 
         fill(folder / "annotation" / "rounds" / number / "sheets" / f"{who}.csv", said)
+
+
+@once
+def opened(folder: Path) -> None:
+    """Its first round is open."""
+    study(folder)
+    covmis(folder, "round", "open")
+
+
+@once
+def pushed(folder: Path) -> None:
+    """Sheets are out."""
+    opened(folder)
+    covmis(folder, "round", "push")
+
+
+@once
+def labelled(folder: Path) -> None:
+    """Both annotators have filled in theirs."""
+    pushed(folder)
+    label_both(folder)
+
+
+@once
+def pulled(folder: Path) -> None:
+    """Their answers are in the record."""
+    labelled(folder)
+    covmis(folder, "round", "pull")
+
+
+@once
+def sealed(folder: Path) -> None:
+    """The round is sealed."""
+    pulled(folder)
+    covmis(folder, "round", "seal")

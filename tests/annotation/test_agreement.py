@@ -410,6 +410,7 @@ def test_a_releases_annotations_count_as_far_as_they_are_independent(tmp_path):
     assert agreement(without).raw.value == 0.5
 
 
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz"), st.integers(0, 4)), min_size=4, max_size=40

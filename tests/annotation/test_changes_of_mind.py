@@ -14,14 +14,12 @@ from covmis_build.annotation.answers import present
 from covmis_build.annotation.gold import gold_of
 from covmis_build.errors import BrokenSeal
 from covmis_build.study.study import open_study
-from tests.annotation.small import covmis, fill, label_both, rows_of, study, write_rows
+from tests.annotation.small import covmis, fill, label_both, pushed, rows_of, study, write_rows
 
 
 @pytest.fixture
 def folder(tmp_path):
-    study(tmp_path)
-    covmis(tmp_path, "round", "open")
-    covmis(tmp_path, "round", "push")
+    pushed(tmp_path)
     return tmp_path
 
 

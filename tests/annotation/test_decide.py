@@ -7,15 +7,13 @@ import pytest
 from covmis_build import storage
 from covmis_build.errors import InputError
 from covmis_build.study.study import open_study
-from tests.annotation.small import covmis, fill, label_both, rows_of, study
+from tests.annotation.small import covmis, fill, label_both, pushed, rows_of
 
 
 @pytest.fixture
 def folder(tmp_path):
     """A round with four disagreements."""
-    study(tmp_path)
-    covmis(tmp_path, "round", "open")
-    covmis(tmp_path, "round", "push")
+    pushed(tmp_path)
     label_both(tmp_path, differ=lambda item: item.endswith(("3", "4")))
     covmis(tmp_path, "round", "pull")
     return tmp_path

@@ -16,7 +16,7 @@ from covmis_build.errors import InputError
 from covmis_build.settings import parse
 from covmis_build.stats.agreement import Figure
 from covmis_build.study.study import open_study
-from tests.annotation.small import LABELS, as_if_run, covmis, fill, label_both, study
+from tests.annotation.small import LABELS, as_if_run, covmis, fill, label_both, pulled, study
 
 FIGURE = Figure("Cohen's kappa", 0.73, low_by_claims=0.6, high_by_claims=0.8)
 
@@ -74,11 +74,7 @@ def test_the_report_names_target_guideline_and_one_number(tmp_path):
 
 
 def test_the_audits_unit_is_the_post(tmp_path):
-    study(tmp_path)
-    covmis(tmp_path, "round", "open")
-    covmis(tmp_path, "round", "push")
-    label_both(tmp_path)
-    covmis(tmp_path, "round", "pull")
+    pulled(tmp_path)
     found = covmis(tmp_path, "round", "report")["round"]["audit"]
     assert (found["items"], found["posts"], found["labels"]) == (1, 1, 2)
     assert (found["low"], found["high"]) == (None, None), "one post is too few for an interval"

@@ -13,7 +13,19 @@ from covmis_build.annotation import frozen_items
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.gold import gold_of, write_decisions
 from covmis_build.errors import BrokenSeal, InputError
-from tests.annotation.small import as_if_run, covmis, fill, label_both, rows_of, study, write_rows
+from tests.annotation.small import (
+    as_if_run,
+    covmis,
+    fill,
+    label_both,
+    opened,
+    pulled,
+    pushed,
+    rows_of,
+    sealed,
+    study,
+    write_rows,
+)
 
 
 @pytest.fixture
@@ -83,7 +95,7 @@ def test_a_whole_round_and_every_command_twice(folder):
 
 
 def test_keys_of_a_rounds_tables_are_never_empty(folder):
-    covmis(folder, "round", "open")
+    opened(folder)
     place = folder / "annotation" / "rounds" / "001"
     schema = pq.read_schema(place / "items.parquet")
     assert [one.name for one in schema if not one.nullable] == ["item_id", "round", "claim_id", "post_id"]
@@ -94,8 +106,7 @@ def test_keys_of_a_rounds_tables_are_never_empty(folder):
 
 
 def test_what_was_said_before_stays_beside_what_was_agreed(folder):
-    covmis(folder, "round", "open")
-    covmis(folder, "round", "push")
+    pushed(folder)
     label_both(folder, differ=third)
     covmis(folder, "round", "pull")
     covmis(folder, "round", "adjudicate")
@@ -109,8 +120,7 @@ def test_what_was_said_before_stays_beside_what_was_agreed(folder):
 
 
 def test_the_discussion_sheet_does_not_say_who(folder):
-    covmis(folder, "round", "open")
-    covmis(folder, "round", "push")
+    pushed(folder)
     label_both(folder, differ=lambda item: True)
     covmis(folder, "round", "pull")
     covmis(folder, "round", "adjudicate")
@@ -121,7 +131,7 @@ def test_the_discussion_sheet_does_not_say_who(folder):
 
 
 def test_the_frozen_round_is_complete_without_build(folder):
-    covmis(folder, "round", "open")
+    opened(folder)
     for path in (folder / "data" / "build").iterdir():
         path.unlink()
     covmis(folder, "round", "push")
@@ -132,8 +142,7 @@ def test_the_frozen_round_is_complete_without_build(folder):
 
 
 def test_sheets_never_lose_what_was_filled_in_and_a_replacement_gets_the_rest(folder):
-    covmis(folder, "round", "open")
-    covmis(folder, "round", "push")
+    pushed(folder)
     sheets = folder / "annotation" / "rounds" / "001" / "sheets"
     fill(sheets / "a1.csv", lambda row: "favor")
     half = rows_of(sheets / "a2.csv")
@@ -155,10 +164,7 @@ def test_sheets_never_lose_what_was_filled_in_and_a_replacement_gets_the_rest(fo
 
 
 def test_corrections_supersede_and_nothing_is_lost(folder):
-    covmis(folder, "round", "open")
-    covmis(folder, "round", "push")
-    label_both(folder)
-    covmis(folder, "round", "pull")
+    pulled(folder)
     path = folder / "annotation" / "rounds" / "001" / "sheets" / "a1.csv"
     rows = rows_of(path)
     was = rows[0]["label"]
@@ -172,11 +178,7 @@ def test_corrections_supersede_and_nothing_is_lost(folder):
 
 
 def test_a_mended_seal_is_noticed_and_a_purge_is_not_a_change(folder):
-    covmis(folder, "round", "open")
-    covmis(folder, "round", "push")
-    label_both(folder)
-    covmis(folder, "round", "pull")
-    covmis(folder, "round", "seal")
+    sealed(folder)
     place = folder / "annotation" / "rounds"
     one = record.find(place)
     post = one.items()["post_id"].iloc[3]
@@ -198,7 +200,7 @@ def test_a_mended_seal_is_noticed_and_a_purge_is_not_a_change(folder):
 
 def test_a_round_of_which_a_post_was_purged_before_anybody_labelled_it_can_be_sealed(folder):
     """It waited for a label that nobody can give any more."""
-    covmis(folder, "round", "open")
+    opened(folder)
     one = record.find(folder / "annotation" / "rounds")
     assert record.forget(folder / "annotation" / "rounds", [one.items()["post_id"].iloc[3]]) == 1
     covmis(folder, "round", "push")
@@ -235,14 +237,10 @@ def test_changing_a_seal_or_a_text_is_noticed(folder):
 
 
 def test_a_seal_holds_no_text_and_no_name(folder):
-    covmis(folder, "round", "open")
-    covmis(folder, "round", "push")
-    label_both(folder)
-    covmis(folder, "round", "pull")
-    covmis(folder, "round", "seal")
-    sealed = (folder / "annotation" / "rounds" / "001" / "seal.json").read_text()
+    sealed(folder)
+    text = (folder / "annotation" / "rounds" / "001" / "seal.json").read_text()
     for word in ("Post", "Claim", "from a1", '"a1"', "x:125"):
-        assert word not in sealed
+        assert word not in text
 
 
 def test_a_pilot_round_counts_for_nothing(folder):
@@ -261,7 +259,7 @@ def test_a_pilot_round_counts_for_nothing(folder):
 
 
 def test_two_commands_do_not_write_at_once(folder):
-    covmis(folder, "round", "open")
+    opened(folder)
     with storage.locked(folder / "data" / "build" / ".rounds.lock", "covmis round pull"):
         assert "in use by `covmis round pull`" in covmis(folder, "round", "push", fails=2)["error"]
     covmis(folder, "round", "push")
@@ -280,11 +278,7 @@ def test_a_round_killed_while_opening_is_no_round(folder, monkeypatch):
 
 @pytest.mark.parametrize("part", ["labels", "items", "decisions"])
 def test_a_changed_sealed_round_gives_no_gold(folder, part):
-    covmis(folder, "round", "open")
-    covmis(folder, "round", "push")
-    label_both(folder)
-    covmis(folder, "round", "pull")
-    covmis(folder, "round", "seal")
+    sealed(folder)
     place = folder / "annotation" / "rounds"
     covmis(folder, "round", "open", "--claims", "1")
     before = gold_of(record.all_rounds(place))
@@ -301,7 +295,7 @@ def test_a_changed_sealed_round_gives_no_gold(folder, part):
 
 
 def test_what_is_next_after_a_push_is_not_another_push(folder):
-    covmis(folder, "round", "open")
+    opened(folder)
     assert covmis(folder, "round", "status")["next"].startswith("`covmis round push`")
     covmis(folder, "round", "push")
     assert (

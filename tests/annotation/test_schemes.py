@@ -137,6 +137,25 @@ def test_every_way_to_gold():
     assert decide(other, recorded(items, said), per_item=2).empty, "labels of another text are never used"
 
 
+def test_a_majority_is_more_than_half_of_at_least_three():
+    items = frozen()
+    labels = {"two to two": "ffaa", "three to one": "fffa", "two to one": "ffa", "one to one": "fa"}
+    ids = dict(zip(items["item_id"].tolist()[1:], labels, strict=False))
+    words = {"f": "favor", "a": "against"}
+    said = [
+        (item, f"a{at}", words[letter], "independent")
+        for item, name in ids.items()
+        for at, letter in enumerate(labels[name], 1)
+    ]
+    found = decide(items, recorded(items, said), per_item=2)
+    assert {
+        ids[item]: how for item, how in zip(found["item_id"], found["how"], strict=True) if item in ids
+    } == {
+        "three to one": "majority",
+        "two to one": "majority",
+    }
+
+
 def test_assignment_is_even_blind_to_others_and_stable():
     items = freeze(
         **sampled(4, 60),

@@ -10,15 +10,24 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.gold import gold_of
 from covmis_build.cli import app
 from covmis_build.study.study import open_study
-from tests.annotation.small import HOSTILE, LABELS, covmis, fill, label_both, rows_of, study, write_rows
+from tests.annotation.small import (
+    HOSTILE,
+    LABELS,
+    covmis,
+    fill,
+    label_both,
+    opened,
+    pushed,
+    rows_of,
+    study,
+    write_rows,
+)
 
 
 @pytest.fixture
 def folder(tmp_path):
     """A study with a sealed round, of which one disagreement was settled with a reason."""
-    study(tmp_path)
-    covmis(tmp_path, "round", "open")
-    covmis(tmp_path, "round", "push")
+    pushed(tmp_path)
     label_both(tmp_path, differ=lambda item: item.endswith("c1|x:1255000000000001003"))
     covmis(tmp_path, "round", "pull")
     covmis(tmp_path, "round", "adjudicate")
@@ -101,8 +110,7 @@ def test_without_a_sealed_round_there_is_nothing_to_train_on(tmp_path):
 
 
 def test_training_from_a_sheet_of_posts_whose_label_is_known(tmp_path):
-    study(tmp_path)
-    covmis(tmp_path, "round", "open")
+    opened(tmp_path)
     items = storage.read_table(tmp_path / "data/build/items.parquet", "items")["item_id"].tolist()
     wanted = [
         items[1],
@@ -116,8 +124,8 @@ def test_training_from_a_sheet_of_posts_whose_label_is_known(tmp_path):
         for item, label in zip(wanted, "1231", strict=True)
     ]
     write_rows(sheet, rows)
-    opened = covmis(tmp_path, "round", "open", "--training", "--gold", str(sheet))
-    assert (opened["round"], opened["for_people"]) == ("t001", 4)
+    training = covmis(tmp_path, "round", "open", "--training", "--gold", str(sheet))
+    assert (training["round"], training["for_people"]) == ("t001", 4)
     covmis(tmp_path, "round", "push", "--round", "t1")
     for who in ("a1", "a2"):
         fill(tmp_path / "annotation/training/t001/sheets" / f"{who}.csv", lambda row: "favor")

@@ -15,7 +15,17 @@ from covmis_build.annotation.channels.workbooks import Grid, xlsx
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.errors import InputError
 from covmis_build.options import Labels
-from tests.annotation.small import HOSTILE, LABELS, covmis, label_both, rows_of, study, write_rows
+from tests.annotation.small import (
+    HOSTILE,
+    LABELS,
+    covmis,
+    label_both,
+    opened,
+    pulled,
+    rows_of,
+    study,
+    write_rows,
+)
 from tests.annotation.test_sheets import frozen
 from tests.files.written import ods
 
@@ -105,8 +115,7 @@ def test_long_texts_and_control_characters_do_not_hinder(tmp_path):
 
 
 def test_a_whole_round_in_workbooks(tmp_path):
-    study(tmp_path)
-    covmis(tmp_path, "round", "open")
+    opened(tmp_path)
     sent = covmis(tmp_path, "round", "push", "--channel", "xlsx")
     assert [name.rsplit(".")[-1] for name in sent["written"]] == ["xlsx", "xlsx"]
     assert covmis(tmp_path, "round", "push", "--channel", "xlsx")["written"] == []
@@ -132,8 +141,7 @@ def rows_gone(folder):
 
 
 def test_a_sheet_that_came_back_from_calc_goes_on_as_excels_when_a_post_is_purged(tmp_path):
-    study(tmp_path)
-    covmis(tmp_path, "round", "open")
+    opened(tmp_path)
     covmis(tmp_path, "round", "push", "--channel", "xlsx")
     sheets = tmp_path / "annotation" / "rounds" / "001" / "sheets"
     sent = read_rows(sheets / "a1.xlsx", ("item_id",)).rows
@@ -184,17 +192,6 @@ def test_labels_sorted_by_themselves_are_questioned_and_taken_when_named(tmp_pat
     assert covmis(tmp_path, "round", "pull", str(path))["added"] == len(rows)
 
 
-def test_a_row_longer_than_the_header_is_not_taken_and_the_rest_is_read(tmp_path):
-    path = written(tmp_path / "a1.csv", Channel.CSV, Labels())
-    rows = rows_of(path)
-    rows[0]["label"] = rows[1]["label"] = "favor"
-    write_rows(path, [{**rows[0], "more": "note to myself"}, *({**row, "more": ""} for row in rows[1:])])
-    path.write_bytes(path.read_bytes().replace(b",more", b"", 1))
-    back = read_sheet(path, "a1", by_item(frozen()), Labels())
-    assert [answer.label for answer in back.answers] == ["favor"]
-    assert "row 2: 'note to myself' is beyond the last column" in str(back.problems[0])
-
-
 def cell_of_label(page, row):
     return page.cell(row, [cell.value for cell in page[1]].index("label") + 1)
 
@@ -214,34 +211,18 @@ def test_a_label_cell_merged_over_two_rows_is_asked_about(tmp_path):
     assert (len(back.answers), back.blank) == (11, []), "its label is not taken back, either"
 
 
-@pytest.mark.parametrize("formula", ['="favor"', "=1/0"])
-def test_a_formula_without_a_value_is_asked_about(tmp_path, formula):
-    """A program that wrote the file without calculating it; Excel and Calc store values."""
-    path = written(tmp_path / "a1.xlsx")
-    book = openpyxl.load_workbook(path)
-    place = cell_of_label(book["labels"], 3)
-    place.value = formula
-    book.save(path)
-    back = read_sheet(path, "a1", by_item(frozen()), SCHEME)
-    assert f"row 3: {place.coordinate} is a formula without a value" in str(back.problems[0])
-
-
 def test_two_channels_that_differ_are_told_once_a_person(tmp_path):
     """However many posts they differ in; the later answers count."""
-    study(tmp_path)
-    covmis(tmp_path, "round", "open")
-    covmis(tmp_path, "round", "push")
-    label_both(tmp_path)
-    covmis(tmp_path, "round", "pull")
+    pulled(tmp_path)
     covmis(tmp_path, "round", "push", "--channel", "xlsx")
     sheets = tmp_path / "annotation" / "rounds" / "001" / "sheets"
     before = {row["item_id"]: row["label"] for row in rows_of(sheets / "a1.csv")}
     other = dict(zip(LABELS, [*LABELS[1:], LABELS[0]], strict=True))
     fill(sheets / "a1.xlsx", lambda row: (other[before[row["item_id"]]], ""))
-    pulled = covmis(tmp_path, "round", "pull", str(sheets / "a1.xlsx"), fails=1)
-    assert pulled["added"] == len(before)
+    again = covmis(tmp_path, "round", "pull", str(sheets / "a1.xlsx"), fails=1)
+    assert again["added"] == len(before)
     first = min(before)
     told = f"a1: answered {len(before)} items differently in two channels, e.g. {first} "
-    assert [problem for problem in pulled["problems"] if "channels" in problem] == [
+    assert [problem for problem in again["problems"] if "channels" in problem] == [
         f"{told}(csv: {before[first]}, xlsx: {other[before[first]]}); the later answer is used"
     ]

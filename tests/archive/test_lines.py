@@ -67,7 +67,7 @@ CASES = st.sampled_from([(form, row) for form, listed in ROWS.items() for row in
 ROW = CASES.flatmap(lambda case: st.tuples(st.just(case[0]), changed(case[1])))
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(ROW)
 def test_a_line_is_unreadable_or_gives_posts_that_utf_8_can_say(case):
     form, row = case
@@ -112,7 +112,7 @@ TORN = ROW.map(lambda case: json.dumps(case[1]).encode()).flatmap(
 WHOLE = ROW.map(lambda case: json.dumps(case[1], ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(CASES, st.lists(st.one_of(WHOLE, WHOLE, TORN, BLANK), max_size=8), st.booleans())
 def test_a_line_is_read_alike_wherever_it_stands(case, lines, mark):
     """Its neighbours may be of another form, torn or blank."""

@@ -15,7 +15,6 @@ from covmis_build.claims.lists import days_of, read_claims, read_list
 from covmis_build.errors import BrokenIds, InputError
 from covmis_build.files.reading import open_table
 from tests.annotation.libreoffice import Job, save
-from tests.files.written import ods
 
 
 def written(tmp_path, name, text):
@@ -228,42 +227,6 @@ def test_titles_above_a_header_are_left_out_and_told(tmp_path):
     assert len(read_list(short).claims) == 2
 
 
-def test_merged_cells_and_formulas_of_a_workbook(tmp_path):
-    rows = [
-        ["id", "claim", "rating"],
-        [1, "Garlic cures the flu", "False"],
-        [2, "Tea makes it rain", None],
-        [3, "=A1", None],
-    ]
-    understood = read_list(workbook(tmp_path / "a.xlsx", rows, ["C2:C3"]))
-    assert understood.claims["verdict"].tolist() == ["False", ""]
-    assert (
-        "C2 is merged over several rows: it counts for row 2 alone, the others are blank" in understood.notes
-    )
-    assert any("1 formula without a stored value, left empty" in note for note in understood.notes)
-    assert "1 row without a text left out" in understood.notes
-
-
-def test_other_sheets_of_a_workbook_are_told_and_none_goes_on_with_the_first(tmp_path):
-    rows = [["id", "claim"], [1, "Garlic cures the flu"]]
-    path = workbook(tmp_path / "a.xlsx", rows)
-    book = openpyxl.load_workbook(path)
-    book.create_sheet("empty")
-    book.create_sheet("codes").append(["False", "nobody has said so"])
-    book.save(path)
-    understood = read_list(path)
-    assert len(understood.claims) == 1
-    assert "1 other sheet not read, which begins with 'False | nobody has said so'" in understood.notes
-    book.create_sheet("more").append(rows[0])
-    book.save(path)
-    assert len(read_list(path).claims) == 1, "of a first row alone nothing is lost"
-    book["more"].append(rows[1])
-    book.save(path)
-    with pytest.raises(InputError, match=r"a\.xlsx: continues on another sheet") as error:
-        read_list(path)
-    assert "save each sheet as a file of its own" in str(error.value)
-
-
 def cut_short(path):
     """The workbook, saying that it ends with its second row, as programs do that write rows as they come."""
     parts = {}
@@ -279,38 +242,6 @@ def test_a_workbook_may_have_more_rows_than_it_says(tmp_path):
     rows = [["id", "claim"], *([number, f"Garlic cures the flu, {number}"] for number in range(5))]
     path = cut_short(workbook(tmp_path / "a.xlsx", rows))
     assert len(read_list(path).claims) == 5
-
-
-def test_what_excel_writes_for_the_end_of_a_line_is_no_word(tmp_path):
-    rows = [["id", "claim", "keywords"], [1, "Garlic cures the flu", "garlic_x000D_\nfever"]]
-    (words,) = read_list(workbook(tmp_path / "a.xlsx", rows)).claims["keywords"]
-    assert list(words) == ["garlic", "fever"]
-
-
-def test_our_own_list_is_the_same_in_a_workbook(tmp_path):
-    rows = [
-        ["claim_id", "text", "keywords", "selected", "_event"],
-        ["A1", "Garlic cures the flu.", "garlic", "no", "e1"],
-    ]
-    table = written(tmp_path, "a.csv", "\n".join(",".join(row) for row in rows))
-    ours, its = (
-        read_list(path).claims.to_dict("records") for path in (table, workbook(tmp_path / "a.xlsx", rows))
-    )
-    assert ours == its
-    assert not its[0]["selected"]
-
-
-def test_ids_that_a_workbook_has_rounded_are_refused_however_few(tmp_path):
-    rows = [
-        ["id", "claim", "tweet_id"],
-        [1, "Garlic cures the flu", 1255000000000000123],
-        [2, "Tea makes it rain", "1255000000000000124"],
-    ]
-    with pytest.raises(BrokenIds, match="ids in tweet_id have more digits than numbers keep"):
-        read_list(workbook(tmp_path / "a.xlsx", rows))
-    rows = [["claim_id", "text"], [1255000000000000123, "Garlic cures the flu"]]
-    with pytest.raises(BrokenIds, match="ids in claim_id"):
-        read_list(workbook(tmp_path / "b.xlsx", rows))
 
 
 def test_what_had_to_be_supposed_of_an_encoding_is_told(tmp_path):
@@ -351,14 +282,6 @@ def test_a_few_odd_letters_in_a_large_file_do_not_make_it_another_alphabet(tmp_p
     )
     table = open_table(partial(path.open, "rb"))
     assert table.notes[0].startswith("not UTF-8: read as Western European")
-
-
-def test_of_two_columns_of_one_name_between_tabs_none_is_taken(tmp_path):
-    path = written(
-        tmp_path, "a.tsv", "claim\trating\tclaim\nGarlic cures the flu\tfalse\tTea makes it rain\n"
-    )
-    with pytest.raises(InputError, match="has two columns called 'claim'"):
-        read_list(path)
 
 
 @pytest.mark.parametrize(
@@ -450,22 +373,6 @@ def test_sentences_worth_a_check_have_no_verdict(tmp_path):
     understood = read_list(path)
     assert (understood.form, understood.claims["claim_id"].tolist()) == ("checkthat", ["s1"])
     assert understood.left_over == ["label"]
-
-
-def test_a_list_saved_by_calc_is_read_as_the_same_list_in_csv(tmp_path):
-    rows = [
-        ["Claim ID", "Claim", "Keywords"],
-        ["F1", "The water of our tap has turned blue over night", "water AND blue"],
-        ["F2", "Salt of the sea heals every cold within a day", "salt AND cold"],
-        ["F3", "The mayor drinks nothing but water from bottles", "mayor AND water"],
-    ]
-    path = tmp_path / "list.csv"
-    path.write_text("\n".join(",".join(row) for row in rows), "utf-8")
-    in_ods = read_list(ods(tmp_path / "list.ods", rows)).claims
-    assert in_ods.to_dict("records") == read_list(path).claims.to_dict("records")
-    (tmp_path / "broken.ods").write_bytes(b"PK\x03\x04 no workbook")
-    with pytest.raises(InputError, match="not readable as a workbook"):
-        read_list(tmp_path / "broken.ods")
 
 
 @pytest.mark.parametrize(("cell", "problem"), [("", "has no claim_id"), ("a|b", r"'a\|b' is no claim id")])

@@ -18,9 +18,9 @@ from covmis_build.storage import csv_bytes
 from covmis_build.study.study import open_study
 from covmis_build.text.expression import parse
 from covmis_build.text.nodes import conjunctions, leaves
-from tests.cli.test_malformed import covmis
 from tests.demonstration.simulate import filled
 from tests.demonstration.words import PHRASES, Chance, say
+from tests.program import covmis
 from tests.servers.x import X
 
 pytestmark = pytest.mark.needs("clients")

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.cli.test_malformed import covmis
+from tests.program import covmis
 
 
 @pytest.fixture

@@ -37,16 +37,13 @@ def commands(command=None, path=()):
 COMMANDS = dict(commands())
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_an_example_and_helps_its_options(name):
-    command = COMMANDS[name]
-    assert f"Example: covmis {name}" in (command.help or "").replace("\n", " ").replace("\b", "").replace(
-        "Example:  ", "Example: "
-    )
-    for parameter in command.params:
-        assert parameter.name == "help" or getattr(parameter, "help", "x"), (
-            f"{name}: {parameter.name} has no help"
-        )
+def test_every_command_has_an_example_and_helps_its_options():
+    for name, command in COMMANDS.items():
+        told = " ".join((command.help or "").replace("\b", "").split())
+        assert f"Example: covmis {name}" in told, name
+        for parameter in command.params:
+            helped = parameter.name == "help" or getattr(parameter, "help", "x")
+            assert helped, f"{name}: {parameter.name} has no help"
 
 
 def test_every_command_stands_in_one_panel_with_one_complete_line():
@@ -66,11 +63,6 @@ def test_nothing_is_cut(width):
         lines = [part for part in shown.splitlines() if not part.startswith("Usage")]
         assert not [part for part in lines if part.rstrip().endswith("...")]
         assert max(map(len, shown.splitlines())) <= 100
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_is_documented(name):
-    assert f"## covmis {name}\n" in REFERENCE.read_text(), "run `python -m tests.cli.reference`"
 
 
 def test_the_reference_is_what_the_commands_say():

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 
-import openpyxl
-import pandas as pd
 import pytest
 import zstandard
 
@@ -14,16 +12,9 @@ import covmis_build as covmis_library
 from covmis_build.archive import streams
 from covmis_build.archive.reader import How, read
 from covmis_build.errors import CheckFailed, InputError
-from tests.annotation.libreoffice import Job, save
-from tests.cli.test_malformed import covmis
-from tests.files.written import of_xml, sheet_of
+from tests.program import covmis
 
 POSTS = "tweet_id,text,created_at\n1252934402983763968,Garlic cures covid-19,2020-04-22T12:16:54Z\n1252934402983763969,nothing,soon\n"
-TABLE = [
-    ["tweet_id", "text", "created_at"],
-    ["1252934402983763968", "Garlic cures covid-19", "2020-04-22T12:16:54Z"],
-    ["1252934402983763969", "nothing", "soon"],
-]
 
 
 @pytest.fixture
@@ -122,14 +113,6 @@ def test_a_letter_that_was_cut_in_two_makes_a_file_no_western_european(study, tm
         assert [told for told in seen.notes if "UTF-8" in told] == ([note] if note else [])
 
 
-def test_of_two_columns_of_one_name_none_is_taken(study, tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("tweet_id,text,text\n1252934402983763968,Garlic,Tea\n")
-    code, out, err = covmis("posts", "look", str(path), "--study", str(study))
-    assert code != 0
-    assert "has two columns called 'text'" in out + err
-
-
 def test_what_r_writes_for_nothing_is_no_language(study, tmp_path):
     path = tmp_path / "r.csv"
     path.write_text(
@@ -152,120 +135,8 @@ def test_a_missing_file_and_one_of_nothing(study, tmp_path):
     assert (code, "nothing in it could be read" in out) == (1, True)
 
 
-def posts_of(path):
-    (job,) = streams.jobs([(path, path.name)])
-    return [
-        (post.post_id, post.text, post.created_at) for line in read(job, how=How()) for post in line.posts
-    ]
-
-
-@pytest.mark.parametrize("suffix", ["ods", "xlsx"])
-def test_workbooks_have_the_posts_of_the_sheet_that_they_were_made_of(posts, tmp_path, suffix):
-    path = saved(tmp_path / f"export.{suffix}", posts=TABLE)
-    assert posts_of(path) == posts_of(posts)
-
-
-def saved(path, **sheets):
-    """A workbook of these sheets, each of rows."""
-    if path.suffix == ".ods":
-        return of_xml(
-            path,
-            "".join(
-                sheet_of([[cell or "" for cell in row] for row in rows], name)
-                for name, rows in sheets.items()
-            ),
-        )
-    with pd.ExcelWriter(path) as book:
-        for name, rows in sheets.items():
-            pd.DataFrame(rows).to_excel(book, sheet_name=name, index=False, header=False)
-    return path
-
-
 def looked_at(path, study):
     return covmis_library.open_study(study).look(path).files[0]
-
-
-@pytest.mark.parametrize("suffix", ["ods", "xlsx"])
-def test_what_is_on_other_sheets_is_told_and_posts_that_go_on_there_are_refused(tmp_path, study, suffix):
-    both = saved(tmp_path / f"a.{suffix}", posts=TABLE, about=[["made by", "nobody"]], none=[])
-    (note,) = [note for note in looked_at(both, study).notes if "sheet" in note]
-    assert note == "1 other sheet not read, which begins with 'made by | nobody'"
-    gone_on = saved(tmp_path / f"b.{suffix}", posts=TABLE[:2], more=[TABLE[0], TABLE[2]])
-    code, out, err = covmis("posts", "look", str(gone_on), "--study", str(study))
-    assert code != 0
-    assert "continues on another sheet" in out + err
-
-
-@pytest.mark.parametrize("suffix", ["ods", "xlsx"])
-def test_what_stands_beside_the_table_of_a_workbook_is_told_and_its_row_is_read(tmp_path, study, suffix):
-    path = saved(
-        tmp_path / f"a.{suffix}",
-        posts=[[*TABLE[0], None], [*TABLE[1], " "], [*TABLE[2], "a note"]],
-    )
-    seen = looked_at(path, study)
-    assert len(seen.posts) == 2
-    assert "1 cell in columns without a name, as 'a note'" in seen.notes
-
-
-def test_failed_and_open_formulas_in_a_workbook_of_posts_are_told(tmp_path, study):
-    rows = [[*TABLE[0], "by"], [*TABLE[1], "#NAME?"], [*TABLE[2], "#DIV/0!"]]
-    seen = looked_at(saved(tmp_path / "a.xlsx", posts=rows), study)
-    assert "2 cells with an error, left empty, as D2" in seen.notes
-    rows = [[*TABLE[0], "by"], [*TABLE[1], '=CONCATENATE("a", "b")']]
-    seen = looked_at(saved(tmp_path / "b.xlsx", posts=rows), study)
-    assert "1 formula without a stored value, left empty (open the file and save it), as D2" in seen.notes
-
-
-def test_what_excel_writes_for_the_end_of_a_line_is_no_word_of_a_post(tmp_path):
-    row = ["1252934402983763968", "Garlic cures_x000D_\nthe flu", "2020-04-22T12:16:54Z"]
-    ((_, text, _),) = posts_of(saved(tmp_path / "a.xlsx", posts=[TABLE[0], row]))
-    assert text == "Garlic cures\r\nthe flu"
-
-
-def test_a_hidden_sheet_is_not_the_first(tmp_path, posts):
-    path = saved(tmp_path / "a.xlsx", lists=[["favor"], ["against"]], posts=TABLE)
-    book = openpyxl.load_workbook(path)
-    book["lists"].sheet_state = "hidden"
-    book.active = 1
-    book.save(path)
-    assert posts_of(path) == posts_of(posts)
-
-
-@pytest.mark.parametrize("suffix", ["xlsx", pytest.param("ods", marks=pytest.mark.needs("libreoffice"))])
-def test_a_hidden_sheet_with_the_same_columns_is_told(tmp_path, study, suffix):
-    path = saved(tmp_path / "a.xlsx", old=TABLE[:2], posts=TABLE)
-    book = openpyxl.load_workbook(path)
-    book["old"].sheet_state = "hidden"
-    book.active = 1
-    book.save(path)
-    if suffix == "ods":
-        save(tmp_path, [Job(path, tmp_path / "a.ods", "calc8")])
-        path = tmp_path / "a.ods"
-    seen = looked_at(path, study)
-    assert len(seen.posts) == len(TABLE) - 1
-    assert "a hidden sheet has the same columns, and is not read" in seen.notes
-
-
-def test_of_a_cell_that_is_merged_over_several_posts_the_first_has_the_text(tmp_path, study):
-    """A title that is merged across columns, or an empty area, hides nothing."""
-    path = saved(tmp_path / "a.xlsx", posts=TABLE)
-    book = openpyxl.load_workbook(path)
-    book.active.merge_cells("D2:E3")
-    book.save(path)
-    assert len(posts_of(path)) == 2
-    book.active.merge_cells("B2:B3")
-    book.save(path)
-    assert [bool(text) for _, text, _ in posts_of(path)] == [True, False]
-    notes = [note for note in looked_at(path, study).notes if "merged" in note]
-    assert notes == ["B2 is merged over several rows: it counts for row 2 alone, the others are blank"]
-
-
-def test_ids_that_a_workbook_has_rounded_are_refused(tmp_path, study):
-    path = tmp_path / "numbers.xlsx"
-    pd.DataFrame({"tweet_id": [1252934402983763968], "text": ["a"]}).to_excel(path, index=False)
-    code, out, err = covmis("posts", "look", str(path), "--study", str(study))
-    assert code != 0
-    assert "rounded" in out + err
 
 
 def test_a_run_over_a_file_that_cannot_be_read_fails_in_a_terminal_and_in_python(study):

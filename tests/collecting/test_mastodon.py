@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-
 import pytest
 
 from covmis_build.archive import pages
-from covmis_build.collecting.sources import mastodon, wire
+from covmis_build.collecting.sources import mastodon
 from covmis_build.credentials import Secret
 from covmis_build.errors import InputError
 from tests.servers.loopback import says, tears
@@ -123,17 +121,6 @@ def test_posts_are_looked_up_and_each_has_an_outcome(serve, run, job, tmp_path):
 def test_a_server_is_an_https_address(server):
     with pytest.raises(InputError, match="not a Mastodon server"):
         mastodon.connect(server, None)
-
-
-def test_an_answer_that_unpacks_without_end_is_none(serve, run, job, tmp_path, monkeypatch):
-    """Ids may name anybody's server."""
-    monkeypatch.setattr(wire, "LARGEST", 1 << 20)
-    server, session = serve(posts(1))
-    bomb = gzip.compress(b'{"statuses": [' + b" " * (8 << 20) + b"]}")
-    server.faults.extend([says(200, bomb, content_encoding="gzip")] * 20)
-    done, found = collect(run, session, [the_job(job)], tmp_path)
-    assert (found, done.finished) == ([], 0)
-    assert done.fault == "outage"
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,8 @@ def test_queries_become_searches_in_the_platforms_words():
 
 def test_budgets_and_prices_are_checked(tmp_path):
     assert str(read_budget("12.5, 100 posts")) == "$12.50 and 100 posts"
+    left = Budget(dollars=5.0, posts=10).less(Spent(posts=4, dollars=2.0))
+    assert left == Budget(dollars=3.0, posts=6)
     for wrong in ("much", "-3", "3 apples"):
         with pytest.raises(InputError, match="not an amount"):
             read_budget(wrong)

@@ -404,6 +404,20 @@ TAMPERINGS = {
 }  # fmt: skip
 
 
+OFTEN = {
+    "a file of a part",
+    "a label in one format", "rows cut from the Hugging Face copy", "who said it", "a soft label", "a group",
+    "a design", "a label in COVMis-Stance's shape", "a query", "gold beside what people said",
+    "labels in the bundle", "probabilities in the bundle", "the corpus in the bundle", "no corpus in the bundle",
+    "a claim's words in the bundle's list", "no claim list in the bundle", "what found a hit",
+    "an earlier guideline", "agreement over all rounds", "a purged post that nobody drew", "the last seal",
+    "a round", "a round's labels", "no facts", "no settings in the bundle", "a count on the card", "the licence",
+    "a script for R", "a type", "codemeta", "a page", "a row taken out", "annotations in one format", "per_claim",
+    "a reason", "a claim's words in the list", "a share", "the sample in the bundle", "the seed in the bundle",
+    "no agreement over all rounds", "no card", "a post", "a row twice", "a group of no posts", "p_claim",
+    "an empty label",
+}  # fmt: skip
+"""Tried in every run: each check of `covmis verify` notices one of them, and what one check alone notices is here."""
 OF_THE_ROOT = {"no bundle", "no facts in the bundle", "no root hash", "another root hash"}
 """With a root hash made anew they are no changes: a release without a bundle, or the same one."""
 ROOT_ALONE = {

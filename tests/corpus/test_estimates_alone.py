@@ -57,51 +57,40 @@ def same_as_ours(study, file) -> None:
     assert alone.loc[("posts", "pool", "", "favor"), "over_claims"] > 0
 
 
-def by_numpy(study, file) -> None:
-    """The script for Python, where covmis cannot be imported."""
-    words = [sys.executable, "-c", ALONE, str(file)]
-    subprocess.run(words, cwd=study / "data" / "release", check=True, capture_output=True)
-
-
-def by_r(study, file) -> None:
-    """The script for R."""
-    words = ["Rscript", "--vanilla", "estimates.R", str(file)]
-    done = subprocess.run(words, cwd=study / "data" / "release", check=False, capture_output=True, text=True)
+def ran(study, *command: object) -> None:
+    """A script of the release, which leaves nothing beside it."""
+    release = study / "data" / "release"
+    files = sorted(release.rglob("*"))
+    done = subprocess.run([*map(str, command)], cwd=release, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert sorted(release.rglob("*")) == files
 
 
-def test_python_without_covmis_gives_the_same(study, tmp_path) -> None:
-    by_numpy(study, tmp_path / "out.csv")
-    same_as_ours(study, tmp_path / "out.csv")
+@pytest.fixture(scope="module")
+def by_numpy(study, tmp_path_factory):
+    """What the script for Python says, where covmis cannot be imported."""
+    out = tmp_path_factory.mktemp("numpy") / "out.csv"
+    ran(study, sys.executable, "-c", ALONE, out)
+    return out
+
+
+def test_python_without_covmis_gives_the_same(study, by_numpy) -> None:
+    same_as_ours(study, by_numpy)
 
 
 @pytest.mark.needs("r")
 def test_r_with_survey_gives_the_same(study, tmp_path) -> None:
-    by_r(study, tmp_path / "out.csv")
+    ran(study, "Rscript", "--vanilla", "estimates.R", tmp_path / "out.csv")
     same_as_ours(study, tmp_path / "out.csv")
 
 
 @pytest.mark.needs("peers")
-def test_svy_gives_the_same(study, tmp_path) -> None:
-    same_by_svy(study / "data" / "release", tmp_path)
-
-
-def same_by_svy(release, folder) -> None:
+def test_svy_gives_the_same(study, by_numpy, tmp_path) -> None:
     """Shares and errors over claims, of the pool and of each kind, beside those of the script for numpy."""
-    files = sorted(release.rglob("*"))
-    words = [
-        [sys.executable, "-c", ALONE, folder / "numpy.csv"],
-        [peers.PYTHON, "estimates_svy.py", folder / "svy.csv"],
-    ]
-    for command in words:
-        done = subprocess.run(command, cwd=release, check=False, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-    assert sorted(release.rglob("*")) == files, "a script left something beside the release"
+    ran(study, peers.PYTHON, "estimates_svy.py", tmp_path / "svy.csv")
     numpy, svy = (
-        pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=["NA"])
-        .set_index(KEY)
-        .sort_index()
-        for name in ("numpy", "svy")
+        pd.read_csv(file, keep_default_na=False, na_values=["NA"]).set_index(KEY).sort_index()
+        for file in (by_numpy, tmp_path / "svy.csv")
     )
     assert len(svy) >= 2 * 2 * 4
     np.testing.assert_allclose(svy["share"], numpy.loc[svy.index, "share"], rtol=1e-9, atol=1e-12)
@@ -111,10 +100,9 @@ def same_by_svy(release, folder) -> None:
 
 
 @pytest.mark.needs("r")
-def test_r_keeps_every_digit_of_an_id(study, tmp_path) -> None:
+def test_r_keeps_every_digit_of_an_id(annotated, tmp_path) -> None:
     """What R reads of native_id is what stands in the file; read as numbers, long ids lose digits."""
     script = "source('read_with_r.R'); writeLines(corpus$native_id, commandArgs(TRUE)[1]); stopifnot(is.character(corpus$post_id), names(corpus)[1] == 'post_id')"
-    words = ["Rscript", "--vanilla", "-e", script, str(tmp_path / "ids.txt")]
-    subprocess.run(words, cwd=study / "data" / "release", check=True, capture_output=True)
-    corpus = pd.read_parquet(study / "data" / "release" / "corpus.parquet")
+    ran(annotated, "Rscript", "--vanilla", "-e", script, tmp_path / "ids.txt")
+    corpus = pd.read_parquet(annotated / "data" / "release" / "corpus.parquet")
     assert (tmp_path / "ids.txt").read_text().split("\n")[:-1] == corpus["native_id"].tolist()

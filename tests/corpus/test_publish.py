@@ -163,18 +163,6 @@ def test_a_release_that_was_killed_has_no_checksums(tmp_path, monkeypatch) -> No
     assert not (tmp_path / CHECKSUMS).exists()
 
 
-def test_every_number_of_the_card_is_computed(tmp_path) -> None:
-    """Other data, other numbers: what both cards share are settings, not counts."""
-    for claims in (3, 5):
-        gold, frozen = made_frozen(claims, 9)
-        numbers = write_release(tmp_path, make_corpus(gold, frozen, Release()), made_facts(left_out={}))
-        for name in ("card.md", "card.html", "methods.md"):
-            text = (tmp_path / name).read_text("utf-8")
-            assert f"{numbers.rows} posts" in text
-            assert f"{claims} claims" in text
-    assert "simulated" in (tmp_path / "card.html").read_text().split("</header>")[0]
-
-
 @pytest.mark.parametrize("rows", [0, 1])
 def test_a_release_of_nothing_or_next_to_nothing_is_still_whole(tmp_path, rows) -> None:
     gold, frozen = made_frozen(1, 2)

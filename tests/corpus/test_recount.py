@@ -12,31 +12,6 @@ def table(folder, name) -> pd.DataFrame:
     return pd.read_csv(folder / f"{name}.csv", dtype=str, keep_default_na=False, encoding="utf-8-sig")
 
 
-def test_every_count_of_the_statistics_is_that_of_the_rows(annotated) -> None:
-    folder = annotated / "data" / "release"
-    corpus, told = table(folder, "corpus"), json.loads((folder / "statistics.json").read_text("utf-8"))
-    assert corpus.columns[0] == "post_id"
-    assert (told["rows"], told["claims"]) == (len(corpus), corpus["claim_id"].nunique())
-    for row in told["by_kind"][:-1]:
-        of = corpus[corpus["kind"] == row["kind"]]
-        assert row["total"] == len(of)
-        assert row["automatic"] == (of["how"] == "automatic").sum()
-        assert {label: row[label] for label in told["labels"]} == {
-            label: int((of["label"] == label).sum()) for label in told["labels"]
-        }
-    for row in told["per_claim"]:
-        assert row["total"] == (corpus["claim_id"] == row["claim_id"]).sum()
-    for row in told["per_month"]:
-        assert row["total"] == (corpus["created_at"].str[:7] == row["month"]).sum()
-    weight = 1 / (corpus["p_claim"].astype(float) * corpus["p_sample"].astype(float))
-    np.testing.assert_allclose(corpus["weight"].astype(float), weight, rtol=1e-12)
-    np.testing.assert_allclose(told["weights"][0]["sum"], weight.sum(), rtol=1e-12)
-    for row in told["shares"]:
-        here = corpus["label"] == row["label"]
-        np.testing.assert_allclose(row["unweighted"], here.mean(), rtol=1e-9, atol=1e-12)
-        assert row["low"] is None or row["low"] <= row["share"] <= row["high"]
-
-
 def test_people_parts_and_weights_add_up(annotated) -> None:
     folder = annotated / "data" / "release"
     corpus, people, soft = (table(folder, name) for name in ("corpus", "annotations", "soft_labels"))

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covmis_build.corpus.release import make_corpus
 from covmis_build.corpus.statistics import statistics
 from covmis_build.datasets.shape import post_time
-from covmis_build.options import Release
 
 LABELS = ("favor", "against", "neither")
 
@@ -76,24 +74,6 @@ def test_months_of_the_paper(published, data_home) -> None:
         row["month"]: tuple(row[label] for label in LABELS) for row in published.per_month.to_dict("records")
     }
     assert found == wanted
-
-
-def test_lengths_and_weights_by_hand(gold_and_frozen) -> None:
-    gold, frozen = gold_and_frozen
-    corpus = make_corpus(gold, frozen, Release())
-    texts = pd.Series(["one two  three", "x"] * (len(frozen) // 2 + 1)).head(len(frozen))
-    texts.index = frozen["item_id"]
-    numbers = statistics(corpus, LABELS, texts)
-    kept = texts.loc[corpus["item_id"]]
-    words = numbers.lengths.set_index(["label", "unit"]).loc[("all", "words")]
-    assert words["texts"] == len(corpus)
-    assert words["mean"] == pytest.approx(sum(len(text.split()) for text in kept) / len(kept))
-    assert (words["smallest"], words["largest"]) == (1, 3)
-    row = numbers.weights.iloc[0]
-    weights = corpus["weight"].tolist()
-    assert row["sum"] == pytest.approx(sum(weights))
-    effect = len(weights) * sum(w * w for w in weights) / sum(weights) ** 2
-    assert row["design_effect"] == pytest.approx(effect)
 
 
 @settings(max_examples=15)

@@ -13,6 +13,7 @@ from covmis_build.errors import InputError
 from covmis_build.study.verify import verify
 from tests.corpus.tamperings import (
     OF_THE_ROOT,
+    OFTEN,
     ROOT_ALONE,
     TAMPERINGS,
     failed,
@@ -108,7 +109,13 @@ def test_nothing_is_wrong_with_the_whole_release(release) -> None:
     assert failed(release) == []
 
 
-@pytest.mark.parametrize("name", sorted(TAMPERINGS.keys() - ROOT_ALONE - OF_THE_ROOT))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in OFTEN else pytest.mark.long)
+        for name in sorted(TAMPERINGS.keys() - ROOT_ALONE - OF_THE_ROOT)
+    ],
+)
 def test_a_change_is_noticed_though_checksums_and_root_hash_fit(release, tmp_path, name) -> None:
     copy = shutil.copytree(release, tmp_path / "release")
     TAMPERINGS[name](copy)

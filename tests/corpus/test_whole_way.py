@@ -18,6 +18,7 @@ from covmis_build.annotation.seal import verify_chain
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.errors import BrokenSeal, InputError, StaleTables
 from covmis_build.study.study import open_study
+from tests.corpus import checkers
 from tests.corpus.studies import covmis, ran
 
 ROOT_HASH = re.compile(rb"Root hash: `[0-9a-f]{64}`")
@@ -46,6 +47,26 @@ def test_the_release_is_that_of_its_rounds(study) -> None:
     assert "simulated" in card.splitlines()[0]
     seals = [json.loads(path.read_text())["seal"] for path in sorted(study.places.rounds.glob("*/seal.json"))]
     assert all(seal[:12] in card for seal in seals)
+
+
+STATED = {
+    "licence": "CC-BY-4.0", "contact": "corpus@example.org", "version": "1.0.0", "doi": "10.5281/zenodo.1234567",
+    "authors": [{"name": "Curie, Marie", "orcid": "0000-0002-1825-0097", "affiliation": "An institute"}, {"name": "Ada"}],
+    "url": "https://example.org/corpus", "funding": "A fund", "splits": {"scheme": "grouped", "fractions": [0.7, 0.1, 0.2]},
+}  # fmt: skip
+
+
+@pytest.mark.needs("croissant", "metadata")
+def test_what_a_study_states_is_released_and_passes_every_check(annotated, tmp_path) -> None:
+    study = open_study(shutil.copytree(annotated, tmp_path / "study")).change(release=STATED)
+    covmis("release", "--bundle", "--study", study.places.folder)
+    assert covmis("verify", study.places.release)["passed"]
+    for name in ("card.md", "CITATION.cff", "datacite.json", "croissant.json", "ro-crate-metadata.json"):
+        assert "Curie" in (study.places.release / name).read_text("utf-8"), name
+    rows = [len(pd.read_csv(study.places.release / f"{name}.csv")) for name in ("corpus", "annotations")]
+    assert checkers.croissant_records(study.places.release)[-7:-5] == rows
+    assert min(checkers.frictionless(study.places.release)) > 0
+    assert checkers.crate_issues(study.places.release, tmp_path) == ""
 
 
 def test_a_release_passes_its_own_checks_and_a_changed_one_does_not(study, tmp_path) -> None:

@@ -7,9 +7,10 @@ built from them, which in any other study would be people's work.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import shutil
-import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -19,11 +20,11 @@ from covmis_build.text.compiled import everything
 from tests.demonstration import simulate
 from tests.demonstration.stories import ROOT
 from tests.demonstration.systems import predict
+from tests.program import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-COVMIS = Path(sys.executable).with_name("covmis")
 BUILT = ("annotation/rounds", "data/build", "data/release")
 PEOPLE = ("a1", "a2")
 
@@ -37,16 +38,20 @@ class Builder:
     def covmis(self, *words: str) -> None:
         """Run a command as a person would see it."""
         print(f"\n$ covmis {' '.join(words)}", flush=True)
-        done = subprocess.run([COVMIS, *words], cwd=self.study, check=False)
-        if done.returncode:
-            sys.exit(done.returncode)
+        with contextlib.chdir(self.study):
+            code = run(words, sys.stdout, sys.stderr)
+        sys.stdout.flush()
+        if code:
+            sys.exit(code)
 
     def asked(self, *words: str) -> dict:
         """What a command answers with --json."""
-        done = subprocess.run([COVMIS, *words, "--json"], cwd=self.study, check=False, stdout=subprocess.PIPE)
-        if done.returncode:
-            sys.exit(done.returncode)
-        return json.loads(done.stdout)
+        out = io.StringIO()
+        with contextlib.chdir(self.study):
+            code = run((*words, "--json"), out, sys.stderr)
+        if code:
+            sys.exit(code)
+        return json.loads(out.getvalue())
 
     def build(self) -> bool:
         """Everything that is missing; False if nothing was."""

@@ -30,7 +30,7 @@ def build(study: Path, log: Path) -> str:
     """Run the builder on a study; what it printed."""
     with log.open("w", encoding="utf-8") as file:
         subprocess.run(
-            [sys.executable, "-m", "tests.demonstration.build", "--study", study],
+            [sys.executable, "-u", "-m", "tests.demonstration.build", "--study", study],
             cwd=ROOT, stdout=file, stderr=subprocess.STDOUT, check=False,
         )  # fmt: skip
     return log.read_text("utf-8")

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -15,9 +14,7 @@ from covmis_build.corpus.convert import read_corpus
 from tests.demonstration.conftest import build, copy_study
 from tests.demonstration.stories import ROOT
 from tests.demonstration.truth import true_stance
-
-pytestmark = []  # the first to need the built study builds it; the others wait
-COVMIS = Path(sys.executable).with_name("covmis")
+from tests.program import covmis
 
 
 def test_all_the_way_to_the_scores(built):
@@ -58,8 +55,7 @@ def test_corpus_tells_the_truth_mostly_and_carries_its_weights(built):
 
 
 def test_dropped_claims_are_seen(built):
-    asked = [COVMIS, "explain", "orange-peel", "--study", built / "study"]
-    assert "no hits" in subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    assert "no hits" in covmis("explain", "orange-peel", "--study", built / "study")[1]
 
 
 def test_second_time_does_nothing(built, tmp_path):

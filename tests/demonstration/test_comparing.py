@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 import pytest
 
-import covmis_build as covmis
-from tests.demonstration.build import COVMIS
+from covmis_build import open_study
+from tests.program import covmis
 
 
 def estimated(study, *words):
-    done = subprocess.run(
-        [COVMIS, "estimate", *words, "--json"], cwd=study, capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
+    code, out, err = covmis("estimate", *words, "--json", "--study", study)
+    assert code == 0, err
+    return json.loads(out)
 
 
 @pytest.mark.parametrize("words", [("--between", "kind:keywords", "kind:title"), ("--before", "2020-04-15"), ("--between", "label:favor", "label:against")])  # fmt: skip
@@ -29,7 +27,7 @@ def test_a_difference_and_its_p_agree(built, words):
 
 
 def test_a_regression_says_what_the_shares_say(built):
-    study = covmis.open_study(built / "study")
+    study = open_study(built / "study")
     fitted = study.regress("favor ~ kind", family="linear", over="posts")
     told = estimated(built / "study", "--model", "favor ~ kind", "--family", "linear", "--over", "posts")
     assert [row["term"] for row in told["coefficients"]] == list(fitted.to_frame()["term"])

@@ -5,13 +5,14 @@ STUDY is a built copy of the demonstration (`python -m tests.demonstration.build
 
 from __future__ import annotations
 
-import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.demonstration.stories import ROOT
+from tests.program import shown
 
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
@@ -49,14 +50,18 @@ def again(block: str, study: Path) -> str:
 
 
 def output(command: str, study: Path) -> str:
-    """What a command prints, both streams, when its output is no terminal."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    quiet = {"COLUMNS": "100", "PATH": path, "NO_COLOR": "1"}
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=study, env=os.environ | quiet, text=True, check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
-    )  # fmt: skip
-    return PROGRESS.sub("", done.stdout)
+    """What a command prints, both streams, when its output is no terminal; by itself, or cut by the shell's words."""
+    ours, _, behind = command.partition(" | ") if command.startswith("covmis ") else ("", "", command)
+    text = ""
+    if ours:
+        typed, silenced, _ = ours.partition(" 2> /dev/null")
+        text = shown(study, *shlex.split(typed)[1:], errors=not silenced)
+    if behind:
+        text = subprocess.run(
+            ["bash", "-c", behind], cwd=study, input=text, text=True, check=False, encoding="utf-8",
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        ).stdout  # fmt: skip
+    return PROGRESS.sub("", text)
 
 
 def lasting(text: str) -> str:

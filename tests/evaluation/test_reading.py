@@ -16,7 +16,6 @@ from covmis_build.evaluation.label_files import common_id, read_labels
 from covmis_build.evaluation.soft_labels import score_soft
 from covmis_build.files import reading
 from covmis_build.study.evaluate import files_to_score
-from tests.annotation.libreoffice import Job, save
 
 ROWS = [("x:1", "favor"), ("x:2", "against"), ("x:3", "neither")]
 CSV = "item_id,label\n" + "".join(f"{one},{label}\n" for one, label in ROWS)
@@ -197,6 +196,9 @@ def test_which_ids_join(tmp_path) -> None:
             "row 2: the id 1.25081E[+]18 was broken by a spreadsheet",
         ),
         ("bad.json", "{", "is not JSON"),
+        ("deep.json", "[" * 100_000, "deep"),
+        ("number.json", "5", "no column of labels|is not"),
+        ("odd.xyz", "a", "odd"),
         ("nested.json", '{"a": {"b": 1}}', "no column of labels"),
         ("again.json", '{"a": "x", "a": "y"}', "'a' occurs twice in one object"),
         (
@@ -235,61 +237,6 @@ def book(path, rows, merged=""):
         workbook.active.merge_cells(merged)
     workbook.save(path)
     return path
-
-
-@pytest.mark.needs("libreoffice")
-def test_a_workbook_is_read_as_the_same_table_in_csv(tmp_path) -> None:
-    rows = [
-        ["Tweet ID", "label", "share"],
-        [12, "favor", 0.25],
-        ["1250814876492185601", "against", 1],
-        [7, None, "x"],
-    ]
-    path = book(tmp_path / "a.xlsx", rows)
-    save(tmp_path, [Job(path, tmp_path / "a.ods", "calc8")])
-    plain = "Tweet ID,label,share\n12,favor,0.25\n1250814876492185601,against,1\n7,,x\n"
-    expected = read_labels(written(tmp_path / "a.csv", plain))
-    for name in ("a.xlsx", "a.ods"):
-        read = read_labels(tmp_path / name)
-        assert read.table.equals(expected.table)
-        assert read.labels(read.id_column).to_dict() == expected.labels(expected.id_column).to_dict()
-
-
-@pytest.mark.parametrize(
-    ("rows", "merged", "words"),
-    [
-        ([["id", "label"], [1, "a"], [2, None]], "B2:B3", "row 3: B3 is merged"),
-        ([["id", "label"], [1, "a"], [2, "=A1"]], "", "row 3: B3 is a formula without a value"),
-        ([["id", "label", "label"], [1, "a", "b"]], "", "row 2: has two columns called 'label'"),
-        ([["id", "label"], [1, "a"], [1, "b"]], "", r"row 3: the id 1 occurs again \(first in row 2\)"),
-        ([["tweet_id", "label"], *[[1250814876492180000 + 10_000 * at, "a"] for at in range(3)]], "", "ids in tweet_id have more digits than numbers keep"),
-    ],
-)  # fmt: skip
-def test_cells_that_may_show_something_else_are_refused(tmp_path, rows, merged, words) -> None:
-    path = book(tmp_path / "a.xlsx", rows, merged)
-
-    def labels():
-        read = read_labels(path)
-        return read.labels(read.id_column)
-
-    with pytest.raises(InputError, match=words) as error:
-        labels()
-    assert "a.xlsx" in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        ([["What we found", None], ["id", "label"], [1, "a"]], "1 line above the header left out"),
-        (
-            [["id", "label"], [1, "a", None, "sure?"], [2, "b"]],
-            "1 cell in columns without a name, as 'sure?'",
-        ),
-    ],
-)
-def test_what_had_to_be_supposed_is_logged(tmp_path, caplog, rows, words) -> None:
-    assert next(iter(read_labels(book(tmp_path / "a.xlsx", rows)).labels())) == "a"
-    assert words in caplog.text
 
 
 def test_numbers_of_a_workbook_that_are_no_ids_may_be_long(tmp_path) -> None:

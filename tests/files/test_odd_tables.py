@@ -19,6 +19,7 @@ from covmis_build.collecting.sources.ids import read_ids
 from covmis_build.datasets import stance
 from covmis_build.errors import InputError
 from covmis_build.evaluation.label_files import read_labels
+from tests.files.written import workbook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,16 +104,6 @@ def caller(request, caplog):
     return replace(known, read=read)
 
 
-def workbook(path, rows, merged=()):
-    book = openpyxl.Workbook()
-    for row in rows:
-        book.active.append(row)
-    for cells in merged:
-        book.active.merge_cells(cells)
-    book.save(path)
-    return path
-
-
 BOTH = {FIRST: "garlic", SECOND: "tea"}
 
 
@@ -125,6 +116,46 @@ def test_any_separator(tmp_path, caller, separator, says):
     assert caller.read(path).texts == BOTH
 
 
+@pytest.mark.parametrize("kind", ["xlsx", "ods"])
+def test_a_workbook_is_read_as_the_same_table_in_csv(tmp_path, caller, kind):
+    path = workbook(tmp_path / f"a1.{kind}", table=[(caller.id, caller.value), *BOTH.items()])
+    assert caller.read(path).texts == BOTH
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "ods"])
+def test_other_sheets_are_told_and_none_goes_on_with_the_first(tmp_path, caller, kind):
+    if caller.id == "item_id":
+        pytest.skip("the sheet with an annotator's items is found by its columns")
+    rows = [(caller.id, caller.value), *BOTH.items()]
+    path = workbook(tmp_path / f"a1.{kind}", table=rows, empty=[], codes=[("made by", "nobody")])
+    outcome = caller.read(path)
+    assert outcome.texts == BOTH
+    if caller.reports:
+        assert "1 other sheet not read, which begins with 'made by | nobody'" in outcome.said
+    assert caller.read(workbook(path, table=rows, again=rows[:1])).texts == BOTH, (
+        "of a first row nothing is lost"
+    )
+    with pytest.raises(InputError, match=rf"a1\.{kind}: continues on another sheet"):
+        caller.read(workbook(path, table=rows[:2], more=[rows[0], rows[2]]))
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "ods"])
+def test_a_cell_in_a_column_without_a_name_is_told_and_its_row_is_read(tmp_path, caller, kind):
+    rows = [(caller.id, caller.value, None), (FIRST, "garlic", " "), (SECOND, "tea", "a note")]
+    outcome = caller.read(workbook(tmp_path / f"a1.{kind}", table=rows))
+    assert outcome.texts == BOTH
+    if caller.reports:
+        assert "1 cell in columns without a name, as 'a note'" in outcome.said
+
+
+def test_a_cell_with_an_error_is_empty_and_reported(tmp_path, caller):
+    rows = [(caller.id, caller.value, "by"), (FIRST, "garlic", "#NAME?"), (SECOND, "tea", "#DIV/0!")]
+    outcome = caller.read(workbook(tmp_path / "a1.xlsx", table=rows))
+    assert outcome.texts == BOTH
+    if caller.reports:
+        assert "2 cells with an error, left empty, as C2" in outcome.said
+
+
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_a_title_above_the_header_is_left_out_and_reported(tmp_path, caller, kind):
     path = tmp_path / f"a1.{kind}"
@@ -132,7 +163,7 @@ def test_a_title_above_the_header_is_left_out_and_reported(tmp_path, caller, kin
     if kind == "csv":
         path.write_text("\n".join(",".join(row) for row in rows))
     else:
-        workbook(path, rows)
+        workbook(path, table=rows)
     outcome = caller.read(path)
     assert outcome.texts == BOTH
     if caller.reports:
@@ -148,12 +179,16 @@ def test_whole_numbers_are_written_without_a_point(tmp_path, caller, kind):
     assert caller.read(path).texts == {FIRST: "12", SECOND: "0.5"}
 
 
-def test_ids_that_floats_have_rounded_are_refused(tmp_path, caller):
+@pytest.mark.parametrize("kind", ["json", "xlsx"])
+def test_ids_that_floats_have_rounded_are_refused_however_few(tmp_path, caller, kind):
     if caller.id == "item_id" or (caller.value == "text" and caller.id == "id"):
         pytest.skip("items of rounds and of corpora have ids of their own")
-    path = tmp_path / "a.json"
-    rows = [{caller.id: float(number), caller.value: "garlic"} for number in (FIRST, SECOND)]
-    path.write_text(json.dumps(rows))
+    path = tmp_path / f"a.{kind}"
+    rows = [(float(FIRST), "garlic"), (SECOND, "tea")]
+    if kind == "json":
+        path.write_text(json.dumps([{caller.id: number, caller.value: text} for number, text in rows]))
+    else:
+        workbook(path, table=[(caller.id, caller.value), *rows])
     with pytest.raises(InputError, match="have more digits than numbers keep, and were rounded"):
         caller.read(path)
 
@@ -171,17 +206,15 @@ def test_a_list_in_a_cell_is_json_text_and_no_label(tmp_path, caller):
 
 
 def test_times_of_a_workbook_keep_their_clock(tmp_path, caller):
-    path = workbook(
-        tmp_path / "a1.xlsx",
-        [(caller.id, caller.value), (FIRST, datetime(2020, 3, 1, 12, 30)), (SECOND, "tea")],  # noqa: DTZ001
-    )
+    rows = [(caller.id, caller.value), (FIRST, datetime(2020, 3, 1, 12, 30)), (SECOND, "tea")]  # noqa: DTZ001
+    path = workbook(tmp_path / "a1.xlsx", table=rows)
     assert caller.read(path).texts == {FIRST: TIME, SECOND: "tea"}
 
 
 def test_merged_cells_count_for_their_first_row(tmp_path, caller):
-    path = workbook(
-        tmp_path / "a1.xlsx", [(caller.id, caller.value), (FIRST, "garlic"), (SECOND, None)], ["B2:B3"]
-    )
+    """An empty area that is merged hides nothing."""
+    rows = [(caller.id, caller.value), (FIRST, "garlic"), (SECOND, None)]
+    path = workbook(tmp_path / "a1.xlsx", ["B2:B3", "D2:E3"], table=rows)
     if caller.of_labels and caller.refuses_rows:
         with pytest.raises(InputError, match="row 3: B3 is merged, in the column of labels 'stance'"):
             caller.read(path)
@@ -191,10 +224,15 @@ def test_merged_cells_count_for_their_first_row(tmp_path, caller):
     assert not outcome.texts.get(SECOND)
     if caller.of_labels:
         assert (outcome.refused, outcome.said.splitlines()[0]) == ([3], "B3 is merged")
+    elif caller.reports:
+        assert (
+            "B2 is merged over several rows: it counts for row 2 alone, the others are blank" in outcome.said
+        )
 
 
 def test_a_formula_without_a_value_is_blank_and_reported(tmp_path, caller):
-    path = workbook(tmp_path / "a1.xlsx", [(caller.id, caller.value), (FIRST, "garlic"), (SECOND, "=1+1")])
+    rows = [(caller.id, caller.value), (FIRST, "garlic"), (SECOND, "=1+1")]
+    path = workbook(tmp_path / "a1.xlsx", table=rows)
     if caller.of_labels and caller.refuses_rows:
         with pytest.raises(InputError, match="row 3: B3 is a formula without a value"):
             caller.read(path)
@@ -221,7 +259,7 @@ def test_two_columns_of_one_name(tmp_path, caller, kind, differ):
     if kind == "csv":
         path.write_text("\n".join(",".join(row) for row in rows))
     else:
-        workbook(path, rows)
+        workbook(path, table=rows)
     if differ:
         with pytest.raises(
             InputError, match=rf"row 3: has two columns called '{caller.value}' \(B and C\), which differ"
@@ -257,16 +295,18 @@ def test_what_is_not_utf8_is_read_and_reported(tmp_path, caller):
         assert "not UTF-8: read as Western European (Windows-1252), as in 'ação'" in outcome.said
 
 
-def test_a_hidden_sheet_is_not_the_table(tmp_path, caller):
-    path = workbook(tmp_path / "a1.xlsx", [("codes",), ("1",)])
+@pytest.mark.parametrize("same", [False, True])
+def test_a_hidden_sheet_is_not_the_table_and_one_with_the_same_columns_is_told(tmp_path, caller, same):
+    seen = [(caller.id, caller.value), *BOTH.items()]
+    path = workbook(tmp_path / "a1.xlsx", hidden=seen[:2] if same else [("codes",), ("1",)], seen=seen)
     book = openpyxl.load_workbook(path)
-    book.active.sheet_state = "hidden"
-    seen = book.create_sheet("seen")
-    for row in [(caller.id, caller.value), *BOTH.items()]:
-        seen.append(row)
+    book["hidden"].sheet_state = "hidden"
     book.active = 1
     book.save(path)
-    assert caller.read(path).texts == BOTH
+    outcome = caller.read(path)
+    assert outcome.texts == BOTH
+    if caller.reports and caller.id != "item_id":  # found by its columns
+        assert ("a hidden sheet has the same columns, and is not read" in outcome.said) == same
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx", "json", "parquet", "feather", "txt"])
@@ -290,11 +330,4 @@ def test_ids_of_a_row_that_cannot_be_read_are_missed_by_nobody(tmp_path):
     path = tmp_path / "ids.csv"
     path.write_text(f"tweet_id\n{FIRST}\n{SECOND},more\n")
     with pytest.raises(InputError, match="row 3: 'more' is beyond the last column"):
-        read_ids(path)
-
-
-def test_ids_that_a_workbook_has_rounded_are_refused(tmp_path):
-    path = tmp_path / "ids.xlsx"
-    pd.DataFrame({"tweet_id": [1.2529344029837e18, 1.2529344029838e18]}).to_excel(path, index=False)
-    with pytest.raises(InputError, match="more digits than numbers keep, and were rounded"):
         read_ids(path)

@@ -6,6 +6,8 @@ import zipfile
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+import openpyxl
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -21,6 +23,23 @@ MANIFEST = """<?xml version="1.0" encoding="UTF-8"?>
 <manifest:file-entry manifest:full-path="/" manifest:media-type="application/vnd.oasis.opendocument.spreadsheet"/>
 </manifest:manifest>"""
 MIMETYPE = "application/vnd.oasis.opendocument.spreadsheet"
+
+
+def workbook(path: Path, merged: Sequence[str] = (), **sheets: Sequence[Sequence[object]]) -> Path:
+    """A workbook of these sheets, each of rows, as xlsx or ods; areas of the first that are merged (xlsx alone)."""
+    if path.suffix == ".ods":
+        texts = {name: [[cell or "" for cell in row] for row in rows] for name, rows in sheets.items()}
+        return of_xml(path, "".join(sheet_of(rows, name) for name, rows in texts.items()))
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        page = book.create_sheet(name)
+        for row in rows:
+            page.append(row)
+    for area in merged:
+        book.worksheets[0].merge_cells(area)
+    book.save(path)
+    return path
 
 
 def ods(path: Path, rows: Sequence[Sequence[str]]) -> Path:

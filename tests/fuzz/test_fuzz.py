@@ -1,6 +1,6 @@
 """Damaged and foreign files and answers, by seeded mutation of whole ones: each ends in an answer or in one named line.
 
-`COVMIS_FUZZ=10000 pytest tests/fuzz` (that is `make fuzz`) tries so many in all; by default it is a thousand.
+`COVMIS_FUZZ=10000 pytest tests/fuzz` (that is `make fuzz`) tries so many in all; by default it is five hundred.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from covmis_build.corpus.bundle import read_bundle
 from covmis_build.errors import CovmisError
 from tests.fuzz.targets import FILES, TARGETS, told
 
-IN_ALL = int(os.environ.get("COVMIS_FUZZ", "1000"))
+IN_ALL = int(os.environ.get("COVMIS_FUZZ", "500"))
 MOST_MEMORY = 1 << 20
 """Kilobytes that a process may need at most, with all that it has loaded."""
 NEEDS_CLIENTS = [

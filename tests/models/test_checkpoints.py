@@ -57,7 +57,7 @@ def model(tiny, seed):
     return fresh(Encoder(path=tiny, tokens=32, seed=seed), LABELS)
 
 
-def test_killed_while_saving_the_model_that_was_there_is_usable(tiny, one_thread, tmp_path):
+def test_killed_while_saving_the_model_that_was_there_is_usable(tiny, tmp_path):
     """Killed for good while the encoder is half written, before the head, before the new one counts, and after."""
     from covmis_build.models.checkpoints import load_encoder, save_encoder
 
@@ -80,7 +80,7 @@ def test_killed_while_saving_the_model_that_was_there_is_usable(tiny, one_thread
         assert len(list(tmp_path.joinpath(name).iterdir())) == 2, name
 
 
-def test_what_is_damaged_is_named(tiny, one_thread, tmp_path):
+def test_what_is_damaged_is_named(tiny, tmp_path):
     from covmis_build.models.checkpoints import load_encoder, save_encoder
 
     whole = tmp_path / "m"

@@ -1,11 +1,6 @@
 """Tables of transformers: seeds, datasets before, and a grid that was killed."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import pandas as pd
 import pytest
@@ -31,7 +26,7 @@ POSTS = pd.DataFrame(
 
 
 @pytest.fixture
-def asked(tiny, one_thread, tmp_path, monkeypatch):
+def asked(tiny, tmp_path, monkeypatch):
     """Run `covmis model` on files in a folder of their own; returns what it tells as JSON."""
     monkeypatch.chdir(tmp_path)
     POSTS.to_csv("posts.csv", index=False)
@@ -113,37 +108,6 @@ def test_an_ablation_of_datasets_trains_each_first_step_once(asked, trained):
     assert "favor P" in words
     assert "±" in words
     assert len(trained) == 5 * 2  # all remembered
-
-
-def test_a_killed_table_goes_on_where_it_was(asked, tiny, trained, tmp_path):
-    """Killed for good after some cells: the next start trains the others, and says what an undisturbed one says."""
-    words = ["--models", "majority,cross-encoder", "--schemes", "stratified_chronological", "--seeds", "4"]
-    words += ["--before", "nli.csv", *MAP, "--json"]
-    program = "from covmis_build.cli import main; main()"
-    command = [
-        sys.executable,
-        "-c",
-        program,
-        "model",
-        "table",
-        "posts.csv",
-        *settings(tiny),
-        *words,
-        "--cells",
-        "cells",
-    ]
-    killed = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL)
-    while len(list(tmp_path.glob("cells/*.json"))) < 3:
-        assert killed.poll() is None
-        time.sleep(0.005)
-    killed.send_signal(signal.SIGKILL)
-    assert killed.wait() == -signal.SIGKILL
-    there = len(list(tmp_path.glob("cells/*.json"))) - 1  # without the majority's
-    assert 2 <= there < 4
-    after = asked("table", *words, "--cells", "cells")
-    assert 4 - there <= len(set(trained)) <= 5 - there
-    assert len(trained) <= 2 * (4 - there)
-    assert after == asked("table", *words)
 
 
 def test_settings_go_to_the_models_that_know_them(asked):

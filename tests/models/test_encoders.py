@@ -47,7 +47,7 @@ def without_dropout(tiny, folder):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("claim_first", [False, True])
-def test_a_learnable_set_is_learned(tiny, one_thread, kind, claim_first):
+def test_a_learnable_set_is_learned(tiny, kind, claim_first):
     found = fit(tiny, kind=kind, claim_first=claim_first, epochs=40)
     assert found.losses[-1] < found.losses[0] / 3
     assert found.model.predict(TOYS) == TOYS["label"].tolist()
@@ -55,7 +55,7 @@ def test_a_learnable_set_is_learned(tiny, one_thread, kind, claim_first):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_saved_models_predict_the_same(tiny, one_thread, kind, tmp_path):
+def test_saved_models_predict_the_same(tiny, kind, tmp_path):
     from covmis_build.models.checkpoints import load_encoder, save_encoder
 
     model = fit(tiny, kind=kind, epochs=2).model
@@ -66,13 +66,13 @@ def test_saved_models_predict_the_same(tiny, one_thread, kind, tmp_path):
     assert json.loads((tmp_path / "m" / "model.json").read_text())["card"] == {"rows": len(TOYS)}
 
 
-def test_the_same_seed_gives_the_same_numbers_and_another_does_not(tiny, one_thread):
+def test_the_same_seed_gives_the_same_numbers_and_another_does_not(tiny):
     one, two, other = (fit(tiny, epochs=1, seed=seed).model.probabilities(TOYS) for seed in (1, 1, 2))
     assert np.array_equal(one, two)
     assert not np.allclose(one, other)
 
 
-def test_a_stopped_training_ends_like_one_that_was_not(tiny, one_thread, tmp_path):
+def test_a_stopped_training_ends_like_one_that_was_not(tiny, tmp_path):
     whole = fit(tiny, epochs=4)
     told = []
 
@@ -116,18 +116,13 @@ def test_a_stopped_training_ends_like_one_that_was_not(tiny, one_thread, tmp_pat
     ("killed", "left", "how"),
     [
         (2, 22, {}),
-        (5, 19, {}),
         (7, 17, {"kind": "sentence-bert"}),
-        (8, 18, {"accumulate": 3}),  # two batches of the third step are lost
         (13, 12, {"accumulate": 5}),  # in the second epoch; the last step of an epoch has two batches
-        (7, 17, {"lora": 4}),
         (16, 9, {"lora": 4, "accumulate": 3, "precision": "bf16"}),
     ],
-    ids=["early", "late", "sentence-bert", "accumulated", "accumulated unevenly", "lora", "all together"],
+    ids=["early", "sentence-bert", "accumulated unevenly", "all together"],
 )
-def test_killed_in_the_middle_of_an_epoch_it_ends_like_one_that_was_not(
-    tiny, one_thread, tmp_path, killed, left, how
-):
+def test_killed_in_the_middle_of_an_epoch_it_ends_like_one_that_was_not(tiny, tmp_path, killed, left, how):
     """Killed in the middle of a batch: what was kept before it counts, dropout and all."""
     import os
     import signal
@@ -162,7 +157,7 @@ def test_killed_in_the_middle_of_an_epoch_it_ends_like_one_that_was_not(
     assert np.array_equal(after.model.probabilities(TOYS), whole.model.probabilities(TOYS))
 
 
-def test_one_step_is_what_the_equations_say(tiny, one_thread, tmp_path):
+def test_one_step_is_what_the_equations_say(tiny, tmp_path):
     """AdamW by hand on the head: first step of size lr·sign(g), after the decay; warm-up makes the first rate 0."""
     import torch
 
@@ -200,7 +195,7 @@ def test_class_weights_are_the_largest_over_each(tiny):
     assert _weights(rows, options(tiny, class_weights=False), LABELS, "cpu").tolist() == [1, 1, 1]
 
 
-def test_early_stopping_keeps_the_best(tiny, one_thread):
+def test_early_stopping_keeps_the_best(tiny):
     """A dev part with turned labels gets worse with every epoch: the first is the best, and the third the last."""
     turned = TOYS.assign(
         label=TOYS["label"].map({"favor": "against", "against": "neither", "neither": "favor"})
@@ -215,7 +210,7 @@ def test_early_stopping_keeps_the_best(tiny, one_thread):
         fit(tiny, patience=2)
 
 
-def test_training_goes_on_over_other_data(tiny, one_thread, tmp_path):
+def test_training_goes_on_over_other_data(tiny, tmp_path):
     from covmis_build.models.checkpoints import save_encoder
 
     first = fit(tiny, epochs=40).model
@@ -238,7 +233,7 @@ def test_pooling_leaves_padding_out(tiny):
     assert beside[0] == pytest.approx(alone[0], abs=1e-6)
 
 
-def test_two_batches_added_up_are_one_of_twice_the_size(tiny, one_thread, tmp_path):
+def test_two_batches_added_up_are_one_of_twice_the_size(tiny, tmp_path):
     plain = without_dropout(tiny, tmp_path / "plain")
     how = {"class_weights": False, "epochs": 2}
     rows = TOYS.iloc[:12]
@@ -250,7 +245,7 @@ def test_two_batches_added_up_are_one_of_twice_the_size(tiny, one_thread, tmp_pa
     assert not np.allclose(whole, fit(plain, rows, batch=3, **how).model.probabilities(rows), atol=1e-4)
 
 
-def test_lora_changes_the_encoder_and_leaves_an_ordinary_model(tiny, one_thread, tmp_path):
+def test_lora_changes_the_encoder_and_leaves_an_ordinary_model(tiny, tmp_path):
     pytest.importorskip("peft", reason="peft is not installed: make services")
     from covmis_build.models.checkpoints import load_encoder, save_encoder
     from covmis_build.models.encoders import fresh
@@ -270,7 +265,7 @@ def test_lora_changes_the_encoder_and_leaves_an_ordinary_model(tiny, one_thread,
     assert np.array_equal(load_encoder(tmp_path).probabilities(TOYS), trained.model.probabilities(TOYS))
 
 
-def test_mixed_precision_trains_and_leaves_float32(tiny, one_thread):
+def test_mixed_precision_trains_and_leaves_float32(tiny):
     import torch
 
     mixed, whole = (fit(tiny, epochs=1, precision=precision) for precision in ("bf16", "float32"))
@@ -364,7 +359,7 @@ def test_what_is_no_model_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_real_sentence_model_learns(one_thread, kind):
+def test_a_real_sentence_model_learns(kind):
     """all-MiniLM-L6-v2, from the package that carries it: no network."""
     import importlib.util
 
@@ -388,7 +383,7 @@ OF_BERT_SCORE = [
 """Recall, precision and F by the package bert_score 0.3.13 (model_type: the folder, num_layers=6)."""
 
 
-def test_with_marks_bertscore_is_that_of_the_package(one_thread):
+def test_with_marks_bertscore_is_that_of_the_package():
     from covmis_build.models.bertscore import bertscore
     from covmis_build.models.encoders import as_pretrained
 

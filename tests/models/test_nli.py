@@ -60,7 +60,7 @@ def nli(path, **changes):
     return Nli(**{"path": path, "tokens": 32, **changes})
 
 
-def test_zero_shot_is_what_the_model_says_under_our_names(tiny_nli, one_thread):
+def test_zero_shot_is_what_the_model_says_under_our_names(tiny_nli):
     """The probabilities are those of transformers' own pipeline."""
     from transformers import pipeline
 
@@ -82,7 +82,7 @@ def test_zero_shot_is_what_the_model_says_under_our_names(tiny_nli, one_thread):
     assert np.allclose(two.probabilities(rows).sum(axis=1), 1)
 
 
-def test_a_few_rows_teach_what_its_labels_mean(tiny_nli, one_thread):
+def test_a_few_rows_teach_what_its_labels_mean(tiny_nli):
     """Its contradiction is our favor here: zero-shot is wrong, two rows of each label are enough to see it."""
     from covmis_build.models.nli import drawn, train_nli
 
@@ -99,7 +99,7 @@ def test_a_few_rows_teach_what_its_labels_mean(tiny_nli, one_thread):
 
 
 @pytest.mark.parametrize("shots", [0, 2])
-def test_saved_models_predict_the_same(tiny_nli, one_thread, tmp_path, shots):
+def test_saved_models_predict_the_same(tiny_nli, tmp_path, shots):
     from covmis_build.models.nli import train_nli
     from covmis_build.models.stored import load, save
 
@@ -123,7 +123,7 @@ def run(*words, fails=0):
     return json.loads(result.stdout)
 
 
-def test_by_commands(tiny_nli, tiny, one_thread, tmp_path, monkeypatch):
+def test_by_commands(tiny_nli, tiny, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table().to_csv("posts.csv", index=False)
     ours = ("--labels", ",".join(LABELS), "--set", f"path={tiny_nli}", "--set", "tokens=32")

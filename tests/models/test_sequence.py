@@ -61,7 +61,7 @@ def begun(monkeypatch):
 
 
 @pytest.mark.parametrize("on_disk", [False, True])
-def test_each_step_begins_with_the_weights_of_the_one_before(tiny, one_thread, begun, on_disk, tmp_path):
+def test_each_step_begins_with_the_weights_of_the_one_before(tiny, begun, on_disk, tmp_path):
     import torch
 
     from covmis_build.models.training import train_encoder
@@ -81,7 +81,7 @@ def test_each_step_begins_with_the_weights_of_the_one_before(tiny, one_thread, b
     assert all(len(one["losses"]) == 2 for one in found.steps)
 
 
-def test_the_head_is_renewed_where_the_labels_are_others(tiny, one_thread, begun):
+def test_the_head_is_renewed_where_the_labels_are_others(tiny, begun):
     import torch
 
     from covmis_build.models.encoders import fresh_head
@@ -93,7 +93,7 @@ def test_the_head_is_renewed_where_the_labels_are_others(tiny, one_thread, begun
     assert found.model.labels == tuple(LABELS)
 
 
-def test_stopped_in_the_second_step_it_ends_like_one_that_was_not(tiny, one_thread, begun, tmp_path):
+def test_stopped_in_the_second_step_it_ends_like_one_that_was_not(tiny, begun, tmp_path):
     steps = [Step("nli", mapped(NLI, MAP)), Step("target", TARGET, TARGET)]
     chosen = options(tiny, patience=2)
     whole = train_steps(steps, chosen, labels=LABELS)
@@ -116,7 +116,7 @@ def test_stopped_in_the_second_step_it_ends_like_one_that_was_not(tiny, one_thre
     assert not list(tmp_path.glob("*/training.pt"))
 
 
-def test_the_same_steps_before_other_data_are_found_again(tiny, one_thread, begun, tmp_path):
+def test_the_same_steps_before_other_data_are_found_again(tiny, begun, tmp_path):
     nli = Step("nli", mapped(NLI, MAP))
     train_steps([nli, Step("target", TARGET)], options(tiny), labels=LABELS, folder=tmp_path)
     train_steps([nli, Step("other", RUMOURS)], options(tiny), labels=LABELS, folder=tmp_path)
@@ -143,7 +143,7 @@ def test_the_last_step_must_have_the_labels(tiny):
         train_steps([], options(tiny), labels=LABELS)
 
 
-def test_the_command_trains_step_by_step_and_tells_them(tiny, one_thread, tmp_path):
+def test_the_command_trains_step_by_step_and_tells_them(tiny, tmp_path):
     from typer.testing import CliRunner
 
     from covmis_build.cli.model import app

@@ -36,7 +36,7 @@ POSTS = pd.DataFrame(
 
 
 @pytest.fixture
-def asked(tiny, one_thread, tmp_path, monkeypatch):
+def asked(tiny, tmp_path, monkeypatch):
     """Run `covmis model`; a trained model's settings are the tiny ones."""
     monkeypatch.chdir(tmp_path)
     POSTS.to_csv("posts.csv", index=False)

@@ -80,9 +80,9 @@ def table(asked):
     return pd.DataFrame(rows, columns=tables.SCHEMAS["queries"].names)
 
 
-@pytest.mark.parametrize("worth", [0, find.WORTH])
 @settings(max_examples=60)
 @given(
+    worth=st.sampled_from([0, find.WORTH]),
     parts=st.lists(st.lists(POSTS, max_size=6), min_size=1, max_size=3),
     asked=st.lists(
         st.tuples(st.sampled_from(["keywords", "title", "news_url"]), expressions()), max_size=5

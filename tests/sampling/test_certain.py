@@ -66,15 +66,13 @@ def test_the_interval_holds_the_share_of_all_posts_that_it_missed(items):
     y = (np.arange(len(own)) % 3 == 1).astype(float)
     y[own["item_id"] == "1|x:keywords7"] = 1
     truth, held = float((y * sizes).sum() / sizes.sum()), {True: [], False: []}
+    by_kind = drawn(own, 0, Sampling(certain=False)).expected.set_index("stratum")["probability"]
     for on in (True, False):
         for seed in range(60):
             chances = drawn(own, seed, Sampling(certain=on)).sample.set_index("item_id")["p_sample"]
             got = own["item_id"].isin(chances.index).to_numpy()
             p = chances[own["item_id"][got]].to_numpy()
-            every = np.where(own["kind"] == "title", *(
-                float(drawn(own, 0, Sampling(certain=False)).expected.set_index("stratum")["probability"][kind])
-                for kind in ("title", "keywords")
-            ))  # fmt: skip
+            every = np.where(own["kind"] == "title", by_kind["title"], by_kind["keywords"])
             every[own["item_id"] == "1|x:keywords7"] = 1 if on else every[own["item_id"] == "1|x:keywords7"]
             found = mean(
                 y[got], made_design(p), sizes=sizes[got], expected=expected_of(every, sizes / sizes.sum())

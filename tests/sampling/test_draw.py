@@ -102,7 +102,7 @@ def test_more_posts_change_a_poisson_sample_only_as_far_as_probabilities_do(make
 def test_probabilities_are_frequencies(make_items, design):
     """Over many seeds, each kind is drawn as often as its probability says (five standard errors)."""
     items = make_items({"1": {"title": 9, "news_url": 4, "keywords": 20}})
-    seeds = 400
+    seeds = 200
     drawn = pd.concat(
         [draw(items, seed=seed, design=design, per_kind=3, per_claim=12).sample for seed in range(seeds)]
     )
@@ -177,10 +177,10 @@ TOP_UPS = {
 
 @pytest.mark.parametrize("case", TOP_UPS)
 def test_weights_add_up_over_top_ups_also_where_a_draw_added_nothing(make_items, case):
-    """Each total is right on average over 200 seeds. Without the draws that added nothing, that of 9 was 9.8."""
+    """Each total is right on average over 100 seeds. Without the draws that added nothing, that of 9 was 9.8."""
     sizes, targets = TOP_UPS[case]
     totals = []
-    for seed in range(200):
+    for seed in range(100):
         frozen, ledger = NOTHING, EMPTY
         for number, (size, target) in enumerate(zip(sizes, targets, strict=True), 1):
             drawn = draw(
@@ -192,7 +192,7 @@ def test_weights_add_up_over_top_ups_also_where_a_draw_added_nothing(make_items,
             frozen = pd.concat([frozen, new], ignore_index=True) if len(frozen) else new
         chances = over_draws(frozen, ledger) if len(frozen) else {}
         totals.append(sum(1 / p for p in chances.values()))
-    assert abs(np.mean(totals) - max(sizes)) < 3 * np.std(totals) / 200**0.5
+    assert abs(np.mean(totals) - max(sizes)) < 3 * np.std(totals) / 100**0.5
 
 
 def test_an_opened_draw_is_in_the_ledger_once(make_items):

@@ -36,14 +36,3 @@ def test_the_guide_says_these_numbers(counts):
         assert f"{total:,}" in guide, kind
     deviation = (2631 - 2664) / 2664**0.5
     assert f"{-deviation:.2f}" in guide
-
-
-@pytest.mark.parametrize("guide", ["sampling", "estimates"])
-def test_the_guides_examples_run(guide):
-    import doctest
-    from pathlib import Path
-
-    page = Path(__file__).parents[2] / "docs" / "guides" / f"{guide}.md"
-    found = doctest.testfile(str(page), module_relative=False)
-    assert found.attempted > 0
-    assert found.failed == 0

@@ -65,14 +65,13 @@ def drawn_both_ways(engine, items, posts, frozen, options, seed=5):
     )
 
 
-@pytest.mark.parametrize("by", [(), ("platform", "month")], ids=["kinds", "strata"])
-@pytest.mark.parametrize("design", ["poisson", "two_phase"])
 @given(
+    by=st.sampled_from([(), ("platform", "month")]), design=st.sampled_from(["poisson", "two_phase"]),
     claims=st.lists(counts, min_size=1, max_size=3), per_kind=st.integers(0, 6), per_claim=st.integers(1, 20),
     again=st.integers(-12, 12),
 )  # fmt: skip
-@settings(max_examples=15)
-def test_the_same_is_drawn(engine, make_items, design, by, claims, per_kind, per_claim, again):
+@settings(max_examples=30)
+def test_the_same_is_drawn(engine, make_items, by, design, claims, per_kind, per_claim, again):
     items, posts = study_of(make_items, claims)
     options = Sampling(design=design, strata_by=list(by), per_kind=per_kind, per_claim=per_claim)
     one, other, _ = drawn_both_ways(engine, items, posts, tables.empty("sample"), options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,10 +39,10 @@ def client_of(study, *, read_only=False, greeted=True) -> TestClient:
     return client
 
 
-@pytest.fixture
-def study(tmp_path):
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
     """Two claims, thirty posts about each, some of them too short or in another language, one hostile."""
-    study = covmis.new_study(tmp_path / "s", title=f"Study {HOSTILE}")
+    study = covmis.new_study(tmp_path_factory.mktemp("made") / "s", title=f"Study {HOSTILE}")
     study.places.claims_csv.write_text(CLAIMS)
     texts = [f"{plant} number {at} of these quite long posts cures the new virus for sure {'abcdefgh'[at % 8] * 9}"
              for plant in ("garlic", "onion") for at in range(30)]  # fmt: skip
@@ -56,7 +57,12 @@ def study(tmp_path):
     (study.places.folder / "data/archive/posts.jsonl").write_text("\n".join(map(json.dumps, rows)))
     study = study.change(cleaning={"minimum_posts": 2, "similarity": 0.99})
     study.run(workers=1)
-    return study
+    return study.places.folder
+
+
+@pytest.fixture
+def study(made, tmp_path):
+    return covmis.open_study(shutil.copytree(made, tmp_path / "s"))
 
 
 @pytest.fixture

@@ -96,9 +96,7 @@ def test_a_slider_moves_the_figures_and_is_saved(opened, browser, study):
 
 
 def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
-    folder = small.study(tmp_path / "s")
-    small.covmis(folder, "round", "open")
-    small.covmis(folder, "round", "push")
+    folder = small.pushed(tmp_path / "s")
     small.label_both(folder, differ=lambda item: item.endswith(("3", "4")))
     small.covmis(folder, "round", "pull")
     round_ = open_study(folder).round()
@@ -142,14 +140,9 @@ def everywhere(browser, base):
                 yield path, width, scheme
 
 
-def test_nothing_sticks_out_on_a_phone_or_a_desk(opened, browser):
+def test_nothing_sticks_out_and_axe_finds_no_violation(opened, browser, axe):  # noqa: F811
     browser.open(opened)
     for path, width, scheme in everywhere(browser, opened.split("/?")[0]):
         wide = browser.run("return document.documentElement.scrollWidth")
         assert wide <= width, json.dumps([path, width, scheme])
-
-
-def test_axe_finds_no_violation(opened, browser, axe):  # noqa: F811
-    browser.open(opened)
-    for path, width, scheme in everywhere(browser, opened.split("/?")[0]):
         assert violations(browser, axe) == [], json.dumps([path, width, scheme])

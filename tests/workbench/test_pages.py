@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import shlex
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -232,20 +230,6 @@ def test_work_ends_when_asked(client, monkeypatch, study):
     client.post("/end")
     assert client.bench.jobs.last.process.wait(600) != 0
     assert client.bench.jobs.last.state == "ended"
-
-
-def test_the_script_does_the_same_elsewhere(client, study, tmp_path):
-    study.change(cleaning={"minimum_words": 3})
-    client.post("/start/run")
-    assert wait_for(client.bench.jobs).state == "done"
-    text = client.get("/session/session.sh").text
-    assert shlex.split(text.splitlines()[-1]) == ["covmis", "run"]
-    here = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    before = study.places.table("sample").read_bytes()
-    for path in study.places.build.glob("*.parquet"):
-        path.unlink()
-    subprocess.run(["sh", "-c", text], cwd=study.places.folder, env=here, check=True, capture_output=True)
-    assert study.places.table("sample").read_bytes() == before
 
 
 def test_an_empty_study_and_one_in_the_middle_of_a_purge_have_pages(tmp_path):

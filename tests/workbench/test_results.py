@@ -8,15 +8,13 @@ from covmis_build import storage
 from covmis_build.evaluation.rendering import bounded
 from covmis_build.study.score import labelled_items
 from covmis_build.study.study import open_study
-from tests.annotation.small import covmis, label_both, study
+from tests.annotation.small import covmis, label_both, pushed, study
 from tests.workbench.conftest import client_of
 
 
 @pytest.fixture
 def labelled(tmp_path):
-    study(tmp_path)
-    covmis(tmp_path, "round", "open")
-    covmis(tmp_path, "round", "push")
+    pushed(tmp_path)
     label_both(tmp_path)
     covmis(tmp_path, "round", "pull")
     return open_study(tmp_path)

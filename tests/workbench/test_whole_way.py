@@ -1,5 +1,5 @@
-"""A real browser goes the whole way, to sealed rounds and estimates, without a terminal: the demonstration, and a new
-study from posts that nobody here made. The script of the session then makes the same tables elsewhere.
+"""A real browser goes the whole way, to a sealed round, estimates and a release, without a terminal: a new study from
+posts that nobody here made. The script of the session then makes the same tables elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from covmis_build.keyed import uniform
 from covmis_build.study.study import open_study
 from tests.annotation.browser import Browser
 from tests.demonstration import simulate
-from tests.demonstration.conftest import copy_study
 from tests.workbench.conftest import opening
 from tests.workbench.test_in_chromium import console
 
@@ -189,45 +188,18 @@ def test_a_new_study_from_posts_that_nobody_here_made(browser, tmp_path, data_ho
         lead.decide("001")
         lead.start("Seal")
         assert shown_shares(lead) == shares_of(folder)
+        lead.go("/")
+        lead.start("Write the release")
         assert [url for url in browser.requests() if not url.startswith((lead.base, "data:"))] == []
         scripts = scripts_of(lead, tmp_path)
         assert console(browser) == []
     study = open_study(folder)
     assert study.round().sealed
-    assert len(study.sample) > 25
-    for name, text in scripts.items():
-        elsewhere = shutil.copytree(given, tmp_path / name.replace(".", "-"))
-        run(name, text, elsewhere)
-        same_tables(folder, elsewhere / "rumours")
-        shutil.rmtree(elsewhere / "rumours/annotation")
-        shutil.copytree(folder / "annotation", elsewhere / "rumours/annotation")
-        assert shares_of(elsewhere / "rumours") == shares_of(folder)
-
-
-def test_the_demonstration(browser, tmp_path):
-    folder = copy_study(tmp_path / "demonstration")
-    before = shutil.copytree(folder, tmp_path / "before")
-    with opening(folder) as (address, _):
-        lead = Lead(browser, address)
-        lead.start("Bring the study up to date")
-        for number in ("001", "002"):
-            lead.go("/")
-            lead.start("Open the next round")
-            for person in ("a1", "a2"):
-                lead.label(
-                    number,
-                    person,
-                    lambda item, person, number=number: simulate.opinion(
-                        item, person, int(number), simulate.CARELESS[person]
-                    ),
-                )
-            lead.decide(number)
-            lead.start("Seal")
-        lead.go("/")
-        lead.start("Write the release")
-        assert shown_shares(lead) == shares_of(folder)
-        scripts = scripts_of(lead, tmp_path)
-        assert console(browser) == []
     assert (folder / "data/release/checksums.txt").exists()
-    run("session.sh", scripts["session.sh"], before)
-    same_tables(folder, before)
+    assert len(study.sample) > 25
+    elsewhere = shutil.copytree(given, tmp_path / "elsewhere")
+    run("session.sh", scripts["session.sh"], elsewhere)
+    same_tables(folder, elsewhere / "rumours")
+    shutil.rmtree(elsewhere / "rumours/annotation")
+    shutil.copytree(folder / "annotation", elsewhere / "rumours/annotation")
+    assert shares_of(elsewhere / "rumours") == shares_of(folder)
