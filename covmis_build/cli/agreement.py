@@ -7,8 +7,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, print_result
 from covmis_build.cli.options import listed
+from covmis_build.report.result import Result
 
 
 def agreement(
@@ -23,13 +23,11 @@ def agreement(
     order: Annotated[str, Option(help="The labels in order; adds ordinal coefficients.")] = "",
     html: Annotated[Path | None, Option(help="Also write the report as a page.")] = None,
     latex: Annotated[Path | None, Option(help="Also write the coefficients as a LaTeX table.")] = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Compute inter-annotator agreement for any file.
 
     Example: covmis agreement labels.csv --order favor,neither,against
     """
     from covmis_build.annotation.report_files import agreement_of_file
 
-    compared = agreement_of_file(file, labels=listed(labels), order=listed(order), html=html, latex=latex)
-    print_result(compared, as_json=as_json)
+    return agreement_of_file(file, labels=listed(labels), order=listed(order), html=html, latex=latex)

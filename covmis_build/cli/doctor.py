@@ -6,16 +6,16 @@ from typing import Annotated
 
 from typer import Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, print_result
+from covmis_build.cli.console import StudyOption
 from covmis_build.cli.options import pairs_of
+from covmis_build.report.result import Result
 
 
 def doctor(
     master: Annotated[str, Option(help="Also check the workers of this Spark: spark://host:7077.")] = "",
     conf: Annotated[list[str] | None, Option(metavar="KEY=VALUE", help="A setting for Spark.")] = None,
     study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Check the installation.
 
     Ends with exit code 1 if a part of the core is missing. Shows only whether credentials are set. In a study also
@@ -25,6 +25,4 @@ def doctor(
     """
     import covmis_build as covmis
 
-    report = covmis.doctor(study, master=master, settings=pairs_of("--conf", conf, "KEY=VALUE"))
-    print_result(report, as_json=as_json)
-    report.check()
+    return covmis.doctor(study, master=master, settings=pairs_of("--conf", conf, "KEY=VALUE"))

@@ -7,8 +7,11 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
+from covmis_build.cli.command import Told
+from covmis_build.cli.console import StudyOption
 from covmis_build.cli.options import LevelOption, RunOption
+from covmis_build.engine import Progress, silent
+from covmis_build.report.result import Result
 
 
 def estimate(
@@ -69,8 +72,8 @@ def estimate(
     ] = None,
     run: RunOption = False,
     study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Estimate the share of each label, with 95% CIs.
 
     Reports unique posts (near-duplicates counted once) and all posts.
@@ -85,18 +88,15 @@ def estimate(
     """
     from covmis_build.study.estimate_corpus import estimate_files, regress_files
 
+    wrote = [f"Wrote {path}." for path in out or ()]
     if model:
-        with progress() as report:
-            fitted = regress_files(
-                study, model, out=out or (), family=family, over=over, covariates=covariates, assisted_by=assisted_by,
-                elsewhere=trained_elsewhere, level=level, run=run, progress=report,
-            )  # fmt: skip
-        tell(fitted.to_dict(), [*fitted.summary, *(f"Wrote {path}." for path in out or ())], as_json=as_json)
-        return
-    with progress() as report:
-        figures = estimate_files(
-            study, corpus, out=out or (), by=by, assisted_by=assisted_by, elsewhere=trained_elsewhere,
-            calibrated=calibrated, between=between, before=before, after=after, level=level, run=run, progress=report,
+        fitted = regress_files(
+            study, model, out=out or (), family=family, over=over, covariates=covariates, assisted_by=assisted_by,
+            elsewhere=trained_elsewhere, level=level, run=run, progress=progress,
         )  # fmt: skip
-    warn(*figures.warnings)
-    tell(figures.to_dict(), [*figures.summary, *(f"Wrote {path}." for path in out or ())], as_json=as_json)
+        return Told(fitted.to_dict(), [*fitted.summary, *wrote])
+    figures = estimate_files(
+        study, corpus, out=out or (), by=by, assisted_by=assisted_by, elsewhere=trained_elsewhere,
+        calibrated=calibrated, between=between, before=before, after=after, level=level, run=run, progress=progress,
+    )  # fmt: skip
+    return Told(figures.to_dict(), [*figures.summary, *wrote], figures.warnings)

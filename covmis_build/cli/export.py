@@ -7,10 +7,13 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, tell
+from covmis_build.cli.command import Told
+from covmis_build.report.result import Result
+from covmis_build.study.study import Study
 
 
 def export(
+    study: Study,
     page: Annotated[
         str,
         Argument(
@@ -20,18 +23,14 @@ def export(
     out: Annotated[
         Path | None, Option("--out", metavar="FILE.html", help="Default: data/build/PAGE.html of the study.")
     ] = None,
-    study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Write a page of `covmis open` as one file, to send.
 
     The file loads nothing. It may hold texts of posts: send it only to people who may read them.
 
     Example: covmis export flow
     """
-    from covmis_build.study.study import open_study
     from covmis_build.workbench.export import export_page
 
-    opened = open_study(study)
-    written = opened.places.relative(export_page(opened.places.folder, page, out))
-    tell({"page": written}, [f"Written: {written}"], as_json=as_json)
+    written = study.places.relative(export_page(study.places.folder, page, out))
+    return Told({"page": written}, [f"Written: {written}"])

@@ -6,7 +6,10 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, warn
+from covmis_build.cli.console import StudyOption
+from covmis_build.engine import Progress, silent
+from covmis_build.report.result import Result
+from covmis_build.study.study import open_study
 
 
 def purge(
@@ -17,8 +20,8 @@ def purge(
         bool, Option("--outside", help="Also rewrite archives outside the study's folder.")
     ] = False,
     study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Delete posts or authors from the whole study.
 
     Takes the ids and keys in queries/purge.csv and those given here, which are put on that list, so that collecting
@@ -26,10 +29,4 @@ def purge(
 
     Example: covmis purge x:1255000000000000000 author:x:12
     """
-    from covmis_build.study.study import open_study
-
-    with progress() as report:
-        purged = open_study(study, half_purged=True).purge(posts=keys or (), outside=outside, progress=report)
-    warn(*purged.problems, *purged.notes)
-    print_result(purged, as_json=as_json)
-    purged.check()
+    return open_study(study, half_purged=True).purge(posts=keys or (), outside=outside, progress=progress)

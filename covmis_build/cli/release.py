@@ -7,12 +7,16 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, tell, warn
+from covmis_build.cli.command import Told
+from covmis_build.cli.console import StudyOption
 from covmis_build.cli.options import RunOption
-from covmis_build.errors import CheckFailed
+from covmis_build.engine import Progress, silent
+from covmis_build.report.result import Result
+from covmis_build.study.study import Study, open_study
 
 
 def release(
+    study: Study,
     text: Annotated[
         bool | None, Option("--text/--ids-only", help="Include texts, or only ids (default: [release] text).")
     ] = None,
@@ -24,9 +28,8 @@ def release(
     ] = False,
     sign: Annotated[Path | None, Option(metavar="KEY", help="Sign the checksums with this SSH key.")] = None,
     run: RunOption = False,
-    study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Write the corpus, dataset card and methods text.
 
     The corpus comes in three formats, with statistics, metadata and checksums, in data/release/.
@@ -37,15 +40,8 @@ def release(
     Example: covmis release --bundle
     """
     from covmis_build.study.release import release
-    from covmis_build.study.study import open_study
 
-    home = open_study(study)
-    with progress() as report:
-        released = release(
-            home, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=report
-        )
-    warn(*released.warnings)
-    print_result(released, as_json=as_json)
+    return release(study, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=progress)
 
 
 def verify(
@@ -56,20 +52,18 @@ def verify(
         Path | None,
         Option(metavar="FILE", help="Allowed signers (man ssh-keygen): one of them must have signed it."),
     ] = None,
-    study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    folder: StudyOption = None,
+) -> Result:
     """Check a release or reproduction package.
 
     Example: covmis verify data/release/bundle.zip
     """
-    from covmis_build.study.study import open_study
     from covmis_build.study.verify import verify
 
-    path = file or open_study(study).places.release
+    path = file or open_study(folder).places.release
     checks = verify(path, signers=signers)
-    failed = [check for check in checks if not check.passed]
+    failed = sum(not check.passed for check in checks)
     rows = [{"check": check.what, "passed": check.passed, "detail": check.detail} for check in checks]
-    tell({"file": str(path), "passed": not failed, "checks": rows}, [*map(str, checks)], as_json=as_json)
-    if failed:
-        raise CheckFailed(f"{path}: {len(failed)} of {len(checks)} checks failed")
+    problem = f"{path}: {failed} of {len(checks)} checks failed" if failed else ""
+    told = {"file": str(path), "passed": not failed, "checks": rows}
+    return Told(told, [*map(str, checks)], failed=problem)

@@ -57,6 +57,11 @@ class Hydration(Result):
         }  # fmt: skip
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What deserves care."""
+        return ("texts are for your own work: the platforms' terms apply.",)
+
+    @property
     def summary(self) -> Summary:
         """How many have their text again, why the others have not, and what must be said of the archives' files."""
         told = ", ".join(f"{count:,} {why}" for why, count in self.reasons.items())

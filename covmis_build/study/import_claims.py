@@ -42,6 +42,11 @@ class ImportedClaims(Result):
     understood: ClaimList
     examples_removed: int = 0
 
+    @property
+    def warnings(self) -> list[str]:
+        """What was understood in a way that deserves a look."""
+        return self.understood.notes
+
     def to_dict(self) -> dict[str, int]:
         """The counts, as `covmis claims import --json` tells them."""
         return {
@@ -74,6 +79,11 @@ class LookedAt(Result):
     """What a claim list is understood to be, before anything is written."""
 
     understood: ClaimList
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was understood in a way that deserves a look."""
+        return self.understood.notes
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis claims import --look --json` tells it."""
@@ -120,11 +130,6 @@ class LookedAt(Result):
         map_of = dict(zip(claims["verdict"], said, strict=True))
         counts = claims["verdict"].value_counts()
         return [(str(verdict), int(count), map_of[verdict]) for verdict, count in counts.items() if verdict]
-
-
-def look_at_claims(path: Path, *, columns: Mapping[str, str], form: str) -> LookedAt:
-    """What a file of claims is understood to be; nothing is written."""
-    return LookedAt(read_list(path, form, columns))
 
 
 def import_claims(

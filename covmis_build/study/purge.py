@@ -76,6 +76,11 @@ class Purged(Result):
         return {**asdict(self), "places": places}
 
     @property
+    def warnings(self) -> list[str]:
+        """What could not be done, and what somebody should look at."""
+        return [*self.problems, *self.notes]
+
+    @property
     def summary(self) -> Summary:
         """What was done where, and what no command reaches."""
         told = f"To be deleted: {counted(self.posts, 'posts')}."

@@ -11,6 +11,7 @@ from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import SHEETS, Channel, Problem, Pulled
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
+from covmis_build.report.result import Result
 from covmis_build.study import round_work
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 
-@dataclass(frozen=True)
-class Round:
+@dataclass(frozen=True, repr=False)
+class Round(Result):
     """One opened round."""
 
     study: Study
@@ -160,7 +161,7 @@ class Round:
                 check_admitted(self.study)
             people = [code for code in self.annotators if not is_machine(code)]
             sheets = [path for path in named if path.name not in stems]
-            pulled = Pulled()
+            pulled = Pulled(self.number)
             if sheets or not named:
                 pulled = pull_files(self.folder, people, sheets, now=now, besides=stems, sent=sent)
             for path in read:
@@ -219,7 +220,7 @@ class Round:
         (compared,) = label_studio.compare_rounds(self.study, [self.folder])
         remedy = "It is sealed and accepts no labels. To reopen posts, use `covmis round reopen`"
         problems = [Problem("sealed", compared.sentence, remedy)] if compared.differ else []
-        return Pulled(answers=compared.labels, problems=problems)
+        return Pulled(self.number, answers=compared.labels, problems=problems)
 
     def status(self) -> Progress:
         """Who has labelled how much, what is open, and what to do next."""
@@ -398,7 +399,7 @@ class Round:
         return told
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> list[str]:
         """The same, and what to do next."""
         which = f" --round {self.number}" if self.folder.kind else ""
         if self.folder.asks_relevance:
