@@ -44,9 +44,9 @@ GROUPS = (
 """Files with an `app`: `covmis claims …`. An underscore in the file's name is a hyphen in the command's."""
 
 COMMANDS = {
-    "new": "study", "open": "open", "run": "study", "status": "study", "explain": "study", "doctor": "doctor", "purge": "purge",
-    "sample": "sample", "estimate": "estimate", "agreement": "agreement", "release": "release",
-    "hydrate": "hydrate", "verify": "release", "export": "export",
+    "new": "study", "open": "open", "run": "study", "status": "study", "explain": "study", "doctor": "study", "purge": "study",
+    "sample": "estimate", "estimate": "estimate", "agreement": "agreement", "release": "release",
+    "hydrate": "release", "verify": "release", "export": "open",
 }  # fmt: skip
 """Single commands and the file in which each stands, as a function of the same name."""
 

@@ -125,7 +125,7 @@ def board(study: Study) -> Result:
 
     Example: covmis round board
     """
-    from covmis_build.study.board import write_board
+    from covmis_build.study.rounds import write_board
 
     path = study.places.relative(write_board(study))
     return Told({"page": path}, [f"Written: {path}"])

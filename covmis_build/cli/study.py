@@ -106,3 +106,40 @@ def explain(
     """
     sentences = study.explain(wanted)
     return Told({"id": wanted, "sentences": sentences}, sentences)
+
+
+def doctor(
+    master: Annotated[str, Option(help="Also check the workers of this Spark: spark://host:7077.")] = "",
+    conf: Annotated[list[str] | None, Option(metavar="KEY=VALUE", help="A setting for Spark.")] = None,
+    study: StudyOption = None,
+) -> Result:
+    """Check the installation.
+
+    Ends with exit code 1 if a part of the core is missing. Shows only whether credentials are set. In a study also
+    says whether the buckets of its archive answer.
+
+    Example: covmis doctor
+    """
+    import covmis_build as covmis
+
+    return covmis.doctor(study, master=master, settings=pairs_of("--conf", conf, "KEY=VALUE"))
+
+
+def purge(
+    keys: Annotated[
+        list[str] | None, Argument(metavar="KEY", help="Post ids and author keys, in addition to purge.csv.")
+    ] = None,
+    outside: Annotated[
+        bool, Option("--outside", help="Also rewrite archives outside the study's folder.")
+    ] = False,
+    study: StudyOption = None,
+    progress: Progress = silent,
+) -> Result:
+    """Delete posts or authors from the whole study.
+
+    Takes the ids and keys in queries/purge.csv and those given here, which are put on that list, so that collecting
+    never brings them back. Models that were trained in the study are removed if they may have learned from such a post. An author key is author:x:ID, author:bsky:DID, author:masto:SERVER/NAME, or a pseudonym.
+
+    Example: covmis purge x:1255000000000000000 author:x:12
+    """
+    return open_study(study, half_purged=True).purge(posts=keys or (), outside=outside, progress=progress)

@@ -29,10 +29,9 @@ from covmis_build.options import RANKED
 from covmis_build.sampling import audit as audits
 from covmis_build.sampling.ledger import read_ledger
 from covmis_build.stats.regression import LOGISTIC
-from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import pool_of
 from covmis_build.study.recall import report_of_rounds
-from covmis_build.study.round_settings import settings_of_rounds
+from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -17,7 +17,7 @@ from covmis_build.archive.stage import read_archive
 from covmis_build.building.purge import read_list
 from covmis_build.corpus import hydrate as texts
 from covmis_build.corpus.convert import once, read_corpus, write_corpus
-from covmis_build.corpus.plain import read_plain, write_plain
+from covmis_build.corpus.hydrate import read_plain, write_plain
 from covmis_build.engine import open_engine, silent
 from covmis_build.matching.stage import retrieve
 from covmis_build.options import Retrieval

@@ -12,7 +12,7 @@ from covmis_build.annotation.answers import SHEETS, Channel, Problem, Pulled
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
 from covmis_build.report.result import Result
-from covmis_build.study import round_work
+from covmis_build.study import rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,14 +78,12 @@ class Round(Result):
     def annotators(self) -> list[str]:
         """All annotators of this round: the present ones, and those it was opened with."""
         return list(
-            dict.fromkeys(
-                [*round_work.roster(self.study.settings, self.folder), *self.folder.about.annotators]
-            )
+            dict.fromkeys([*rounds.roster(self.study.settings, self.folder), *self.folder.about.annotators])
         )
 
     def work(self) -> dict[str, list[str]]:
         """Who labels what: for each annotator their items, in their own order."""
-        return round_work.work(self.study.settings, self.folder)
+        return rounds.work(self.study.settings, self.folder)
 
     def push(self, channel: str = "", *, page_size: int = 0) -> Sent:
         """Send the round to its annotators; what is there stays, what is missing is added.
@@ -119,7 +117,7 @@ class Round(Result):
                     record.keep_guideline(folder.checks, guideline, now=record.moment())
                 folder = record.keep_guideline(folder, guideline, now=record.moment())
                 folder = record.note_pushed(folder, now=record.moment())
-                work = round_work.sent(self.study.settings, folder)
+                work = rounds.sent(self.study.settings, folder)
                 files = {
                     code: self.study.places.relative(predictions_path(folder, code))
                     for code, items in work.items()
@@ -151,7 +149,7 @@ class Round(Result):
         if self.sealed and not named and label_studio.used_by(self.folder):
             return self._compared()
         with self.study.locked_rounds("covmis round pull"):
-            now, sent = record.moment(), round_work.sent(self.study.settings, self.folder)
+            now, sent = record.moment(), rounds.sent(self.study.settings, self.folder)
             machines = {
                 predictions_path(self.folder, code): code for code in self.annotators if is_machine(code)
             }
@@ -205,7 +203,7 @@ class Round(Result):
 
     def _work_of(self, annotator: str) -> list[str]:
         """The items of one person, in their order."""
-        work = round_work.sent(self.study.settings, self.folder)
+        work = rounds.sent(self.study.settings, self.folder)
         if is_machine(annotator) or not work.get(annotator):
             raise InputError(
                 f"round {self.number} has no work for '{annotator}'",
@@ -224,7 +222,7 @@ class Round(Result):
 
     def status(self) -> Progress:
         """Who has labelled how much, what is open, and what to do next."""
-        return round_work.progress(self.study, self.folder)
+        return rounds.progress(self.study, self.folder)
 
     def report(self) -> Report | TrainingReport:
         """Compute agreement for the round and over all rounds, and write both reports; a sealed one is kept.
@@ -316,7 +314,7 @@ class Round(Result):
 
     def board(self) -> Path:
         """Write the board over all rounds and channels, annotation/rounds/board.html; its path."""
-        from covmis_build.study.board import write_board
+        from covmis_build.study.rounds import write_board
 
         return write_board(self.study)
 

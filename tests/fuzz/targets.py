@@ -43,8 +43,8 @@ from covmis_build.errors import CovmisError
 from covmis_build.evaluation.label_files import read_labels
 from covmis_build.models.prompt import read_answers
 from covmis_build.settings import Settings, read_settings
+from covmis_build.study.claims import look_at_claims
 from covmis_build.study.hydrate import hydrate
-from covmis_build.study.import_claims import look_at_claims
 from covmis_build.study.look import look
 from covmis_build.study.study import open_study
 from covmis_build.study.verify import verify

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -10,21 +11,25 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.building import purge as purging
 from covmis_build.claims.claim import checked, claims_csv, claims_frame
+from covmis_build.claims.edits import accept as carry_out
 from covmis_build.claims.edits import used_ids
 from covmis_build.claims.fact_check import search_fact_checks
+from covmis_build.claims.lint import Findings, lint
 from covmis_build.claims.lists import ClaimList, GivenPost, read_claims, read_list
+from covmis_build.claims.selection import Selection, select
 from covmis_build.errors import InputError, counted
 from covmis_build.files.reading import read_table
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
     from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
+
 
 GIVEN_POSTS = "given-posts.csv"
 """Where in the first archive the posts stand that lists name themselves."""
@@ -219,3 +224,29 @@ def _keep_given_posts(given_file: Path, given: list[GivenPost]) -> int:
         }
     storage.write_bytes(given_file, storage.csv_bytes(["post_id", "claim_id", "kind"], sorted(posts)))
     return len(posts)
+
+
+def lint_claims(study: Study, *, accept: Sequence[str]) -> Findings:
+    """The findings; those named in `accept` are carried out first, in queries/claims.csv."""
+    with study.locked_inputs("covmis claims lint") if accept else nullcontext():
+        claims = read_claims(study.places.claims_csv, "csv")
+        findings = lint(claims)
+        if accept:
+            claims = carry_out(claims, findings.to_frame(), accept)
+            storage.write_bytes(study.places.claims_csv, claims_csv(claims))
+            findings = lint(claims)
+    return findings
+
+
+def select_claims(study: Study, top: int) -> Selection:
+    """Set `selected` in queries/claims.csv; counts, ranks and ties go to queries/selection.csv next to it."""
+    if not study.places.table("hits").exists():
+        raise InputError("there are no hits yet", remedy="Select all claims, then `covmis run retrieve`")
+    with study.locked_inputs("covmis claims select"):
+        selection = select(read_claims(study.places.claims_csv, "csv"), study.hits, top)
+        storage.write_bytes(study.places.claims_csv, claims_csv(selection.claims))
+        rows = selection.counts.to_numpy().tolist()
+        storage.write_bytes(
+            study.places.selection_csv, storage.csv_bytes(list(selection.counts.columns), rows)
+        )
+    return selection
