@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -128,23 +128,6 @@ def _spread(mean: float, deviation: float) -> str:
     return f"{mean:.4f}" if math.isnan(deviation) else f"{mean:.4f} ± {deviation:.4f}"
 
 
-class Comparing(TypedDict, total=False):
-    """What `table` takes next to posts and models."""
-
-    labels: Sequence[str]
-    schemes: Sequence[str]
-    wanted: Sequence[str]
-    order: Sequence[str]
-    poles: Sequence[str]
-    class_weights: Mapping[str, float] | None
-    by: str
-    folds: int
-    seeds: int
-    seed: int
-    cells: Path | None
-    progress: Progress
-
-
 def compare_models(
     posts: Posts,
     models: Sequence[str] = ("majority", "bow"),
@@ -153,7 +136,7 @@ def compare_models(
     before: Sequence[Posts] = (),
     maps: Mapping[str, str] | None = None,
     text_alone: bool = False,
-    **how: Unpack[Comparing],
+    **how: Any,
 ) -> Compared:
     """Compare models by their names; `settings` go to each that knows them, `before` is learned from first: see `table`.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.annotation.board import board_page
@@ -34,11 +34,6 @@ class VerifiedRounds(Result):
 
     rounds: list[Verified]
     label_studio: list[Compared] | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The outcomes."""
-        there = None if self.label_studio is None else [asdict(compared) for compared in self.label_studio]
-        return {"rounds": [check.to_dict() for check in self.rounds], "label_studio": there}
 
     @property
     def summary(self) -> Summary:
