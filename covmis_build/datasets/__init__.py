@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from covmis_build.datasets.catalogue import find, known, published_for
     from covmis_build.datasets.conversion import convert, corpora_folder, described, overview, write
     from covmis_build.datasets.fetching import fetch
-    from covmis_build.datasets.labels import label_map, map_labels
+    from covmis_build.datasets.labels import label_map
+    from covmis_build.datasets.mapping import map_labels
     from covmis_build.datasets.mixtures import (
         class_weights,
         combine,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage, tables
 from covmis_build.datasets.catalogue import find, known
-from covmis_build.datasets.labels import SCHEMES, map_labels
+from covmis_build.datasets.labels import SCHEMES
+from covmis_build.datasets.mapping import map_labels
 from covmis_build.datasets.mixtures import combine, undersample, without_replies_to_denying_sources
 from covmis_build.datasets.preprocessing import preprocess
 from covmis_build.datasets.readers import complete_layout, read

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from covmis_build.datasets.catalogue import find
 from covmis_build.errors import InputError, UnknownName, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import pandas as pd
-
 
 SCHEMES: dict[str, tuple[str, ...]] = {
     "covmis": ("favor", "against", "neither"),
@@ -118,30 +114,3 @@ def _refusal(source: str, target: str, reason: str) -> InputError:
         f"the labels of '{source}' cannot be mapped to '{target}': {reason}",
         remedy="Give a map of your own if your study defines one: --map OLD=NEW",
     )
-
-
-def map_labels(
-    frame: pd.DataFrame, target: str | Mapping[str, str], *, source: str | None = None
-) -> pd.DataFrame:
-    """The frame with its labels mapped to this scheme, or through a map of the user's own.
-
-    The scheme of each row is that of its corpus, unless `source` names it.
-    """
-    mapped = frame.copy()
-    mapped.attrs = dict(frame.attrs)
-    for name, part in frame.groupby("dataset", sort=False):
-        scheme = source or scheme_of(frame, str(name))
-        mapping = label_map(scheme, target) if isinstance(target, str) else dict(target)
-        unknown = sorted(set(part["label"]) - set(mapping))
-        if unknown:
-            raise InputError(
-                f"{name} has the label '{unknown[0]}', which the map does not name",
-                remedy="Known: " + ", ".join(mapping),
-            )
-        mapped.loc[part.index, "label"] = part["label"].map(mapping)
-    return mapped
-
-
-def scheme_of(frame: pd.DataFrame, name: str) -> str:
-    """The scheme of a corpus in a frame: as reading it has noted, else that of the corpus' description."""
-    return str(frame.attrs.get("scheme") or find(name).scheme)

@@ -21,7 +21,7 @@ from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.archive import rewriting
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.reader import How
-from covmis_build.archive.rewriting import take_out
+from covmis_build.archive.taking_out import take_out
 from covmis_build.archive.traces import UNREADABLE, Traces, words_of
 from covmis_build.archive.walk import archive_files, unfinished_writes
 from covmis_build.building import purge as purging

@@ -11,7 +11,7 @@ import pytest
 
 from covmis_build.archive import reader, streams
 from covmis_build.archive.forgetting import Forget
-from covmis_build.archive.rewriting import take_out
+from covmis_build.archive.taking_out import take_out
 from covmis_build.archive.traces import Traces
 from covmis_build.errors import InputError
 from tests.fuzz import samples
