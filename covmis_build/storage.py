@@ -512,13 +512,13 @@ def _rows_among(file: ParquetFile, only: list[str] | None, column: str, wanted: 
     return pa.concat_tables(kept) if kept else file.read(only)
 
 
-def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]], *, bom: bool = True) -> bytes:
+def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     """CSV that spreadsheets open as it is: UTF-8 with a mark, cells that look like formulas made harmless."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(header)
     writer.writerows([harmless(cell) for cell in row] for row in rows)
-    return out.getvalue().encode("utf-8-sig" if bom else "utf-8", "surrogatepass")
+    return out.getvalue().encode("utf-8-sig", "surrogatepass")
 
 
 def harmless(cell: Any) -> Any:

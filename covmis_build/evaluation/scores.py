@@ -288,7 +288,12 @@ class Scores(Evaluated):
 
 
 def confusion_matrices(joined: JoinedLabels) -> dict[str, NDArray[np.float64]]:
-    """Each system's confusion matrix, gold in rows, its runs added up."""
+    """Each system's confusion matrix, gold in rows, its runs added up.
+
+    >>> from covmis_build.evaluation.joining import join
+    >>> confusion_matrices(join(["a", "b"], {"s": ["a", "a"]}, ["a", "b"]))["s"].tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
     return {name: _matrices(joined, name).sum(axis=0) for name in joined.runs}
 
 

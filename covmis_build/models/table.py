@@ -15,7 +15,8 @@ import numpy as np
 
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, UnknownName, nearest
-from covmis_build.evaluation.score import class_scores, confusions
+from covmis_build.evaluation.joining import join
+from covmis_build.evaluation.scores import class_table, confusion_matrices
 from covmis_build.evaluation.setting import UNRELATED
 from covmis_build.evaluation.setting import setting as scoring
 from covmis_build.evaluation.split import Scheme, splits
@@ -320,7 +321,7 @@ def _compared(
 
 
 def _values(runs: Sequence[Run], labels: Sequence[str], scored: Scoring) -> dict[str, list[float]]:
-    matrices = np.stack([np.asarray(confusions(run.gold, {"": run.said}, labels=labels)[""]) for run in runs])
+    matrices = np.stack([confusion_matrices(join(run.gold, {"": run.said}, labels))[""] for run in runs])
     return {name: [float(value) for value in values] for name, values in scored.values(matrices).items()}
 
 
@@ -337,7 +338,7 @@ def _deviation(values: Sequence[float]) -> float:
 
 def _by_label(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Precision, recall and F1 of every label."""
-    scores_of_runs = [class_scores(run.gold, {"": run.said}, labels=labels) for run in runs]
+    scores_of_runs = [class_table(join(run.gold, {"": run.said}, labels)) for run in runs]
     for at, label in enumerate(labels):
         values = {
             name: [

@@ -29,7 +29,8 @@ from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.store import rows
 from covmis_build.building.purge import read_list
 from covmis_build.claims.fact_check import search_fact_checks
-from covmis_build.claims.lists import read_claims, read_list
+from covmis_build.claims.lists import read_claims
+from covmis_build.claims.lists import read_list as read_claim_list
 from covmis_build.collecting.crawl import Crawl, Job, crawl
 from covmis_build.collecting.prices import Budget, read_prices
 from covmis_build.collecting.retries import Clock
@@ -161,7 +162,7 @@ def score_file(path: Path) -> None:
 
 
 def claims_look(path: Path) -> None:
-    read_list(path, "", {})
+    read_claim_list(path, "", {})
 
 
 @functools.cache
