@@ -45,7 +45,7 @@ GROUPS = (
 
 COMMANDS = {
     "new": "study", "open": "open", "run": "study", "status": "study", "explain": "study", "doctor": "study", "purge": "study",
-    "sample": "estimate", "estimate": "estimate", "agreement": "agreement", "release": "release",
+    "sample": "estimate", "estimate": "estimate", "agreement": "round", "release": "release",
     "hydrate": "release", "verify": "release", "export": "open",
 }  # fmt: skip
 """Single commands and the file in which each stands, as a function of the same name."""

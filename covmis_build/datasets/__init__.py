@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from covmis_build.datasets.catalogue import find, known, published_for
-    from covmis_build.datasets.conversion import convert, corpora_folder, described, overview, write
+    from covmis_build.datasets.conversion import (
+        class_weights,
+        combine,
+        convert,
+        corpora_folder,
+        described,
+        overview,
+        undersample,
+        without_replies_to_denying_sources,
+        write,
+    )
     from covmis_build.datasets.fetching import fetch
     from covmis_build.datasets.labels import label_map
     from covmis_build.datasets.mapping import map_labels
-    from covmis_build.datasets.mixtures import (
-        class_weights,
-        combine,
-        undersample,
-        without_replies_to_denying_sources,
-    )
     from covmis_build.datasets.preprocessing import Preprocessing, preprocess
     from covmis_build.datasets.readers import complete_layout, read
     from covmis_build.datasets.shape import COLUMNS, Dataset, File, Layout, Published

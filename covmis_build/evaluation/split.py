@@ -10,8 +10,15 @@ import numpy as np
 
 from covmis_build import keyed
 from covmis_build.errors import InputError, UnknownName, nearest
-from covmis_build.evaluation.kept_together import divide_groups, kept_together, near_copies
-from covmis_build.evaluation.keys import check_texts, keys_of, values_of, words_of
+from covmis_build.evaluation.keys import (
+    check_texts,
+    divide_groups,
+    kept_together,
+    keys_of,
+    near_copies,
+    values_of,
+    words_of,
+)
 from covmis_build.evaluation.times import milliseconds, times
 from covmis_build.files.columns import IDS, KEYS
 from covmis_build.tables import frame_of
