@@ -17,7 +17,6 @@ from covmis_build.datasets.readers import complete_layout, read
 from covmis_build.datasets.shape import COLUMNS
 from covmis_build.errors import InputError, UnknownName
 from covmis_build.report.result import Result
-from covmis_build.stats.class_weights import class_weights
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -149,8 +148,6 @@ def write(frame: pd.DataFrame, path: Path) -> None:
     else:
         raise InputError("is no format to write", file=path, remedy="Use .csv, .jsonl or .parquet")
 
-
-__all__ = ["class_weights", "combine", "undersample", "without_replies_to_denying_sources"]
 
 DENYING = ("deny", "against")
 
