@@ -179,9 +179,10 @@ def inside(folder: Path, path: Path) -> Path:
     return path
 
 
-def now() -> str:
-    """This moment as tables have it: UTC, to the second."""
-    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def moment(at: float | None = None) -> str:
+    """A time in seconds, or now, as tables and records have it: UTC, to the second."""
+    when = dt.datetime.now(dt.UTC) if at is None else dt.datetime.fromtimestamp(at, dt.UTC)
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def outputs_of(study: Path) -> list[Path]:

@@ -151,7 +151,7 @@ def _task(study: Study, source: str, wanted: Wanted) -> _Task:
     places, forget = study.places, read_list(study.places.purge_csv)
     folder, notes = _archive_here(study) / source, places.notes / source
     begun, before = plans.known(folder), plans.read_plan(notes / "plan.json")
-    now = storage.now()
+    now = storage.moment()
     since = plans.begun_at(notes / "plan.json") if wanted.resume else now
     if wanted.resume:
         jobs = plans.rest_of_plan(search, begun, before)
@@ -331,7 +331,7 @@ def _list(study: Study, file: Path | str | None, *, again: bool, wanted: Wanted)
     """The list without what is to be forgotten, the day that makes it another list, and when it was named."""
     day = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d") if again else ""
     if file is not None:
-        listed, begun = id_lists.read_ids(Path(file)), storage.now()
+        listed, begun = id_lists.read_ids(Path(file)), storage.moment()
     else:
         listed, day, begun = id_lists.last_list(study.places.notes / "ids.json")
     forget = read_list(study.places.purge_csv)

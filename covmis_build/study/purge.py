@@ -185,7 +185,7 @@ def _find(purged: Purged, places: Places, forget: Forget, files: list[Path]) -> 
     purging.note(
         places,
         purging.Entry(
-            at=storage.now(), posts=sorted(posts), authors=sorted(authors),
+            at=storage.moment(), posts=sorted(posts), authors=sorted(authors),
             quoting=sorted(known["quoted"] | showing["quoted"]),
             answering=sorted(known["parent"] | showing["parent"]), words=sorted(_words(places, posts)),
         ),

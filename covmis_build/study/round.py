@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import SHEETS, Channel, Problem, Pulled
 from covmis_build.errors import InputError, counted
@@ -114,9 +115,9 @@ class Round(Result):
                 label_studio.connected(self.study) if way == Channel.LABEL_STUDIO else nullcontext() as server
             ):
                 if folder.checks:
-                    record.keep_guideline(folder.checks, guideline, now=record.moment())
-                folder = record.keep_guideline(folder, guideline, now=record.moment())
-                folder = record.note_pushed(folder, now=record.moment())
+                    record.keep_guideline(folder.checks, guideline, now=storage.moment())
+                folder = record.keep_guideline(folder, guideline, now=storage.moment())
+                folder = record.note_pushed(folder, now=storage.moment())
                 work = rounds.sent(self.study.settings, folder)
                 files = {
                     code: self.study.places.relative(predictions_path(folder, code))
@@ -149,7 +150,7 @@ class Round(Result):
         if self.sealed and not named and label_studio.used_by(self.folder):
             return self._compared()
         with self.study.locked_rounds("covmis round pull"):
-            now, sent = record.moment(), rounds.sent(self.study.settings, self.folder)
+            now, sent = storage.moment(), rounds.sent(self.study.settings, self.folder)
             machines = {
                 predictions_path(self.folder, code): code for code in self.annotators if is_machine(code)
             }
@@ -196,7 +197,7 @@ class Round(Result):
             path, frozen = self._answers_file(annotator), by_item(self.folder.asked())
             items = {item: frozen[item] for item in self._work_of(annotator)}
             keep_answers(path, annotator, self.number, items, answers)
-            return pull_files(self.folder, [annotator], [path], now=record.moment())
+            return pull_files(self.folder, [annotator], [path], now=storage.moment())
 
     def _answers_file(self, annotator: str) -> Path:
         return self.folder.sheets / f"{annotator}-{self.number}.json"
@@ -263,7 +264,7 @@ class Round(Result):
         self._refuse_training()
         with self.study.locked_rounds("covmis round adjudicate"):
             self._check_adjudicator(adjudicator)
-            pulled = adjudication.read_decision_sheets(self.folder, adjudicator, now=record.moment())
+            pulled = adjudication.read_decision_sheets(self.folder, adjudicator, now=storage.moment())
             way = self._channel(channel)
             if not channel and way == Channel.LABEL_STUDIO and not label_studio.used_by(self.folder):
                 way = Channel.CSV  # the round never went there: its people have sheets or pages
@@ -303,7 +304,7 @@ class Round(Result):
                     f"{item} has changed since: {case.outcome}", remedy="Look at it, and decide again"
                 )
             self._check_adjudicator(adjudicator)
-            decide(self.folder, case, written, adjudicator=adjudicator, discuss=discuss, now=record.moment())
+            decide(self.folder, case, written, adjudicator=adjudicator, discuss=discuss, now=storage.moment())
             return self.cases().of(item)
 
     def agreement(self) -> Agreement:
@@ -336,7 +337,7 @@ class Round(Result):
         from covmis_build.annotation.seal import reopen
 
         with self.study.locked_rounds("covmis round reopen"):
-            return Round(self.study, reopen(self.folder, list(items), reason, now=record.moment()))
+            return Round(self.study, reopen(self.folder, list(items), reason, now=storage.moment()))
 
     def _check_adjudicator(self, code: str) -> None:
         from covmis_build.settings import CODE
