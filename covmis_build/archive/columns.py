@@ -314,12 +314,12 @@ def _compare_with_ids(understood: Understood, native_ids: Sequence[str], moments
     )
 
 
-def in_addresses(table: Table, column: int) -> dict[str, str]:
-    """The ids that are also in an address of their own row, each with the address."""
+def in_addresses(table: Table, column: int, asked: AbstractSet[str] | None = None) -> dict[str, str]:
+    """The ids that are also in an address of their own row, each with the address; of all rows, or of the ids asked for."""
     addressed = dict[str, str]()
     for _, cells, problem in table.rows():
         own = "" if problem else bare_cell(cells[column])
-        if own:
+        if own and (asked is None or own in asked):
             address = next(
                 (cell for cell in cells if len(cell) <= LOOKED_AT and own in cell and "://" in cell), ""
             )
