@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 
 from covmis_build.archive.words import Words, words_of
 from covmis_build.claims.lists import read_claims
-from covmis_build.queries.stop_words import STOP_WORDS
 from covmis_build.queries.suggest import Proposal, suggest
+from covmis_build.queries.units import STOP_WORDS
 from covmis_build.text.expression import parse
 from covmis_build.text.nodes import And, AtLeast, Node, Or, Term, holds, seen
 from covmis_build.text.tokens import tokens

@@ -16,6 +16,16 @@ DRAWS = "draws.parquet"
 """The ledger of opened draws, in the folder of the rounds."""
 
 
+class _Below:
+    """A path below the study's folder."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, places: Places, owner: type[Places]) -> Path:
+        return places.folder / self.name
+
+
 @dataclass(frozen=True)
 class Places:
     """The paths of one study."""
@@ -28,50 +38,31 @@ class Places:
     build_at: str = ""
     """`build`: the address where tables lie, if that is not data/build."""
 
-    @property
-    def study_toml(self) -> Path:
-        """study.toml."""
-        return self.folder / STUDY_TOML
-
-    @property
-    def claims_csv(self) -> Path:
-        """queries/claims.csv, the claim list."""
-        return self.folder / "queries" / "claims.csv"
-
-    @property
-    def selection_csv(self) -> Path:
-        """queries/selection.csv, why these claims are selected."""
-        return self.folder / "queries" / "selection.csv"
-
-    @property
-    def purge_csv(self) -> Path:
-        """queries/purge.csv, what is to be forgotten."""
-        return self.folder / "queries" / "purge.csv"
-
-    @property
-    def purge_journal(self) -> Path:
-        """queries/purge-journal.jsonl, a purge that has begun and not ended."""
-        return self.folder / "queries" / "purge-journal.jsonl"
-
-    @property
-    def outputs(self) -> Path:
-        """data/outputs.txt, the files that commands wrote elsewhere in the study because somebody named them."""
-        return self.folder / "data" / "outputs.txt"
-
-    @property
-    def guideline(self) -> Path:
-        """annotation/guideline.md."""
-        return self.folder / "annotation" / "guideline.md"
-
-    @property
-    def label_config(self) -> Path:
-        """annotation/label_config.xml, Label Studio's form."""
-        return self.folder / "annotation" / "label_config.xml"
-
-    @property
-    def rounds(self) -> Path:
-        """annotation/rounds, one folder a round."""
-        return self.folder / "annotation" / "rounds"
+    study_toml = _Below(STUDY_TOML)
+    claims_csv = _Below("queries/claims.csv")
+    """The claim list."""
+    selection_csv = _Below("queries/selection.csv")
+    """Why these claims are selected."""
+    purge_csv = _Below("queries/purge.csv")
+    """What is to be forgotten."""
+    purge_journal = _Below("queries/purge-journal.jsonl")
+    """A purge that has begun and not ended."""
+    guideline = _Below("annotation/guideline.md")
+    label_config = _Below("annotation/label_config.xml")
+    """Label Studio's form."""
+    rounds = _Below("annotation/rounds")
+    """One folder a round."""
+    notes = _Below("data/collect")
+    """The notes of collecting, one folder a platform."""
+    build = _Below("data/build")
+    """What `covmis run` makes."""
+    store = _Below("data/build/archive")
+    """Every post of the archive, read once; where `build` is an address, copies of what is needed here."""
+    scratch = _Below("data/build/.scratch")
+    """Tables of a command that is at work; the holder of the lock of data/build may remove it."""
+    release = _Below("data/release")
+    deposit = _Below("data/deposit")
+    """The release as a repository takes it."""
 
     @property
     def frozen(self) -> list[Path]:
@@ -104,39 +95,9 @@ class Places:
         return next((path for path in nearest_first if not path.is_file()), self.folder / "data" / "archive")
 
     @property
-    def notes(self) -> Path:
-        """data/collect, the notes of collecting, one folder a platform."""
-        return self.folder / "data" / "collect"
-
-    @property
-    def build(self) -> Path:
-        """data/build, what `covmis run` makes."""
-        return self.folder / "data" / "build"
-
-    @property
-    def store(self) -> Path:
-        """data/build/archive, every post of the archive, read once; where `build` is an address, copies of what is needed here."""
-        return self.build / "archive"
-
-    @property
     def far_store(self) -> Path:
         """Where the parts of the store are made: at the address of `build`, or in data/build/archive."""
         return self.far.address / "archive" if self.far else self.store
-
-    @property
-    def scratch(self) -> Path:
-        """data/build/.scratch, tables of a command that is at work; the holder of the lock of data/build may remove it."""
-        return self.build / ".scratch"
-
-    @property
-    def release(self) -> Path:
-        """data/release."""
-        return self.folder / "data" / "release"
-
-    @property
-    def deposit(self) -> Path:
-        """data/deposit, the release as a repository takes it."""
-        return self.folder / "data" / "deposit"
 
     @property
     def far(self) -> FarTables | None:

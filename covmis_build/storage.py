@@ -180,9 +180,10 @@ def inside(folder: Path, path: Path) -> Path:
     return path
 
 
-def now() -> str:
-    """This moment as tables have it: UTC, to the second."""
-    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def moment(at: float | None = None) -> str:
+    """A time in seconds, or now, as tables and records have it: UTC, to the second."""
+    when = dt.datetime.now(dt.UTC) if at is None else dt.datetime.fromtimestamp(at, dt.UTC)
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def outputs_of(study: Path) -> list[Path]:
@@ -528,13 +529,13 @@ def _rows_among(file: ParquetFile, only: list[str] | None, column: str, wanted: 
     return pa.concat_tables(kept) if kept else file.read(only)
 
 
-def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]], *, bom: bool = True) -> bytes:
+def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     """CSV that spreadsheets open as it is: UTF-8 with a mark, cells that look like formulas made harmless."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(header)
     writer.writerows([harmless(cell) for cell in row] for row in rows)
-    return out.getvalue().encode("utf-8-sig" if bom else "utf-8", "surrogatepass")
+    return out.getvalue().encode("utf-8-sig", "surrogatepass")
 
 
 def harmless(cell: Any) -> Any:

@@ -159,11 +159,6 @@ def arrow(frame: pd.DataFrame) -> pa.Table:
     return table.cast(pa.schema(plain))
 
 
-def keys(table: str) -> list[str]:
-    """The columns that identify a row."""
-    return [field.name for field in SCHEMAS[table] if not field.nullable]
-
-
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Values as an Arrow column: texts, whole numbers, lists and structs of these (given as tuples).
 

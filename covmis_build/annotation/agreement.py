@@ -26,7 +26,6 @@ from covmis_build.annotation.group_agreement import (
     too_small,
 )
 from covmis_build.annotation.label_matrix import in_scheme, label_matrix, long_rows
-from covmis_build.annotation.second_opinion import SecondOpinion, second_opinion
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
 from covmis_build.stats import coefficients as c
@@ -344,3 +343,51 @@ def _why_undefined(matrix: LabelMatrix, counts: Array, double: int) -> str:
             "and coefficients corrected for chance are undefined."
         )
     return ""
+
+
+class EstimatedAccuracy(Struct, frozen=True):
+    """How often the model thinks that somebody is right."""
+
+    annotator: str
+    estimated_accuracy: float
+
+
+class Doubt(Struct, frozen=True):
+    """An item for which the model prefers another label than most people."""
+
+    item: str
+    label: str
+    probability: float
+
+
+class SecondOpinion(Struct, frozen=True):
+    """What the model says of people, and of items."""
+
+    annotators: list[EstimatedAccuracy]
+    against_most: list[Doubt]
+
+
+def second_opinion(matrix: LabelMatrix) -> SecondOpinion | None:
+    """Fit the model to these labels; None where fewer than three people labelled."""
+    import numpy as np
+
+    from covmis_build.stats.coefficients import label_counts
+    from covmis_build.stats.dawid_skene import dawid_skene
+
+    if len(matrix.people) < 3 or len(matrix.classes) < 2:
+        return None
+    counts = label_counts(matrix.codes, len(matrix.classes))
+    fitted = dawid_skene(matrix.codes, len(matrix.classes))
+    best = fitted.labels.argmax(1)
+    most = counts.max(1)
+    doubted = np.flatnonzero((counts.sum(1) > 2) & (counts[np.arange(len(best)), best] < most))
+    return SecondOpinion(
+        [
+            EstimatedAccuracy(who, float(value))
+            for who, value in zip(matrix.people, fitted.accuracy, strict=True)
+        ],
+        [
+            Doubt(matrix.items[at], matrix.classes[best[at]], float(fitted.labels[at, best[at]]))
+            for at in doubted
+        ],
+    )

@@ -115,6 +115,7 @@ class Problem:
 class Pulled(Result):
     """What came back: how many rows the record gained, from how many answers, and what was wrong."""
 
+    round: str = ""
     added: int = 0
     answers: int = 0
     withdrawn: int = 0
@@ -135,7 +136,7 @@ class Pulled(Result):
         """As `covmis round pull --json` prints it."""
         problems = [str(problem) for problem in self.problems]
         return {
-            "answers": self.answers, "added": self.added, "withdrawn": self.withdrawn, "problems": problems,
+            "round": self.round, "answers": self.answers, "added": self.added, "withdrawn": self.withdrawn, "problems": problems,
             "told_before": self.told_before, "notes": [str(note) for note in self.notes],
         }  # fmt: skip
 
@@ -157,7 +158,8 @@ class Pulled(Result):
     @property
     def summary(self) -> list[str]:
         """What came back, in words."""
-        lines = [f"{counted(self.answers, 'answers')} came back, {self.added} new in the record."]
+        which = f"Round {self.round}: " if self.round else ""
+        lines = [f"{which}{counted(self.answers, 'answers')} came back, {self.added} new in the record."]
         if self.withdrawn:
             lines.append(f"{counted(self.withdrawn, 'answers')} taken back: open again.")
         if self.told_before:

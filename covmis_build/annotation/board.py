@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from covmis_build.annotation.answers import Channel, Phase, Status, labels_of, present, stale
-from covmis_build.annotation.case import cases_html
 from covmis_build.annotation.channels.label_studio.projects import project_address
+from covmis_build.annotation.report import cases_html
 from covmis_build.errors import counted
 from covmis_build.report.page import Section, page, rows_html
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from covmis_build import keyed, storage, tables
 from covmis_build.errors import InputError
 from covmis_build.options import is_machine
-from covmis_build.text.shown import shown_hash, shown_parts
+from covmis_build.text.shown import list_of, shown_hash, shown_parts, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -94,7 +94,7 @@ def _fact_checks(claims: pd.DataFrame) -> list[str]:
     """What fact-checkers say of each claim: their verdict, and the titles of their articles."""
     verdicts = claims["verdict"] if "verdict" in claims else [""] * len(claims)
     return [
-        "\n".join(filter(None, [_text(verdict), *_list(titles)]))
+        "\n".join(filter(None, [text_of(verdict), *list_of(titles)]))
         for verdict, titles in zip(verdicts, claims["titles"], strict=True)
     ]
 
@@ -122,29 +122,21 @@ def _frozen(
     own = keyed.digest(seed, "salt", salt, number, item).hex()[:32]
     frozen = {
         **row,
-        **{name: _list(row[name]) for name in LISTS if name in row},
+        **{name: list_of(row[name]) for name in LISTS if name in row},
         "round": number,
         "pilot": pilot,
         "show": list(show),
-        "cards": _list(row["cards"]) if "card" in show else [],
-        "media": _list(row["media"]) if "media" in show else [],
-        "quoted": _text(row["quoted_text"]) if "quoted" in show else "",
-        "parent": _text(row["parent_text"]) if "parent" in show else "",
+        "cards": list_of(row["cards"]) if "card" in show else [],
+        "media": list_of(row["media"]) if "media" in show else [],
+        "quoted": text_of(row["quoted_text"]) if "quoted" in show else "",
+        "parent": text_of(row["parent_text"]) if "parent" in show else "",
         "fact_check": row["fact_check"] if "fact_check" in show else "",
-        "created_at": _text(row["created_at"]),
-        "automatic_label": _text(row["automatic_label"]),
+        "created_at": text_of(row["created_at"]),
+        "automatic_label": text_of(row["automatic_label"]),
         "audited": bool(row["audited"]),
         "salt": own,
     }
     return {**frozen, "shown": shown_hash(own, shown_parts(frozen))}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _list(value: Any) -> list[Any]:
-    return list(value) if value is not None and not isinstance(value, float | str) else []
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation.answers import Status, present
 from covmis_build.annotation.round_folder import earlier_guideline, guideline_version
 from covmis_build.errors import InputError, counted
 from covmis_build.files.contents import bytes_of
+from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,8 +76,8 @@ class EarlierVersion:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class GuidelineCheck:
+@dataclass(frozen=True, slots=True, repr=False)
+class GuidelineCheck(Result):
     """The guideline's present version, and the earlier ones that labels were given under."""
 
     version: str
@@ -88,7 +89,7 @@ class GuidelineCheck:
         return sum(len(version.look_again) for version in self.earlier)
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> list[str]:
         """All of it in words."""
         told = [line for version in self.earlier for line in version.sentences]
         return [
@@ -98,8 +99,7 @@ class GuidelineCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis guideline check --json` prints it."""
-        earlier = [asdict(version) for version in self.earlier]
-        return {"version": self.version, "earlier": earlier, "look_again": self.look_again}
+        return {**Result.to_dict(self), "look_again": self.look_again}
 
 
 def check(rounds: Path, labels: pd.DataFrame, text: str, scheme_labels: Sequence[str]) -> GuidelineCheck:

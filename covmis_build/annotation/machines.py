@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Answer, Channel, Problem, Pulled, Status, checked
 from covmis_build.annotation.channels.sheets import ROW, read_rows
@@ -55,7 +56,7 @@ def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Pa
     if not column:
         raise InputError("has no column prediction", file=path, remedy="It needs item_id and prediction")
     shown = {item: str(row["shown"]) for item, row in by_item(round_.items()).items()}
-    saved = min(record.moment(path.stat().st_mtime), now)
+    saved = min(storage.moment(path.stat().st_mtime), now)
     answers: dict[str, Answer] = {}
     pulled = Pulled()
     for row in rows:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.adjudication import ADJUDICATION_SHEET, DISCUSSION_SHEET
 from covmis_build.annotation.answers import (
@@ -134,7 +135,7 @@ def _read(
     labelled = set(current.loc[current["label"] != "", "item_id"])
     sheet = read_sheet(path, who, items, round_.scheme, labelled)
     # a sheet does not know when a cell was filled in: its answers are as old as the file
-    saved = record.moment(path.stat().st_mtime)
+    saved = storage.moment(path.stat().st_mtime)
     taken_back = withdrawals(recorded[who], sheet.blank, who, channel_of(path))
     if sheet.sorted_apart and not named:
         of_study = f"{record.sheets_of(round_.number)}{path.name}"

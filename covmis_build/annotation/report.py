@@ -15,7 +15,6 @@ from msgspec import Struct, to_builtins
 from covmis_build.annotation.adjudication import differing
 from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.answers import Phase, Status, answered, present, stale, usable
-from covmis_build.annotation.case import Case, Said
 from covmis_build.annotation.frozen_items import by_item, for_people
 from covmis_build.annotation.machines import BesidePerson, beside_people
 from covmis_build.errors import counted
@@ -28,11 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
+    from markupsafe import Markup
 
     from covmis_build.annotation.checks import Checked
     from covmis_build.options import Labels, Target
     from covmis_build.records import Label
     from covmis_build.stats.agreement import Figure
+    from covmis_build.text.shown import Parts
 
 
 class Scope(Struct, frozen=True):
@@ -342,3 +343,32 @@ def as_latex(compared: Agreement, *, study: str) -> str:
         f"{len(compared.annotators)} annotators; automatic labels excluded."
     )
     return table_latex(rows, caption=caption, label="tab:agreement")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one person said of the post."""
+
+    annotator: str
+    label: str
+    sub_label: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A post, and everybody's label of it."""
+
+    item_id: str
+    kind: str
+    parts: Parts
+    said: tuple[Said, ...]
+
+
+def cases_html(cases: Sequence[Case]) -> Markup:
+    """The cases one below the other."""
+    from markupsafe import Markup
+
+    from covmis_build.report.page import render
+
+    return Markup(render("disagreements.html", rows=cases))  # noqa: S704 - the template escapes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from covmis_build.annotation.case import cases_html
+from covmis_build.annotation.report import cases_html
 from covmis_build.errors import counted
 from covmis_build.report import figures
 from covmis_build.report.page import UNDEFINED, Section, page, render, rows_html
@@ -15,13 +15,12 @@ from covmis_build.stats.intervals import between, in_percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from covmis_build.annotation.agreement import Agreement, PairAgreement
+    from covmis_build.annotation.agreement import Agreement, PairAgreement, SecondOpinion
     from covmis_build.annotation.checks import Checked
     from covmis_build.annotation.drift import Drift, TimePerItem
     from covmis_build.annotation.group_agreement import GroupAgreement
     from covmis_build.annotation.machines import BesidePerson
     from covmis_build.annotation.report import Audit, Findings
-    from covmis_build.annotation.second_opinion import SecondOpinion
     from covmis_build.stats.agreement import Figure
 
 INTERVAL = "95% interval"

@@ -9,7 +9,6 @@ frame.parquet     of a recall round: every pair that it could have drawn, with i
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 import re
@@ -502,12 +501,6 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError("is not a JSON object", file=path)
     return content
-
-
-def moment(at: float | None = None) -> str:
-    """A time in seconds, or now, in UTC, to the second."""
-    when = dt.datetime.now(dt.UTC) if at is None else dt.datetime.fromtimestamp(at, dt.UTC)
-    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def forget(rounds: Path, post_ids: Sequence[str]) -> int:

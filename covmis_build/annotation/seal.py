@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -18,6 +18,7 @@ from covmis_build.annotation.answers import labels_of
 from covmis_build.annotation.frozen_items import rows_of
 from covmis_build.annotation.round_folder import FRAME, Reopening, read_json, write_about
 from covmis_build.errors import CheckFailed, InputError, counted
+from covmis_build.report.result import Result
 from covmis_build.text.shown import shown_hash, shown_parts
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ SEALED_FILES = ("decisions.parquet", "report.json", "guideline.md", "seal.json")
 SEALED = ("items", "labels", "decisions", "agreement", "guideline", "frame", "draws")
 
 
-@dataclass(frozen=True, slots=True)
-class Seal:
+@dataclass(frozen=True, slots=True, repr=False)
+class Seal(Result):
     """A round's seal: its own hash, the one before it, and how much was sealed."""
 
     round: str
@@ -49,16 +50,12 @@ class Seal:
         return cls(content["round"], content["seal"], content["previous"], content["counts"])
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> list[str]:
         """What to keep of it."""
         return [
             f"Round {self.round} is sealed: {self.seal}",
             "Publish this hash, for example in your paper: it lets others verify that nothing was changed.",
         ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As `covmis round seal --json` prints it."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

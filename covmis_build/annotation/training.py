@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import keyed, storage
 from covmis_build.annotation.answers import Phase, Status, labels_of, usable
-from covmis_build.annotation.case import Case, Said, cases_html
 from covmis_build.annotation.frozen_items import FROZEN, by_item, rows_of
 from covmis_build.annotation.gold import How
+from covmis_build.annotation.report import Case, Said, cases_html
 from covmis_build.annotation.round_folder import read_json
 from covmis_build.errors import counted
 from covmis_build.report.result import Result

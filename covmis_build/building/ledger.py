@@ -85,7 +85,7 @@ def read(path: Path) -> list[Entry]:
 
 def append(path: Path, entry: Entry) -> None:
     """Add one entry, whole and on disk, or nothing."""
-    told = msgspec.to_builtins(msgspec.structs.replace(entry, at=now()))
+    told = msgspec.to_builtins(msgspec.structs.replace(entry, at=storage.moment()))
     storage.append_line(path, json.dumps(told, ensure_ascii=False, sort_keys=True).encode())
 
 
@@ -96,11 +96,6 @@ def last(entries: Iterable[Entry], stage: str) -> Entry | None:
         if entry.stage == stage and (entry.done or not entry.tables):
             latest = entry
     return latest
-
-
-def now() -> str:
-    """This moment in UTC, to the second."""
-    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def key_of(*parts: Any) -> str:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build.claims import claim_review, coaid
 from covmis_build.claims.claim import LISTS, Claim, checked
-from covmis_build.claims.claim_review import Vocabulary
+from covmis_build.claims.claim_review import Vocabulary, is_misinformation
 from covmis_build.claims.list_columns import LIAR_COLUMNS, NAMELESS, PRESETS, Mapped, map_columns
-from covmis_build.claims.verdicts import is_misinformation
 from covmis_build.errors import InputError, counted, nearest
 from covmis_build.files.columns import OWN_CLAIMS, column_of, folded, need
 from covmis_build.files.contents import text_of

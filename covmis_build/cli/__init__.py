@@ -4,7 +4,7 @@ One file a command group. A group with several commands (`covmis claims import|l
 `app = typer.Typer(...)`; single commands are plain functions. Both are listed in `GROUPS` and `COMMANDS` below,
 and loaded when the program starts: so no file of this package imports anything heavy outside its functions.
 Every command's docstring is its help: one sentence, more if needed, and an `Example:` paragraph that starts with
-a backspace-free line like `Example: covmis run --force`. Options shared by all stand in `console.py`.
+a backspace-free line like `Example: covmis run --force`. `command.py` gives each what all have.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import typer
 
 from covmis_build import __version__
 from covmis_build.cli import console
+from covmis_build.cli.command import command
 from covmis_build.cli.panels import ELSEWHERE, Group, Program
 from covmis_build.errors import CovmisError
 from covmis_build.report.terminal import printable
@@ -43,9 +44,9 @@ GROUPS = (
 """Files with an `app`: `covmis claims …`. An underscore in the file's name is a hyphen in the command's."""
 
 COMMANDS = {
-    "new": "study", "open": "open", "run": "study", "status": "study", "explain": "study", "doctor": "doctor", "purge": "purge",
-    "sample": "sample", "estimate": "estimate", "agreement": "agreement", "release": "release",
-    "hydrate": "hydrate", "verify": "release", "export": "export",
+    "new": "study", "open": "open", "run": "study", "status": "study", "explain": "study", "doctor": "study", "purge": "study",
+    "sample": "estimate", "estimate": "estimate", "agreement": "round", "release": "release",
+    "hydrate": "release", "verify": "release", "export": "open",
 }  # fmt: skip
 """Single commands and the file in which each stands, as a function of the same name."""
 
@@ -86,9 +87,11 @@ for _name in GROUPS:
     _group = importlib.import_module(f"covmis_build.cli.{_name}").app
     for _command in _group.registered_commands:
         _command.epilog = ELSEWHERE
+        _command.callback = command(_command.callback)
     app.add_typer(_group, name=_name.replace("_", "-"), cls=Group)
 for _name, _file in COMMANDS.items():
-    app.command(_name, epilog=ELSEWHERE)(getattr(importlib.import_module(f"covmis_build.cli.{_file}"), _name))
+    _function = getattr(importlib.import_module(f"covmis_build.cli.{_file}"), _name)
+    app.command(_name, epilog=ELSEWHERE)(command(_function))
 
 
 REFUSED = cast("type[Exception]", typer.BadParameter.__mro__[2])

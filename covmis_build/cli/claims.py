@@ -7,16 +7,18 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, print_result, tell, warn
+from covmis_build.cli.command import Told
 from covmis_build.cli.options import pairs_of
 from covmis_build.errors import InputError, counted
-from covmis_build.study.study import open_study
+from covmis_build.report.result import Result
+from covmis_build.study.study import Study
 
 app = Typer(help="Import, check and select claims.", no_args_is_help=True)
 
 
 @app.command("import")
 def import_list(
+    study: Study,
     source: Annotated[
         Path | None,
         Argument(metavar="FILE", help="CSV, TSV, JSON, JSON lines, xlsx; or a folder of CoAID releases."),
@@ -31,9 +33,7 @@ def import_list(
     ] = "",
     search: Annotated[str, Option(help="Search Google Fact Check Tools instead of reading a file.")] = "",
     language: Annotated[str, Option(help="With --search: only reviews in this language.")] = "",
-    folder: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Add claims from a list (CSV, Excel, JSON, ClaimReview).
 
     Columns are detected by their names; --look shows the result. A FIELD is claim_id, titles, news_urls, fact_check_urls,
@@ -44,52 +44,42 @@ def import_list(
 
     Example: covmis claims import misinformation.csv
     """
-    study = open_study(folder)
     columns = pairs_of("--column", column, "FIELD=COLUMN") | ({"text": text} if text else {})
     if look:
         if source is None:
             raise InputError("--look is for a FILE", remedy="Name the list to look at")
-        looked = study.look_at_claims(source, columns=columns, form=form)
-        warn(*looked.understood.notes)
-        print_result(looked, as_json=as_json)
-        return
-    imported = study.import_claims(source, columns=columns, form=form, search=search, language=language)
-    warn(*imported.understood.notes)
-    print_result(imported, as_json=as_json)
+        return study.look_at_claims(source, columns=columns, form=form)
+    return study.import_claims(source, columns=columns, form=form, search=search, language=language)
 
 
 @app.command()
 def lint(
+    study: Study,
     accept: Annotated[
         list[str] | None,
         Option(metavar="FINDING", help="Carry out this finding's proposal; may be repeated."),
     ] = None,
-    folder: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Check the claim list and propose corrections.
 
     Accepted edits are written to queries/claims.csv, with what stood there before in the column edits.
 
     Example: covmis claims lint --accept simplify:538
     """
-    findings = open_study(folder).lint_claims(accept=accept or ())
+    findings = study.lint_claims(accept=accept or ())
     edits = [f"{counted(len(accept), 'edits')} made."] if accept else []
-    tell({"accepted": accept or [], **findings.to_dict()}, [*edits, *findings.summary], as_json=as_json)
+    return Told({"accepted": accept or [], **findings.to_dict()}, [*edits, *findings.summary])
 
 
 @app.command()
 def select(
+    study: Study,
     top: Annotated[int, Option(min=1, help="How many claims to keep selected.")],
-    folder: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Select the claims with the most posts.
 
     Writes the column `selected` of queries/claims.csv, and counts, ranks and ties to queries/selection.csv.
 
     Example: covmis claims select --top 200
     """
-    selection = open_study(folder).select_claims(top)
-    warn(*selection.warnings)
-    print_result(selection, as_json=as_json)
+    return study.select_claims(top)

@@ -12,9 +12,11 @@ from typing import Annotated, Any
 
 from typer import Argument, Option, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, detail, print_result, progress, say, tell, warn
-from covmis_build.cli.options import with_options
+from covmis_build.cli.console import detail, say, warn
+from covmis_build.engine import Progress, silent
 from covmis_build.errors import InputError
+from covmis_build.report.result import Result
+from covmis_build.study.study import Study
 
 app = Typer(help="Fetch posts from X, Bluesky or Mastodon.", no_args_is_help=True)
 
@@ -39,20 +41,20 @@ class Searching:
     resume: Annotated[bool, Option("--resume", help="Finish the last plan; plan nothing new.")] = False
     claim: Annotated[list[str] | None, Option(metavar="ID", help="Only this claim's queries.")] = None
     kind: Annotated[list[str] | None, Option(help="Only queries of this kind.")] = None
-    study: StudyOption = None
 
 
 @app.command("x")
-@with_options(Searching)
 def collect_x(
+    study: Study,
     options: Searching,
+    progress: Progress,
     recent: Annotated[bool, Option(help="Search the last seven days only, not the full archive.")] = False,
     expand: Annotated[
         list[str] | None, Option(help="Also fetch: referenced, authors (both billed), media.")
     ] = None,
     prices: PricesOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    as_json: bool = False,
+) -> Result:
     """Search X for all queries (costs money).
 
     It needs a --budget.
@@ -62,30 +64,31 @@ def collect_x(
 
     Example: covmis collect x --estimate --budget 5
     """
-    _collect("x", options, as_json, recent=recent, expand=expand or (), prices=prices)
+    how: dict[str, Any] = {"recent": recent, "expand": expand or (), "prices": prices}
+    return _search(study, "x", options, progress, as_json, **how)
 
 
 @app.command("bluesky")
-@with_options(Searching)
-def collect_bluesky(options: Searching, as_json: JsonOption = False) -> None:
+def collect_bluesky(study: Study, options: Searching, progress: Progress, as_json: bool = False) -> Result:
     """Search Bluesky for all queries (free).
 
     Put the account into BLUESKY_HANDLE and BLUESKY_APP_PASSWORD, in the environment or the keyring.
 
     Example: covmis collect bluesky --budget 20000posts
     """
-    _collect("bluesky", options, as_json)
+    return _search(study, "bluesky", options, progress, as_json)
 
 
 @app.command("mastodon")
-@with_options(Searching)
 def collect_mastodon(
+    study: Study,
     options: Searching,
+    progress: Progress,
     server: Annotated[
         str, Option(envvar="MASTODON_SERVER", help="The server to ask, like https://mastodon.social.")
     ],
-    as_json: JsonOption = False,
-) -> None:
+    as_json: bool = False,
+) -> Result:
     """Search a Mastodon server for all queries (free).
 
     Put an app's token into MASTODON_ACCESS_TOKEN and its server into MASTODON_SERVER; the token is sent to that server
@@ -93,11 +96,12 @@ def collect_mastodon(
 
     Example: covmis collect mastodon --server https://mastodon.social
     """
-    _collect("mastodon", options, as_json, server=server)
+    return _search(study, "mastodon", options, progress, as_json, server=server)
 
 
 @app.command("ids")
 def collect_ids(
+    study: Study,
     file: Annotated[
         Path | None, Argument(metavar="FILE", help="One post id per line, or a CSV file with post_id.")
     ] = None,
@@ -106,9 +110,9 @@ def collect_ids(
     resume: Annotated[bool, Option("--resume", help="Resume the last list; needs no FILE.")] = False,
     again: Annotated[bool, Option("--again", help="Look up all ids again.")] = False,
     prices: PricesOption = None,
-    study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+    as_json: bool = False,
+) -> Result:
     """Fetch posts by id and record which are unavailable.
 
     Ids may be of X, Bluesky and Mastodon.
@@ -117,39 +121,21 @@ def collect_ids(
 
     Example: covmis collect ids tweet-ids.txt --budget 15
     """
-    from covmis_build.study.study import open_study
-
     if (file is None) != resume:
         raise InputError("name a file of ids, or use --resume", remedy="Like covmis collect ids ids.txt")
     options: dict[str, Any] = {"prices": prices, "warn": warn}
     if estimate:
-        priced = open_study(study).price_of_ids(file, **options)
-        print_result(priced, as_json=as_json)
-        return
-    with progress() as report:
-        options |= {"budget": budget, "notice": detail if as_json else say, "progress": report}
-        looked_up = open_study(study).collect_ids(file, again=again, **options)
-    print_result(looked_up, as_json=as_json)
-    looked_up.check()
+        return study.price_of_ids(file, **options)
+    options |= {"budget": budget, "notice": detail if as_json else say, "progress": progress}
+    return study.collect_ids(file, again=again, **options)
 
 
-def _collect(source: str, options: Searching, as_json: bool, **own: Any) -> None:
+def _search(
+    study: Study, source: str, options: Searching, progress: Progress, as_json: bool, **own: Any
+) -> Result:
     """Search a platform, or say what that would cost."""
-    from covmis_build.study.study import open_study
-
-    study = open_study(options.study)
     own |= {
         "budget": options.budget, "resume": options.resume, "claims": options.claim or (),
-        "kinds": options.kind or (), "notice": detail if as_json else say,
+        "kinds": options.kind or (), "notice": detail if as_json else say, "progress": progress,
     }  # fmt: skip
-    if options.estimate:
-        with progress() as report:
-            would = study.estimate_collecting(source, progress=report, **own)
-        warn(*would.not_accepted, *([would.stopped] if would.stopped else []))
-        tell({"platform": source, **would.to_dict()}, would.sentences, as_json=as_json)
-        would.check()
-        return
-    with progress() as report:
-        collected = study.collect(source, progress=report, **own)
-    print_result(collected, as_json=as_json)
-    collected.check()
+    return study.estimate_collecting(source, **own) if options.estimate else study.collect(source, **own)

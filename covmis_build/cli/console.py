@@ -1,10 +1,4 @@
-"""How commands speak: words for people, one JSON object for programs, progress for the patient.
-
-Conventions for every command:
-- take `study: StudyOption = None` if it works on a study, and open it with `study.open_study(study)`;
-- take `as_json: JsonOption = False` if it has results, and end with `print_result(result, as_json=as_json)`;
-- say what deserves care with `warn`; raise a CovmisError for everything that fails.
-"""
+"""How commands speak: words for people, one JSON object for programs, progress for the patient."""
 
 from __future__ import annotations
 
@@ -26,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from covmis_build.engine import Progress
-    from covmis_build.report.result import Result
     from covmis_build.report.summary import Summary
 
 StudyOption = Annotated[
@@ -81,11 +74,6 @@ def tell(result: Mapping[str, Any], summary: Summary, *, as_json: bool) -> None:
         print(text)
     else:
         say(*terminal.lines(summary))
-
-
-def print_result(result: Result, *after: str, as_json: bool, **more: Any) -> None:
-    """Print a result, with sentences after it, or `more` in its JSON object."""
-    tell(result.to_dict() | more, [*result.summary, *after], as_json=as_json)
 
 
 @contextmanager

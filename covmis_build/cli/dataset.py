@@ -8,9 +8,11 @@ from typing import Annotated
 from typer import Argument, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.console import JsonOption, print_result, say, tell
+from covmis_build.cli.command import Told
+from covmis_build.cli.console import say
 from covmis_build.cli.options import pairs_of
 from covmis_build.errors import InputError, counted
+from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
 app = Typer(no_args_is_help=True, help="Get and convert published stance corpora.")
@@ -23,7 +25,7 @@ NameArgument = Annotated[str, Argument(metavar="NAME", help="As `covmis dataset 
 
 
 @app.command("list")
-def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
+def list_(home: HomeOption = None) -> Result:
     """List the corpora that covmis can read.
 
     Example: covmis dataset list --home ~/corpora
@@ -33,17 +35,16 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
     shown = [(row["name"], row["layout"] or "", row["scheme"], row["licence"]) for row in rows]
     listing = Listing(("name", "here as", "labels", "licence"), shown)
     more = "`covmis dataset show NAME` has terms, source and traps; `covmis dataset get NAME` fetches it or says how."
-    tell({"home": str(folder), "datasets": rows}, [listing, "", more], as_json=as_json)
+    return Told({"home": str(folder), "datasets": rows}, [listing, "", more])
 
 
 @app.command()
-def show(name: NameArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
+def show(name: NameArgument, home: HomeOption = None) -> Result:
     """Show licence, source, files and labels of a corpus.
 
     Example: covmis dataset show covidlies-v0.2
     """
-    about = covmis.datasets.described(name, covmis.datasets.corpora_folder(home))
-    print_result(about, as_json=as_json)
+    return covmis.datasets.described(name, covmis.datasets.corpora_folder(home))
 
 
 @app.command()
@@ -51,8 +52,8 @@ def get(
     name: NameArgument,
     accept: Annotated[bool, Option("--accept", help="You have read and accept licence and terms.")] = False,
     home: HomeOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    as_json: bool = False,
+) -> Result:
     """Download a corpus, or explain how to get it.
 
     Licence and terms are shown first; nothing is fetched without --accept.
@@ -69,7 +70,7 @@ def get(
         )
     paths = covmis.datasets.fetch(name, covmis.datasets.corpora_folder(home))
     words = [f"Fetched {path}" for path in paths] or ["Everything is here already."]
-    tell({"name": name, "files": [str(path) for path in paths]}, words, as_json=as_json)
+    return Told({"name": name, "files": [str(path) for path in paths]}, words)
 
 
 @app.command()
@@ -97,8 +98,7 @@ def convert(
     layout: Annotated[str, Option(help="Read this layout (default: the first that is complete).")] = "",
     unchecked: Annotated[bool, Option("--unchecked", help="Read files whose checksum differs.")] = False,
     home: HomeOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Convert corpora to one format.
 
     Several corpora become a mixture; the column `part` has the origin of each row. A label map that makes no sense is an
@@ -116,7 +116,7 @@ def convert(
     shared = mixed.attrs["shared"]
     counts = mixed.groupby(["part", "label"], sort=False).size().reset_index(name="rows")
     also = f"; {counted(shared, 'posts')} in more than one corpus" if shared else ""
-    tell(
+    return Told(
         {"file": str(out), "rows": len(mixed), "shared": shared, "counts": counts},
-        [counts.rename(columns={"part": "corpus"}), "", f"{counted(len(mixed), 'rows')} in {out}{also}"], as_json=as_json,
-    )  # fmt: skip
+        [counts.rename(columns={"part": "corpus"}), "", f"{counted(len(mixed), 'rows')} in {out}{also}"],
+    )

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, progress, tell, warn
-from covmis_build.cli.options import LevelOption, RunOption
+from covmis_build.cli.command import Told
+from covmis_build.cli.console import StudyOption
+from covmis_build.cli.options import LevelOption, RunOption, numbers
+from covmis_build.engine import Progress, silent
+from covmis_build.errors import InputError
+from covmis_build.report.result import Result
+from covmis_build.study.study import Study
 
 
 def estimate(
@@ -69,8 +75,8 @@ def estimate(
     ] = None,
     run: RunOption = False,
     study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Estimate the share of each label, with 95% CIs.
 
     Reports unique posts (near-duplicates counted once) and all posts.
@@ -85,18 +91,44 @@ def estimate(
     """
     from covmis_build.study.estimate_corpus import estimate_files, regress_files
 
+    wrote = [f"Wrote {path}." for path in out or ()]
     if model:
-        with progress() as report:
-            fitted = regress_files(
-                study, model, out=out or (), family=family, over=over, covariates=covariates, assisted_by=assisted_by,
-                elsewhere=trained_elsewhere, level=level, run=run, progress=report,
-            )  # fmt: skip
-        tell(fitted.to_dict(), [*fitted.summary, *(f"Wrote {path}." for path in out or ())], as_json=as_json)
-        return
-    with progress() as report:
-        figures = estimate_files(
-            study, corpus, out=out or (), by=by, assisted_by=assisted_by, elsewhere=trained_elsewhere,
-            calibrated=calibrated, between=between, before=before, after=after, level=level, run=run, progress=report,
+        fitted = regress_files(
+            study, model, out=out or (), family=family, over=over, covariates=covariates, assisted_by=assisted_by,
+            elsewhere=trained_elsewhere, level=level, run=run, progress=progress,
         )  # fmt: skip
-    warn(*figures.warnings)
-    tell(figures.to_dict(), [*figures.summary, *(f"Wrote {path}." for path in out or ())], as_json=as_json)
+        return Told(fitted.to_dict(), [*fitted.summary, *wrote])
+    figures = estimate_files(
+        study, corpus, out=out or (), by=by, assisted_by=assisted_by, elsewhere=trained_elsewhere,
+        calibrated=calibrated, between=between, before=before, after=after, level=level, run=run, progress=progress,
+    )  # fmt: skip
+    return Told(figures.to_dict(), [*figures.summary, *wrote], figures.warnings)
+
+
+TARGETS = "12,24,36,48,96"
+
+
+def sample(
+    study: Study,
+    plan: Annotated[
+        bool, Option("--plan", help="Also: hours and interval widths of smaller and bigger samples.")
+    ] = False,
+    targets: Annotated[str, Option(metavar="N,N", help="The targets per claim to plan for.")] = TARGETS,
+    seconds: Annotated[
+        float, Option(min=0, help="Seconds a label takes (default: as in the rounds so far).")
+    ] = 0.0,
+    share: Annotated[float, Option(min=0.01, max=0.99, help="The share that widths are planned for.")] = 0.5,
+    per_item: Annotated[int, Option(min=0, help="Annotators for each item (0: [annotation] per_item).")] = 0,
+) -> Result:
+    """Show the sample, or plan its size.
+
+    The draw shown is that of the study's present items, settings and opened rounds; `covmis run` makes it.
+
+    Example: covmis sample --plan
+    """
+    if not plan and (targets, seconds, share, per_item) != (TARGETS, 0.0, 0.5, 0):
+        raise InputError("--targets, --seconds, --share and --per-item are for a plan", remedy="Add --plan")
+    planned = study.plan_sample(
+        targets=numbers(targets, "--targets", int), seconds=seconds, share=share, per_item=per_item
+    )
+    return replace(planned, with_costs=plan)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.console import JsonOption, print_result, progress, tell, warn
+from covmis_build.cli.command import Told
 from covmis_build.cli.options import (
     ClustersOption,
     GoldArgument,
@@ -23,15 +23,18 @@ from covmis_build.cli.options import (
     listed,
     three,
     unless_none,
-    with_options,
 )
+from covmis_build.engine import Progress, silent
 from covmis_build.errors import counted
+from covmis_build.report.result import Result
+
+if TYPE_CHECKING:
+    from covmis_build.report.summary import Summary
 
 app = Typer(help="Score and compare classifiers; make and check splits.", no_args_is_help=True)
 
 
 @app.command()
-@with_options(Judging)
 def score(
     gold: GoldArgument,
     systems: SystemsArgument,
@@ -60,8 +63,7 @@ def score(
     ] = False,
     level: LevelOption = 0.95,
     out: OutOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Score classifiers, with confidence intervals.
 
     With a released corpus as gold, intervals are over its claims, and its probabilities give weighted scores for all posts
@@ -83,11 +85,10 @@ def score(
         scores = score_files(files, over, by=listed(by), people=people, **how, **judging)
         theirs = published_scores(Path(files.gold.file), set(scores.to_frame()["measure"]))
         read = options.how_read(files) | ({"published": theirs} if theirs else {})
-    _tell(scores, ["", *scores.summary], out, read=read, as_json=as_json)
+    return _told(scores, ["", *scores.summary], out, read=read)
 
 
 @app.command()
-@with_options(Judging)
 def compare(
     gold: GoldArgument,
     systems: SystemsArgument,
@@ -109,8 +110,7 @@ def compare(
     ] = False,
     level: LevelOption = 0.95,
     out: OutOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Test differences between classifiers.
 
     Example: covmis evaluate compare gold.csv a=a.csv b=b.csv --measure macro_f1 --test tukey
@@ -120,11 +120,10 @@ def compare(
         files.gold, files.systems, measure=measure, test=test, clusters=unless_none(clusters),
         replicates=replicates, exact=exact, level=level, title=files.title, **how,
     )  # fmt: skip
-    _tell(comparison, comparison.summary, out, read=options.how_read(files), as_json=as_json)
+    return _told(comparison, comparison.summary, out, read=options.how_read(files))
 
 
 @app.command()
-@with_options(Judging)
 def meta(
     gold: GoldArgument,
     systems: SystemsArgument,
@@ -132,8 +131,7 @@ def meta(
     measures: MeasuresOption = "",
     trials: Annotated[int, Option(min=2, help="Random halves, for consistency.")] = 1000,
     replicates: Annotated[int, Option(min=1, max=1_000_000, help="Replicates of the test.")] = 2000,
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Compare evaluation measures with each other.
 
     Example: covmis evaluate meta gold.csv a.csv b.csv c.csv --order favor,neither,against
@@ -147,7 +145,7 @@ def meta(
         replicates=replicates,
         **how,
     )
-    _tell(result, ["", *result.summary], read=options.how_read(files), as_json=as_json)
+    return _told(result, ["", *result.summary], read=options.how_read(files))
 
 
 @app.command()
@@ -175,8 +173,8 @@ def split(
     ] = None,
     text: Annotated[str, Option(metavar="COLUMN", help="The column of texts.")] = "text",
     seed: SeedOption = 0,
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Split data into train, dev and test.
 
     Items that share a value of a --group column (a claim, an author, a thread, an address, a day) come into one part;
@@ -189,12 +187,10 @@ def split(
 
     # a position is a small number, a time is not
     places = [int(part) if part.isdecimal() and len(part) < 9 else part for part in listed(cuts)]
-    with progress() as report:
-        divided = split_file(
-            file, out, id_column=id_column, scheme=scheme, fractions=three(fractions), cuts=places or None,
-            folds=folds, seed=seed, time=time, group=listed(group), similarity=similarity, text=text, progress=report,
-        )  # fmt: skip
-    print_result(divided, as_json=as_json)
+    return split_file(
+        file, out, id_column=id_column, scheme=scheme, fractions=three(fractions), cuts=places or None,
+        folds=folds, seed=seed, time=time, group=listed(group), similarity=similarity, text=text, progress=progress,
+    )  # fmt: skip
 
 
 @app.command()
@@ -212,8 +208,8 @@ def leakage(
         ),
     ] = "",
     id_column: IdOption = "",
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Find overlap between train and test.
 
     Compares texts, and the values of other columns: which share of the test items has an author, a claim, a thread, an
@@ -223,21 +219,20 @@ def leakage(
     """
     from covmis_build.study.evaluate import leakage_of_files
 
-    with progress() as report:
-        shared, notes = leakage_of_files(
-            file, parts, text=text, id_column=id_column, edits=edits, similarity=similarity, group=listed(group),
-            progress=report,
-        )  # fmt: skip
-    warn(*notes)
-    keys = [] if shared.keys is None else ["", shared.keys, ""]
-    _tell(shared, [shared.to_frame(), *keys, *(shared.findings or ["Nothing is shared."])], as_json=as_json)
+    shared, notes = leakage_of_files(
+        file, parts, text=text, id_column=id_column, edits=edits, similarity=similarity, group=listed(group),
+        progress=progress,
+    )  # fmt: skip
+    keys: Summary = [] if shared.keys is None else ["", shared.keys, ""]
+    return Told(
+        shared.to_dict(), [shared.to_frame(), *keys, *(shared.findings or ["Nothing is shared."])], notes
+    )
 
 
-def _tell(
-    results: Any, parts: Iterable[Any], files: list[Path] | None = None, *,
-    read: dict[str, Any] | None = None, as_json: bool,
-) -> None:  # fmt: skip
-    """Write the results to files, and print them: as JSON, or in words and tables; and what was read and joined."""
+def _told(
+    results: Any, parts: Iterable[Any], files: list[Path] | None = None, *, read: dict[str, Any] | None
+) -> Told:
+    """Write the results to files, and say them, and what was read and joined."""
     for file in files or ():
         results.write(file)
     ends = [f"Written: {file}" for file in files or ()]
@@ -248,4 +243,4 @@ def _tell(
         ends.insert(
             0, f"Labels read from {', '.join(places)}. {counted(read['rows'], 'rows')} joined by {joined}."
         )
-    tell(results.to_dict() | (read or {}), [*parts, *ends], as_json=as_json)
+    return Told(results.to_dict() | (read or {}), [*parts, *ends])

@@ -6,9 +6,10 @@ from typing import Annotated
 
 from typer import Option, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, tell
-from covmis_build.errors import CheckFailed, counted
-from covmis_build.study.study import open_study
+from covmis_build.cli.command import Told
+from covmis_build.errors import counted
+from covmis_build.report.result import Result
+from covmis_build.study.study import Study
 
 app = Typer(no_args_is_help=True, help="Compare the guideline with its earlier versions.")
 
@@ -20,17 +21,15 @@ def guideline() -> None:
 
 @app.command()
 def check(
+    study: Study,
     strict: Annotated[
         bool, Option("--strict", help="End with exit code 1 if any label may need another look.")
     ] = False,
-    folder: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """List labels that a guideline change may affect.
 
     Example: covmis guideline check
     """
-    checked = open_study(folder).check_guideline()
-    tell(checked.to_dict(), checked.sentences, as_json=as_json)
-    if strict and checked.look_again:
-        raise CheckFailed(f"{counted(checked.look_again, 'labels')} may need another look")
+    checked = study.check_guideline()
+    failed = f"{counted(checked.look_again, 'labels')} may need another look" if checked.look_again else ""
+    return Told(checked.to_dict(), checked.summary, failed=failed if strict else "")

@@ -6,18 +6,23 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer, prompt
 
-from covmis_build.cli.console import JsonOption, StudyOption, progress, say, tell
+from covmis_build.cli.command import Told
+from covmis_build.cli.console import say
+from covmis_build.engine import Progress, silent
+from covmis_build.report.result import Result
+from covmis_build.study.study import Study
 
 app = Typer(no_args_is_help=True, help="Start or stop a local Label Studio.")
 
 
 @app.command()
 def up(
+    study: Study,
     port: Annotated[int, Option(min=0, help="The port (0: 8092, or the next free one).")] = 0,
     adjudicator: Annotated[str, Option(help="The adjudicator's code.")] = "adjudicator",
-    study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+    as_json: bool = False,
+) -> Result:
     """Start a local Label Studio with a user per annotator.
 
     It answers to this machine alone and connects to nothing outside. Passwords are in a file that only
@@ -26,21 +31,18 @@ def up(
     Example: covmis label-studio up
     """
     from covmis_build.annotation.channels.label_studio import server
-    from covmis_build.study.study import open_study
 
-    home = open_study(study)
     mine = server.local_server()
     notice = (lambda _: None) if as_json else say
-    people = [*home.settings.annotation.people, adjudicator]
-    with progress() as bars:
-        url = server.up(mine, people, port=port, say=notice, progress=bars)
+    people = [*study.settings.annotation.people, adjudicator]
+    url = server.up(mine, people, port=port, say=notice, progress=progress)
     words = [
         f"Label Studio answers at {url}.",
         f"Give each annotator their own address and password from {mine.users_file}, and nobody the others'.",
         "Next: `covmis round push`. Stop it with `covmis label-studio down`; nothing is lost.",
     ]
     result = {"url": url, "users": sorted(mine.users()), "users_file": str(mine.users_file)}
-    tell(result, words, as_json=as_json)
+    return Told(result, words)
 
 
 @app.command()
@@ -63,7 +65,7 @@ def login(
 
 
 @app.command()
-def down(as_json: JsonOption = False) -> None:
+def down() -> Result:
     """Stop the local Label Studio; data is kept.
 
     Example: covmis label-studio down
@@ -71,11 +73,11 @@ def down(as_json: JsonOption = False) -> None:
     from covmis_build.annotation.channels.label_studio import server
 
     was = server.down(server.local_server())
-    tell({"stopped": was}, ["Stopped." if was else "It was not running."], as_json=as_json)
+    return Told({"stopped": was}, ["Stopped." if was else "It was not running."])
 
 
 @app.command()
-def status(as_json: JsonOption = False) -> None:
+def status() -> Result:
     """Show whether Label Studio runs, and its URL.
 
     Example: covmis label-studio status
@@ -83,4 +85,4 @@ def status(as_json: JsonOption = False) -> None:
     from covmis_build.annotation.channels.label_studio import server
 
     mine = server.local_server()
-    tell(mine.to_dict(), mine.sentences, as_json=as_json)
+    return Told(mine.to_dict(), mine.sentences)

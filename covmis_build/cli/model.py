@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Exit, Option, Typer
+from typer import Argument, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, tell, warn
+from covmis_build.cli.command import Told
+from covmis_build.cli.console import StudyOption, warn
 from covmis_build.cli.options import (
     OrderOption,
     PolesOption,
@@ -20,9 +21,14 @@ from covmis_build.cli.options import (
     pairs_of,
     text_alone,
     weights_of,
-    with_options,
 )
+from covmis_build.engine import Progress, silent
 from covmis_build.errors import InputError, counted
+from covmis_build.report.result import Result
+from covmis_build.study.study import Study
+
+if TYPE_CHECKING:
+    from covmis_build.study.prompt import Questions as Asking
 
 app = Typer(help="Train baselines, prompt LLMs, test LLM annotators.", no_args_is_help=True)
 
@@ -129,8 +135,8 @@ def train(
     before: BeforeOption = None,
     maps: MapOption = None,
     show: ShowOption = "",
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Train a baseline model.
 
     Transformers need `--set path=NAME`. An interrupted training resumes with the same command.
@@ -143,16 +149,12 @@ def train(
 
     Example: covmis model train train.csv --model bow --dev dev.csv --out models/bow
     """
-    with progress() as report:
-        trained = covmis.train(
-            data, model, out=out, settings=settings, labels=listed(labels), dev=dev, choose=numbers(choose, "--choose", float),
-            measure=measure, poles=listed(poles), start=start, before=before or (), maps=_maps(maps), text_alone=text_alone(show), progress=report,
-        )  # fmt: skip
-    tell(
-        {"model": str(out), **trained.to_dict()},
-        [*trained.summary, f"Wrote {out}/. Next: `covmis model predict {out} DATA --out FILE`."],
-        as_json=as_json,
-    )
+    trained = covmis.train(
+        data, model, out=out, settings=settings, labels=listed(labels), dev=dev, choose=numbers(choose, "--choose", float),
+        measure=measure, poles=listed(poles), start=start, before=before or (), maps=_maps(maps), text_alone=text_alone(show), progress=progress,
+    )  # fmt: skip
+    wrote = f"Wrote {out}/. Next: `covmis model predict {out} DATA --out FILE`."
+    return Told({"model": str(out), **trained.to_dict()}, [*trained.summary, wrote])
 
 
 @app.command()
@@ -164,8 +166,7 @@ def predict(
         Path | None, Option(metavar="FILE", help="Also a page on the errors (.html); DATA needs labels.")
     ] = None,
     show: ShowOption = "",
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Predict labels with a trained model.
 
     With --errors, a page shows the most confident errors of each label, and accuracy by shared words and by kind of
@@ -177,11 +178,10 @@ def predict(
     page = str(errors) if errors is not None else None
     words = [f"Wrote {count:,} predictions to {out}."]
     words += [f"Wrote {page}. It has texts of posts in it: do not publish it."] if page else []
-    tell({"predictions": count, "file": str(out), "errors_page": page}, words, as_json=as_json)
+    return Told({"predictions": count, "file": str(out), "errors_page": page}, words)
 
 
 @app.command()
-@with_options(Comparison)
 def table(
     data: DataArgument,
     options: Comparison,
@@ -189,8 +189,8 @@ def table(
         str, Option(metavar="NAME,NAME", help="The models to compare, as in `covmis model train`.")
     ] = "majority,bow",
     schemes: SchemesOption = "random,chronological,stratified_chronological",
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Compare models across data splits.
 
     `given` uses the column split. With `zero_shot`, models learn from --before only and label every row. With --cells, an
@@ -198,20 +198,18 @@ def table(
 
     Example: covmis model table posts.csv --models majority,mu --cells cells
     """
-    with progress() as report:
-        compared = covmis.compare_models(data, listed(models), **options.arguments(schemes), progress=report)
-    print_result(replace(compared, by_label=options.by_label), as_json=as_json)
+    compared = covmis.compare_models(data, listed(models), **options.arguments(schemes), progress=progress)
+    return replace(compared, by_label=options.by_label)
 
 
 @app.command()
-@with_options(Comparison)
 def ablate(
     data: DataArgument,
     options: Comparison,
     model: Annotated[str, Option("--model", metavar="NAME", help="As in `covmis model train`.")] = "bow",
     schemes: SchemesOption = "random",
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Measure the effect of each part of a model.
 
     Omits each dataset of --before in turn, and each value of its column part. Then changes one setting at a time:
@@ -220,13 +218,11 @@ def ablate(
 
     Example: covmis model ablate posts.csv --model bow --cells cells
     """
-    with progress() as report:
-        compared = covmis.ablate(data, model, **options.arguments(schemes), progress=report)
-    print_result(replace(compared, by_label=options.by_label), as_json=as_json)
+    compared = covmis.ablate(data, model, **options.arguments(schemes), progress=progress)
+    return replace(compared, by_label=options.by_label)
 
 
 @app.command()
-@with_options(Questions)
 def prompt(
     options: Questions,
     data: PostsArgument = None,
@@ -238,8 +234,7 @@ def prompt(
         str, Option("--format", metavar="NAME", help="jsonl, or openai-batch (vLLM's run-batch, too).")
     ] = "jsonl",
     model: Annotated[str, Option("--model", help="With openai-batch: the model that answers.")] = "",
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Write LLM requests, or read their answers.
 
     A request contains what annotators see. Nothing is sent: posts leave this computer only if you send them. Requests are
@@ -253,16 +248,13 @@ def prompt(
     if out is None:
         raise InputError("--out names no file", remedy="Name the file to write")
     questions = _questions(options, data)
-    if answers is None:
-        alone = text_alone(options.show)
-        asked = questions.write(out, options.template, form=form, sampling=Sampling(model), text_alone=alone)
-    else:
-        asked = questions.read(answers, out)
-    print_result(asked, as_json=as_json)
+    if answers is not None:
+        return questions.read(answers, out)
+    alone = text_alone(options.show)
+    return questions.write(out, options.template, form=form, sampling=Sampling(model), text_alone=alone)
 
 
 @app.command()
-@with_options(Questions)
 def ask(
     options: Questions,
     url: Annotated[str, Option(help="URL of an OpenAI-compatible server, like http://127.0.0.1:8080/v1.")],
@@ -281,8 +273,8 @@ def ask(
     max_tokens: Annotated[int, Option(min=1, help="Maximum length of an answer, in tokens.")] = 400,
     seed: Annotated[int, Option(help="Seed from which each item's seed is computed.")] = 0,
     free_text: Annotated[bool, Option("--free-text", help="Do not send the schema of answers.")] = False,
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Send items to an LLM server and save the answers.
 
     Without --yes nothing is sent; the command shows what would go where. An interrupted run resumes, and no answered item
@@ -298,21 +290,19 @@ def ask(
     count = len(questions.items)
     warn(f"Posts are sent to {url} (model {model}): {counted(count, 'posts')} with their claims.")
     if not yes:
-        tell({"sent": 0, "items": count}, ["Nothing was sent. Add --yes to send."], as_json=as_json)
-        return
-    with progress() as report:
-        asked = questions.ask(
-            server, Sampling(model, temperature, max_tokens, seed), journal, budget=budget, template=options.template,
-            text_alone=text_alone(options.show), with_schema=not free_text, progress=report,
-        )  # fmt: skip
+        return Told({"sent": 0, "items": count}, ["Nothing was sent. Add --yes to send."])
+    asked = questions.ask(
+        server, Sampling(model, temperature, max_tokens, seed), journal, budget=budget, template=options.template,
+        text_alone=text_alone(options.show), with_schema=not free_text, progress=progress,
+    )  # fmt: skip
     answered = questions.read(journal, out)
-    tell(asked.to_dict() | answered.to_dict(), [*asked.summary, *answered.summary], as_json=as_json)
-    if asked.left:
-        raise Exit(3)
+    both = asked.to_dict() | answered.to_dict()
+    return Told(both, [*asked.summary, *answered.summary], exit_code=3 if asked.left else 0)
 
 
 @app.command()
 def admit(
+    study: Study,
     predictions: Annotated[
         Path, Argument(metavar="FILE", help="The model's labels: item_id and prediction.")
     ],
@@ -325,9 +315,7 @@ def admit(
         ),
     ],
     name: Annotated[str, Option(help="The model's name, for `model:NAME`.")],
-    study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Result:
     """Test whether a model can replace an annotator.
 
     The alternative annotator test (Calderon et al. 2025) removes each person in turn, and compares person and model with
@@ -337,13 +325,11 @@ def admit(
 
     Example: covmis model admit predictions.csv --epsilon 0.1 --name my-model
     """
-    admission = covmis.open_study(study).admit(predictions, name=name, epsilon=epsilon)
-    print_result(admission, as_json=as_json)
-    if not admission.passed:
-        raise Exit(1)
+    admission = study.admit(predictions, name=name, epsilon=epsilon)
+    return Told(admission.to_dict(), admission.summary, exit_code=0 if admission.passed else 1)
 
 
-def _questions(options: Questions, data: Path | None) -> Any:
+def _questions(options: Questions, data: Path | None) -> Asking:
     from covmis_build.study import prompt
 
     study = covmis.open_study(options.study) if data is None or options.study is not None else None

@@ -1,13 +1,11 @@
-"""Options that several commands share, declared once; and groups of them that a command receives as one object."""
+"""Options that several commands share, declared once."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from inspect import Parameter, Signature, signature
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Argument, Option
 
@@ -51,7 +49,6 @@ ClustersOption = Annotated[
 ]
 MeasuresOption = Annotated[str, Option(metavar="A,B", help="Measures (default: all that are possible).")]
 
-Command = Callable[..., None]
 N = TypeVar("N", int, float)
 ShowOption = Annotated[
     str,
@@ -64,33 +61,6 @@ def text_alone(show: str) -> bool:
     if show not in {"", "text"}:
         raise UnknownName(f"--show {show}", remedy="It is text, or left out")
     return show == "text"
-
-
-def with_options(group: type[Any]) -> Callable[[Command], Command]:
-    """Give a command the options of this dataclass; it receives them as one object, `options`."""
-    hints = get_type_hints(group, include_extras=True)
-    shared = [
-        Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name])
-        for field in fields(group)
-    ]
-
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def called(**given: Any) -> None:
-            options = group(**{parameter.name: given.pop(parameter.name) for parameter in shared})
-            command(**given, options=options)
-
-        own = [
-            parameter.replace(kind=Parameter.KEYWORD_ONLY)
-            for parameter in signature(command, eval_str=True).parameters.values()
-            if parameter.name != "options"
-        ]
-        every = [*own[:-1], *shared, *own[-1:]]  # --json stands last, as everywhere
-        called.__signature__ = Signature(every)  # type: ignore[attr-defined] # typer reads both
-        called.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
-        return called
-
-    return decorate
 
 
 def unless_none(text: str) -> str | None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Argument, Exit, Typer
+from typer import Argument, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, warn
-from covmis_build.errors import counted
+from covmis_build.cli.command import Told
+from covmis_build.cli.console import StudyOption
+from covmis_build.engine import Progress
+from covmis_build.errors import InputError
+from covmis_build.report.result import Result
+from covmis_build.study.study import Study, open_study
 
 app = Typer(help="Check and import files of posts.")
 
@@ -17,42 +21,36 @@ FileArgument = Annotated[
 
 
 @app.command()
-def look(file: FileArgument, study: StudyOption = None, as_json: JsonOption = False) -> None:
+def look(file: FileArgument, folder: StudyOption = None) -> Result:
     """Preview how covmis reads a file; changes nothing.
 
     Example: covmis posts look export.csv
     """
-    from covmis_build.errors import InputError
     from covmis_build.study.look import look as look_at
-    from covmis_build.study.study import open_study
 
     try:
-        opened = open_study(study)
+        study = open_study(folder)
     except InputError:
-        if study is not None:
+        if folder is not None:
             raise
-        opened = None  # a file can be previewed without a study
-    seen = look_at(file, opened)
-    print_result(seen, as_json=as_json)
-    if seen.questions:
-        raise Exit(1)
+        study = None  # a file can be previewed without a study
+    seen = look_at(file, study)
+    return Told(seen.to_dict(), seen.summary, exit_code=1 if seen.questions else 0)
 
 
 @app.command()
-def add(file: FileArgument, study: StudyOption = None, as_json: JsonOption = False) -> None:
+def add(study: Study, file: FileArgument) -> Result:
     """Copy a file of posts into the archive, unchanged.
 
     A file of the same name is not replaced.
 
     Example: covmis posts add ../posts.csv
     """
-    from covmis_build.study.study import open_study
-
-    print_result(open_study(study).add_posts(file), as_json=as_json)
+    return study.add_posts(file)
 
 
 @app.command("import")
-def import_file(file: FileArgument, study: StudyOption = None, as_json: JsonOption = False) -> None:
+def import_file(study: Study, file: FileArgument, progress: Progress) -> Result:
     """Convert a file of posts to covmis's format.
 
     Fails until all questions of `covmis posts look` are answered.
@@ -61,10 +59,4 @@ def import_file(file: FileArgument, study: StudyOption = None, as_json: JsonOpti
 
     Example: covmis posts import export.csv
     """
-    from covmis_build.study.study import open_study
-
-    with progress() as report:
-        imported = open_study(study).import_posts(file, progress=report)
-    if imported.unreadable:
-        warn(f"{counted(imported.unreadable, 'rows')} could not be read; the report counts them by reason")
-    print_result(imported, as_json=as_json)
+    return study.import_posts(file, progress=progress)

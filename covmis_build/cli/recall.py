@@ -7,9 +7,11 @@ from typing import Annotated, Any
 
 from typer import Option, Typer
 
-from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, tell, warn
-from covmis_build.cli.options import LevelOption, RunOption, with_options
-from covmis_build.study.study import open_study
+from covmis_build.cli.command import Told
+from covmis_build.cli.options import LevelOption, RunOption
+from covmis_build.engine import Progress, silent
+from covmis_build.report.result import Result
+from covmis_build.study.study import Study
 
 app = Typer(no_args_is_help=True, help="Estimate how many relevant posts the queries miss.")
 
@@ -36,23 +38,19 @@ class Drawing:
 
 
 @app.command()
-@with_options(Drawing)
-def plan(options: Drawing, folder: StudyOption = None, as_json: JsonOption = False) -> None:
+def plan(study: Study, options: Drawing, progress: Progress) -> Result:
     """Preview the sampling frame and expected precision.
 
     Samples nothing. The frame contains the posts that a query found and, for each claim, the most similar other posts.
 
     Example: covmis recall plan --labels 400 --model ./all-MiniLM-L6-v2
     """
-    with progress() as shown:
-        planned = open_study(folder).recall().plan(**asdict(options), progress=shown)
-    warn(*planned.warnings)
-    print_result(planned, as_json=as_json)
+    return study.recall().plan(**asdict(options), progress=progress)
 
 
 @app.command()
-@with_options(Drawing)
 def draw(
+    study: Study,
     options: Drawing,
     learn: Annotated[
         bool,
@@ -61,9 +59,8 @@ def draw(
             help="Add --labels pairs, using all labels so far (adaptive).",
         ),
     ] = False,
-    folder: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Sample claim–post pairs for a recall round.
 
     Annotators answer whether the post is about the claim. Every pair has a known probability, which is higher for pairs that
@@ -71,13 +68,12 @@ def draw(
 
     Example: covmis recall draw --labels 400
     """
-    with progress() as shown:
-        round_ = open_study(folder).recall().draw(**asdict(options), learn=learn, progress=shown)
-    tell(round_.to_dict(), round_.sentences, as_json=as_json)
+    return study.recall().draw(**asdict(options), learn=learn, progress=progress)
 
 
 @app.command()
 def report(
+    study: Study,
     level: LevelOption = 0.95,
     queries: Annotated[
         bool, Option("--queries", help="Also show what missed posts share, and propose queries.")
@@ -85,27 +81,24 @@ def report(
     html: Annotated[
         bool, Option("--html", help="Also write a page with missed posts and their claims.")
     ] = False,
-    folder: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Estimate recall and suggest better queries.
 
     Describes the sampling frame only; for posts outside it, gives an upper bound.
 
     Example: covmis recall report --queries
     """
-    study = open_study(folder)
     recall = study.recall()
     report = recall.report(level=level)
     told = report.to_dict()
     shown: list[Any] = [*report.summary]
     if queries or html:
-        with progress() as bar:
-            missed = recall.missed(progress=bar)
+        missed = recall.missed(progress=progress)
         told |= {"missed": missed.to_dict()}
         shown = [*shown, "", *missed.summary] if queries else shown
     if html:
         page = study.places.relative(recall.write_page(report, missed))
         told |= {"page": page}
         shown = [*shown, f"Wrote {page}."]
-    tell(told, shown, as_json=as_json)
+    return Told(told, shown)

@@ -7,12 +7,17 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.console import JsonOption, StudyOption, print_result, progress, tell, warn
+from covmis_build.cli.command import Told
+from covmis_build.cli.console import StudyOption
 from covmis_build.cli.options import RunOption
-from covmis_build.errors import CheckFailed
+from covmis_build.engine import Progress, silent
+from covmis_build.errors import InputError
+from covmis_build.report.result import Result
+from covmis_build.study.study import Study, open_study
 
 
 def release(
+    study: Study,
     text: Annotated[
         bool | None, Option("--text/--ids-only", help="Include texts, or only ids (default: [release] text).")
     ] = None,
@@ -24,9 +29,8 @@ def release(
     ] = False,
     sign: Annotated[Path | None, Option(metavar="KEY", help="Sign the checksums with this SSH key.")] = None,
     run: RunOption = False,
-    study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    progress: Progress = silent,
+) -> Result:
     """Write the corpus, dataset card and methods text.
 
     The corpus comes in three formats, with statistics, metadata and checksums, in data/release/.
@@ -37,15 +41,8 @@ def release(
     Example: covmis release --bundle
     """
     from covmis_build.study.release import release
-    from covmis_build.study.study import open_study
 
-    home = open_study(study)
-    with progress() as report:
-        released = release(
-            home, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=report
-        )
-    warn(*released.warnings)
-    print_result(released, as_json=as_json)
+    return release(study, text=text, bundle=bundle, deposit=deposit, sign=sign, run=run, progress=progress)
 
 
 def verify(
@@ -56,20 +53,58 @@ def verify(
         Path | None,
         Option(metavar="FILE", help="Allowed signers (man ssh-keygen): one of them must have signed it."),
     ] = None,
-    study: StudyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+    folder: StudyOption = None,
+) -> Result:
     """Check a release or reproduction package.
 
     Example: covmis verify data/release/bundle.zip
     """
-    from covmis_build.study.study import open_study
     from covmis_build.study.verify import verify
 
-    path = file or open_study(study).places.release
+    path = file or open_study(folder).places.release
     checks = verify(path, signers=signers)
-    failed = [check for check in checks if not check.passed]
+    failed = sum(not check.passed for check in checks)
     rows = [{"check": check.what, "passed": check.passed, "detail": check.detail} for check in checks]
-    tell({"file": str(path), "passed": not failed, "checks": rows}, [*map(str, checks)], as_json=as_json)
-    if failed:
-        raise CheckFailed(f"{path}: {len(failed)} of {len(checks)} checks failed")
+    problem = f"{path}: {failed} of {len(checks)} checks failed" if failed else ""
+    told = {"file": str(path), "passed": not failed, "checks": rows}
+    return Told(told, [*map(str, checks)], failed=problem)
+
+
+def hydrate(
+    file: Annotated[
+        Path | None,
+        Argument(
+            metavar="FILE",
+            help="A released corpus, a table of ids (tweet_id,label), or a bundle (default: the study's corpus).",
+        ),
+    ] = None,
+    archive: Annotated[
+        list[Path] | None,
+        Option(metavar="DIR", help="Where posts are; repeatable (default: the study's archive)."),
+    ] = None,
+    into: Annotated[
+        Path | None,
+        Option(metavar="DIR", help="Output folder (default: hydrated/ next to FILE, or in data/build)."),
+    ] = None,
+    as_posted: Annotated[bool, Option("--as-posted", help="Keep account names in the texts.")] = False,
+    study: StudyOption = None,
+    progress: Progress = silent,
+) -> Result:
+    """Restore texts in a release that has only ids.
+
+    Fetch the posts first: `covmis collect ids corpus.csv`. A bundle becomes a study in --into DIR.
+    Put the posts into its archive; then `covmis run` and `covmis release` build the same corpus.
+
+    Example: covmis hydrate corpus.csv --archive posts/ --into with-texts/
+    """
+    from covmis_build.study.hydrate import hydrate
+    from covmis_build.study.rebuild import rebuild
+    from covmis_build.study.study import open_study
+
+    if file is not None and file.suffix == ".zip":
+        if into is None:
+            raise InputError("a bundle needs a place to become a study", remedy="Name a folder with --into")
+        return rebuild(file, into, archive or [], progress=progress)
+    alone = file is not None and archive and study is None  # a corpus and archives need no study
+    opened = None if alone else open_study(study)
+    return hydrate(file, archive or [], into=into, study=opened, mask=not as_posted, progress=progress)

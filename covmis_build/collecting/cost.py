@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
@@ -40,10 +40,16 @@ class Estimate(Result):
     not_accepted: tuple[str, ...] = ()
     budget_used_up: bool = False
     """Why it stopped, if it did: otherwise the platform failed."""
+    platform: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis collect --estimate --json` prints it."""
-        return {name: value for name, value in asdict(self).items() if name != "budget_used_up"}
+        return {name: value for name, value in Result.to_dict(self).items() if name != "budget_used_up"}
+
+    @property
+    def warnings(self) -> list[str]:
+        """What X did not take, and why the estimate stopped early."""
+        return [*self.not_accepted, *([self.stopped] if self.stopped else [])]
 
     @property
     def summary(self) -> Summary:

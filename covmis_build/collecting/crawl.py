@@ -6,7 +6,6 @@ was: at most the one page that was on its way is requested again.
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 import re
@@ -14,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from covmis_build import storage
 from covmis_build.archive import pages
 from covmis_build.collecting.prices import Budget, Prices, Spent
 from covmis_build.collecting.retries import STOPPING, Clock, Fault, persistently
@@ -214,7 +214,7 @@ def _fetched(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, crawled
         stamp = pages.Stamp(
             job=job.id, source=job.source, query_id=job.query_id, claim_id=job.claim_id, kind=job.kind,
             expression=job.expression, search=job.search, since=job.since, until=job.until, page=number,
-            next=following, url=page.url, version=platform.version, retrieved_at=iso(how.clock.now()),
+            next=following, url=page.url, version=platform.version, retrieved_at=storage.moment(how.clock.now()),
             posts=page.posts, users=page.users, cost=cost, requests=spent.requests - tried,
             oldest=reached, newest=page.newest, notes=notes, mode=job.mode, unread=page.unread,
         )  # fmt: skip
@@ -263,8 +263,3 @@ def _sentence(platform: str, fault: Fault) -> str:
         "expired": "the session expired and was not renewed; go on with --resume",
     }
     return f"{platform}: {remedy[fault.kind]} ({fault.detail})"
-
-
-def iso(seconds: float) -> str:
-    """A time as tables have it: UTC, to the second."""
-    return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

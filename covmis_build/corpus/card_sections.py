@@ -9,8 +9,6 @@ from markupsafe import Markup
 
 from covmis_build.corpus import limits
 from covmis_build.corpus.citation import bibtex
-from covmis_build.corpus.datasheet import data_statement, datasheet
-from covmis_build.corpus.diagram import flow_diagram
 from covmis_build.corpus.licences import licence_of
 from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, kinds_of, listed, settled
 from covmis_build.corpus.statistics import ESTIMANDS
@@ -23,8 +21,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from covmis_build.corpus.release_facts import ReleaseFacts
+    from covmis_build.corpus.release_facts import FlowStep, ReleaseFacts
     from covmis_build.corpus.statistics import Statistics
+
 
 COLLECTION = "Queries were made for each claim; the posts that they found were cleaned in steps. The unit is a pair of claim and post."
 
@@ -356,3 +355,86 @@ def _rehydration(facts: ReleaseFacts) -> Section:
         f"Fetch the posts with your own access, then join them with the labels. Posts that no longer exist are listed, not replaced.{without_ids}",
         code="covmis collect ids corpus.csv\ncovmis hydrate corpus.csv",
     )
+
+
+def flow_diagram(steps: Sequence[FlowStep], last: tuple[str, str] | None = None) -> Markup:
+    """The steps from top to bottom; `last` is (words, small print) of the corpus itself, drawn filled."""
+    boxes = [(_upper(step.keeps), _numbers(step), _dropped(step)) for step in steps]
+    if last:
+        boxes.append((_upper(last[0]), last[1], []))
+    parts = (f"{words}: {numbers}" + "".join(f", {line}" for line in gone) for words, numbers, gone in boxes)
+    return figures.steps(boxes, alt=f"From claims to corpus. {'; '.join(parts)}.", last=last is not None)
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _numbers(step: FlowStep) -> str:
+    claims = f"{step.claims:,} claim{'s' * (step.claims != 1)}"
+    if step.pairs is None:
+        return claims
+    return f"{step.pairs:,} pair{'s' * (step.pairs != 1)} of claim and post · {claims}"
+
+
+def _dropped(step: FlowStep) -> list[str]:
+    """What the step dropped, most first, in two lines at most."""
+    ranked = sorted(step.reasons.items(), key=lambda reason: (-reason[1], reason[0]))
+    shown = ranked if len(ranked) <= 2 else ranked[:1]
+    more = ranked[len(shown) :]
+    told = [f"\N{MINUS SIGN} {number:,} {reason}" for reason, number in shown]
+    if more:
+        told.append(f"\N{MINUS SIGN} {sum(number for _, number in more):,} for {len(more)} other reasons")
+    return told
+
+
+NOT_STATED = "not stated"
+
+
+def data_statement(facts: ReleaseFacts) -> pd.DataFrame:
+    """Whose language this is, and who judged it."""
+    first, last = facts.period
+    when = f" from {first} to {last}" if first else ""
+    return _table(
+        {
+            "Curation rationale": "posts that queries for claims found, for the stance towards these claims: see How it was collected",
+            "Language variety": f"{listed(facts.cleaning.languages)}; which varieties is not known",
+            "Speakers": "not known, and nothing about the posts' authors is in this release",
+            "Annotators": f"{count(facts.annotators, 'person', 'people')}; who they are: {_own(facts)}",
+            "Speech situation": f"public posts on {listed(facts.platforms)}{when}, written for the public there",
+            "Text characteristics": f"posts of {least_lengths(facts.cleaning) or 'any length'}; near-duplicates once: see statistics.html",
+        }
+    )  # fmt: skip
+
+
+def datasheet(facts: ReleaseFacts, numbers: Statistics) -> pd.DataFrame:
+    """What is in it, where it comes from, and what becomes of it."""
+    release = facts.release
+    licence = licence_of(release.licence)
+    where = f"https://doi.org/{release.doi}" if release.doi else release.url
+    gone = ", ".join(f"{number:,} {why}" for why, number in facts.left_out.items() if number)
+    return _table(
+        {
+            "Motivation": f"see Purpose; funding: {release.funding or NOT_STATED}",
+            "Composition": f"{count(numbers.rows, 'post')} on {count(numbers.claims, 'claim')}; excluded: {gone or 'nothing'}; "
+            f"recommended parts: {'splits.csv' if facts.parts else 'none'}",
+            "Collection process": "see How it was collected, and Sampling and weights",
+            "Preprocessing and labelling": "see From claims to sample, and Annotation; "
+            + ("texts are as posted" if release.text and not release.mask_mentions else "accounts named in texts are masked" if release.text else "texts are not in it"),
+            "Uses": "see Purpose, and Limits",
+            "Distribution": f"{where or 'no address stated'}; licence: "
+            f"{licence.spdx if licence else release.licence or NOT_STATED}",
+            "Maintenance": f"version {release.version or NOT_STATED}; contact: {release.contact or NOT_STATED}; maintenance: {_own(facts)}",
+        }
+    )  # fmt: skip
+
+
+def _own(facts: ReleaseFacts) -> str:
+    """What only the study's own data statement can tell."""
+    return "see Data statement" if facts.data_statement else NOT_STATED
+
+
+def _table(answers: dict[str, str]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(list(answers.items()), columns=["asked", "answer"])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.options import KINDS
+from covmis_build.report.terminal import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ class Statistics:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and numbers, null for what is undefined."""
-        return {table.name: _plain(getattr(self, table.name)) for table in fields(self)}
+        return {table.name: plain(getattr(self, table.name)) for table in fields(self)}
 
 
 def statistics(
@@ -179,11 +180,3 @@ def _of_the_pool(shares: pd.DataFrame) -> pd.DataFrame:
     reals = ("unweighted", "share", "low", "high", "effective_n", "design_effect")
     numbers = {name: whole[name].astype(float) for name in reals}
     return whole.assign(**words, **numbers, n=whole["n"].astype(int), flagged=whole["flagged"].astype(bool))
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "to_dict"):
-        return [{name: _plain(cell) for name, cell in row.items()} for row in value.to_dict("records")]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - NaN

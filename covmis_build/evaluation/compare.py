@@ -20,7 +20,7 @@ from covmis_build.evaluation.joining import (
     join,
     over_runs,
 )
-from covmis_build.evaluation.rendering import booktabs, escape, known, titled, write
+from covmis_build.evaluation.rendering import Evaluated, booktabs, escape, known, titled
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.evaluation.significance import (
     holm,
@@ -30,13 +30,11 @@ from covmis_build.evaluation.significance import (
     tukey_p_of_cells,
     welch,
 )
-from covmis_build.report.result import Result
 from covmis_build.stats.intervals import Estimate, Over
 from covmis_build.stats.over_claims import claim_tables, difference, over_claims
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -80,7 +78,7 @@ SHOWN = {
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison(Result):
+class Comparison(Evaluated):
     """What `compare` found: `.table` has a row for every pair of systems."""
 
     table: pd.DataFrame
@@ -104,10 +102,6 @@ class Comparison(Result):
     def matrix(self, column: str = "p_adjusted") -> pd.DataFrame:
         """The comparisons as a square table of systems."""
         return matrix(self.table, column)
-
-    def write(self, path: Path | str) -> None:
-        """Write the results as .html, .csv, .json or .tex."""
-        write(path, self)
 
     @property
     def summary(self) -> Summary:

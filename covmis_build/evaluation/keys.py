@@ -6,18 +6,27 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from covmis_build import keyed
 from covmis_build.errors import InputError, UnknownName, nearest
 from covmis_build.evaluation.times import days
 from covmis_build.files.columns import KEYS, column_of
+from covmis_build.text.near_duplicates import near_duplicate_groups
 from covmis_build.text.urls import addresses, canonical_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import pandas as pd
+    from numpy.typing import NDArray
+
+    from covmis_build.evaluation.leakage import Pairs
 
     Values = Sequence[Sequence[str]]
     """The values of each item: none, one, or several addresses."""
+    Numbers = NDArray[np.int64]
+
 
 DAY = "day"
 """The key that is no column: the day (UTC) of the item's time."""
@@ -82,3 +91,87 @@ def _values(cell: Any) -> tuple[str, ...]:
         # an address without a canonical form, such as one of t.co, is compared as it is written
         return tuple(dict.fromkeys(filter(None, pages))) or (text,)
     return (text,) if text else ()
+
+
+def near_copies(texts: Sequence[str], similarity: float) -> Values:
+    """The group of near-duplicate texts of each item, as a key."""
+    return [(str(group),) for group in near_duplicate_groups(texts, similarity).tolist()]
+
+
+def near_copies_of(pairs: Pairs, size: int) -> Values:
+    """The same where the pairs are known already."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    first, second, cosine = pairs
+    graph = coo_matrix((cosine, (first, second)), shape=(size, size))
+    return [(str(group),) for group in connected_components(graph, directed=False)[1].tolist()]
+
+
+def kept_together(keys: Sequence[Values], size: int) -> Numbers:
+    """A number for each item; items share it if a chain of shared values joins them.
+
+    Each key (claim, author, near-copies, …) has the values of every item: none, one, or several.
+
+    >>> claims = [("a",), ("b",), ("b",), ()]
+    >>> kept_together([claims, near_copies(["wash your hands", "stay at home", "mask", "mask"], 0.8)], 4).tolist()
+    [0, 1, 1, 1]
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    # every item is a node, and so is every value of a key
+    nodes: dict[tuple[int, str], int] = {}
+    joined = [
+        (item, nodes.setdefault((key, value), size + len(nodes)))
+        for key, values in enumerate(keys)
+        for item, several in enumerate(values)
+        for value in several
+    ]
+    rows, columns = np.array(joined, dtype=np.int64).reshape(-1, 2).T
+    nodes_in_all = size + len(nodes)
+    graph = coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(nodes_in_all, nodes_in_all))
+    _, component = connected_components(graph, directed=False)
+    first = {number: at for at, number in enumerate(dict.fromkeys(component[:size].tolist()))}
+    return np.array([first[number] for number in component[:size].tolist()], dtype=np.int64)
+
+
+def divide_groups(
+    groups: Numbers, ids: Sequence[str], labels: Sequence[str], shares: Sequence[float], seed: int
+) -> Numbers:
+    """The part of each item: whole groups, parts as large as their shares and with each label's share as near as can be.
+
+    Large groups choose first, by a keyed number among those of like size; each takes the part that it fits best (the
+    smallest rise of chi-squared over labels and size). The order of rows changes nothing.
+    """
+    size = len(ids)
+    if not size:
+        return np.zeros(0, dtype=np.int64)
+    names = sorted(set(labels))
+    code = {name: at for at, name in enumerate(names)}
+    counts = np.zeros((int(groups.max()) + 1, len(names) + 1))
+    for group, label in zip(groups, labels, strict=True):
+        counts[group, code[label]] += 1
+        counts[group, -1] += 1
+    first_id: dict[int, str] = {}
+    for group, item in zip(groups.tolist(), ids, strict=True):
+        first_id[group] = min(item, first_id.get(group, item))
+    order = sorted(
+        first_id,
+        key=lambda group: (
+            -int(counts[group, -1]).bit_length(),
+            keyed.uniform(seed, "split of groups", first_id[group]),
+        ),
+    )
+    wanted = np.outer(shares, counts.sum(0))
+    open_parts = np.flatnonzero(np.asarray(shares, dtype=float) > 0)
+    held = np.zeros_like(wanted)
+    part_of = np.zeros(len(counts), dtype=np.int64)
+    for group in order:
+        over = held[open_parts] - wanted[open_parts]
+        rise = (2 * over * counts[group] + counts[group] ** 2) / np.maximum(wanted[open_parts], 1e-9)
+        rise[:, counts[group] == 0] = 0.0
+        best = open_parts[int(rise.sum(1).round(9).argmin())]
+        held[best] += counts[group]
+        part_of[group] = best
+    return part_of[groups]

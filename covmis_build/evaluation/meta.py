@@ -14,18 +14,15 @@ import numpy as np
 from covmis_build.errors import InputError
 from covmis_build.evaluation.gold_and_systems import gold_and_systems
 from covmis_build.evaluation.joining import Extra, Missing, join
-from covmis_build.evaluation.rendering import in_turn
+from covmis_build.evaluation.rendering import Evaluated
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.evaluation.significance import TIE, generator, in_one_order, tukey_p_of_values
-from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
-
-    from covmis_build.report.summary import Summary
 
     Array = NDArray[np.float64]
 
@@ -89,7 +86,7 @@ def _tau_b(a: Array, b: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Meta(Result):
+class Meta(Evaluated):
     """The three meta-evaluations: `similarity` by pairs of measures, the others by measure; `tests` of consistency."""
 
     systems: int
@@ -114,11 +111,6 @@ class Meta(Result):
     def to_frame(self) -> pd.DataFrame:
         """The consistency of each measure; the other tables are attributes."""
         return self.consistency
-
-    @property
-    def summary(self) -> Summary:
-        """The tables with their titles."""
-        return in_turn(self.tables())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

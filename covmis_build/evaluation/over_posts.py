@@ -13,23 +13,19 @@ from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.gold_and_systems import gold_and_systems
 from covmis_build.evaluation.joining import Extra, Missing, join, numbers_of_items
 from covmis_build.evaluation.measure import Need
-from covmis_build.evaluation.measure_figures import forests, legend
-from covmis_build.evaluation.rendering import booktabs, bounded, escape, in_turn, titled, write
+from covmis_build.evaluation.rendering import Evaluated, booktabs, bounded, escape, forests, legend, titled
 from covmis_build.evaluation.setting import setting
-from covmis_build.report.result import Result
 from covmis_build.stats.intervals import between
 from covmis_build.stats.linearised import weighted_measures
 from covmis_build.stats.over_posts import NOTHING_KNOWN, made_design
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
 
     from covmis_build.evaluation.setting import Setting
-    from covmis_build.report.summary import Summary
     from covmis_build.stats.over_posts import Design
 
     Array = NDArray[np.float64]
@@ -49,7 +45,7 @@ WORTH = (
 
 
 @dataclass(frozen=True, repr=False)
-class ScoresOverPosts(Result):
+class ScoresOverPosts(Evaluated):
     """What `score_over_posts` found: `.table` has a row per system, measure and estimand."""
 
     table: pd.DataFrame
@@ -64,11 +60,6 @@ class ScoresOverPosts(Result):
     def to_frame(self) -> pd.DataFrame:
         """A row per system, measure and estimand (messages, posts)."""
         return self.table
-
-    @property
-    def summary(self) -> Summary:
-        """The tables with their titles."""
-        return in_turn(self.tables())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -91,10 +82,6 @@ class ScoresOverPosts(Result):
             "n",
         ]
         return [(self.how, shown[columns])]
-
-    def write(self, path: Path | str) -> None:
-        """Write the results as .html, .csv, .json or .tex."""
-        write(path, self)
 
     def html(self) -> str:
         """The page."""

@@ -1,75 +1,70 @@
-"""Results as files: a page, CSV, JSON, LaTeX with booktabs' rules."""
+"""Results as files: a page, CSV, JSON, LaTeX with booktabs' rules; and the figures that their pages share."""
 
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.errors import InputError
+from covmis_build.evaluation.catalogue import measures
+from covmis_build.report.result import Result
+from covmis_build.report.terminal import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     import pandas as pd
+    from markupsafe import Markup
+
+    from covmis_build.report.summary import Summary
 
 
-class Rendered(Protocol):
-    """What can be written to a file."""
+class Evaluated(Result):
+    """A result of tables with titles, which can be written to a file: as a page, CSV, JSON, or LaTeX with booktabs' rules."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+    __slots__ = ()
 
-    def to_frame(self) -> pd.DataFrame:
-        """The table for CSV."""
+    def tables(self) -> list[tuple[str, pd.DataFrame]]:
+        """The tables with their titles, for a terminal."""
+        raise NotImplementedError
 
     def html(self) -> str:
         """The page."""
+        raise NotImplementedError
 
     def latex(self) -> str:
-        """The table with booktabs' rules."""
+        """The main table, with booktabs' rules."""
+        raise NotImplementedError
 
+    @property
+    def summary(self) -> Summary:
+        """Each title and its table, and an empty line before the next."""
+        return [part for title, table in self.tables() for part in ("", title, table)][1:]
 
-def write(file: Path | str, results: Rendered) -> None:
-    """Write the results in the form that the file's name asks for."""
-    path = Path(file)
-    kind = path.suffix.lower()
-    if kind == ".html":
-        storage.write_text(path, results.html())
-    elif kind == ".json":
-        text = json.dumps(plain(results.to_dict()), ensure_ascii=False, indent=1, allow_nan=False)
-        storage.write_text(path, text + "\n")
-    elif kind == ".csv":
-        table = results.to_frame()
-        rows = (
-            [None if _missing(cell) else cell for cell in row]
-            for row in table.itertuples(index=False, name=None)
-        )
-        storage.write_bytes(path, storage.csv_bytes([str(column) for column in table.columns], rows))
-    elif kind == ".tex":
-        storage.write_text(path, results.latex())
-    else:
-        raise InputError(
-            f"cannot be written as '{path.suffix}'", file=path, remedy="Use .html, .csv, .json or .tex"
-        )
-
-
-def plain(value: Any) -> Any:
-    """Values that JSON knows; what is undefined or infinite is null."""
-    if isinstance(value, dict):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def in_turn(tables: Sequence[tuple[str, pd.DataFrame]]) -> list[str | pd.DataFrame]:
-    """Each title and its table, and an empty line before the next, as a result's summary."""
-    return [part for title, table in tables for part in ("", title, table)][1:]
+    def write(self, file: Path | str) -> None:
+        """Write the results in the form that the file's name asks for: .html, .csv, .json or .tex."""
+        path = Path(file)
+        kind = path.suffix.lower()
+        if kind == ".html":
+            storage.write_text(path, self.html())
+        elif kind == ".json":
+            text = json.dumps(plain(self.to_dict()), ensure_ascii=False, indent=1, allow_nan=False)
+            storage.write_text(path, text + "\n")
+        elif kind == ".csv":
+            table = self.to_frame()
+            rows = (
+                [None if _missing(cell) else cell for cell in row]
+                for row in table.itertuples(index=False, name=None)
+            )
+            storage.write_bytes(path, storage.csv_bytes([str(column) for column in table.columns], rows))
+        elif kind == ".tex":
+            storage.write_text(path, self.latex())
+        else:
+            raise InputError(
+                f"cannot be written as '{path.suffix}'", file=path, remedy="Use .html, .csv, .json or .tex"
+            )
 
 
 def cell(row: Mapping[Any, Any], digits: int = 3) -> str:
@@ -146,3 +141,49 @@ def known(value: float) -> float | None:
 def titled(study: str, caption: str) -> str:
     """A caption that names the study whose corpus was judged on."""
     return f"{study}. {caption}" if study else caption
+
+
+MOST = 4
+"""So many measures are drawn; the tables have all."""
+
+
+def forests(table: pd.DataFrame) -> list[Markup]:
+    """Each of the first measures: its value for every system with its interval, the best first, on one scale."""
+    from covmis_build.report.figures import forest
+
+    names = list(dict.fromkeys(table["measure"]))[:MOST]
+    shared = table[table["measure"].isin([name for name in names if measures[name].range[1] == 1])]
+    limits = (min(0.0, *shared["value"].dropna(), *shared["low"].dropna()), 1.0) if len(shared) else None
+    figures = []
+    for name in names:
+        of = table[table["measure"] == name].sort_values(
+            "value", ascending=not measures[name].higher_is_better, kind="stable"
+        )
+        rows = [
+            (row["system"], known(row["value"]), known(row["low"]), known(row["high"]))
+            for row in of.to_dict("records")
+        ]
+        figures.append(
+            forest(
+                rows,
+                alt=f"{measures[name].title} of each system with its interval",
+                unit=measures[name].title,
+                limits=limits if measures[name].range[1] == 1 else None,
+            )
+        )
+    return figures
+
+
+def legend(names: Iterable[str]) -> pd.DataFrame:
+    """What these measures are called, which way is better, and where they are from."""
+    import pandas as pd
+
+    used = [measures[name] for name in dict.fromkeys(names)]
+    return pd.DataFrame(
+        {
+            "symbol": [measure.symbol for measure in used],
+            "measure": [measure.title for measure in used],
+            "better": ["higher" if measure.higher_is_better else "lower" for measure in used],
+            "source": [str(measure.cite) for measure in used],
+        }
+    )

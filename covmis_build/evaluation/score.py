@@ -18,7 +18,7 @@ from covmis_build.evaluation.joining import (
     join,
     numbers_of_items,
 )
-from covmis_build.evaluation.scores import Scores, class_table, confusion_matrices
+from covmis_build.evaluation.scores import Scores
 from covmis_build.evaluation.setting import Setting, setting
 from covmis_build.stats.intervals import Estimate, Over
 from covmis_build.stats.linearised import weighted_measures
@@ -28,7 +28,6 @@ from covmis_build.stats.over_posts import made_design
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pandas as pd
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -193,38 +192,6 @@ def _figures(cells: Codes, shape: tuple[int, int], chosen: Setting, units: _Unit
 
 def _mean(values: Array) -> float:
     return float(values.mean()) if len(values) else np.nan
-
-
-def confusions(
-    gold: Any,
-    systems: Mapping[str, Any],
-    *,
-    labels: Sequence[str],
-    missing: Missing = "refuse",
-    extra: Extra = "refuse",
-) -> dict[str, Array]:
-    """Each system's confusion matrix, gold in rows, its runs added up.
-
-    >>> confusions(["a", "b"], {"s": ["a", "a"]}, labels=["a", "b"])["s"].tolist()
-    [[1.0, 0.0], [1.0, 0.0]]
-    """
-    return confusion_matrices(join(gold, systems, labels, missing, extra))
-
-
-def class_scores(
-    gold: Any,
-    systems: Mapping[str, Any],
-    *,
-    labels: Sequence[str],
-    missing: Missing = "refuse",
-    extra: Extra = "refuse",
-) -> pd.DataFrame:
-    """Precision, recall and F1 of every class, one row per system and label, means over its runs.
-
-    >>> class_scores(["a", "b"], {"s": ["a", "a"]}, labels=["a", "b"])["recall"].tolist()
-    [1.0, 0.0]
-    """
-    return class_table(join(gold, systems, labels, missing, extra))
 
 
 def _weighted_values(

@@ -11,31 +11,28 @@ import numpy as np
 from covmis_build.errors import UnknownName
 from covmis_build.evaluation.catalogue import measures
 from covmis_build.evaluation.ceiling import HUMAN
-from covmis_build.evaluation.measure_figures import forests, legend
 from covmis_build.evaluation.rendering import (
+    Evaluated,
     booktabs,
     bounded,
     cell,
     escape,
-    in_turn,
+    forests,
     latex_cell,
+    legend,
     telling_digits,
     titled,
-    write,
 )
-from covmis_build.report.result import Result
 from covmis_build.stats.confusion import Counts, confusion_matrix
 from covmis_build.stats.intervals import effective
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
 
     from covmis_build.evaluation.joining import JoinedLabels
-    from covmis_build.report.summary import Summary
 
 WEIGHTED = (
     "Sample: the labelled items, unweighted. Weighted: all unique posts found (weights 1/probability). Balanced: the mean "
@@ -44,7 +41,7 @@ WEIGHTED = (
 
 
 @dataclass(frozen=True, repr=False)
-class Scores(Result):
+class Scores(Evaluated):
     """What `score` found: `.table` has a row per system, measure and group; the other tables follow from the labels."""
 
     table: pd.DataFrame
@@ -105,15 +102,6 @@ class Scores(Result):
     def to_frame(self) -> pd.DataFrame:
         """The scores, a row per system, measure and group: system, measure, value, low, high and more."""
         return self.table
-
-    def write(self, path: Path | str) -> None:
-        """Write the results as .html, .csv, .json or .tex."""
-        write(path, self)
-
-    @property
-    def summary(self) -> Summary:
-        """The tables with their titles."""
-        return in_turn(self.tables())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -300,7 +288,12 @@ class Scores(Result):
 
 
 def confusion_matrices(joined: JoinedLabels) -> dict[str, NDArray[np.float64]]:
-    """Each system's confusion matrix, gold in rows, its runs added up."""
+    """Each system's confusion matrix, gold in rows, its runs added up.
+
+    >>> from covmis_build.evaluation.joining import join
+    >>> confusion_matrices(join(["a", "b"], {"s": ["a", "a"]}, ["a", "b"]))["s"].tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
     return {name: _matrices(joined, name).sum(axis=0) for name in joined.runs}
 
 

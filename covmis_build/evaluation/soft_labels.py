@@ -30,11 +30,10 @@ from covmis_build.evaluation.label_files import (
     read_rows,
     share_columns,
 )
-from covmis_build.evaluation.rendering import booktabs, bounded, escape, in_turn, known, titled, write
+from covmis_build.evaluation.rendering import Evaluated, booktabs, bounded, escape, known, titled
 from covmis_build.files.columns import CLAIM_OF_ITEM, IDS, column_of
 from covmis_build.files.reading import Sheet
 from covmis_build.options import by_people
-from covmis_build.report.result import Result
 from covmis_build.stats.intervals import interval
 from covmis_build.stats.over_claims import mean_over_claims
 from covmis_build.stats.over_posts import made_design
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from covmis_build.evaluation.joining import Extra
-    from covmis_build.report.summary import Summary
 
     Array = NDArray[np.float64]
     Codes = NDArray[np.int64]
@@ -160,7 +158,7 @@ SOFT_MEASURES: Mapping[str, SoftMeasure] = {
 
 
 @dataclass(frozen=True, repr=False)
-class SoftScores(Result):
+class SoftScores(Evaluated):
     """What `score_soft` found: `.table` has a row per system and measure."""
 
     table: pd.DataFrame
@@ -190,11 +188,6 @@ class SoftScores(Result):
         """A row per system and measure: value, low, high, best and more."""
         return self.table
 
-    @property
-    def summary(self) -> Summary:
-        """The tables with their titles."""
-        return in_turn(self.tables())
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         numbers, items = np.unique(self.raters, return_counts=True)
@@ -211,10 +204,6 @@ class SoftScores(Result):
         rows = self.table.to_dict("records")
         shown = self.table.assign(value=[bounded(row["value"], row["low"], row["high"]) for row in rows])
         return [(self.how, shown[["system", "title", "value", "best", "items"]])]
-
-    def write(self, path: Path | str) -> None:
-        """Write the results as .html, .csv, .json or .tex."""
-        write(path, self)
 
     def html(self) -> str:
         """The page."""

@@ -10,8 +10,15 @@ import numpy as np
 
 from covmis_build import keyed
 from covmis_build.errors import InputError, UnknownName, nearest
-from covmis_build.evaluation.kept_together import divide_groups, kept_together, near_copies
-from covmis_build.evaluation.keys import check_texts, keys_of, words_of
+from covmis_build.evaluation.keys import (
+    check_texts,
+    divide_groups,
+    kept_together,
+    keys_of,
+    near_copies,
+    values_of,
+    words_of,
+)
 from covmis_build.evaluation.times import milliseconds, times
 from covmis_build.files.columns import IDS, KEYS
 from covmis_build.tables import frame_of
@@ -19,6 +26,9 @@ from covmis_build.tables import frame_of
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
+
+    from covmis_build.evaluation.keys import Values
+
 
 Scheme = Literal["random", "grouped", "chronological", "stratified_chronological", "leave_one_out"]
 SCHEMES: tuple[str, ...] = get_args(Scheme)
@@ -290,3 +300,31 @@ def _leave_one_out(frame: pd.DataFrame, group: list[str]) -> pd.DataFrame:
         {owner: np.where(owners == owner, "test", "train") for owner in sorted(set(owners))},
         index=frame.index,
     )
+
+
+FRACTIONS = (0.7, 0.1, 0.2)
+
+
+def release_splits(
+    corpus: pd.DataFrame, *, scheme: str, fractions: Sequence[float] = FRACTIONS, owners: Sequence[str] | None,
+    texts: Sequence[str] | None, similarity: float, seed: int,
+) -> pd.DataFrame:  # fmt: skip
+    """item_id, part and group of every item.
+
+    `grouped` keeps the items of an owner (a claim, an event) together, `stratified` and `chronological` do not;
+    the first two keep near-duplicates together. In time, a near-duplicate that comes later is one of test: nothing is moved.
+    """
+    import pandas as pd
+
+    in_time = scheme == "chronological"
+    keys: list[Values] = [values_of(owners)] if scheme == "grouped" and owners is not None else []
+    keys += [] if in_time or texts is None else [near_copies(texts, similarity)]
+    groups = kept_together(keys, len(corpus))
+    items = corpus["item_id"].astype(str)
+    first = items.groupby(groups).transform("min")
+    frame = corpus[["item_id", "label", "created_at", "native_id"]].assign(group=first)
+    parts = splits(
+        frame, scheme="chronological" if in_time else "grouped", fractions=tuple(fractions),  # type: ignore[arg-type]
+        group=() if in_time else "group", seed=seed,
+    )  # fmt: skip
+    return pd.DataFrame({"item_id": frame["item_id"], "part": parts, "group": frame["group"]})

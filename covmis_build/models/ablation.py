@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 from covmis_build.models.linear import Linear
 from covmis_build.models.nli import Nli
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from covmis_build.models.encoders import Encoder
     from covmis_build.models.options import Options, Settings
     from covmis_build.models.sequence import Step
-    from covmis_build.models.table import Compared, Comparing
+    from covmis_build.models.table import Compared
     from covmis_build.models.train import Posts
 
 WHOLE = "as it is"
@@ -34,7 +34,7 @@ def ablate(
     before: Sequence[Posts] = (),
     maps: Mapping[str, str] | None = None,
     text_alone: bool = False,
-    **how: Unpack[Comparing],
+    **how: Any,
 ) -> Compared:
     """Train and judge the model as it is, and with each thing changed in turn, tested against it: see `table`.
 

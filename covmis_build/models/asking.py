@@ -97,10 +97,6 @@ class Requested(Result):
             lines.append(f"{counted(self.left, 'items')} left: {self.why}. The same command goes on.")
         return lines
 
-    def to_dict(self) -> dict[str, Any]:
-        """The counts."""
-        return asdict(self)
-
 
 def ask(
     requests: Sequence[Request],

@@ -116,10 +116,7 @@ def fingerprint(path: str) -> str:
     if kept is None or kept[0] != state:
         summed = hashlib.sha256()
         for file in _files(folder):
-            with file.open("rb") as stream:
-                summed.update(
-                    json.dumps([file.name, hashlib.file_digest(stream, "sha256").hexdigest()]).encode()
-                )
+            summed.update(json.dumps([file.name, storage.sha256_of(file)]).encode())
         kept = _known[str(folder)] = (state, summed.hexdigest())
     return kept[1]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from covmis_build import storage
 from covmis_build.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
@@ -131,8 +132,7 @@ def content(path: Path) -> str:
         return hashlib.sha256(told.encode()).hexdigest()
     if not path.is_file():  # a model that another person made may name a device that never ends
         raise InputError("is no file of word vectors", file=path)
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return storage.sha256_of(path)
 
 
 def fit_grams(

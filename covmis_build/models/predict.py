@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covmis_build import storage
-from covmis_build.models.mistakes import mistakes
+from covmis_build.errors import InputError
+from covmis_build.models.features import words
 from covmis_build.models.posts import id_column, read_posts
 from covmis_build.models.stored import StanceModel, load
 from covmis_build.models.twostep import BertScoreModel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 
 def predict(
@@ -58,3 +64,95 @@ def predict(
     if errors is not None:
         storage.write_text(Path(errors), mistakes(frame, probabilities, model.labels).page(name))
     return predictions
+
+
+OVERLAPS = ((0.0, 0.0), (0.0, 0.1), (0.1, 0.25), (0.25, 0.5), (0.5, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Mistakes:
+    """confident: errors by gold label, the surest first; overlap and kinds: items, accuracy and mean probability."""
+
+    confident: pd.DataFrame
+    overlap: pd.DataFrame
+    kinds: pd.DataFrame
+
+    def page(self, name: str) -> str:
+        """One self-contained HTML page."""
+        from covmis_build.report.page import Section, page, table_html
+
+        columns = ["predicted", "probability", "overlap", "target", "text"]
+        sections = [
+            Section(f"Surest errors on {label}", body=table_html(rows[columns]))
+            for label, rows in self.confident.groupby("gold", sort=False)
+        ]
+        heads = {"part": "", "mean_probability": "mean probability"}
+        if len(self.overlap):
+            prose = "The part of the claim's words that the post has."
+            sections.append(Section("Shared words", prose, table_html(self.overlap, names=heads)))
+        if len(self.kinds):
+            sections.append(Section("Kind of query", body=table_html(self.kinds, names=heads)))
+        return page(f"Errors of {name}", sections, lead="Contains texts of posts: for local use.")
+
+
+def mistakes(
+    frame: pd.DataFrame, probabilities: NDArray[np.float64], labels: Sequence[str], *, count: int = 10
+) -> Mistakes:
+    """What is behind the errors on a table with `text`, `label` and perhaps `target` and `kind`.
+
+    `probabilities` has a column per label. `count` errors are kept for each gold label.
+    """
+    import pandas as pd
+
+    if "label" not in frame.columns or len(frame) != len(probabilities):
+        raise InputError("errors need a label and a prediction for every row")
+    gold = frame["label"].astype(str).to_numpy()
+    best = probabilities.argmax(axis=1)
+    target = frame["target"] if "target" in frame.columns else pd.Series([""] * len(frame))
+    rows = pd.DataFrame(
+        {
+            "gold": gold, "predicted": [labels[at] for at in best], "probability": probabilities.max(axis=1),
+            "text": frame["text"].fillna("").astype(str).to_numpy(),
+            "target": target.fillna("").astype(str).to_numpy(),
+        }
+    )  # fmt: skip
+    rows["overlap"] = [overlap(text, claim) for text, claim in zip(rows["text"], rows["target"], strict=True)]
+    rows["right"] = rows["gold"] == rows["predicted"]
+    wrong = rows[~rows["right"]].sort_values(["gold", "probability"], ascending=[True, False], kind="stable")
+    confident = wrong.groupby("gold", sort=False).head(count).drop(columns="right").reset_index(drop=True)
+    parts = [_name(share) for share in rows["overlap"]]
+    kinds = frame["kind"].astype(str).tolist() if "kind" in frame.columns else []
+    names = [_name(high) for _, high in OVERLAPS]
+    return Mistakes(
+        confident,
+        _by(rows, parts, names) if rows["target"].ne("").any() else _by(rows.iloc[:0], [], []),
+        _by(rows, kinds, sorted(set(kinds))) if kinds else _by(rows.iloc[:0], [], []),
+    )
+
+
+def overlap(text: str, target: str) -> float:
+    """The part of the target's different words that the text has.
+
+    >>> overlap("Masks kill, says nobody", "masks kill people")
+    0.6666666666666666
+    """
+    wanted = set(words(target))
+    return len(wanted & set(words(text))) / len(wanted) if wanted else 0.0
+
+
+def _name(value: float) -> str:
+    if value == 0:
+        return "none"
+    low, high = next((low, high) for low, high in OVERLAPS[1:] if value <= high)
+    return f"{low:.0%} to {high:.0%}"
+
+
+def _by(mistakes: pd.DataFrame, parts: Sequence[str], names: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for name in names:
+        here = mistakes[[part == name for part in parts]]
+        if len(here):
+            rows.append((name, len(here), float(here["right"].mean()), float(here["probability"].mean())))
+    return pd.DataFrame(rows, columns=["part", "items", "accuracy", "mean_probability"])

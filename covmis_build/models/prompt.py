@@ -238,7 +238,7 @@ def independent_labels(given: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement_with_people(
-    predictions: pd.DataFrame, given: pd.DataFrame, labels: Sequence[str], *, name: str = "model"
+    predictions: pd.DataFrame, given: pd.DataFrame, labels: Sequence[str]
 ) -> pd.DataFrame:
     """Cohen's κ of each pair of judges: the model with each annotator, and the annotators among themselves.
 
@@ -253,7 +253,7 @@ def agreement_with_people(
         person: dict(zip(rows["item_id"], rows["label"], strict=True))
         for person, rows in own.groupby("annotator", sort=True)
     }
-    judges = {name: dict(zip(predictions["item_id"], predictions["label"], strict=True)), **judges}
+    judges = {"model": dict(zip(predictions["item_id"], predictions["label"], strict=True)), **judges}
     rows = []
     for first, second in itertools.combinations(judges, 2):
         table = table_of_two(judges[first], judges[second], labels)

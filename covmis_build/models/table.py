@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from covmis_build.engine import silent
 from covmis_build.errors import InputError, UnknownName, nearest
-from covmis_build.evaluation.score import class_scores, confusions
+from covmis_build.evaluation.joining import join
+from covmis_build.evaluation.scores import class_table, confusion_matrices
 from covmis_build.evaluation.setting import UNRELATED
 from covmis_build.evaluation.setting import setting as scoring
 from covmis_build.evaluation.split import Scheme, splits
@@ -128,23 +129,6 @@ def _spread(mean: float, deviation: float) -> str:
     return f"{mean:.4f}" if math.isnan(deviation) else f"{mean:.4f} ± {deviation:.4f}"
 
 
-class Comparing(TypedDict, total=False):
-    """What `table` takes next to posts and models."""
-
-    labels: Sequence[str]
-    schemes: Sequence[str]
-    wanted: Sequence[str]
-    order: Sequence[str]
-    poles: Sequence[str]
-    class_weights: Mapping[str, float] | None
-    by: str
-    folds: int
-    seeds: int
-    seed: int
-    cells: Path | None
-    progress: Progress
-
-
 def compare_models(
     posts: Posts,
     models: Sequence[str] = ("majority", "bow"),
@@ -153,7 +137,7 @@ def compare_models(
     before: Sequence[Posts] = (),
     maps: Mapping[str, str] | None = None,
     text_alone: bool = False,
-    **how: Unpack[Comparing],
+    **how: Any,
 ) -> Compared:
     """Compare models by their names; `settings` go to each that knows them, `before` is learned from first: see `table`.
 
@@ -337,7 +321,7 @@ def _compared(
 
 
 def _values(runs: Sequence[Run], labels: Sequence[str], scored: Scoring) -> dict[str, list[float]]:
-    matrices = np.stack([np.asarray(confusions(run.gold, {"": run.said}, labels=labels)[""]) for run in runs])
+    matrices = np.stack([confusion_matrices(join(run.gold, {"": run.said}, labels))[""] for run in runs])
     return {name: [float(value) for value in values] for name, values in scored.values(matrices).items()}
 
 
@@ -354,7 +338,7 @@ def _deviation(values: Sequence[float]) -> float:
 
 def _by_label(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Precision, recall and F1 of every label."""
-    scores_of_runs = [class_scores(run.gold, {"": run.said}, labels=labels) for run in runs]
+    scores_of_runs = [class_table(join(run.gold, {"": run.said}, labels)) for run in runs]
     for at, label in enumerate(labels):
         values = {
             name: [

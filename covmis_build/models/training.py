@@ -305,12 +305,8 @@ def _writing(run: _Run, weights: Any) -> Any:
 
 def _contents(checkpoint: Path) -> dict[str, str]:
     """A hash of each file, so that what is damaged is reported and not trained on."""
-    hashes = {}
-    for path in sorted(checkpoint.iterdir()):
-        if path.name != COURSE:
-            with path.open("rb") as file:
-                hashes[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
-    return hashes
+    files = [path for path in sorted(checkpoint.iterdir()) if path.name != COURSE]
+    return {path.name: storage.sha256_of(path) for path in files}
 
 
 def _last(run: _Run) -> Path | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,10 +43,6 @@ class Tuned(Result):
     lost: int
     posts_in_archive: int
     words: list[Effect]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As `covmis queries try --words --json` prints it."""
-        return asdict(self)
 
     @property
     def summary(self) -> Summary:

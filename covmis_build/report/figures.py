@@ -83,12 +83,12 @@ class _Drawing:
         return Markup(drawn)  # noqa: S704 - the template has escaped every text
 
 
-def bars(rows: Sequence[tuple[str, float]], *, alt: str, unit: str = "", digits: int = 0) -> Markup:
+def bars(rows: Sequence[tuple[str, float]], *, alt: str, unit: str = "") -> Markup:
     """Horizontal bars with their values at the right, top to bottom."""
     drawing, values = _Drawing(), [value for _, value in rows]
     scale = _Scale.of(0, max([*values, 0]), 0, WIDTH, whole=True)
     for y, (label, value) in _rows(rows):
-        number = f"{value:,.{digits}f}"
+        number = f"{value:,.0f}"
         drawing.text(0, y, _fitting(label, WIDTH - _width(number) - 10))
         drawing.text(WIDTH, y, number, "end", SOFT)
         drawing.rectangle(0, y + 11, scale.at(value), 16, SERIES[0])
@@ -193,7 +193,6 @@ def heat(
     alt: str,
     row_title: str = "",
     column_title: str = "",
-    digits: int = 0,
 ) -> Markup:
     """A confusion matrix: the number in every cell, darker where there are more of its row."""
     left = min(16 + max(map(_width, map(_plain, [*rows, row_title])), default=0.0), WIDTH / 3)
@@ -215,7 +214,7 @@ def heat(
         for to, value in enumerate(row):
             x = left + cell * to
             drawing.rectangle(x + 1.5, y + 1.5, cell - 3, 41, SERIES[0], 0.06 + 0.6 * max(value, 0) / total)
-            drawing.text(x + cell / 2, y + 22, f"{value:,.{digits}f}", "middle")
+            drawing.text(x + cell / 2, y + 22, f"{value:,.0f}", "middle")
     drawing.height = top + 44 * len(rows) + 6
     return drawing.svg(alt)
 

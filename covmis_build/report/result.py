@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.report.summary import Listing, in_notebook
-from covmis_build.report.terminal import as_json, lines
+from covmis_build.report.terminal import as_json, lines, names, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +28,11 @@ class Result:
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as one JSON object: what the command prints with `--json`."""
-        raise NotImplementedError
+        """The same as one JSON object, what the command prints with `--json`: all fields, unless a subclass says otherwise."""
+        return {name: plain(getattr(self, name)) for name in names(self)}
+
+    def check(self) -> None:
+        """Raise what a command must not pass over when it has been printed; most results have nothing of the kind."""
 
     @property
     def sentences(self) -> list[str]:

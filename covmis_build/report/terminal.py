@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from covmis_build.report.summary import Summary
 
@@ -76,22 +78,33 @@ def _is_number(cell: str) -> bool:
 
 def as_json(result: Mapping[str, Any]) -> str:
     """One JSON object: snake_case keys, null for what is undefined; nothing in it that a terminal obeys."""
-    text = json.dumps(_plain(result), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(plain(result), ensure_ascii=False, allow_nan=False)
     return "".join(
         character if character.isprintable() else json.dumps(character)[1:-1] for character in text
     )
 
 
-def _plain(value: Any) -> Any:
-    """Numbers, words, lists and objects that JSON knows; NaN and infinities are null."""
-    if hasattr(value, "to_dict") and hasattr(value, "columns"):
-        return [_plain(row) for row in value.to_dict("records")]
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+def names(record: Any) -> Sequence[str]:
+    """The fields of a record: a dataclass, a struct or a named tuple; none of anything else."""
+    if is_dataclass(record):
+        return [field.name for field in fields(record)]
+    return getattr(record, "__struct_fields__", ()) or getattr(record, "_fields", ())
+
+
+def plain(value: Any) -> Any:
+    """Numbers, words, lists and objects that JSON knows, of records their fields; NaN and infinities are null."""
+    if hasattr(value, "columns") and hasattr(value, "to_dict"):
+        value = value.to_dict("records")
+    elif hasattr(value, "tolist"):
+        value = value.tolist()
+    elif hasattr(value, "to_dict"):
+        value = value.to_dict()
+    elif fields_of := names(value):
+        value = {name: getattr(value, name) for name in fields_of}
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int | bool) else str(value)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from covmis_build import storage
 from covmis_build.addresses import place
@@ -37,10 +37,6 @@ class AddedPosts(Result):
         """Where the file is, and what comes next."""
         size = f"{self.size / 1e6:,.1f} MB" if self.size >= 1e5 else f"{self.size:,} bytes"
         return [f"Added {self.file} ({size}).", f"Next: `covmis posts look {self.file}`, then `covmis run`."]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As `covmis posts add --json` prints it."""
-        return asdict(self)
 
 
 def add_posts(study: Study, source: Path | str | Iterable[bytes], name: str = "") -> AddedPosts:

@@ -16,7 +16,7 @@ from covmis_build.errors import InputError
 from covmis_build.estimation.replicates import FEWEST_CLAIMS, replicate_weights
 from covmis_build.estimation.shares import design_in_pool, pairs_drawn
 from covmis_build.evaluation.leakage import leakage
-from covmis_build.evaluation.release_splits import release_splits
+from covmis_build.evaluation.split import release_splits
 from covmis_build.sampling.audit import AUDITED, AUTOMATIC, chances_of_checks
 from covmis_build.text.near_duplicates import near_duplicate_pairs
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.building.purge import read_list
@@ -34,22 +34,6 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 GAPS = ("query_id", "claim_id", "search", "since", "until", "reason")
-
-
-class Options(TypedDict, total=False):
-    """What `study.collect` may be given: the options of `covmis collect`, and whom to tell."""
-
-    budget: str
-    resume: bool
-    recent: bool
-    expand: Sequence[str]
-    claims: Sequence[str]
-    kinds: Sequence[str]
-    prices: Path | str | None
-    server: str
-    notice: Notice
-    warn: Notice
-    progress: Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +151,7 @@ def _task(study: Study, source: str, wanted: Wanted) -> _Task:
     places, forget = study.places, read_list(study.places.purge_csv)
     folder, notes = _archive_here(study) / source, places.notes / source
     begun, before = plans.known(folder), plans.read_plan(notes / "plan.json")
-    now = storage.now()
+    now = storage.moment()
     since = plans.begun_at(notes / "plan.json") if wanted.resume else now
     if wanted.resume:
         jobs = plans.rest_of_plan(search, begun, before)
@@ -217,7 +201,7 @@ def estimate(study: Study, source: str, wanted: Wanted) -> Estimate:
     """Say what a crawl would find and cost. Only X counts, and bills for it; the others are not even asked."""
     task = _task(study, source, wanted)
     if source != Source.X:
-        return cost.estimate_free(task.jobs, task.prices)
+        return replace(cost.estimate_free(task.jobs, task.prices), platform=source)
     memory = task.notes / "counts.json"
     with task.search.connect() as connection:
         how = task.crawl(connection, wanted)
@@ -228,7 +212,8 @@ def estimate(study: Study, source: str, wanted: Wanted) -> Estimate:
             f"The estimate itself is billed: {requests:,} counts requests, ${dollars:,.2f}, within {task.budget}."
         )
         with study.locked(task.notes, f"covmis collect {source} --estimate"):
-            return cost.estimate_x(task.jobs, task.begun, connection.session, how, memory, wanted.progress)
+            asked = cost.estimate_x(task.jobs, task.begun, connection.session, how, memory, wanted.progress)
+            return replace(asked, platform=source)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -346,7 +331,7 @@ def _list(study: Study, file: Path | str | None, *, again: bool, wanted: Wanted)
     """The list without what is to be forgotten, the day that makes it another list, and when it was named."""
     day = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d") if again else ""
     if file is not None:
-        listed, begun = id_lists.read_ids(Path(file)), storage.now()
+        listed, begun = id_lists.read_ids(Path(file)), storage.moment()
     else:
         listed, day, begun = id_lists.last_list(study.places.notes / "ids.json")
     forget = read_list(study.places.purge_csv)

@@ -30,10 +30,9 @@ from covmis_build.sampling import audit as audits
 from covmis_build.sampling.designs import two_phase
 from covmis_build.sampling.ledger import grown, read_ledger
 from covmis_build.stats.regression import LOGISTIC
-from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import pool_of
 from covmis_build.study.recall import report_of_rounds
-from covmis_build.study.round_settings import settings_of_rounds
+from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 
 if TYPE_CHECKING:
     import datetime as dt

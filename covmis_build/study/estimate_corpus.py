@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from covmis_build.engine import Progress
 
 
-def estimate_files(  # noqa: PLR0913 - every option is named
+def estimate_files(
     folder: Path | None = None,
     corpus: Path | None = None,
     *,
@@ -34,17 +34,13 @@ def estimate_files(  # noqa: PLR0913 - every option is named
     assisted_by: Path | None = None,
     elsewhere: bool = False,
     run: bool = False,
-    by: str | Sequence[str] | None = None,
-    calibrated: bool = False,
-    between: Sequence[str] | None = None,
-    before: str | dt.date = "",
-    after: str | dt.date = "",
-    level: float = 0.95,
     progress: Progress = silent,
+    **figures_of: Any,
 ) -> Estimates:
     """Estimate from the study in this folder, or from a corpus, and write the figures to the files `out`.
 
-    A corpus that lies outside of every study is estimated from its own probabilities.
+    A corpus that lies outside of every study is estimated from its own probabilities. `figures_of` are what
+    `estimate_corpus` takes: by, calibrated, between, before, after, level.
     """
     check_formats(out)
     study = open_study(folder) if corpus is None else study_of(corpus, folder)
@@ -55,19 +51,12 @@ def estimate_files(  # noqa: PLR0913 - every option is named
             assisted_by=assisted_by,
             elsewhere=elsewhere,
             run=run,
-            by=by,
-            calibrated=calibrated,
-            between=between,
-            before=before,
-            after=after,
-            level=level,
             progress=progress,
+            **figures_of,
         )
     else:
         assert corpus is not None
-        figures = estimate_corpus(
-            corpus, by=by, calibrated=calibrated, between=between, before=before, after=after, level=level
-        )
+        figures = estimate_corpus(corpus, **figures_of)
     for path in out:
         write_estimates(path, figures, study.settings.title if study else "")
     return figures

@@ -20,8 +20,14 @@ from covmis_build.evaluation.gold_and_systems import (
     read_spec,
     read_specs,
 )
-from covmis_build.evaluation.kept_together import kept_together, near_copies_of
-from covmis_build.evaluation.keys import check_texts, keys_of, known_keys, words_of
+from covmis_build.evaluation.keys import (
+    check_texts,
+    kept_together,
+    keys_of,
+    known_keys,
+    near_copies_of,
+    words_of,
+)
 from covmis_build.evaluation.label_files import common_id, read_labels
 from covmis_build.evaluation.leakage import EDITS, compared, leakage
 from covmis_build.evaluation.over_posts import score_over_posts

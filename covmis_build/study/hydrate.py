@@ -17,7 +17,7 @@ from covmis_build.archive.stage import read_archive
 from covmis_build.building.purge import read_list
 from covmis_build.corpus import hydrate as texts
 from covmis_build.corpus.convert import once, read_corpus, write_corpus
-from covmis_build.corpus.plain import read_plain, write_plain
+from covmis_build.corpus.hydrate import read_plain, write_plain
 from covmis_build.engine import open_engine, silent
 from covmis_build.matching.stage import retrieve
 from covmis_build.options import Retrieval
@@ -55,6 +55,11 @@ class Hydration(Result):
             "rows": self.rows, "found": self.found, "gone": self.gone, "corpus": str(self.corpus),
             "list": str(self.list), "reasons": reasons, "intake": [file.to_dict() for file in self.intake.files],
         }  # fmt: skip
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What deserves care."""
+        return ("texts are for your own work: the platforms' terms apply.",)
 
     @property
     def summary(self) -> Summary:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import zstandard
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from covmis_build.study.look import Look
     from covmis_build.study.study import Study
 
-BLOCK = 1 << 20
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ImportedPosts(Result):
@@ -49,9 +46,11 @@ class ImportedPosts(Result):
             "Next: `covmis run`.",
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """As `covmis posts import --json` prints it."""
-        return asdict(self)
+    @property
+    def warnings(self) -> list[str]:
+        """How much could not be read."""
+        rows = f"{counted(self.unreadable, 'rows')} could not be read; the report counts them by reason"
+        return [rows] if self.unreadable else []
 
 
 def import_posts(study: Study, path: Path | str, progress: Progress = silent) -> ImportedPosts:
@@ -76,7 +75,7 @@ def import_posts(study: Study, path: Path | str, progress: Progress = silent) ->
 
 
 def _imported(study: Study, path: Path, target: Path, seen: Look, progress: Progress) -> ImportedPosts:
-    source = {"file": path.name, "sha256": _sha256(path)}
+    source = {"file": path.name, "sha256": storage.sha256_of(path)}
     count = unreadable = 0
     problems: dict[str, int] = {}
     how, forget = how_of(study), read_list(study.places.purge_csv)
@@ -104,11 +103,3 @@ def _imported(study: Study, path: Path, target: Path, seen: Look, progress: Prog
     about = {**source, "posts": count, "unreadable": problems, "look": files}
     storage.write_text(report, json.dumps(about, ensure_ascii=False, indent=1) + "\n")
     return ImportedPosts(study.places.relative(target), study.places.relative(report), count, unreadable)
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
-    return digest.hexdigest()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -42,10 +42,6 @@ class SavedKeywords(Result):
     claim_id: str
     keywords: list[str]
     before: list[str]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As `covmis queries set --json` prints it."""
-        return asdict(self)
 
     @property
     def summary(self) -> Summary:

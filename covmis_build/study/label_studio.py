@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from covmis_build import credentials
+from covmis_build import credentials, storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.channels.label_studio import projects, server
 from covmis_build.annotation.channels.label_studio.client import LabelStudio, makers_client
@@ -81,7 +81,7 @@ def _ensure_users(study: Study, codes: list[str]) -> None:
 def pull_round(study: Study, round_: RoundFolder) -> Pulled:
     """Bring back what is on Label Studio."""
     with connected(study) as label_studio:
-        return projects.pull_round(label_studio, round_, now=record.moment())
+        return projects.pull_round(label_studio, round_, now=storage.moment())
 
 
 def compare_rounds(study: Study, rounds: Iterable[RoundFolder]) -> list[projects.Compared]:
@@ -100,7 +100,7 @@ def adjudicate_round(study: Study, round_: RoundFolder, adjudicator: str, *, dis
         return projects.adjudicate_round(
             label_studio, round_, adjudicator, study=study.settings.title,
             guideline=GUIDELINE if round_.asks_relevance else read_guideline(study.places.guideline),
-            seed=study.settings.seed, discuss=discuss, now=record.moment(),
+            seed=study.settings.seed, discuss=discuss, now=storage.moment(),
         )  # fmt: skip
 
 

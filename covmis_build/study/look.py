@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from covmis_build.addresses import place
 from covmis_build.archive import columns, streams
@@ -126,10 +126,6 @@ class Look(Result):
     def summary(self) -> Summary:
         """What was understood of each file."""
         return [line for seen in self.files for line in (*seen.lines, "")]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As `covmis posts look --json` prints it."""
-        return {"files": [asdict(seen) for seen in self.files]}
 
 
 def look(path: Path | str, study: Study | None = None) -> Look:

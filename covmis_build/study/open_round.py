@@ -87,7 +87,7 @@ def open_round(
         )
         folder = record.create(
             study.places.rounds, frozen, options, study.settings.labels, read_guideline(study.places.guideline),
-            now=record.moment(), settings=settings_of_tables(study.places, study.settings), predictions=registered,
+            now=storage.moment(), settings=settings_of_tables(study.places, study.settings), predictions=registered,
         )  # fmt: skip
         round_ = Round(study, folder)
         if not pilot and (options.checks or options.repeats):
@@ -205,7 +205,7 @@ def _open_beside(
     )
     write_key(home / number, chosen, known.gold, known.reasons, pass_mark)
     return record.create(
-        home, items, options, settings.labels, read_guideline(study.places.guideline), now=record.moment(),
+        home, items, options, settings.labels, read_guideline(study.places.guideline), now=storage.moment(),
         repeats=repeats,
     )  # fmt: skip
 

@@ -47,10 +47,6 @@ class WrittenRequests(Result):
     template: str | None
     file: Path
 
-    def to_dict(self) -> dict[str, Any]:
-        """What was written."""
-        return {"requests": self.requests, "template": self.template, "file": str(self.file)}
-
     @property
     def summary(self) -> Summary:
         """What was written, and what is next."""

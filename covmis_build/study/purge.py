@@ -76,6 +76,11 @@ class Purged(Result):
         return {**asdict(self), "places": places}
 
     @property
+    def warnings(self) -> list[str]:
+        """What could not be done, and what somebody should look at."""
+        return [*self.problems, *self.notes]
+
+    @property
     def summary(self) -> Summary:
         """What was done where, and what no command reaches."""
         told = f"To be deleted: {counted(self.posts, 'posts')}."
@@ -180,7 +185,7 @@ def _find(purged: Purged, places: Places, forget: Forget, files: list[Path]) -> 
     purging.note(
         places,
         purging.Entry(
-            at=storage.now(), posts=sorted(posts), authors=sorted(authors),
+            at=storage.moment(), posts=sorted(posts), authors=sorted(authors),
             quoting=sorted(known["quoted"] | showing["quoted"]),
             answering=sorted(known["parent"] | showing["parent"]), words=sorted(_words(places, posts)),
         ),

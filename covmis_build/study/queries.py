@@ -18,8 +18,7 @@ from covmis_build.queries.build import build_queries, common_language, keywords_
 from covmis_build.queries.suggest import READ, Suggestions, suggest
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
-from covmis_build.text.expression import as_written, parse
-from covmis_build.text.foreign import foreign
+from covmis_build.text.expression import as_written, foreign, parse
 from covmis_build.text.rendering import Platform, render
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from covmis_build.files.reading import read_table
 from covmis_build.options import KINDS
 from covmis_build.report.result import Result
 from covmis_build.sampling.audit import AUDITED, AUTOMATIC
-from covmis_build.study.import_claims import GIVEN_POSTS
+from covmis_build.study.claims import GIVEN_POSTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -231,7 +231,7 @@ class Recall:
             storage.write_table(home / number / record.FRAME, frame.pairs, "frame")
             folder = record.create(
                 home, frozen, replace(options, annotators=options.people, per_item=1), relevance_scheme(study.settings.labels), GUIDELINE,
-                now=record.moment(), settings=settings_of_tables(study.places, study.settings),
+                now=storage.moment(), settings=settings_of_tables(study.places, study.settings),
                 frame=asdict(frame.facts),
             )  # fmt: skip
         return Round(study, folder)

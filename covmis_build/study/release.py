@@ -29,11 +29,10 @@ from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
 from covmis_build.report.result import Result
 from covmis_build.sampling.audit import sentences as audit_sentences
-from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import beside_corpus, pool_of
 from covmis_build.study.estimate import beyond_the_draws, figures_of, provisional
 from covmis_build.study.recall import recall_sentences
-from covmis_build.study.round_settings import placeless, settings_of_rounds
+from covmis_build.study.round_settings import placeless, settings_of_rounds, with_all_draws
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import SHEETS, Channel, Problem, Pulled
 from covmis_build.errors import InputError, counted
 from covmis_build.options import is_machine
-from covmis_build.study import round_work
+from covmis_build.report.result import Result
+from covmis_build.study import rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 
-@dataclass(frozen=True)
-class Round:
+@dataclass(frozen=True, repr=False)
+class Round(Result):
     """One opened round."""
 
     study: Study
@@ -77,14 +79,12 @@ class Round:
     def annotators(self) -> list[str]:
         """All annotators of this round: the present ones, and those it was opened with."""
         return list(
-            dict.fromkeys(
-                [*round_work.roster(self.study.settings, self.folder), *self.folder.about.annotators]
-            )
+            dict.fromkeys([*rounds.roster(self.study.settings, self.folder), *self.folder.about.annotators])
         )
 
     def work(self) -> dict[str, list[str]]:
         """Who labels what: for each annotator their items, in their own order."""
-        return round_work.work(self.study.settings, self.folder)
+        return rounds.work(self.study.settings, self.folder)
 
     def push(self, channel: str = "", *, page_size: int = 0) -> Sent:
         """Send the round to its annotators; what is there stays, what is missing is added.
@@ -115,10 +115,10 @@ class Round:
                 label_studio.connected(self.study) if way == Channel.LABEL_STUDIO else nullcontext() as server
             ):
                 if folder.checks:
-                    record.keep_guideline(folder.checks, guideline, now=record.moment())
-                folder = record.keep_guideline(folder, guideline, now=record.moment())
-                folder = record.note_pushed(folder, now=record.moment())
-                work = round_work.sent(self.study.settings, folder)
+                    record.keep_guideline(folder.checks, guideline, now=storage.moment())
+                folder = record.keep_guideline(folder, guideline, now=storage.moment())
+                folder = record.note_pushed(folder, now=storage.moment())
+                work = rounds.sent(self.study.settings, folder)
                 files = {
                     code: self.study.places.relative(predictions_path(folder, code))
                     for code, items in work.items()
@@ -150,7 +150,7 @@ class Round:
         if self.sealed and not named and label_studio.used_by(self.folder):
             return self._compared()
         with self.study.locked_rounds("covmis round pull"):
-            now, sent = record.moment(), round_work.sent(self.study.settings, self.folder)
+            now, sent = storage.moment(), rounds.sent(self.study.settings, self.folder)
             machines = {
                 predictions_path(self.folder, code): code for code in self.annotators if is_machine(code)
             }
@@ -160,7 +160,7 @@ class Round:
                 check_admitted(self.study)
             people = [code for code in self.annotators if not is_machine(code)]
             sheets = [path for path in named if path.name not in stems]
-            pulled = Pulled()
+            pulled = Pulled(self.number)
             if sheets or not named:
                 pulled = pull_files(self.folder, people, sheets, now=now, besides=stems, sent=sent)
             for path in read:
@@ -197,14 +197,14 @@ class Round:
             path, frozen = self._answers_file(annotator), by_item(self.folder.asked())
             items = {item: frozen[item] for item in self._work_of(annotator)}
             keep_answers(path, annotator, self.number, items, answers)
-            return pull_files(self.folder, [annotator], [path], now=record.moment())
+            return pull_files(self.folder, [annotator], [path], now=storage.moment())
 
     def _answers_file(self, annotator: str) -> Path:
         return self.folder.sheets / f"{annotator}-{self.number}.json"
 
     def _work_of(self, annotator: str) -> list[str]:
         """The items of one person, in their order."""
-        work = round_work.sent(self.study.settings, self.folder)
+        work = rounds.sent(self.study.settings, self.folder)
         if is_machine(annotator) or not work.get(annotator):
             raise InputError(
                 f"round {self.number} has no work for '{annotator}'",
@@ -219,11 +219,11 @@ class Round:
         (compared,) = label_studio.compare_rounds(self.study, [self.folder])
         remedy = "It is sealed and accepts no labels. To reopen posts, use `covmis round reopen`"
         problems = [Problem("sealed", compared.sentence, remedy)] if compared.differ else []
-        return Pulled(answers=compared.labels, problems=problems)
+        return Pulled(self.number, answers=compared.labels, problems=problems)
 
     def status(self) -> Progress:
         """Who has labelled how much, what is open, and what to do next."""
-        return round_work.progress(self.study, self.folder)
+        return rounds.progress(self.study, self.folder)
 
     def report(self) -> Report | TrainingReport:
         """Compute agreement for the round and over all rounds, and write both reports; a sealed one is kept.
@@ -264,7 +264,7 @@ class Round:
         self._refuse_training()
         with self.study.locked_rounds("covmis round adjudicate"):
             self._check_adjudicator(adjudicator)
-            pulled = adjudication.read_decision_sheets(self.folder, adjudicator, now=record.moment())
+            pulled = adjudication.read_decision_sheets(self.folder, adjudicator, now=storage.moment())
             way = self._channel(channel)
             if not channel and way == Channel.LABEL_STUDIO and not label_studio.used_by(self.folder):
                 way = Channel.CSV  # the round never went there: its people have sheets or pages
@@ -304,7 +304,7 @@ class Round:
                     f"{item} has changed since: {case.outcome}", remedy="Look at it, and decide again"
                 )
             self._check_adjudicator(adjudicator)
-            decide(self.folder, case, written, adjudicator=adjudicator, discuss=discuss, now=record.moment())
+            decide(self.folder, case, written, adjudicator=adjudicator, discuss=discuss, now=storage.moment())
             return self.cases().of(item)
 
     def agreement(self) -> Agreement:
@@ -315,7 +315,7 @@ class Round:
 
     def board(self) -> Path:
         """Write the board over all rounds and channels, annotation/rounds/board.html; its path."""
-        from covmis_build.study.board import write_board
+        from covmis_build.study.rounds import write_board
 
         return write_board(self.study)
 
@@ -337,7 +337,7 @@ class Round:
         from covmis_build.annotation.seal import reopen
 
         with self.study.locked_rounds("covmis round reopen"):
-            return Round(self.study, reopen(self.folder, list(items), reason, now=record.moment()))
+            return Round(self.study, reopen(self.folder, list(items), reason, now=storage.moment()))
 
     def _check_adjudicator(self, code: str) -> None:
         from covmis_build.settings import CODE
@@ -398,7 +398,7 @@ class Round:
         return told
 
     @property
-    def sentences(self) -> list[str]:
+    def summary(self) -> list[str]:
         """The same, and what to do next."""
         which = f" --round {self.number}" if self.folder.kind else ""
         if self.folder.asks_relevance:

@@ -15,8 +15,7 @@ from covmis_build.estimation.shares import design_in_pool
 from covmis_build.evaluation.gold_and_systems import PROBABILITIES, check_ids
 from covmis_build.evaluation.over_posts import score_over_posts
 from covmis_build.evaluation.score import score as score_systems
-from covmis_build.study.all_draws import with_all_draws
-from covmis_build.study.round_settings import settings_of_rounds
+from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 
 if TYPE_CHECKING:
     import pandas as pd

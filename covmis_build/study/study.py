@@ -10,7 +10,7 @@ import tomllib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.engine import silent
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from covmis_build.settings import Settings
     from covmis_build.study.add_posts import AddedPosts
     from covmis_build.study.archive import ArchivePosts
-    from covmis_build.study.collect import Collected, LookedUp, Options, PricedList
+    from covmis_build.study.claims import ImportedClaims, LookedAt
+    from covmis_build.study.collect import Collected, LookedUp, PricedList
     from covmis_build.study.hydrate import Hydration
-    from covmis_build.study.import_claims import ImportedClaims, LookedAt
     from covmis_build.study.import_posts import ImportedPosts
     from covmis_build.study.keywords import SavedKeywords
     from covmis_build.study.look import Look
@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from covmis_build.study.rebuilding import BesidePublished, Rebuilding
     from covmis_build.study.recall import Recall
     from covmis_build.study.round import Round
+    from covmis_build.study.rounds import VerifiedRounds
     from covmis_build.study.run import Ran
     from covmis_build.study.status import Status
-    from covmis_build.study.verify_rounds import VerifiedRounds
 
 
 @dataclass(frozen=True)
@@ -238,27 +238,28 @@ class Study:
 
     # Posts: collected from platforms, and forgotten
 
-    def collect(self, source: str, **options: Unpack[Options]) -> Collected:
-        """Fetch what the queries ask for and is not there yet, from x, bluesky or mastodon, within a budget."""
+    def collect(self, source: str, **options: Any) -> Collected:
+        """Fetch what the queries ask for and is not there yet, from x, bluesky or mastodon, within a budget.
+
+        Options are the fields of `study.collect.Wanted`.
+        """
         from covmis_build.study.collect import Wanted, collect
 
         return collect(self, source, Wanted(**options))
 
-    def estimate_collecting(self, source: str, **options: Unpack[Options]) -> Estimate:
+    def estimate_collecting(self, source: str, **options: Any) -> Estimate:
         """What `collect` would find and cost; X is asked for counts, which it bills."""
         from covmis_build.study.collect import Wanted, estimate
 
         return estimate(self, source, Wanted(**options))
 
-    def collect_ids(
-        self, file: Path | str | None = None, *, again: bool = False, **options: Unpack[Options]
-    ) -> LookedUp:
+    def collect_ids(self, file: Path | str | None = None, *, again: bool = False, **options: Any) -> LookedUp:
         """Look up every id of a list (or of the last one), with an outcome for each."""
         from covmis_build.study.collect import Wanted, collect_ids
 
         return collect_ids(self, file, Wanted(**options), again=again)
 
-    def price_of_ids(self, file: Path | str | None = None, **options: Unpack[Options]) -> PricedList:
+    def price_of_ids(self, file: Path | str | None = None, **options: Any) -> PricedList:
         """What `collect_ids` would cost at most; nothing is asked."""
         from covmis_build.study.collect import Wanted, price_of_ids
 
@@ -315,7 +316,7 @@ class Study:
         search: str = "", language: str = "",
     ) -> ImportedClaims:  # fmt: skip
         """Add the claims of a file or a DataFrame to queries/claims.csv; or of the fact-checks that Google finds for `search`."""
-        from covmis_build.study.import_claims import import_claims
+        from covmis_build.study.claims import import_claims
 
         listed = Path(claims) if isinstance(claims, str) else claims
         return import_claims(self, listed, columns=columns or {}, form=form, search=search, language=language)
@@ -324,19 +325,20 @@ class Study:
         self, path: Path | str, *, columns: Mapping[str, str] | None = None, form: str = ""
     ) -> LookedAt:
         """What a file of claims is understood to be; nothing is written."""
-        from covmis_build.study.import_claims import look_at_claims
+        from covmis_build.claims.lists import read_list
+        from covmis_build.study.claims import LookedAt
 
-        return look_at_claims(Path(path), columns=columns or {}, form=form)
+        return LookedAt(read_list(Path(path), form, columns or {}))
 
     def lint_claims(self, *, accept: str | Sequence[str] = ()) -> Findings:
         """Check the claim list against A.1; proposals of the findings named in `accept` are carried out first."""
-        from covmis_build.study.lint_claims import lint_claims
+        from covmis_build.study.claims import lint_claims
 
         return lint_claims(self, accept=_several(accept))
 
     def select_claims(self, top: int) -> Selection:
         """Select the claims with most posts found through titles and addresses (A.1)."""
-        from covmis_build.study.select_claims import select_claims
+        from covmis_build.study.claims import select_claims
 
         return select_claims(self, top)
 
@@ -450,7 +452,7 @@ class Study:
 
         With `label_studio` (it has to be running), also how many labels there differ from the record.
         """
-        from covmis_build.study.verify_rounds import verify_rounds
+        from covmis_build.study.rounds import verify_rounds
 
         return verify_rounds(self, label_studio=label_studio)
 

@@ -26,18 +26,17 @@ from covmis_build.corpus.release_facts import from_json
 from covmis_build.corpus.resources import MISINFORMATION, PAIRS, SPLITS, WEIGHTS
 from covmis_build.corpus.verify import bundled_corpus, check_bundle, check_corpus, check_release
 from covmis_build.errors import InputError, doubted
-from covmis_build.evaluation.release_splits import release_splits
+from covmis_build.evaluation.split import release_splits
 from covmis_build.keyed import uniform
 from covmis_build.options import RANKED, Release
 from covmis_build.places import Places
 from covmis_build.queries.build import build_queries
 from covmis_build.sampling import draw
-from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.beside import weights_of
 from covmis_build.study.estimate import figures_of
 from covmis_build.study.recall import recall_sentences
 from covmis_build.study.release import counted_facts
-from covmis_build.study.round_settings import settings_of_rounds
+from covmis_build.study.round_settings import settings_of_rounds, with_all_draws
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

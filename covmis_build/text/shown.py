@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 
 def shown_parts(item: Mapping[str, Any]) -> Parts:
     """What is shown of a frozen item, as (heading, text); its column `show` says what next to claim and post."""
-    parts = [("Claim", _text(item["claim"])), ("Post", _text(item["text"]))]
-    parts.append(("Fact-check of the claim", _text(item.get("fact_check"))))
+    parts = [("Claim", text_of(item["claim"])), ("Post", text_of(item["text"]))]
+    parts.append(("Fact-check of the claim", text_of(item.get("fact_check"))))
     if "date" in item["show"] and item["created_at"]:
         parts.append(("Date", item["created_at"][:10]))
-    parts += [("Link", _lines(card, "title", "description", "url")) for card in _list(item["cards"])]
+    parts += [("Link", _lines(card, "title", "description", "url")) for card in list_of(item["cards"])]
     parts += [("Quoted post", item["quoted"])] if item["quoted"] else []
     parts += [("In reply to", item["parent"])] if item["parent"] else []
-    parts += [("Media", _lines(medium, "type", "alt_text", between=": ")) for medium in _list(item["media"])]
+    parts += [
+        ("Media", _lines(medium, "type", "alt_text", between=": ")) for medium in list_of(item["media"])
+    ]
     return [(heading, text) for heading, text in parts if text or heading in {"Claim", "Post"}]
 
 
@@ -39,7 +41,7 @@ def shown_text(item: Mapping[str, Any], *, text_alone: bool = False) -> str:
     ('Look!\n\nDate: 2020-03-01\n\nQuoted post: Masks kill', 'Look!')
     """
     if text_alone or "show" not in item:
-        return _text(item["text"])
+        return text_of(item["text"])
     _, (_, post), *others = shown_parts(item)
     return "\n\n".join([post, *(f"{heading}: {text}" for heading, text in others)])
 
@@ -54,9 +56,11 @@ def _lines(record: Mapping[str, Any], *names: str, between: str = "\n") -> str:
     return between.join(value for value in (record.get(name) for name in names) if value)
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """The text of a cell; of one without it, none."""
     return value if isinstance(value, str) else ""
 
 
-def _list(value: Any) -> list[Any]:
+def list_of(value: Any) -> list[Any]:
+    """What a cell lists; of one without it, nothing."""
     return list(value) if value is not None and not isinstance(value, float | str) else []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode
 
 if TYPE_CHECKING:
-    from covmis_build.text.split_url import SplitUrl
+    from covmis_build.text.urls import SplitUrl
 
 _ARCHIVE_TODAY = {f"archive.{end}" for end in ("is", "today", "ph", "fo", "li", "md", "vn")}
 _PARAMETER = {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from covmis_build.study.import_claims import LookedAt
+    from covmis_build.study.claims import LookedAt
 
 FIELDS = ("text", "claim_id", "keywords", "titles", "news_urls", "fact_check_urls", "language", "first_seen", "verdict", "posts")  # fmt: skip
 """What a column of a list of claims may be."""

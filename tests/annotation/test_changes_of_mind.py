@@ -9,6 +9,7 @@ import shutil
 
 import pytest
 
+from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import present
 from covmis_build.annotation.gold import gold_of
@@ -72,7 +73,7 @@ def test_corrections_count_also_where_a_clock_was_ahead_before(folder, days):
     (note,) = first["notes"]
     assert "later than now; recorded as" in note
     times = round_.labels()["given_at"]
-    assert round_.about.opened_at <= times[0] <= record.moment()
+    assert round_.about.opened_at <= times[0] <= storage.moment()
     assert covmis(folder, "round", "pull")["added"] == 0
     export(path, round_, "against", shifted(minutes=-30))
     assert covmis(folder, "round", "pull")["added"] == 1

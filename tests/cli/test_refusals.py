@@ -82,7 +82,7 @@ def test_what_a_command_raises_is_one_line(monkeypatch, capsys, raised, code, li
     def fails(*_, **__):
         raise raised
 
-    monkeypatch.setattr("covmis_build.study.study.open_study", fails)
+    monkeypatch.setattr("covmis_build.cli.study.open_study", fails)
     assert main(monkeypatch, capsys, "status") == (code, "", line)
 
 

@@ -8,14 +8,12 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from covmis_build import storage, tables
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.frozen_items import FROZEN
-from covmis_build.cli.estimate import estimate
-from covmis_build.cli.sample import sample as show
+from covmis_build.cli import app
 from covmis_build.corpus.convert import read_corpus
 from covmis_build.errors import InputError
 from covmis_build.options import Labels, Sampling
@@ -25,9 +23,6 @@ from covmis_build.study.study import open_study
 
 SEED = 20220405
 COUNTS = {"1": {"title": 9, "fact_check_url": 30, "keywords": 70}, "2": {"news_url": 12, "keywords": 40}}
-app = typer.Typer()
-app.command("sample")(show)
-app.command("estimate")(estimate)
 
 
 def run(*words: str):

@@ -139,7 +139,7 @@ def test_what_was_copied_half_done_into_a_store_is_gone_on_with(bucket, tmp_path
     assert [page["data"] for page in pages.lines(path)] == [[1], [2]]
 
 
-def killed(path):
+def killed(path, missing_ok):
     raise KeyboardInterrupt
 
 

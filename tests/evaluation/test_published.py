@@ -11,9 +11,10 @@ import pytest
 
 from covmis_build.evaluation import score as scoring
 from covmis_build.evaluation.catalogue import measures
+from covmis_build.evaluation.joining import join
 from covmis_build.evaluation.label_files import read_labels
 from covmis_build.evaluation.leakage import leakage
-from covmis_build.evaluation.score import confusions
+from covmis_build.evaluation.scores import confusion_matrices
 from covmis_build.evaluation.split import splits
 from covmis_build.evaluation.times import moments
 
@@ -55,7 +56,7 @@ def test_fourteen_systems_of_the_fake_news_challenge(fnc) -> None:
         ):
             kept = related[related[name] != "unrelated"] if rule == "drop" else related
             said = kept[name].replace("unrelated", "discuss")
-            matrix = confusions(kept["gold"], {name: said}, labels=RELATED)[name]
+            matrix = confusion_matrices(join(kept["gold"], {name: said}, RELATED))[name]
             if rule == "drop":
                 np.testing.assert_array_equal(
                     matrix.T, wanted["C_rows_pred_agree_discuss_disagree_cols_gold"]
@@ -120,7 +121,9 @@ def test_covidlies_always_the_majority(data_home) -> None:
     for version, counts in (("0.1", (670, 343, 5748)), ("0.2", (738, 366, 7833))):
         read = read_labels(data_home / "covidlies" / f"covid_lies_v{version}.csv")
         gold = list(read.labels())
-        matrix = confusions(gold, {"majority": ["na"] * len(gold)}, labels=["pos", "neg", "na"])["majority"]
+        matrix = confusion_matrices(join(gold, {"majority": ["na"] * len(gold)}, ["pos", "neg", "na"]))[
+            "majority"
+        ]
         assert matrix[:, 2].tolist() == list(counts)
         assert measures["accuracy"](matrix) == pytest.approx(counts[2] / sum(counts))
 

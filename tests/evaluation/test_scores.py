@@ -15,7 +15,8 @@ from covmis_build.errors import InputError, UnknownName
 from covmis_build.evaluation import compare as comparing
 from covmis_build.evaluation import score as scoring
 from covmis_build.evaluation.catalogue import measures
-from covmis_build.evaluation.score import class_scores, confusions
+from covmis_build.evaluation.joining import join
+from covmis_build.evaluation.scores import class_table, confusion_matrices
 from covmis_build.stats.intervals import interval
 
 LABELS = ["favor", "against", "neither"]
@@ -56,7 +57,7 @@ def test_values_are_those_of_the_measures() -> None:
         class_weights=weights,
     )
     assert table["low"].notna().all()
-    matrices = confusions(gold, systems, labels=LABELS)
+    matrices = confusion_matrices(join(gold, systems, LABELS))
     place = [LABELS.index(one) for one in ORDER]
     for name, matrix in matrices.items():
         ordered = matrix[np.ix_(place, place)]
@@ -275,7 +276,7 @@ def test_duplicate_ids_are_named() -> None:
 
 
 def test_classes_have_a_row_each() -> None:
-    table = class_scores(["a", "b", "b"], {"s": ["a", "a", "b"]}, labels=["a", "b", "c"])
+    table = class_table(join(["a", "b", "b"], {"s": ["a", "a", "b"]}, ["a", "b", "c"]))
     assert table["recall"].tolist() == pytest.approx([1.0, 0.5, np.nan], nan_ok=True)
     assert table["gold"].tolist() == [1, 2, 0]
 

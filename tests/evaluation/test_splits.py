@@ -262,7 +262,7 @@ def test_near_copies_are_looked_for_once(tmp_path, monkeypatch, folds) -> None:
         return near_duplicate_pairs(texts, threshold)
 
     monkeypatch.setattr(evaluate, "near_duplicate_pairs", looked)
-    for module, name in (("kept_together", "near_duplicate_groups"), ("leakage", "near_duplicate_pairs")):
+    for module, name in (("keys", "near_duplicate_groups"), ("leakage", "near_duplicate_pairs")):
         of = sys.modules[f"covmis_build.evaluation.{module}"]  # `leakage` is a function, too
         monkeypatch.setattr(of, name, lambda *_: pytest.fail("computed again"))
     frame = posts(60).assign(

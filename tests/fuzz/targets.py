@@ -30,6 +30,7 @@ from covmis_build.archive.store import rows
 from covmis_build.building.purge import read_list
 from covmis_build.claims.fact_check import search_fact_checks
 from covmis_build.claims.lists import read_claims
+from covmis_build.claims.lists import read_list as read_claim_list
 from covmis_build.collecting.crawl import Crawl, Job, crawl
 from covmis_build.collecting.prices import Budget, read_prices
 from covmis_build.collecting.retries import Clock
@@ -44,7 +45,6 @@ from covmis_build.evaluation.label_files import read_labels
 from covmis_build.models.prompt import read_answers
 from covmis_build.settings import Settings, read_settings
 from covmis_build.study.hydrate import hydrate
-from covmis_build.study.import_claims import look_at_claims
 from covmis_build.study.look import look
 from covmis_build.study.study import open_study
 from covmis_build.study.verify import verify
@@ -162,7 +162,7 @@ def score_file(path: Path) -> None:
 
 
 def claims_look(path: Path) -> None:
-    look_at_claims(path, columns={}, form="")
+    read_claim_list(path, "", {})
 
 
 @functools.cache

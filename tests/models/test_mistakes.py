@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from covmis_build.errors import InputError
-from covmis_build.models.mistakes import mistakes, overlap
+from covmis_build.models.predict import mistakes, overlap
 
 FRAME = pd.DataFrame(
     {

@@ -13,9 +13,8 @@ from covmis_build import storage
 from covmis_build.building.stages import ranked_chances
 from covmis_build.errors import InputError
 from covmis_build.options import Nearest
-from covmis_build.study.all_draws import with_all_draws
 from covmis_build.study.rebuild import rebuild
-from covmis_build.study.round_settings import placeless
+from covmis_build.study.round_settings import placeless, with_all_draws
 from covmis_build.study.study import open_study
 from tests.ranking.test_recall_of_a_study import fill
 

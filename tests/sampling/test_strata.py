@@ -18,8 +18,7 @@ from covmis_build.errors import InputError
 from covmis_build.estimation.shares import design_of
 from covmis_build.sampling.inclusion import inclusion_probabilities
 from covmis_build.sampling.ledger import over_draws
-from covmis_build.study.all_draws import with_all_draws
-from covmis_build.study.round_settings import settings_of_tables, strata_of_rounds
+from covmis_build.study.round_settings import settings_of_tables, strata_of_rounds, with_all_draws
 from covmis_build.study.study import open_study
 from tests.corpus.studies import _round
 from tests.small_study import small_study

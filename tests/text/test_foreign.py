@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from covmis_build.text.foreign import foreign
+from covmis_build.text.expression import foreign
 
 
 @pytest.mark.parametrize(

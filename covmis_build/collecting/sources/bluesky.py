@@ -11,14 +11,13 @@ import json
 import os
 import time
 from dataclasses import dataclass
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.bounds import bounding
 from covmis_build.collecting.answers import BlueskyAnswer, BlueskyPost, Unread, decoded, seconds_of
 from covmis_build.collecting.crawl import Job, Page, Platform
 from covmis_build.collecting.retries import Fault
-from covmis_build.collecting.sources.wire import LARGEST, LONGEST
+from covmis_build.collecting.sources.wire import LARGEST, LONGEST, version
 from covmis_build.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
@@ -76,15 +75,7 @@ def connect(handle: str, password: Secret) -> Session:
 
 def platform(*, ids: bool = False) -> Platform:
     """What the crawl must know: 3,000 requests in five minutes are allowed, so ten a second are too many."""
-    return Platform("bluesky", version(), BATCH if ids else PLATFORM_PAGE, 1, 0.1)
-
-
-def version() -> str:
-    """The versions that a page is stamped with."""
-    try:
-        return f"covmis {metadata.version('covmis')}, atproto {metadata.version('atproto')}"
-    except metadata.PackageNotFoundError:
-        return "covmis"
+    return Platform("bluesky", version("atproto"), BATCH if ids else PLATFORM_PAGE, 1, 0.1)
 
 
 def searcher(session: Session) -> Callable[[Job, str, int], Page]:

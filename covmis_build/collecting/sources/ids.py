@@ -17,7 +17,7 @@ import msgspec
 from covmis_build import credentials, storage
 from covmis_build.archive import pages
 from covmis_build.archive.ids import post_id
-from covmis_build.collecting.crawl import Crawl, Crawled, Fetch, Job, Platform, crawl, iso
+from covmis_build.collecting.crawl import Crawl, Crawled, Fetch, Job, Platform, crawl
 from covmis_build.errors import InputError
 from covmis_build.files.columns import POSTS, need
 from covmis_build.files.ids import check_ids, check_rounded
@@ -101,7 +101,7 @@ def hydrate(part: Lookup, folder: Path, how: Crawl, progress: Progress, *, again
     if hydrated.passes[-1].gaps:
         return hydrated
     hydrated.outcomes.update({native: state for native, state in later.items() if state[0] != "unknown"})
-    when = max((at for _, at in hydrated.outcomes.values()), default=iso(how.clock.now()))
+    when = max((at for _, at in hydrated.outcomes.values()), default=storage.moment(how.clock.now()))
     hydrated.outcomes = {native: hydrated.outcomes.get(native, ("unknown", when)) for native in part.ids}
     return hydrated
 

@@ -11,7 +11,6 @@ import json
 import os
 import time
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -19,7 +18,7 @@ from covmis_build.bounds import is_public
 from covmis_build.collecting.answers import MastodonAnswer, Unread, decoded, moment_of, parsed, seconds_of
 from covmis_build.collecting.crawl import Job, Page, Platform
 from covmis_build.collecting.retries import Fault
-from covmis_build.collecting.sources.wire import whole
+from covmis_build.collecting.sources.wire import version, whole
 from covmis_build.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
@@ -116,15 +115,7 @@ def refuse_inner(server: str) -> None:
 
 def platform(*, ids: bool = False) -> Platform:
     """What the crawl must know: 300 requests in five minutes are allowed."""
-    return Platform("mastodon", version(), BATCH if ids else PAGE, 1, 1.0)
-
-
-def version() -> str:
-    """The versions that a page is stamped with."""
-    try:
-        return f"covmis {metadata.version('covmis')}, Mastodon.py {metadata.version('Mastodon.py')}"
-    except metadata.PackageNotFoundError:
-        return "covmis"
+    return Platform("mastodon", version("Mastodon.py"), BATCH if ids else PAGE, 1, 1.0)
 
 
 def searcher(session: Session) -> Callable[[Job, str, int], Page]:

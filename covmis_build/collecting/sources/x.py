@@ -13,7 +13,6 @@ import logging
 import os
 import time
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.collecting.answers import (
@@ -29,7 +28,7 @@ from covmis_build.collecting.answers import (
 )  # fmt: skip
 from covmis_build.collecting.crawl import Job, Page, Platform
 from covmis_build.collecting.retries import Fault
-from covmis_build.collecting.sources.wire import whole
+from covmis_build.collecting.sources.wire import version, whole
 from covmis_build.errors import InputError, MissingExtra, nearest
 
 if TYPE_CHECKING:
@@ -107,15 +106,7 @@ def platform(mode: str, expand: Sequence[str] = ()) -> Platform:
     """What the crawl must know: page sizes, X's pace of one search a second, what is billed."""
     users = (1 + ("referenced" in expand)) if "authors" in expand else 0
     least = 1 if mode == "ids" else 10
-    return Platform("x", version(), PAGES[mode], least, 0.3 if mode == "ids" else 1.0, users)
-
-
-def version() -> str:
-    """The versions that a page is stamped with."""
-    try:
-        return f"covmis {metadata.version('covmis')}, twarc {metadata.version('twarc')}"
-    except metadata.PackageNotFoundError:
-        return "covmis"
+    return Platform("x", version("twarc"), PAGES[mode], least, 0.3 if mode == "ids" else 1.0, users)
 
 
 def searcher(session: Session) -> Callable[[Job, str, int], Page]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -11,21 +12,25 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.building import purge as purging
 from covmis_build.claims.claim import LISTS, checked, claims_csv, claims_frame
+from covmis_build.claims.edits import accept as carry_out
 from covmis_build.claims.edits import used_ids
 from covmis_build.claims.fact_check import search_fact_checks
+from covmis_build.claims.lint import Findings, lint
 from covmis_build.claims.lists import ClaimList, GivenPost, read_claims, read_list
+from covmis_build.claims.selection import Selection, select
 from covmis_build.errors import InputError, counted
 from covmis_build.files.reading import read_table
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
     from covmis_build.report.summary import Summary
     from covmis_build.study.study import Study
+
 
 GIVEN_POSTS = "given-posts.csv"
 """Where in the first archive the posts stand that lists name themselves."""
@@ -48,6 +53,11 @@ class ImportedClaims(Result):
     """Field → how many claims that were there, and had it empty, have it from the list now."""
     differing: dict[str, int] = field(default_factory=dict)
     """Field → how many claims that were there keep another value than the list's."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was understood in a way that deserves a look."""
+        return self.understood.notes
 
     def to_dict(self) -> dict[str, Any]:
         """The counts, as `covmis claims import --json` prints them."""
@@ -88,6 +98,11 @@ class LookedAt(Result):
     """What a claim list is understood to be, before anything is written."""
 
     understood: ClaimList
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was understood in a way that deserves a look."""
+        return self.understood.notes
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis claims import --look --json` tells it."""
@@ -134,11 +149,6 @@ class LookedAt(Result):
         map_of = dict(zip(claims["verdict"], said, strict=True))
         counts = claims["verdict"].value_counts()
         return [(str(verdict), int(count), map_of[verdict]) for verdict, count in counts.items() if verdict]
-
-
-def look_at_claims(path: Path, *, columns: Mapping[str, str], form: str) -> LookedAt:
-    """What a file of claims is understood to be; nothing is written."""
-    return LookedAt(read_list(path, form, columns))
 
 
 def import_claims(
@@ -248,3 +258,29 @@ def _keep_given_posts(given_file: Path, given: list[GivenPost]) -> int:
         }
     storage.write_bytes(given_file, storage.csv_bytes(["post_id", "claim_id", "kind"], sorted(posts)))
     return len(posts)
+
+
+def lint_claims(study: Study, *, accept: Sequence[str]) -> Findings:
+    """The findings; those named in `accept` are carried out first, in queries/claims.csv."""
+    with study.locked_inputs("covmis claims lint") if accept else nullcontext():
+        claims = read_claims(study.places.claims_csv, "csv")
+        findings = lint(claims)
+        if accept:
+            claims = carry_out(claims, findings.to_frame(), accept)
+            storage.write_bytes(study.places.claims_csv, claims_csv(claims))
+            findings = lint(claims)
+    return findings
+
+
+def select_claims(study: Study, top: int) -> Selection:
+    """Set `selected` in queries/claims.csv; counts, ranks and ties go to queries/selection.csv next to it."""
+    if not study.places.table("hits").exists():
+        raise InputError("there are no hits yet", remedy="Select all claims, then `covmis run retrieve`")
+    with study.locked_inputs("covmis claims select"):
+        selection = select(read_claims(study.places.claims_csv, "csv"), study.hits, top)
+        storage.write_bytes(study.places.claims_csv, claims_csv(selection.claims))
+        rows = selection.counts.to_numpy().tolist()
+        storage.write_bytes(
+            study.places.selection_csv, storage.csv_bytes(list(selection.counts.columns), rows)
+        )
+    return selection

@@ -1,0 +1,114 @@
+"""Verifying rounds: each against its seal, and each seal against the one before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from covmis_build import storage
+from covmis_build.annotation.board import board_page
+from covmis_build.annotation.report import verdict
+from covmis_build.annotation.report_files import findings_of_rounds
+from covmis_build.annotation.round_folder import RoundKind, all_rounds, every_round, rounds_of_kind
+from covmis_build.annotation.seal import verify_chain
+from covmis_build.errors import CheckFailed, InputError
+from covmis_build.options import is_machine
+from covmis_build.report.result import Result
+from covmis_build.study.label_studio import compare_rounds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from covmis_build.annotation.channels.label_studio.projects import Compared
+    from covmis_build.annotation.progress import Progress
+    from covmis_build.annotation.round_folder import RoundFolder
+    from covmis_build.annotation.seal import Verified
+    from covmis_build.report.summary import Summary
+    from covmis_build.settings import Settings
+    from covmis_build.study.study import Study
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class VerifiedRounds(Result):
+    """The outcome for each round; and, where it was asked, how its labels on Label Studio compare with the record."""
+
+    rounds: list[Verified]
+    label_studio: list[Compared] | None
+
+    @property
+    def summary(self) -> Summary:
+        """In words, a sentence a round."""
+        told = [check.sentence for check in self.rounds] or ["There is no round yet."]
+        if self.label_studio is not None:
+            there = [compared.sentence for compared in self.label_studio]
+            told += there or ["No round has been on Label Studio."]
+        return told
+
+    def check(self) -> None:
+        """Fail where a sealed round is not as it was sealed."""
+        broken = [check.round for check in self.rounds if check.sealed and not check.stands]
+        if broken:
+            raise CheckFailed(f"sealed rounds that changed: {', '.join(broken)}")
+
+
+def verify_rounds(study: Study, *, label_studio: bool = False) -> VerifiedRounds:
+    """See `Study.verify_rounds`."""
+    places = study.places
+    kinds = (RoundKind.STANCE, RoundKind.RECALL)
+    checks = [check for kind in kinds for check in verify_chain(rounds_of_kind(places.rounds, kind))]
+    there = compare_rounds(study, every_round(places.rounds)) if label_studio else None
+    return VerifiedRounds(checks, there)
+
+
+def write_board(study: Study) -> Path:
+    """Write the board as it is now; its path."""
+    rounds = all_rounds(study.places.rounds)
+    recall = rounds_of_kind(study.places.rounds, RoundKind.RECALL)
+    if not rounds and not recall:
+        raise InputError("no round is open", remedy="Open one with `covmis round open`")
+    settings = study.settings
+    findings = findings_of_rounds(rounds, settings.labels, settings.annotation.per_item)
+    text = board_page(
+        [(round_, progress(study, round_)) for round_ in [*rounds, *recall]],
+        findings,
+        study=settings.title,
+        verdict=verdict(findings.agreement, settings.annotation.target) if findings else "",
+    )
+    path = study.places.rounds / "board.html"
+    storage.write_text(path, text)
+    return path
+
+
+def roster(settings: Settings, folder: RoundFolder) -> tuple[str, ...]:
+    """Who labels it now; a machine was admitted for stances, and needs no training."""
+    options = settings.annotation
+    return options.annotators if folder.kind == RoundKind.STANCE else options.people
+
+
+def work(settings: Settings, folder: RoundFolder) -> dict[str, list[str]]:
+    """For each annotator their items, in their own order."""
+    from covmis_build.annotation.frozen_items import assignment
+
+    options = settings.annotation
+    return assignment(
+        folder.items(), folder.labels(), roster(settings, folder), folder.per_item, seed=settings.seed,
+        order=options.order_of_items, workload=options.workload, twice=folder.twice,
+    )  # fmt: skip
+
+
+def sent(settings: Settings, folder: RoundFolder) -> dict[str, list[str]]:
+    """What everybody gets: their work, and for people what is hidden in it."""
+    from covmis_build.annotation.checks import hidden_in
+
+    own = work(settings, folder)
+    people = {code: items for code, items in own.items() if not is_machine(code)}
+    return own | hidden_in(people, folder, order=settings.annotation.order_of_items, seed=settings.seed)
+
+
+def progress(study: Study, folder: RoundFolder) -> Progress:
+    """Who has labelled how much, what is open, and what to do next: after the seal, what is next in the study."""
+    from covmis_build.annotation.progress import progress_of
+    from covmis_build.study.status import after_seal
+
+    here = progress_of(folder, sent(study.settings, folder))
+    return replace(here, next=after_seal(study)) if folder.sealed and not folder.kind else here
