@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from covmis_build.cli.command import Told
+from covmis_build.cli.command import Printed
 from covmis_build.cli.options import pairs_of
 from covmis_build.errors import InputError, counted
 from covmis_build.report.result import Result
@@ -68,7 +68,7 @@ def lint(
     """
     findings = study.lint_claims(accept=accept or ())
     edits = [f"{counted(len(accept), 'edits')} made."] if accept else []
-    return Told({"accepted": accept or [], **findings.to_dict()}, [*edits, *findings.summary])
+    return Printed({"accepted": accept or [], **findings.to_dict()}, [*edits, *findings.summary])
 
 
 @app.command()

@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Told(Result):
-    """What a command says that is more than one result, or none."""
+class Printed(Result):
+    """What a command prints that is more than one result, or none."""
 
-    told: Mapping[str, Any]
-    words: Summary
+    data: Mapping[str, Any]
+    text: Summary
     warnings: Sequence[str] = ()
     failed: str = ""
-    """What fails when all has been said."""
+    """What the command refuses after it has printed."""
     exit_code: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The object for programs."""
-        return dict(self.told)
+        return dict(self.data)
 
     @property
     def summary(self) -> Summary:
         """The words for people."""
-        return self.words
+        return self.text
 
     def check(self) -> None:
         """Raise what fails."""
@@ -75,7 +75,7 @@ def command(function: Callable[..., Result | None]) -> Callable[..., None]:
             console.warn(*getattr(result, "warnings", ()))
             console.tell(result.to_dict(), result.summary, as_json=as_json)
             result.check()
-            if isinstance(result, Told) and result.exit_code:
+            if isinstance(result, Printed) and result.exit_code:
                 raise Exit(result.exit_code)
 
     plain = [

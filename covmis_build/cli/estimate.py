@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.command import Told
+from covmis_build.cli.command import Printed
 from covmis_build.cli.console import StudyOption
 from covmis_build.cli.options import LevelOption, RunOption, numbers
 from covmis_build.engine import Progress, silent
@@ -97,12 +97,12 @@ def estimate(
             study, model, out=out or (), family=family, over=over, covariates=covariates, assisted_by=assisted_by,
             elsewhere=trained_elsewhere, level=level, run=run, progress=progress,
         )  # fmt: skip
-        return Told(fitted.to_dict(), [*fitted.summary, *wrote])
+        return Printed(fitted.to_dict(), [*fitted.summary, *wrote])
     figures = estimate_files(
         study, corpus, out=out or (), by=by, assisted_by=assisted_by, elsewhere=trained_elsewhere,
         calibrated=calibrated, between=between, before=before, after=after, level=level, run=run, progress=progress,
     )  # fmt: skip
-    return Told(figures.to_dict(), [*figures.summary, *wrote], figures.warnings)
+    return Printed(figures.to_dict(), [*figures.summary, *wrote], figures.warnings)
 
 
 TARGETS = "12,24,36,48,96"

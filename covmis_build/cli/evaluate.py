@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.command import Told
+from covmis_build.cli.command import Printed
 from covmis_build.cli.options import (
     ClustersOption,
     GoldArgument,
@@ -224,14 +224,14 @@ def leakage(
         progress=progress,
     )  # fmt: skip
     keys: Summary = [] if shared.keys is None else ["", shared.keys, ""]
-    return Told(
+    return Printed(
         shared.to_dict(), [shared.to_frame(), *keys, *(shared.findings or ["Nothing is shared."])], notes
     )
 
 
 def _told(
     results: Any, parts: Iterable[Any], files: list[Path] | None = None, *, read: dict[str, Any] | None
-) -> Told:
+) -> Printed:
     """Write the results to files, and say them, and what was read and joined."""
     for file in files or ():
         results.write(file)
@@ -243,4 +243,4 @@ def _told(
         ends.insert(
             0, f"Labels read from {', '.join(places)}. {counted(read['rows'], 'rows')} joined by {joined}."
         )
-    return Told(results.to_dict() | (read or {}), [*parts, *ends])
+    return Printed(results.to_dict() | (read or {}), [*parts, *ends])

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Option, Typer
 
-from covmis_build.cli.command import Told
+from covmis_build.cli.command import Printed
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
 from covmis_build.study.study import Study
@@ -32,4 +32,4 @@ def check(
     """
     checked = study.check_guideline()
     failed = f"{counted(checked.look_again, 'labels')} may need another look" if checked.look_again else ""
-    return Told(checked.to_dict(), checked.summary, failed=failed if strict else "")
+    return Printed(checked.to_dict(), checked.summary, failed=failed if strict else "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer
 
 import covmis_build as covmis
-from covmis_build.cli.command import Told
+from covmis_build.cli.command import Printed
 from covmis_build.cli.console import StudyOption, warn
 from covmis_build.cli.options import (
     OrderOption,
@@ -154,7 +154,7 @@ def train(
         measure=measure, poles=listed(poles), start=start, before=before or (), maps=_maps(maps), text_alone=text_alone(show), progress=progress,
     )  # fmt: skip
     wrote = f"Wrote {out}/. Next: `covmis model predict {out} DATA --out FILE`."
-    return Told({"model": str(out), **trained.to_dict()}, [*trained.summary, wrote])
+    return Printed({"model": str(out), **trained.to_dict()}, [*trained.summary, wrote])
 
 
 @app.command()
@@ -178,7 +178,7 @@ def predict(
     page = str(errors) if errors is not None else None
     words = [f"Wrote {count:,} predictions to {out}."]
     words += [f"Wrote {page}. It has texts of posts in it: do not publish it."] if page else []
-    return Told({"predictions": count, "file": str(out), "errors_page": page}, words)
+    return Printed({"predictions": count, "file": str(out), "errors_page": page}, words)
 
 
 @app.command()
@@ -290,14 +290,14 @@ def ask(
     count = len(questions.items)
     warn(f"Posts are sent to {url} (model {model}): {counted(count, 'posts')} with their claims.")
     if not yes:
-        return Told({"sent": 0, "items": count}, ["Nothing was sent. Add --yes to send."])
+        return Printed({"sent": 0, "items": count}, ["Nothing was sent. Add --yes to send."])
     asked = questions.ask(
         server, Sampling(model, temperature, max_tokens, seed), journal, budget=budget, template=options.template,
         text_alone=text_alone(options.show), with_schema=not free_text, progress=progress,
     )  # fmt: skip
     answered = questions.read(journal, out)
     both = asked.to_dict() | answered.to_dict()
-    return Told(both, [*asked.summary, *answered.summary], exit_code=3 if asked.left else 0)
+    return Printed(both, [*asked.summary, *answered.summary], exit_code=3 if asked.left else 0)
 
 
 @app.command()
@@ -326,7 +326,7 @@ def admit(
     Example: covmis model admit predictions.csv --epsilon 0.1 --name my-model
     """
     admission = study.admit(predictions, name=name, epsilon=epsilon)
-    return Told(admission.to_dict(), admission.summary, exit_code=0 if admission.passed else 1)
+    return Printed(admission.to_dict(), admission.summary, exit_code=0 if admission.passed else 1)
 
 
 def _questions(options: Questions, data: Path | None) -> Asking:

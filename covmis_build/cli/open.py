@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.command import Told
+from covmis_build.cli.command import Printed
 from covmis_build.cli.console import StudyOption, say
 from covmis_build.report.result import Result
 from covmis_build.study.study import Study
@@ -73,4 +73,4 @@ def export(
     from covmis_build.workbench.export import export_page
 
     written = study.places.relative(export_page(study.places.folder, page, out))
-    return Told({"page": written}, [f"Written: {written}"])
+    return Printed({"page": written}, [f"Written: {written}"])

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Typer
 
-from covmis_build.cli.command import Told
+from covmis_build.cli.command import Printed
 from covmis_build.cli.console import StudyOption
 from covmis_build.engine import Progress
 from covmis_build.errors import InputError
@@ -35,7 +35,7 @@ def look(file: FileArgument, folder: StudyOption = None) -> Result:
             raise
         study = None  # a file can be previewed without a study
     seen = look_at(file, study)
-    return Told(seen.to_dict(), seen.summary, exit_code=1 if seen.questions else 0)
+    return Printed(seen.to_dict(), seen.summary, exit_code=1 if seen.questions else 0)
 
 
 @app.command()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from covmis_build.cli.command import Told
+from covmis_build.cli.command import Printed
 from covmis_build.cli.options import numbers
 from covmis_build.engine import Progress, silent
 from covmis_build.report.result import Result
@@ -89,4 +89,4 @@ def suggest(
     read = numbers(posts, "--posts", int)
     suggestions = study.suggest_queries(claim, read=read, samples=samples, progress=progress)
     next_step = "Choose one, or write your own: `covmis queries set CLAIM 'KEYWORDS'`."
-    return Told(suggestions.to_dict(), [*suggestions.summary, next_step])
+    return Printed(suggestions.to_dict(), [*suggestions.summary, next_step])

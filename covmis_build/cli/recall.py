@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from typer import Option, Typer
 
-from covmis_build.cli.command import Told
+from covmis_build.cli.command import Printed
 from covmis_build.cli.options import LevelOption, RunOption
 from covmis_build.engine import Progress, silent
 from covmis_build.report.result import Result
@@ -101,4 +101,4 @@ def report(
         page = study.places.relative(recall.write_page(report, missed))
         told |= {"page": page}
         shown = [*shown, f"Wrote {page}."]
-    return Told(told, shown)
+    return Printed(told, shown)

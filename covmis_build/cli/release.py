@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.command import Told
+from covmis_build.cli.command import Printed
 from covmis_build.cli.console import StudyOption
 from covmis_build.cli.options import RunOption
 from covmis_build.engine import Progress, silent
@@ -67,7 +67,7 @@ def verify(
     rows = [{"check": check.what, "passed": check.passed, "detail": check.detail} for check in checks]
     problem = f"{path}: {failed} of {len(checks)} checks failed" if failed else ""
     told = {"file": str(path), "passed": not failed, "checks": rows}
-    return Told(told, [*map(str, checks)], failed=problem)
+    return Printed(told, [*map(str, checks)], failed=problem)
 
 
 def hydrate(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from covmis_build.cli.command import Told
+from covmis_build.cli.command import Printed
 from covmis_build.cli.options import RunOption, listed
 from covmis_build.engine import Progress, silent
 from covmis_build.errors import counted
@@ -114,7 +114,7 @@ def report(study: Study, number: RoundOption = "") -> Result:
     Example: covmis round report
     """
     report = study.round(number).report()
-    return Told(report.to_dict(), [*report.summary, f"Written: {', '.join(report.files)}"])
+    return Printed(report.to_dict(), [*report.summary, f"Written: {', '.join(report.files)}"])
 
 
 @app.command()
@@ -128,7 +128,7 @@ def board(study: Study) -> Result:
     from covmis_build.study.rounds import write_board
 
     path = study.places.relative(write_board(study))
-    return Told({"page": path}, [f"Written: {path}"])
+    return Printed({"page": path}, [f"Written: {path}"])
 
 
 @app.command()
@@ -212,7 +212,7 @@ def reopen(
     reopened = sorted(round_.folder.reopened)
     result = {"round": round_.number, "reopened": reopened, "reason": reason}
     told = f"Round {round_.number}: {counted(len(reopened), 'posts')} open again. `covmis round seal` closes it again."
-    return Told(result, [told])
+    return Printed(result, [told])
 
 
 @app.command()

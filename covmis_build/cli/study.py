@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from covmis_build.cli.command import Told
+from covmis_build.cli.command import Printed
 from covmis_build.cli.console import StudyOption
 from covmis_build.cli.options import ConfOption, EngineOption, MasterOption, pairs_of
 from covmis_build.engine import Progress, silent
@@ -42,7 +42,7 @@ def new(
 
     files = new_study(folder, title)
     words = f"Made {folder}/. Next: read {folder}/README.md, then `cd {folder}` and `covmis status`."
-    return Told({"folder": str(folder), "title": title or folder.name, "files": files}, [words])
+    return Printed({"folder": str(folder), "title": title or folder.name, "files": files}, [words])
 
 
 def run(
@@ -105,7 +105,7 @@ def explain(
     Example: covmis explain x:1255000000000000000
     """
     sentences = study.explain(wanted)
-    return Told({"id": wanted, "sentences": sentences}, sentences)
+    return Printed({"id": wanted, "sentences": sentences}, sentences)
 
 
 def doctor(
