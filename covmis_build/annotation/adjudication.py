@@ -263,7 +263,7 @@ def decision(
 def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> Pulled:
     """Bring back the discussion's and the adjudicator's sheets."""
     frozen, scheme = round_.items(), round_.scheme
-    pulled = Pulled()
+    pulled = Pulled(round_.number)
     for name, phase, who in (
         (DISCUSSION_SHEET, Phase.DISCUSSION, TOGETHER),
         (ADJUDICATION_SHEET, Phase.ADJUDICATION, adjudicator),

@@ -115,7 +115,7 @@ class Problem:
 class Pulled(Result):
     """What came back: how many rows the record gained, from how many answers, and what was wrong."""
 
-    round: str = ""
+    round: str
     added: int = 0
     answers: int = 0
     withdrawn: int = 0
@@ -158,8 +158,9 @@ class Pulled(Result):
     @property
     def summary(self) -> list[str]:
         """What came back, in words."""
-        which = f"Round {self.round}: " if self.round else ""
-        lines = [f"{which}{counted(self.answers, 'answers')} came back, {self.added} new in the record."]
+        lines = [
+            f"Round {self.round}: {counted(self.answers, 'answers')} came back, {self.added} new in the record."
+        ]
         if self.withdrawn:
             lines.append(f"{counted(self.withdrawn, 'answers')} taken back: open again.")
         if self.told_before:

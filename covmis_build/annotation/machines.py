@@ -58,7 +58,7 @@ def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Pa
     shown = {item: str(row["shown"]) for item, row in by_item(round_.items()).items()}
     saved = min(storage.moment(path.stat().st_mtime), now)
     answers: dict[str, Answer] = {}
-    pulled = Pulled()
+    pulled = Pulled(round_.number)
     for row in rows:
         item = row["item_id"].strip()
         if item not in work or not row[column].strip():

@@ -63,7 +63,7 @@ def pull_files(
     items, people = by_item(frozen), set(for_people(frozen)["item_id"])
     recorded = dict.fromkeys(annotators, before[:0])
     recorded |= {str(who): rows for who, rows in before.groupby("annotator")}
-    pulled = Pulled()
+    pulled = Pulled(round_.number)
     answers: dict[Path, list[Answer]] = {}
     unreadable: list[InputError] = []
     for path in named:

@@ -88,7 +88,7 @@ def _answered(round_: RoundFolder) -> dict[str, set[str]]:
 
 def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
     """Bring back everybody's answers, and what the discussion and the adjudicator have decided."""
-    pulled, every, drafts, missing = Pulled(), list[Answer](), dict[str, int](), set[str]()
+    pulled, every, drafts, missing = Pulled(round_.number), list[Answer](), dict[str, int](), set[str]()
     try:
         for name, brought in _read(server, round_):
             if isinstance(brought, Problem):
@@ -216,7 +216,7 @@ def adjudicate_round(
     now: str,
 ) -> Pulled:
     """Bring back what has been decided, then send what is to be discussed, and what goes to the adjudicator."""
-    pulled = pull_round(server, round_, now=now) if known_projects(round_) else Pulled()
+    pulled = pull_round(server, round_, now=now) if known_projects(round_) else Pulled(round_.number)
     frozen, labels = round_.items(), round_.labels()
     talk, third = adjudication.to_decide(frozen, labels, round_.per_item, discuss=discuss)
     items = by_item(frozen)
