@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from covmis_build import tables
 from covmis_build.children import follow
-from covmis_build.engine.port import Table, each_block
+from covmis_build.engine.port import each_block
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
-    from covmis_build.engine.port import Groups, Kernel
+    from covmis_build.engine.port import Groups, Kernel, Table
 
 BLOCK = 50_000
 """Rows that a kernel gets at once: worth a process, and small enough for a laptop's memory."""
@@ -41,7 +41,7 @@ ROW_GROUP = 50_000
 
 
 @dataclass(frozen=True)
-class ParquetTable(Table):
+class ParquetTable:
     """A table that lies in one Parquet file or more, the rows of each behind those of the one before; or some columns of it."""
 
     files: tuple[Path, ...]
@@ -62,6 +62,15 @@ class ParquetTable(Table):
         for path in self.files:
             with pq.ParquetFile(path) as file:
                 yield from file.iter_batches(batch_size=BLOCK, columns=list(self.columns) or None)
+
+    def to_arrow(self) -> pa.Table:
+        """All rows, in memory."""
+        batches = list(self.batches())
+        return pa.Table.from_batches(batches) if batches else self.schema.empty_table()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All rows as a DataFrame."""
+        return tables.frame(self.to_arrow())
 
     def write(self, path: Path) -> None:
         """All rows as one file."""

@@ -61,16 +61,9 @@ class Table(Protocol):
 
     def to_arrow(self) -> pa.Table:
         """All rows, in memory."""
-        import pyarrow as pa
-
-        batches = list(self.batches())
-        return pa.Table.from_batches(batches) if batches else self.schema.empty_table()
 
     def to_pandas(self) -> pd.DataFrame:
         """All rows as a DataFrame: strings as objects, lists as Python lists."""
-        from covmis_build import tables
-
-        return tables.frame(self.to_arrow())
 
     def write(self, path: Path) -> None:
         """All rows as one Parquet file."""

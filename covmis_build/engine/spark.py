@@ -42,7 +42,6 @@ from covmis_build.engine.pieces import (
     schema_of,
     unpacked,
 )  # fmt: skip
-from covmis_build.engine.port import Table
 from covmis_build.engine.spark_frames import KEPT, ddl, is_here, settled
 from covmis_build.errors import MissingExtra
 
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-    from covmis_build.engine.port import Groups, Kernel
+    from covmis_build.engine.port import Groups, Kernel, Table
 
 
 COMPARED_HERE, FEW_TEXTS = "spark.covmis.comparedHere", 1_000_000
@@ -112,7 +111,7 @@ def _started(scratch: Path | None, settings: Mapping[str, str]) -> SparkSession:
 
 
 @dataclass(frozen=True)
-class SparkTable(Table):
+class SparkTable:
     """A table that lies in Spark: pieces that it keeps, pieces that are files, or what its own SQL has found."""
 
     schema: pa.Schema
@@ -165,6 +164,15 @@ class SparkTable(Table):
             rows = self.spread(AT_ONCE)
         for row in rows.select("content").toLocalIterator():
             yield from unpacked(row["content"]).select(names).to_batches()
+
+    def to_arrow(self) -> pa.Table:
+        """All rows, in memory."""
+        batches = list(self.batches())
+        return pa.Table.from_batches(batches) if batches else self.schema.empty_table()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """All rows as a DataFrame."""
+        return tables.frame(self.to_arrow())
 
     def write(self, path: Path) -> None:
         """All rows as one Parquet file, written here."""
