@@ -23,9 +23,7 @@ from typer.testing import CliRunner
 
 from covmis_build import cli, storage
 from covmis_build.annotation.channels.label_studio import client
-from covmis_build.collecting import crawl as crawling
 from covmis_build.collecting.sources import bluesky, x
-from covmis_build.collecting.sources import ids as id_lists
 from covmis_build.errors import CovmisError, UnfinishedPurge
 from covmis_build.study.study import new_study, open_study
 from tests import killing
@@ -275,7 +273,7 @@ def to_collect(folder: Path) -> None:
 
 def in_no_time() -> None:
     """Pages of one moment, and small ones; in a process of its own."""
-    crawling.iso = id_lists.iso = lambda seconds: "2026-12-01T03:04:05Z"
+    storage.moment = lambda at=None: "2026-12-01T03:04:05Z"
     x.PAGES = {"all": 10, "recent": 10, "ids": 10}
 
 

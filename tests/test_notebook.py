@@ -68,7 +68,9 @@ def test_claims_of_a_frame_without_ids_are_numbered(tmp_path):
 
 def test_print_shows_what_the_command_line_warns_of():
     pulled = Pulled("001", answers=1, problems=[Problem("a2.csv", "none is imported", "Name the file")])
-    assert str(pulled).startswith("warning: a2.csv: none is imported. Name the file\nRound 001: 1 answer came back")
+    assert str(pulled).startswith(
+        "warning: a2.csv: none is imported. Name the file\nRound 001: 1 answer came back"
+    )
     assert "a2.csv: none is imported" in pulled._repr_html_()
     pulled.old = {str(problem) for problem in pulled.problems}
     assert "a2.csv" not in str(pulled), "an earlier pull has said it"

@@ -204,8 +204,8 @@ def expected_of(chances: Floats, scale: Floats, first: Floats | float = 1.0) -> 
 
     `first` are the probabilities of an earlier phase, by which each also represents others that did not come so far.
 
-    >>> expected_of(np.full(100, 0.2), np.full(100, 0.01))
-    Expected(looseness=0.04..., missed=0.134...)
+    >>> [round(number, 3) for number in expected_of(np.full(100, 0.2), np.full(100, 0.01))]
+    [0.04, 0.134]
     """
     open_to_chance = chances < 1
     p, share, times = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,10 +87,17 @@ def estimate_corpus(
     """The same for another person's corpus: from its own probabilities, without the pool that it was drawn from."""
     frame = read_corpus(Path(corpus))
     labels = _labels(frame)
-    return estimates(
+    figures = estimates(
         frame, labels, Sampling(), automatic=Labels().automatic, by=check_scopes(by), calibrated=calibrated,
         between=compared_parts(between, before, after, labels=labels), level=level,
     )  # fmt: skip
+    return replace(figures, warnings=(*figures.warnings, UNSEEN))
+
+
+UNSEEN = (
+    "without the study, large near-duplicate groups that were not sampled are not known: intervals for all posts may be "
+    "too narrow"
+)
 
 
 def _labels(frame: pd.DataFrame) -> list[str]:

@@ -409,7 +409,7 @@ OFTEN = {
     "a label in one format", "rows cut from the Hugging Face copy", "who said it", "a soft label", "a group",
     "a design", "a label in COVMis-Stance's shape", "a query", "gold beside what people said",
     "labels in the bundle", "probabilities in the bundle", "the corpus in the bundle", "no corpus in the bundle",
-    "a claim's words in the bundle's list", "no claim list in the bundle", "what found a hit",
+    "a claim's words in the bundle's list", "no claim list in the bundle", "no tables in the bundle", "what found a hit",
     "an earlier guideline", "agreement over all rounds", "a purged post that nobody drew", "the last seal",
     "a round", "a round's labels", "no facts", "no settings in the bundle", "a count on the card", "the licence",
     "a script for R", "a type", "codemeta", "a page", "a row taken out", "annotations in one format", "per_claim",
