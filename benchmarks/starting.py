@@ -16,19 +16,10 @@ GROUPS = (
     "from covmis_build.text.near_duplicates import near_duplicate_groups; near_duplicate_groups(['ab', 'ba'])"
 )
 SCAN = """
-from covmis_build.text.scan import Sought
-Sought.of({}, links=True).look([""], links=[""], linking=[0])"""
-ALL = """
-import pyarrow as pa
-from covmis_build.text import langdetect_replay, near_duplicates
-from covmis_build.text.scan import Sought
-texts = ["wash your hands now", "Wash your hands! Now", "stay at home"]
-table = pa.table({"post_id": list("abc"), "text": texts, "priority": [0.0, 1.0, 2.0]})
-for grouping in ("components", "greedy"):
-    near_duplicates.group_table(table, threshold=0.8, grouping=grouping)
-near_duplicates.near_duplicate_pairs(texts)
-langdetect_replay.detect(texts)
-Sought.of({"wash": {1: ["wash"]}}, links=True).look(texts, texts[:1], [0], ["https://example.org/x"], [0])"""
+import numpy as np, pyarrow as pa
+from covmis_build.text.scan import Owned, Sought
+Sought.of({}, links=True).look(pa.array([""]), Owned(pa.array([], pa.string()), np.zeros(0, np.int64)), [])"""
+ALL = "from covmis_build.text.every_routine import use; use()"
 
 
 def cpu(words: list[str], folder: str | None = None, **environment: str) -> float:

@@ -116,6 +116,13 @@ def test_a_list_that_comes_again_fills_in_what_was_empty_and_names_what_differs(
     assert told.claims["keywords"].tolist() == [["garlic"], ["onion"]]
     assert "Not changed: keywords of 1 claim differ from the list; edit queries/claims.csv" in told.sentences
     assert study.import_claims(given).filled_in == {}
+    (study.places.folder / "queries/claims.csv").write_text(
+        "claim_id,text,edits\na,Garlic cures the virus,whole site: took off https://b.org/\n"
+    )
+    with_site = claims.assign(fact_check_urls=["https://b.org/", "https://b.org/2"], titles="A title")
+    again = study.import_claims(with_site)
+    assert again.filled_in == {"titles": 1}, "an edit that somebody accepted is not undone"
+    assert again.claims["fact_check_urls"].tolist() == [[], ["https://b.org/2"]]
 
 
 def test_an_open_round_alone_makes_no_run_necessary(tmp_path):

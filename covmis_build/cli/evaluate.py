@@ -85,7 +85,7 @@ def score(
         scores = score_files(files, over, by=listed(by), people=people, **how, **judging)
         theirs = published_scores(Path(files.gold.file), set(scores.to_frame()["measure"]))
         read = options.how_read(files) | ({"published": theirs} if theirs else {})
-    return _told(scores, ["", *scores.summary], out, read=read)
+    return _printed(scores, ["", *scores.summary], out, read=read)
 
 
 @app.command()
@@ -120,7 +120,7 @@ def compare(
         files.gold, files.systems, measure=measure, test=test, clusters=unless_none(clusters),
         replicates=replicates, exact=exact, level=level, title=files.title, **how,
     )  # fmt: skip
-    return _told(comparison, comparison.summary, out, read=options.how_read(files))
+    return _printed(comparison, comparison.summary, out, read=options.how_read(files))
 
 
 @app.command()
@@ -145,7 +145,7 @@ def meta(
         replicates=replicates,
         **how,
     )
-    return _told(result, ["", *result.summary], read=options.how_read(files))
+    return _printed(result, ["", *result.summary], read=options.how_read(files))
 
 
 @app.command()
@@ -229,10 +229,10 @@ def leakage(
     )
 
 
-def _told(
+def _printed(
     results: Any, parts: Iterable[Any], files: list[Path] | None = None, *, read: dict[str, Any] | None
 ) -> Printed:
-    """Write the results to files, and say them, and what was read and joined."""
+    """Write the results to files, and print them with what was read and joined."""
     for file in files or ():
         results.write(file)
     ends = [f"Written: {file}" for file in files or ()]

@@ -91,14 +91,14 @@ def report(
     """
     recall = study.recall()
     report = recall.report(level=level)
-    told = report.to_dict()
+    data = report.to_dict()
     shown: list[Any] = [*report.summary]
     if queries or html:
         missed = recall.missed(progress=progress)
-        told |= {"missed": missed.to_dict()}
+        data |= {"missed": missed.to_dict()}
         shown = [*shown, "", *missed.summary] if queries else shown
     if html:
         page = study.places.relative(recall.write_page(report, missed))
-        told |= {"page": page}
+        data |= {"page": page}
         shown = [*shown, f"Wrote {page}."]
-    return Printed(told, shown)
+    return Printed(data, shown)

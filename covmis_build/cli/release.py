@@ -66,8 +66,8 @@ def verify(
     failed = sum(not check.passed for check in checks)
     rows = [{"check": check.what, "passed": check.passed, "detail": check.detail} for check in checks]
     problem = f"{path}: {failed} of {len(checks)} checks failed" if failed else ""
-    told = {"file": str(path), "passed": not failed, "checks": rows}
-    return Printed(told, [*map(str, checks)], failed=problem)
+    data = {"file": str(path), "passed": not failed, "checks": rows}
+    return Printed(data, [*map(str, checks)], failed=problem)
 
 
 def hydrate(
@@ -99,7 +99,6 @@ def hydrate(
     """
     from covmis_build.study.hydrate import hydrate
     from covmis_build.study.rebuild import rebuild
-    from covmis_build.study.study import open_study
 
     if file is not None and file.suffix == ".zip":
         if into is None:

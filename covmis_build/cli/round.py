@@ -211,8 +211,8 @@ def reopen(
     round_ = study.round(number).reopen(items, reason)
     reopened = sorted(round_.folder.reopened)
     result = {"round": round_.number, "reopened": reopened, "reason": reason}
-    told = f"Round {round_.number}: {counted(len(reopened), 'posts')} open again. `covmis round seal` closes it again."
-    return Printed(result, [told])
+    sentence = f"Round {round_.number}: {counted(len(reopened), 'posts')} open again. `covmis round seal` closes it again."
+    return Printed(result, [sentence])
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Bringing a list of claims into a study: what is there stays as it is, what is new or was empty is added."""
+"""The claim list of a study: lists that are imported, findings about claims, and the selection."""
 
 from __future__ import annotations
 
@@ -34,8 +34,17 @@ if TYPE_CHECKING:
 
 GIVEN_POSTS = "given-posts.csv"
 """Where in the first archive the posts stand that lists name themselves."""
-FILLED_IN = (*LISTS[:-1], "language", "first_seen", "verdict", "misinformation")
-"""What a list may add to a claim that is there already, where its cell is empty."""
+FILLED_IN = (
+    "keywords",
+    "titles",
+    "news_urls",
+    "fact_check_urls",
+    "language",
+    "first_seen",
+    "verdict",
+    "misinformation",
+)
+"""What an import adds to a claim that is there already, where its cell is empty and no edit has removed it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -225,15 +234,18 @@ def _refuse_other_texts(known: pd.DataFrame, fresh: pd.DataFrame, path: Path) ->
 
 
 def _fill_in(known: pd.DataFrame, fresh: pd.DataFrame) -> tuple[dict[str, int], dict[str, int]]:
-    """Give known claims what the list has where they have nothing; how many, by field, and how many differ."""
+    """Give known claims what the list has and they lack; how many, by field, and how many differ. Edits are not undone."""
     import pandas as pd
 
     rows = {row["claim_id"]: row for row in fresh.to_dict("records")}
     filled_in, differing = Counter[str](), Counter[str]()
     for name in filter(fresh.columns.__contains__, FILLED_IN):
         values: list[Any] = []
-        for claim, mine in zip(known["claim_id"], known.get(name, [""] * len(known)), strict=True):
+        column = known.get(name, [""] * len(known))
+        for claim, mine, edits in zip(known["claim_id"], column, known["edits"], strict=True):
             theirs = rows.get(claim, {}).get(name, "")
+            if any(str(value) in edit for value in (theirs if name in LISTS else [theirs]) for edit in edits):
+                theirs = ""
             filled_in[name] += bool(theirs) and not mine
             differing[name] += bool(theirs) and bool(mine) and theirs != mine
             values.append(mine or theirs)

@@ -116,7 +116,7 @@ def provisional(rounds: Sequence[RoundFolder]) -> list[str]:
 
 
 def beyond_the_draws(study: Study, frozen: pd.DataFrame, pool: pd.DataFrame | None) -> list[str]:
-    """Which claims have posts that no opened draw could reach: estimates take them for like the others."""
+    """Which claims have posts that no opened draw could reach; estimates assume that they are like the others."""
     path, ledger = study.places.table("sample"), read_ledger(study.places.rounds)
     if pool is None or not path.is_file() or ledger.empty:
         return []
@@ -127,12 +127,12 @@ def beyond_the_draws(study: Study, frozen: pd.DataFrame, pool: pd.DataFrame | No
     if not claims:
         return []
     named = ", ".join(claims[:3]) + (" …" if len(claims) > 3 else "")
-    told = (
-        f"{counted(len(claims), 'claims')} ({named}) got posts since the last draw was opened. They had no chance of being "
-        "labelled, and the estimates take them for like the others. Open a round (a complete claim of the design two_phase "
-        "cannot be added to)"
+    warning = (
+        f"{counted(len(claims), 'claims')} ({named}) got posts since the last draw was opened. These had no chance of being "
+        "labelled, and the estimates assume that they are like the others. Open a round (impossible for a complete claim of "
+        "the design two_phase)"
     )
-    return [told]
+    return [warning]
 
 
 def _labelled(

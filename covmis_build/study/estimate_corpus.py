@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
     from covmis_build.engine import Progress
 
+UNSEEN = (
+    "without the study, large near-duplicate groups that were not sampled are not known: intervals for all posts may be "
+    "too narrow"
+)
+"""What a reader must know of every estimate of a corpus alone."""
+
 
 def estimate_files(
     folder: Path | None = None,
@@ -92,12 +98,6 @@ def estimate_corpus(
         between=compared_parts(between, before, after, labels=labels), level=level,
     )  # fmt: skip
     return replace(figures, warnings=(*figures.warnings, UNSEEN))
-
-
-UNSEEN = (
-    "without the study, large near-duplicate groups that were not sampled are not known: intervals for all posts may be "
-    "too narrow"
-)
 
 
 def _labels(frame: pd.DataFrame) -> list[str]:

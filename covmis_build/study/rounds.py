@@ -1,4 +1,4 @@
-"""Verifying rounds: each against its seal, and each seal against the one before."""
+"""The rounds of a study: who labels what, how far they are, their board, and their seals."""
 
 from __future__ import annotations
 
