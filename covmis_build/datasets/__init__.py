@@ -12,43 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from covmis_build.datasets.catalogue import find, known, published_for
-    from covmis_build.datasets.conversion import (
-        combine,
-        convert,
-        corpora_folder,
-        described,
-        overview,
-        undersample,
-        without_replies_to_denying_sources,
-        write,
-    )
+    from covmis_build.datasets.conversion import convert, corpora_folder, described, overview, write
     from covmis_build.datasets.fetching import fetch
     from covmis_build.datasets.labels import label_map
     from covmis_build.datasets.mapping import map_labels
+    from covmis_build.datasets.mixtures import (
+        class_weights,
+        combine,
+        undersample,
+        without_replies_to_denying_sources,
+    )
     from covmis_build.datasets.preprocessing import Preprocessing, preprocess
     from covmis_build.datasets.readers import complete_layout, read
     from covmis_build.datasets.shape import COLUMNS, Dataset, File, Layout, Published
-    from covmis_build.stats.class_weights import class_weights
 
 _HOMES = {
-    "datasets.catalogue": ("find", "known", "published_for"),
-    "datasets.conversion": (
-        "combine",
-        "convert",
-        "corpora_folder",
-        "described",
-        "overview",
-        "undersample",
-        "without_replies_to_denying_sources",
-        "write",
-    ),
-    "datasets.fetching": ("fetch",),
-    "datasets.labels": ("label_map",),
-    "datasets.mapping": ("map_labels",),
-    "datasets.preprocessing": ("Preprocessing", "preprocess"),
-    "datasets.readers": ("complete_layout", "read"),
-    "datasets.shape": ("COLUMNS", "Dataset", "File", "Layout", "Published"),
-    "stats.class_weights": ("class_weights",),
+    "catalogue": ("find", "known", "published_for"),
+    "conversion": ("convert", "corpora_folder", "described", "overview", "write"),
+    "fetching": ("fetch",),
+    "labels": ("label_map",),
+    "mapping": ("map_labels",),
+    "mixtures": ("class_weights", "combine", "undersample", "without_replies_to_denying_sources"),
+    "preprocessing": ("Preprocessing", "preprocess"),
+    "readers": ("complete_layout", "read"),
+    "shape": ("COLUMNS", "Dataset", "File", "Layout", "Published"),
 }
 
 __all__ = [
@@ -82,5 +69,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
-            return getattr(importlib.import_module(f"covmis_build.{home}"), name)
+            return getattr(importlib.import_module(f"{__name__}.{home}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

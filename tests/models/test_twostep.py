@@ -53,8 +53,8 @@ def asked(tiny, tmp_path, monkeypatch):
 
 
 def likeness(tiny):
+    from covmis_build.models.bertscore import bertscore
     from covmis_build.models.encoders import pretrained
-    from covmis_build.models.twostep import bertscore
 
     pairs = list(zip(POSTS["claim"], POSTS["text"], strict=True))
     return bertscore(pairs, *pretrained(tiny), tokens=32)[:, 2]
