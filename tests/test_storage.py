@@ -178,3 +178,8 @@ def test_a_table_is_read_once_until_its_file_changes(tmp_path, monkeypatch):
     assert (again["label"][0], again["label_id"][0], len(read)) == ("favor", "1", 1)
     write({"label_id": "1", "label": "never"})
     assert storage.read_once(path, "labels")["label"][0] == "never"
+    copy = path.rename(tmp_path / "copy.parquet")
+    write({"label_id": "1", "label": "favor"})
+    assert storage.read_once(path, "labels")["label"][0] == "favor"
+    copy.replace(path)
+    assert storage.read_once(path, "labels")["label"][0] == "never", "another program's change is seen, too"
