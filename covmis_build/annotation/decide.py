@@ -54,6 +54,11 @@ class Disagreement(Result):
     """Whether the next decision is the adjudicator's."""
 
     @property
+    def text(self) -> str:
+        """What was shown: the claim, the post and what it quotes or answers, a line each."""
+        return "\n".join(f"{name}: {value}" for name, value in self.parts)
+
+    @property
     def outcome(self) -> str:
         """The label that was decided, or what it waits for."""
         return self.label or self.state
@@ -79,6 +84,11 @@ class Disagreements(Result):
     round: str
     rows: tuple[Disagreement, ...]
 
+    @property
+    def waiting(self) -> tuple[Disagreement, ...]:
+        """Those without a decision."""
+        return tuple(row for row in self.rows if row.state != State.DECIDED)
+
     def of(self, item: str) -> Disagreement:
         """The disagreement about this item."""
         for row in self.rows:
@@ -94,8 +104,9 @@ class Disagreements(Result):
         """How many wait, and a row for each."""
         import pandas as pd
 
-        waiting = sum(row.state != State.DECIDED for row in self.rows)
-        sentence = f"Round {self.round}: {counted(len(self.rows), 'disagreements')}, {waiting} to decide."
+        sentence = (
+            f"Round {self.round}: {counted(len(self.rows), 'disagreements')}, {len(self.waiting)} to decide."
+        )
         rows = [(row.item_id, row.pair, row.state, row.label) for row in self.rows]
         return [
             sentence,

@@ -48,8 +48,9 @@ ROW = "row"
 """As the setting `id`: posts are numbered by their rows, where no column has this name."""
 HASHED = 12
 """Digits of a file's hash in the ids of its rows."""
-YES = frozenset({"TRUE", "True", "true", "T", "1", "yes"})
-"""How a column `is_retweet` says that a row is a repost."""
+YES = frozenset({"true", "t", "1", "1.0", "yes", "y"})
+"""How a column says in small letters that a row is a repost."""
+YES_OR_NO = YES | {"", "false", "f", "0", "0.0", "no", "n", *map(str.lower, NOTHING)}
 TITLES = ("title", "subject", "headline")
 MANY_EMPTY = 0.05
 """A share of rows without text that is reported."""
@@ -66,7 +67,7 @@ PROTECTED = frozenset(f"'{mark}" for mark in MARKED)
 """How a cell begins that `storage.harmless` has protected; no cell of such a column begins with one of MARKED otherwise."""
 FORMS_OF_IDS = {"reddit": re.compile(r"t[13]_[0-9a-z]{4,12}"), "facebook": re.compile(r"\d{5,20}_\d{5,20}")}
 """Ids that only one platform has: Reddit's comments and posts, a post of a page of Facebook."""
-OLD_REPOST = re.compile(r"RT @\w+:")
+OLD_REPOST = re.compile(r"RT @\w+ ?:")
 
 
 @dataclass(slots=True)
@@ -209,6 +210,26 @@ def _several(names: str | Sequence[str] | None) -> list[str]:
     return [] if not names else [names] if isinstance(names, str) else list(names)
 
 
+@dataclass(slots=True)
+class _Texts:
+    """How many texts of a table have something that has to be known before they are read."""
+
+    escaped: int = 0
+    nothing: int = 0
+    protected: int = 0
+    unprotected: int = 0
+    empty: int = 0
+
+    def see(self, block: Sequence[Sequence[str]], at: Sequence[int]) -> None:
+        """Count the texts of some rows."""
+        texts, beginnings = _column(block, at), [cells[place][:2] for cells in block for place in at]
+        self.protected += sum(map(PROTECTED.__contains__, beginnings))
+        self.unprotected += sum(begin[:1] in MARKED and begin not in PROTECTED for begin in beginnings)
+        self.escaped += sum(1 for text in texts if text.find("&", 0, LOOKED_AT) >= 0 and ESCAPES.search(text))
+        self.empty += sum(not text or text.isspace() for text in texts)
+        self.nothing += sum(len(text) <= LOOKED_AT and text in NOTHING for text in texts)
+
+
 def _look_at_values(understood: Understood, table: Table, path: Path | str, claims: AbstractSet[str]) -> None:
     """One pass over the rows: ids, times, claims, escapes."""
     taken, rule = understood.taken, understood.rule
@@ -216,7 +237,8 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     native_ids: list[str] = []
     moments: list[str] = []
     claims_told: Counter[str] = Counter()
-    escaped = nothing = of_no_language = protected = unprotected = empty = 0
+    marks = set[str]()
+    counts, of_no_language = _Texts(), 0
     rows = table.rows()
     while numbered := list(islice(rows, TOGETHER)):
         block = [cells for _, cells, problem in numbered if not problem]
@@ -224,29 +246,27 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         native_ids += _column(block, at.get("id", []))
         moments += _column(block, at.get("created_at", []))
         claims_told.update(_column(block, at["claim"]) if "claim" in at else ())
-        texts = _column(block, at.get("text", []))
-        beginnings = [cells[place][:2] for cells in block for place in at.get("text", [])]
-        protected += sum(map(PROTECTED.__contains__, beginnings))
-        unprotected += sum(begin[:1] in MARKED and begin not in PROTECTED for begin in beginnings)
-        escaped += sum(1 for text in texts if text.find("&", 0, LOOKED_AT) >= 0 and ESCAPES.search(text))
-        empty += sum(not text or text.isspace() for text in texts) if at.get("text") else 0
-        nothing += sum(len(text) <= LOOKED_AT and text in NOTHING for text in texts)
+        if marks <= YES_OR_NO:
+            marks.update(map(str.lower, _column(block, at.get("repost", []))))
+        if "text" in at:
+            counts.see(block, at["text"])
         if "language" in at:
             of_no_language += sum(cell in NOTHING for cell in _column(block, at["language"]))
     understood.notes += table.notes
     understood.notes += [
         f"NA, NULL or the like as a {what}: {counted(count, 'posts')} of {meant}"
-        for what, meant, count in (("text", "that word", nothing), ("language", "none", of_no_language))
+        for what, meant, count in (
+            ("text", "that word", counts.nothing),
+            ("language", "none", of_no_language),
+        )
         if count
     ]
-    understood.notes += _without_text(understood, empty)
-    understood.harmless = bool(protected) and not unprotected
+    understood.notes += _without_text(understood, counts.empty)
+    understood.harmless = bool(counts.protected) and not counts.unprotected
     if understood.harmless:
         understood.notes.append(
-            f"{counted(protected, 'texts')}: the apostrophe in front only protects from spreadsheets, and is left out"
+            f"{counted(counts.protected, 'texts')}: the apostrophe in front only protects from spreadsheets, and is left out"
         )
-    told = claims_told.total() - claims_told[""]
-    named = sum(count for claim, count in claims_told.items() if claim in claims)
     check_rounded(path, table.rounded, taken.get("id", []))
     bare = [native for native in native_ids if native and ":" not in native]
     check_ids(path, bare, addressed=partial(in_addresses, table, at["id"][0]) if "id" in at else None)
@@ -255,14 +275,10 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         understood.questions.append(f"{taken['created_at'][0]}: {understood.times.problem}")
     elif understood.times.note:
         _compare_with_ids(understood, native_ids, moments)
-    if "claim" in taken and not rule.claim and not (told and named >= ENOUGH * told):
-        name = taken.pop("claim")[0]
+    _leave_out(understood, claims_told, claims, marks)
+    if not rule.escapes and counts.escaped > 0.005 * understood.rows:
         understood.notes.append(
-            f"the column {name} is not used as claims: {named:,} of its {told:,} values are the study's claims"
-        )
-    if not rule.escapes and escaped > 0.005 * understood.rows:
-        understood.notes.append(
-            f"{escaped:,} texts have &amp; and the like, which annotators would see: in [[retrieval.columns]], "
+            f"{counts.escaped:,} texts have &amp; and the like, which annotators would see: in [[retrieval.columns]], "
             'escapes = "html" turns all into characters, escapes = "x" only &amp; &lt; &gt;'
         )
     understood.platform = rule.platform or _platform(understood, table, bare, native_ids, moments)
@@ -270,6 +286,23 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         understood.questions.append(
             'ids that covmis makes need a platform of their own, e.g. platform = "forum"'
         )
+
+
+def _leave_out(
+    understood: Understood, claims_told: Counter[str], claims: AbstractSet[str], marks: AbstractSet[str]
+) -> None:
+    """Do not use columns for claims and reposts whose names say so, but not their values."""
+    taken, rule, notes = understood.taken, understood.rule, understood.notes
+    told = claims_told.total() - claims_told[""]
+    named = sum(count for claim, count in claims_told.items() if claim in claims)
+    if "claim" in taken and not rule.claim and not (told and named >= ENOUGH * told):
+        name = taken.pop("claim")[0]
+        notes.append(
+            f"the column {name} is not used as claims: {named:,} of its {told:,} values are the study's claims"
+        )
+    if not rule.repost and not marks <= YES_OR_NO:
+        name = taken.pop("repost")[0]
+        notes.append(f"the column {name} is not used for reposts: it has other values than yes and no")
 
 
 def _without_text(understood: Understood, count: int) -> list[str]:
@@ -433,7 +466,7 @@ class Reading:
         at = {what: [table.header.index(name) for name in names] for what, names in understood.taken.items()}
         self.has_id, self.has_repost, self.texts = "id" in at, "repost" in at, at.get("text", [])
         said = self.rule.repost.get("is", "")
-        self.is_repost = said.__eq__ if self.rule.repost else YES.__contains__
+        self.is_repost = said.__eq__ if self.rule.repost else lambda cell: cell.lower() in YES
         self.native, self.time, self.urls, self.claim, self.language, self.author, self.repost = (
             _cell_of(at.get(what, ()))
             for what in ("id", "created_at", "urls", "claim", "language", "author", "repost")

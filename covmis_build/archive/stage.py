@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from covmis_build.options import Retrieval
 
 NOTHING = Forget()
-READER = 3
+READER = 4
 """Raised by hand when a file is read as something else than before: all files are read again."""
 
 SEEN = pa.schema(

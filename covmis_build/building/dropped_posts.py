@@ -72,7 +72,7 @@ class DroppedPosts(Result):
 
 
 def dropped_posts(
-    places: Places, settings: Settings, step: str, *, reason: str = "", claim: str = "", limit: int = 30,
+    places: Places, settings: Settings, step: str, *, reason: str = "", claim: str = "", limit: int = 20,
     steps: Sequence[Step] = (), short: str | None = None,
 ) -> DroppedPosts:  # fmt: skip
     """Some of the pairs that a step dropped, of one reason or claim or of all.

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.engine.port import quiet
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
@@ -127,9 +128,7 @@ def _database(_process: int) -> duckdb.DuckDBPyConnection:
     """
     import duckdb
 
-    connection = duckdb.connect()
-    connection.execute("SET enable_progress_bar = false")  # only the command line prints
-    return connection
+    return quiet(duckdb.connect())
 
 
 def missing_from_build(places: Places, frozen: pd.DataFrame) -> dict[str, str]:

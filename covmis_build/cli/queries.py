@@ -35,13 +35,13 @@ def try_out(
     expression: Annotated[str, Argument(help="Keywords, a claim's id, or nothing: all queries.")] = "",
     samples: Annotated[int, Option(min=0, help="How many posts to show of each.")] = 3,
     words: Annotated[
-        bool, Option("--words", help="Instead: what each word of the keywords adds or keeps out.")
+        bool, Option("--words", help="Instead: what each word of one query, or of a claim's, adds.")
     ] = False,
     progress: Progress = silent,
 ) -> Result:
     """Count the posts that each query finds.
 
-    Posts are counted as `covmis run` counts them: a post that matches several claims counts once. New files are read first.
+    Posts are counted as `covmis run` counts them. New files are read first.
 
     Example: covmis queries try "garlic (covid-19 OR coronavirus)"
     """

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from covmis_build import tables
 from covmis_build.children import follow
-from covmis_build.engine.port import each_block
+from covmis_build.engine.port import each_block, quiet
 from covmis_build.errors import InputError
 
 if TYPE_CHECKING:
@@ -235,8 +235,7 @@ class DuckEngine:
                     settings["memory_limit"] = self.memory
                 self._database = duckdb.connect(config=settings)
             connection = self._database.cursor()
-        connection.execute("SET enable_progress_bar = false")  # only the command line prints
-        return connection
+        return quiet(connection)
 
     def _close(self) -> None:
         """Close the database: its threads must not run while processes are forked."""

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from covmis_build import storage
 from covmis_build.addresses import Address, place
 from covmis_build.engine.duck import BLOCK
-from covmis_build.engine.port import each_block
+from covmis_build.engine.port import each_block, quiet
 from covmis_build.engine.spark_workers import agree, edition
 from covmis_build.errors import InputError
 
@@ -207,11 +207,8 @@ def schema_of(query: str, sources: Mapping[str, Source]) -> pa.Schema:
 def _database(folder: str) -> duckdb.DuckDBPyConnection:
     import duckdb
 
-    its = duckdb.connect(
-        config={"temp_directory": f"{folder}/spill", "memory_limit": MEMORY} if folder else {}
-    )
-    its.execute("SET enable_progress_bar = false")
-    return its
+    config = {"temp_directory": f"{folder}/spill", "memory_limit": MEMORY} if folder else {}
+    return quiet(duckdb.connect(config=config))
 
 
 def _answer(database: duckdb.DuckDBPyConnection, query: str) -> Iterator[pa.Table]:

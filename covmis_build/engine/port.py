@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    import duckdb
     import pandas as pd
     import pyarrow as pa
 
@@ -36,6 +37,13 @@ Progress = Callable[[str, int, int], None]
 
 def silent(step: str, done: int, total: int) -> None:
     """Report no progress."""
+
+
+def quiet(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """The connection without progress of its own. In Jupyter without ipywidgets it has none, and refuses the setting."""
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() == (True,):
+        connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 Notice = Callable[[str], None]

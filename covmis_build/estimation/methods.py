@@ -36,11 +36,13 @@ def methods_sentences(
     """The sentences, in the order of a methods section."""
     ways = sorted(set(design.names))
     how = {"poisson": "Poisson sampling", "two_phase": "two-phase sampling of fixed size"}
+    sizes, exact = corpus["claim_id"].value_counts(), ways == ["two_phase"]
+    few, many = sizes.min(), sizes.max()
     yield (
-        f"The {len(corpus):,} items of {corpus['claim_id'].nunique():,} claims were sampled by "
-        f"{' and '.join(how[name] for name in ways)} with known probabilities: {options.per_kind} posts of each "
-        f"{' and '.join(['query type', *options.strata_by])} and {options.per_claim} posts of each claim, fewer if there "
-        "are fewer (COVMis-Stance, appendix A.3)."
+        f"The {len(corpus):,} items of {corpus['claim_id'].nunique():,} claims ({few if few == many else f'{few} to {many}'} each) were sampled by "
+        f"{' and '.join(how[name] for name in ways)} with known probabilities: {'' if exact else 'in expectation '}"
+        f"{options.per_kind} posts of each {' and '.join(['query type', *options.strata_by])} and {options.per_claim} posts of "
+        "each claim, fewer if there are fewer (COVMis-Stance, appendix A.3)."
     )
     ranked = bool((corpus["kind"] == RANKED).any())
     if ranked:

@@ -28,7 +28,7 @@ POSTS = {
     "reply_to": ("inreplytostatusid", "inreplytotweetid", "inreplytoid", "replytoid"),
     "quote_of": ("quotedstatusid", "quotedtweetid", "quotedid"),
     "repost_of": ("retweetedstatusid", "retweetedtweetid", "retweetedid", "reblogid", "retweetof", "repostof", "rtof"),
-    "repost": ("isretweet", "isrepost", "isreblog"),
+    "repost": ("isretweet", "isrepost", "isreblog", "retweet", "repost", "reblog"),
     "author": ("author", "username", "userscreenname", "screenname", "authorid", "userid", "user"),
 }  # fmt: skip
 """Posts of unknown tools."""
@@ -47,7 +47,7 @@ CLAIMS = {
     "fact_check_urls": ("factcheckurls", "factcheckurl", "reviewurl", "claimreviewurl", "factcheck", "checkurl", "debunkurl"),
     "url": ("url", "link", "href", "permalink"),
     "language": ("language", "lang", "claimlanguage", "sprache", "idioma", "langue"),
-    "keywords": ("keywords", "query", "queries"),
+    "keywords": ("keywords", "keyword", "query", "queries", "searchquery", "searchterms", "searchwords"),
     "first_seen": ("firstseen", "claimdate", "date", "published", "publishdate", "publisheddate", "datepublished", "reviewdate", "statementdate",
                    "creativeworkdatepublished", "claimreviewdatepublished"),
     "verdict": (

@@ -221,7 +221,7 @@ def _reason(known: list[Unit], quorums: Sequence[Quorum], posts: int | None) -> 
     """Why this query, in a line."""
     said = []
     for quorum in quorums:
-        asked = [" ".join(known[at].words) for at in quorum.asks(known)]
+        asked = [known[at].shown for at in quorum.asks(known)]
         how = f"{quorum.least} of" if quorum.least < len(asked) else "all of" if quorum.least > 1 else "has"
         said.append(f"{how} {', '.join(asked)}")
     finds = so_many(posts, "posts") if posts is not None else "no archive yet, rarity from the claim list"

@@ -62,6 +62,12 @@ class Unit(NamedTuple):
         return joined(Or, self.ways)
 
     @property
+    def shown(self) -> str:
+        """Its words; of a name also by which of them it is searched."""
+        words, searched = " ".join(self.words), " ".join(self.ways[0].tokens)
+        return words if searched == words else f"{searched} (for {words})"
+
+    @property
     def seen(self) -> bool:
         """Whether the archive has it."""
         return len(self.rows) > 0

@@ -36,7 +36,10 @@ class AddedPosts(Result):
     def summary(self) -> Summary:
         """Where the file is, and what comes next."""
         size = f"{self.size / 1e6:,.1f} MB" if self.size >= 1e5 else f"{self.size:,} bytes"
-        return [f"Added {self.file} ({size}).", f"Next: `covmis posts look {self.file}`, then `covmis run`."]
+        return [
+            f"Added {self.file} ({size}).",
+            f"Next: `covmis posts look {self.file}`, then `covmis status`.",
+        ]
 
 
 def add_posts(study: Study, source: Path | str | Iterable[bytes], name: str = "") -> AddedPosts:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from covmis_build import tables
 from covmis_build.archive.store import POSTS
 from covmis_build.building.store import files_here, files_of
+from covmis_build.engine.port import quiet
 from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -40,8 +41,7 @@ class ArchivePosts:
         """The answer to a query over `posts` and `copies`, as a relation of DuckDB: `.df()`, `.fetchall()`, `.arrow()`."""
         import duckdb
 
-        connection = duckdb.connect()
-        connection.execute("SET enable_progress_bar = false")
+        connection = quiet(duckdb.connect())
         connection.execute(f"CREATE VIEW store AS SELECT * FROM read_parquet({_listed(self.parts)})")
         connection.execute("CREATE VIEW copies AS FROM store")
         connection.execute(f"CREATE VIEW older AS SELECT * FROM read_parquet({_listed([self._older])})")

@@ -20,6 +20,7 @@ from covmis_build.claims.lists import ClaimList, GivenPost, read_claims, read_li
 from covmis_build.claims.selection import Selection, select
 from covmis_build.errors import InputError, counted
 from covmis_build.files.reading import read_table
+from covmis_build.queries.build import build_queries
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
@@ -204,6 +205,18 @@ def _known_claims(study: Study) -> pd.DataFrame | None:
     """The claim list as it is, if there is one with claims in it."""
     path = study.places.claims_csv
     return read_claims(path, "csv") if path.exists() and read_table(path, own=True).rows else None
+
+
+def before_run(study: Study) -> str:
+    """What the claims need before a run can find posts for them; nothing if they have queries, or posts name them."""
+    known = _known_claims(study)
+    if known is None or _are_examples(known):
+        return (
+            "`covmis claims import FILE`, or write your claims into queries/claims.csv (it has only examples)"
+        )
+    if build_queries(known).empty and not (study.places.archives[0] / GIVEN_POSTS).exists():
+        return "`covmis queries suggest CLAIM` proposes keywords; no claim has any yet"
+    return ""
 
 
 def _are_examples(known: pd.DataFrame) -> bool:

@@ -17,15 +17,22 @@ from covmis_build.errors import InputError, NoClaim
 from covmis_build.matching.find import numbers_found
 from covmis_build.queries.build import common_language, keywords_of
 from covmis_build.queries.suggest import Suggestions, suggest
-from covmis_build.queries.tuning import Tuned, effects, lines_of, read_keywords, readable_keywords
+from covmis_build.queries.tuning import (
+    Tuned,
+    effects,
+    lines_of,
+    read_keywords,
+    readable_keywords,
+)
 from covmis_build.queries.units import terms_of
 from covmis_build.report.result import Result
 from covmis_build.text import turkish
+from covmis_build.text.expression import foreign
 from covmis_build.text.nodes import Address, Or, all_leaves, joined
 from covmis_build.text.places import spans
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from covmis_build.archive.counted import Rows
     from covmis_build.archive.words import Words
@@ -44,6 +51,11 @@ class SavedKeywords(Result):
     before: list[str]
 
     @property
+    def warnings(self) -> list[str]:
+        """What of other search languages is in them."""
+        return foreign_signs(self.keywords)
+
+    @property
     def summary(self) -> Summary:
         """What was saved, and what comes next."""
         if self.keywords == self.before:
@@ -53,6 +65,11 @@ class SavedKeywords(Result):
             f"Claim {self.claim_id}: {' | '.join(self.keywords) or 'no keywords'} (was {was}).",
             "Next: `covmis run`.",
         ]
+
+
+def foreign_signs(queries: Iterable[str]) -> list[str]:
+    """What of other search languages people wrote, each thing once."""
+    return list(dict.fromkeys(sentence for query in queries for sentence in foreign(query)))
 
 
 def set_keywords(
@@ -96,7 +113,10 @@ def tune(
         if not own.empty:
             lines = saved = keywords_now(claims, lines[0])
     if not lines:
-        raise InputError("no keywords", remedy="Write some, or the id of a claim that has keywords")
+        raise InputError(
+            "no keywords to look at",
+            remedy="Write those of one query, or the id of a claim that has keywords",
+        )
     with study.words(progress) as words:
         return tuned(words, lines, saved, language)
 

@@ -79,8 +79,9 @@ class SeenFile:
     @property
     def lines(self) -> list[str]:
         """What was understood, line by line."""
+        first = "the first " * (self.rows == ROWS)
         lines = [
-            f"{self.file}   {self.form or 'no known form'} (detected from {self.by})   {counted(self.rows, 'rows')} looked at"
+            f"{self.file}   {self.form or 'no known form'} (detected from {self.by})   {first}{counted(self.rows, 'rows')} looked at"
         ]
         lines += [f"  {what} <- {', '.join(names)}" for what, names in self.columns.items()]
         if self.left_over:
@@ -99,7 +100,9 @@ class SeenFile:
             lines += [f"    {address}" for address in post.urls]
         lines += [
             "",
-            f"  times: {self.first} to {self.last}" if self.first else "  times: none that can be read",
+            f"  times{' of these rows' * bool(first)}: {self.first} to {self.last}"
+            if self.first
+            else "  times: none that can be read",
         ]
         for problem in self.problems:
             lines.append(f"  {problem.count:>7,} {'   '.join(problem.in_words)}"[:240].rstrip())

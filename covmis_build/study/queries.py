@@ -18,7 +18,8 @@ from covmis_build.queries.build import build_queries, common_language, keywords_
 from covmis_build.queries.suggest import READ, Suggestions, suggest
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
-from covmis_build.text.expression import as_written, foreign, parse
+from covmis_build.study.keywords import foreign_signs
+from covmis_build.text.expression import as_written, parse
 from covmis_build.text.rendering import Platform, render
 
 if TYPE_CHECKING:
@@ -163,11 +164,6 @@ def _with_searches(query: ShownQuery, platform: str, limit: int | None) -> Shown
     except InputError as error:
         raise InputError(f"query {query.query_id}: {error}") from error
     return replace(query, searches=searches, shortened=shortened)
-
-
-def foreign_signs(queries: Iterable[str]) -> list[str]:
-    """What of other search languages people wrote, each thing once."""
-    return list(dict.fromkeys(sentence for query in queries for sentence in foreign(query)))
 
 
 def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Progress = silent) -> Trial:

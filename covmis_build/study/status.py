@@ -166,16 +166,29 @@ def after_seal(study: Study) -> str:
     return next_step(study, current(study.places, study.settings), _rounds(study.places), [])
 
 
-def next_step(  # noqa: PLR0911 - one line a step
-    study: Study, stages: dict[str, bool], rounds: list[RoundRow], steps: list[Step]
-) -> str:
+def next_step(study: Study, stages: dict[str, bool], rounds: list[RoundRow], steps: list[Step]) -> str:
     """The one thing to do now; before the first round also where most posts were lost, and how to keep them."""
+    return _to_build(study, stages, rounds) or _to_annotate(study, rounds, steps)
+
+
+def _to_build(study: Study, stages: dict[str, bool], rounds: list[RoundRow]) -> str:
+    """What is to do before all tables are there; nothing if they are."""
     places = study.places
     if not rounds and not stages.get("read", True) and not places.has_files:
         folders = ", ".join(places.relative(path) for path in places.archives)
         return f"put posts into {folders} and claims into queries/claims.csv"
-    if names := [name for name, is_current in stages.items() if not is_current]:
-        return f"`covmis run` (to be made: {', '.join(names)})"
+    names = [name for name, is_current in stages.items() if not is_current]
+    if not rounds and (names or not storage.read_column(places.table("sample"), "claim_id")):
+        from covmis_build.study.claims import before_run
+
+        if claims := before_run(study):
+            return claims
+    return f"`covmis run` (to be made: {', '.join(names)})" if names else ""
+
+
+def _to_annotate(study: Study, rounds: list[RoundRow], steps: list[Step]) -> str:
+    """What is to do with the sample, the rounds and the corpus."""
+    places = study.places
     asking_recall = [row for row in rounds if kind_of(row.round) == RoundKind.RECALL]
     rounds = [row for row in rounds if row not in asking_recall]
     unsealed = [row.round for row in rounds if not row.sealed]
@@ -192,8 +205,6 @@ def next_step(  # noqa: PLR0911 - one line a step
     unsealed = [row.round for row in asking_recall if not row.sealed]
     if unsealed:
         return f"finish round {unsealed[0]}: `covmis round status --round {unsealed[0]}` says how"
-    if not rounds and not storage.read_column(places.table("queries"), "query_id"):
-        return "`covmis queries suggest CLAIM` proposes keywords; no claim has any yet"
     if not rounds:
         return f"more posts or queries, or other settings: no claim has enough posts for a sample. {lost}".rstrip()
     released = places.release / "checksums.txt"

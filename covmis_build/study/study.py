@@ -211,7 +211,7 @@ class Study:
         return advice(self.settings.cleaning)
 
     def dropped_posts(
-        self, step: str, *, reason: str = "", claim: str = "", limit: int = 30, status: Status | None = None
+        self, step: str, *, reason: str = "", claim: str = "", limit: int = 20, status: Status | None = None
     ) -> DroppedPosts:
         """Some of the posts that a step of the flow dropped, with their texts; of one reason or claim, or of all.
 

@@ -8,8 +8,7 @@ from urllib.parse import quote
 from starlette.concurrency import run_in_threadpool
 
 from covmis_build.errors import CovmisError, NoClaim
-from covmis_build.study.keywords import Claim, claims_of, marked_posts, suggested, tuned
-from covmis_build.study.queries import foreign_signs
+from covmis_build.study.keywords import Claim, claims_of, foreign_signs, marked_posts, suggested, tuned
 from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, form_of
 
 if TYPE_CHECKING:

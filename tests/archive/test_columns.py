@@ -232,6 +232,18 @@ def test_a_column_that_says_what_is_a_repost(file):
     assert [one.posts[0].repost_of for one in reads(path, rule)] == ["", "?", ""], "a rule decides"
 
 
+def test_a_column_retweet_tells_reposts_only_if_it_says_yes_or_no(file, tmp_path):
+    rows = "status_id,retweet,text\n" + "".join(f"12529344029837000{at},{{}},hello\n" for at in range(10, 13))
+    flags = file(rows.format("1", "0", ""), "flags.csv")
+    assert [one.posts[0].repost_of for one in reads(flags)] == ["?", "", ""]
+    counts = reads(file(rows.format("1", "0", "12"), "counts.csv"))
+    assert [post.repost_of for one in counts for post in one.posts] == ["", "", ""]
+    (job,) = streams.jobs([(tmp_path / "counts.csv", "archive/counts.csv")])
+    assert any(
+        "the column retweet is not used for reposts" in note for note in open_job(job, How()).understood.notes
+    )
+
+
 def test_rows_without_text_are_counted_and_a_title_is_proposed(file):
     path = file("id,title,content\nt3_1grw0wj,Head,\nt3_1grw0wk,Other,words\n")
     (job,) = streams.jobs([(path, "archive/posts.csv")])
