@@ -332,12 +332,12 @@ class Settlement(Result):
         waiting = self.to_discuss + self.to_adjudicate
         by_most = self.disagreements - self.discussed - self.adjudicated - waiting - self.single
         told = (
-            f"{counted(self.disagreements, 'disagreements')}: "
+            f"{counted(self.disagreements - self.single, 'disagreements')}: "
             + (f"{by_most} settled by the majority, " if by_most else "")
-            + (f"{self.single} with one label (others skipped), " if self.single else "")
             + f"{self.discussed} settled by discussion, "
             f"{self.adjudicated} by the adjudicator; {self.to_discuss} to discuss, "
             f"{self.to_adjudicate} for the adjudicator."
+            + (f" {counted(self.single, 'posts')} with only one label." if self.single else "")
         )
         if self.unlabelled:
             told += f" {counted(self.unlabelled, 'posts')} without enough labels: `covmis round status` shows whose."

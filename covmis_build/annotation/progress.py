@@ -29,9 +29,9 @@ class Worker:
     items: int
     given: int
     skipped: int
-    invalid: int
-    """Answers that their annotator should give again: unusable ones, and those to another text than the frozen one."""
     left: int
+    invalid: int
+    """How many of those left have an answer to give again: an unusable one, or one to another text than the frozen one."""
     median_seconds: float | None
     minutes_left: float | None
     drafts: int = 0
@@ -54,6 +54,8 @@ class Progress(Result):
     next: str
     single: int = 0
     """Disagreements in which one annotator gave the only label, since the others skipped the post."""
+    to_decide: int = 0
+    """Disagreements without a final label; other posts without one wait for labels."""
 
     @property
     def sentence(self) -> str:
@@ -65,10 +67,20 @@ class Progress(Result):
     def summary(self) -> list[str | pd.DataFrame]:
         """All of it in words and a table."""
         people = self.to_frame()
-        usual = [name for name in ("drafts", "missing") if name in people and not people[name].any()]
-        people = people.drop(columns=usual).rename(columns=lambda name: name.replace("_", " "))
+        usual = [
+            name for name in ("invalid", "drafts", "missing") if name in people and not people[name].any()
+        ]
+        people = people.drop(columns=usual)
+        people = people.rename(
+            columns={name: str(name).replace("_", " ") for name in people} | {"invalid": "of these invalid"}
+        )
         alone = f", {counted(self.single, 'posts')} with only one label" if self.single else ""
-        counts = f"{counted(self.disagreements - self.single, 'disagreements')}{alone}; {counted(self.undecided, 'posts')} without a final label."
+        open_ = (
+            f": {counted(self.to_decide, 'disagreements')}, {self.undecided - self.to_decide:,} that lack answers"
+            if self.undecided
+            else ""
+        )
+        counts = f"{counted(self.disagreements - self.single, 'disagreements')}{alone}; {counted(self.undecided, 'posts')} without a final label{open_}."
         return [self.sentence, people, *([] if self._training else [counts]), f"Next: {self.next}"]
 
     @property
@@ -112,7 +124,7 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
     )
     return Progress(
         round_.number, round_.pilot, round_.sealed, len(frozen), tuple(people), len(differ), len(undecided),
-        advice, int(single.isin(differ).sum()),
+        advice, int(single.isin(differ).sum()), len(set(differ) & set(undecided)),
     )  # fmt: skip
 
 
@@ -135,7 +147,7 @@ def workers(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> list[Work
         people.append(
             Worker(
                 code, len(set(work.get(code, [])) | done), int(counts.get(Status.GIVEN, 0)),
-                int(counts.get(Status.SKIPPED, 0)), again, left, pace, None if pace is None else left * pace / 60,
+                int(counts.get(Status.SKIPPED, 0)), left, again, pace, None if pace is None else left * pace / 60,
                 project.drafts if project else 0, bool(project and project.missing),
             )
         )  # fmt: skip
@@ -182,7 +194,8 @@ def _advice(
         and not any(worker.given or worker.skipped for worker in people)
         and undecided
     ):
-        return "`covmis round push`, then `covmis round pull` when the annotators have labelled"
+        other = "`--channel csv` makes sheets, `--channel html` offline pages"
+        return f"`covmis round push` ({other}), then `covmis round pull` when the annotators have labelled"
     if any(worker.left for worker in people):
         invalid = sum(worker.invalid for worker in people)
         first = (

@@ -57,7 +57,7 @@ class Scope(Struct, frozen=True):
             f"Automatic labels are excluded: {self.automatic_items_left_out} of {self.frozen_items} frozen items have "
             f"one{audited if self.audited_items else ''}. Only the rule produced them, so they say nothing about agreement."
         )
-        notes = [by_rule]
+        notes = [by_rule] if self.automatic_items_left_out else []
         if self.pilot:
             notes.append("This is a pilot round: it is excluded from gold labels and from the study's kappa.")
         for count, what in (

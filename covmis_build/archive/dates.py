@@ -135,7 +135,7 @@ def settle(cells: Iterable[str], *, date_format: str = "", zone: str = "") -> Ti
     form = seen.form
     if seen.letters and form in {Form.LETTERS, Form.RFC_2822}:
         return _by_letters(seen, form, zone)
-    utc = "times without a zone are treated as UTC; to change this, set `timezone` in study.toml"
+    utc = "times without a zone are treated as UTC; to change this, add a timezone to the file's [[retrieval.columns]] in study.toml"
     note = utc if seen.without_zone and not zone else ""
     return _slashed(seen, zone, note) if form is Form.DAY_OR_MONTH else TimeForm(form, zone=zone, note=note)
 

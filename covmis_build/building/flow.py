@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.engine.port import quiet
-from covmis_build.errors import InputError
+from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +33,8 @@ WORDS = {
     "sample": "drawn",
 }
 """What a step keeps, in the order of the steps."""
+OF_A_CLAIM = "claim: "
+"""How a reason begins that dropped whole claims."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,12 @@ class Step:
         """The most frequent reasons with their counts, and how many others there are."""
         ranked = sorted(self.reasons.items(), key=lambda pair: -pair[1])
         others = sum(count for _, count in ranked[most:])
-        shown = [f"{reason}: {count:,}" for reason, count in ranked[:most]]
+        shown = [
+            f"{counted(count, 'claims')}: {reason.removeprefix(OF_A_CLAIM)}"
+            if reason.startswith(OF_A_CLAIM)
+            else f"{reason}: {count:,}"
+            for reason, count in ranked[:most]
+        ]
         return "; ".join([*shown, *([f"{len(ranked) - most} other reasons: {others:,}"] if others else [])])
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,7 +84,7 @@ def flow(places: Places) -> list[Step]:
     for name, keeps in WORDS.items():
         gone, gone_claims = counts.get(("pair", name), {}), counts.get(("claim", name), {})
         left, left_claims = left - sum(gone.values()), left_claims - sum(gone_claims.values())
-        reasons = {**gone, **{f"claim: {reason}": count for reason, count in gone_claims.items()}}
+        reasons = {**gone, **{f"{OF_A_CLAIM}{reason}": count for reason, count in gone_claims.items()}}
         steps.append(
             Step(name, keeps, left_claims, left, sum(gone_claims.values()), sum(gone.values()), reasons)
         )

@@ -140,7 +140,11 @@ def _addresses(rows: list[Any]) -> Iterator[_Finding]:
             says = "has no keywords, titles or URLs, so that no post is found: `covmis queries suggest CLAIM` proposes keywords"
             yield _Finding(claim_id, "no query", says)
         elif not urls:
-            yield _Finding(claim_id, "addresses", "has neither a news address nor a fact-check")
+            yield _Finding(
+                claim_id,
+                "addresses",
+                "has neither a news address nor a fact-check (fine where keywords find enough posts)",
+            )
         elif not row["fact_check_urls"]:
             yield _Finding(claim_id, "addresses", "has no fact-check address")
         for url in urls:

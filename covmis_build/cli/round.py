@@ -139,7 +139,9 @@ def adjudicate(
         bool, Option("--no-discussion", help="Send disagreements directly to the adjudicator.")
     ] = False,
     number: RoundOption = "",
-    channel: ChannelOption = "",
+    channel: Annotated[
+        str, Option(metavar="csv|xlsx|html|label-studio", help="Default: where the round was labelled.")
+    ] = "",
 ) -> Result:
     """Resolve disagreements by discussion, then adjudication.
 

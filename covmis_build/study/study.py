@@ -173,7 +173,7 @@ class Study:
             self.run(progress=progress)
         elif names:
             raise StaleTables(
-                f"data/build is not what today's settings and files would give (to be made: {', '.join(names)})",
+                f"the tables in data/build are out of date (to be made: {', '.join(names)})",
                 remedy="Run `covmis run` first, or add --run",
             )
 
