@@ -94,7 +94,7 @@ class GuidelineCheck(Result):
         told = [line for version in self.earlier for line in version.sentences]
         return [
             f"The guideline is at version {self.version}.",
-            *(told or ["Every label was given under this version."]),
+            *(told or ["No label was given under an earlier version."]),
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -523,7 +523,7 @@ class Reading:
 
     def _post_of(self, cell: str) -> str:
         """The post that another one answers, quotes or repeats; ? if there is one, but its id was rounded or is none."""
-        if not cell or cell in NOTHING or cell in {"0", "-1"}:
+        if not cell or cell in NOTHING or cell in {"0", "-1", "[]", "{}"}:
             return ""
         return ids.post_id(cell, self.platform) or "?"
 

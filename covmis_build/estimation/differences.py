@@ -6,7 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build.errors import InputError, nearest
-from covmis_build.estimation.scopes import SCOPES
+from covmis_build.estimation.scopes import SCOPES, Estimand
 from covmis_build.stats.intervals import between
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def sentences(differences: pd.DataFrame, level: float) -> list[str]:
     """What a paper may say of each difference."""
     said = []
     for row in differences.to_dict("records"):
-        what = {"messages": "distinct messages", "posts": "posts"}[row["estimand"]]
+        what = Estimand(row["estimand"]).in_words
         of = f"the share of {row['label']}" if row["label"] else "the share"
         told = between(row["low"], row["high"], "+.1%")
         known = f"{level:.0%} interval {told} {row['over']}, {_p(row['p'])}" if told else row["why"]

@@ -50,10 +50,13 @@ def methods_sentences(
             "The population is the posts that a query found and, for each claim, the most similar other posts; "
             "the more similar a post, the higher its probability."
         )
+    of_pool = (shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.MESSAGES)
+    population = shares.loc[of_pool, "population"].dropna()
+    known = f" ({population.iloc[0]:,.0f} in all)" if len(population) else ""
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} Wilson intervals over posts "
-        "based on the effective sample size. Totals are the known number of unique posts times the "
-        "share; a post that was found for two claims counts for each of them."
+        f"based on the effective sample size. Totals are the share times the known number of unique posts{known}; "
+        "a post that was found for two claims counts for each of them."
     )
     if calibrated:
         yield (

@@ -103,7 +103,7 @@ def _shown(shares: pd.DataFrame) -> pd.DataFrame:
 
     rows = [
         (
-            row["estimand"], row["name"] or row["scope"], row["label"], row["share"],
+            Estimand(row["estimand"]).in_words, row["name"] or row["scope"], row["label"], row["share"],
             between(row["low"], row["high"]), _whole(row["effective_n"]), bool(row["flagged"]), row["unweighted"],
             _whole(row["total"]), between(row["total_low"], row["total_high"], ",.0f"),
         )
@@ -126,4 +126,4 @@ def _forest(rows: pd.DataFrame, claims: Mapping[str, str], alt: str, low: str, h
         [None if math.isnan(x) else x for x in rows[column].astype(float)] for column in ("share", low, high)
     )
     points = list(zip(names, *values, strict=True))
-    return forest(points, alt=alt, unit="share of distinct messages", limits=(0.0, 1.0))
+    return forest(points, alt=alt, unit="share of unique posts", limits=(0.0, 1.0))

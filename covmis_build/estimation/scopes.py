@@ -20,6 +20,11 @@ class Estimand(StrEnum):
     FRAME = "frame"
     """Posts of a recall round's frame that are about the claim, found by a query or not; each counts once for a claim."""
 
+    @property
+    def in_words(self) -> str:
+        """As tables and sentences for people name it."""
+        return {"messages": "unique posts", "posts": "all posts", "frame": "relevant posts"}[self]
+
 
 class Scope(StrEnum):
     """What a row is about, besides platform and windows of time (`options.STRATA`)."""

@@ -104,12 +104,15 @@ class Estimates(Result):
     @property
     def summary(self) -> list[str | pd.DataFrame]:
         """The figures that people look at first, and the sentences."""
-        shown = self.shares[list(SHOWN)]
+        shown = self.shares[list(SHOWN)].assign(
+            estimand=[Estimand(name).in_words for name in self.shares["estimand"]]
+        )
         if len(self.differences):
             table = self.differences.drop(columns=["over", "why"])
             said = differences.sentences(self.differences, self.level)
             return [table.rename(columns=lambda name: name.replace("_", " ")), "", *said, "", *self.methods]
-        return [shown.rename(columns=lambda name: name.replace("_", " ")), "", *self.methods]
+        shown = shown.rename(columns=lambda name: name.replace("_", " ")).rename(columns={"estimand": "of"})
+        return [shown, "", *self.methods]
 
 
 def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, by name

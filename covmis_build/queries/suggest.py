@@ -115,6 +115,8 @@ class Suggestions(Result):
         for proposal in self.proposals:
             lines += [f"{proposal.width}: {proposal.expression}", f"    {proposal.reason}"]
             lines += [f"    {post.line}" for post in proposal.samples]
+        there = {proposal.width for proposal in self.proposals}
+        lines += [f"{width}: no other query" for width in WIDTHS if there and width not in there]
         units = [f"{unit.posts:>9,}  {' OR '.join(unit.forms)}" for unit in self.units]
         return [*lines, *(["Posts that contain each of these words:"] if units else []), *units]
 

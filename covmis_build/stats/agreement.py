@@ -59,6 +59,10 @@ class Figure(Struct, frozen=True):
     why: str = ""
     words: str = ""
 
+    def __float__(self) -> float:
+        """Its value; not a number where it has none."""
+        return math.nan if self.value is None else self.value
+
     @property
     def error(self) -> float | None:
         """The standard error, None where there is none."""

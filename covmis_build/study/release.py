@@ -20,7 +20,9 @@ from covmis_build.building.flow import flow
 from covmis_build.building.purge import read_list
 from covmis_build.corpus import bundle as bundles
 from covmis_build.corpus import release_facts, signature
+from covmis_build.corpus.card_sections import WISHED
 from covmis_build.corpus.deposit import ReleaseCheck, make_deposit, release_checks
+from covmis_build.corpus.phrases import listed
 from covmis_build.corpus.publish import BUNDLE, write_release
 from covmis_build.corpus.release import left_out, make_corpus
 from covmis_build.corpus.release_facts import Coefficient, FlowStep, ReleaseFacts, RoundFacts, StageFacts
@@ -69,6 +71,8 @@ class Released(Result):
     differences: Sequence[Difference]
     bundle: Path | None = None
     deposit: Path | None = None
+    unstated: Sequence[str] = ()
+    """What the card lacks: names of empty settings of [release]."""
     provisional: Sequence[str] = ()
     """Which rounds have posts without a final label, and which claims have posts that no draw could reach."""
 
@@ -92,6 +96,11 @@ class Released(Result):
         return [
             f"{count}{' with texts' if self.text else ', ids only'}{f'; left out: {gone}' if gone else ''}.",
             f"Read {named(self.folder)}/card.html; methods.md has two paragraphs for a paper.",
+            *(
+                [f"The card states no {listed(self.unstated, 'or')}: [release] in study.toml."]
+                if self.unstated
+                else []
+            ),
             *([f"Bundle for a rebuild: {named(self.bundle)}."] if self.bundle else []),
             *(
                 [f"To upload: {upload}/upload; {upload}/CHECKLIST.md lists what is missing."]
@@ -163,7 +172,7 @@ def release(
     return Released(
         study.places, study.places.release, len(corpus), corpus["claim_id"].nunique(), options.text, missing,
         facts.differences, study.places.release / BUNDLE if bundle else None, upload,
-        [*provisional(rounds), *beyond_the_draws(study, frozen, pool)],
+        [name.replace("_", " ") for name in WISHED if not getattr(options, name)], [*provisional(rounds), *beyond_the_draws(study, frozen, pool)],
     )  # fmt: skip
 
 

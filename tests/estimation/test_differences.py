@@ -49,7 +49,7 @@ def test_p_and_interval_agree_and_the_difference_is_that_of_the_shares(two, days
         assert row["low"] < row["difference"] < row["high"]
         assert (row["p"] < 0.05) == (row["low"] > 0 or row["high"] < 0)
     said = sentences(found.differences, found.level)
-    assert said[0].startswith("Of distinct messages, the share")
+    assert said[0].startswith("Of unique posts, the share")
     assert said[0] in found.sentences
 
 
