@@ -1,6 +1,6 @@
 """From several people's labels to one: discussion first, then an adjudicator; nothing is ever written over.
 
-Both steps are CSV sheets (or projects of their own in Label Studio). Labels stand there as A, B, … in keyed order,
+Both steps are sheets (CSV or xlsx), or projects of their own in Label Studio. Labels stand there as A, B, … in keyed order,
 so that nobody defends a label for being theirs.
 """
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from covmis_build import keyed, storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import (
+    RETURNED_AS,
     Answer,
     Channel,
     Phase,
@@ -30,6 +31,7 @@ from covmis_build.annotation.channels.sheets import (
     FIXED,
     NO_SHEET,
     ROW,
+    channel_of,
     fixed_cells,
     keep_answer,
     misplaced,
@@ -37,6 +39,7 @@ from covmis_build.annotation.channels.sheets import (
     read_rows,
     refuse_unkept,
 )
+from covmis_build.annotation.channels.workbooks import Grid, xlsx
 from covmis_build.annotation.frozen_items import by_item
 from covmis_build.annotation.gold import How, decide_round, undecided_items, write_decisions
 from covmis_build.errors import counted
@@ -55,7 +58,8 @@ if TYPE_CHECKING:
 
 ERROR_CLASSES = ("slip", "guideline", "context", "ambiguous", "other")
 """Why people disagreed: a slip, the guideline does not say, something was not visible, the post allows both."""
-DISCUSSION_SHEET, ADJUDICATION_SHEET = "discussion.csv", "adjudication.csv"
+DISCUSSION_SHEET, ADJUDICATION_SHEET = "discussion", "adjudication"
+"""The names of sheets on which disagreements are decided, without their endings."""
 UNDECIDED = "undecided"
 """What a discussion writes that ends without agreement: the adjudicator decides."""
 TOGETHER = "together"
@@ -137,6 +141,11 @@ def _decided_here(labels: pd.DataFrame) -> set[str]:
     return set(mine.loc[mine["channel"] == Channel.COVMIS, "item_id"])
 
 
+def decision_files(folder: Path, name: str) -> list[Path]:
+    """The files of a sheet, as programs have saved it: CSV, Excel's or LibreOffice's."""
+    return [path for path in sorted(folder.glob(f"{name}.*")) if path.suffix.casefold() in RETURNED_AS]
+
+
 def talked(labels: pd.DataFrame) -> dict[str, str]:
     """What the discussion noted about each item."""
     current = present(labels)
@@ -150,10 +159,12 @@ def decision_sheet(
     frozen: pd.DataFrame,
     labels: pd.DataFrame,
     wanted: Sequence[str],
+    scheme: Labels,
     *,
     seed: int,
     notes: Mapping[str, str] | None = None,
     before: Sequence[dict[str, str]] = (),
+    channel: Channel = Channel.CSV,
 ) -> bytes:
     """The sheet on which these items are decided, with everybody's labels and comments next to them.
 
@@ -175,7 +186,10 @@ def decision_sheet(
         cells["discussed"] = (notes or {}).get(item, "")
         cells |= {name: filled.get(item, {}).get(name, "") for name in (*WRITTEN, *own)}
         rows.append([cells.get(name, "") for name in (*columns, *own)])
-    return csv_bytes([*columns, *own], rows)
+    if channel == Channel.CSV:
+        return csv_bytes([*columns, *own], rows)
+    known = {"label": [*scheme.values, UNDECIDED], "error_class": ERROR_CLASSES}  # noqa: PD011 - not pandas'
+    return xlsx(Grid([*columns, *own], rows, {name: known.get(name, ()) for name in (*WRITTEN, *own)}))
 
 
 def _ours(rows: Sequence[Mapping[str, str]]) -> set[str]:
@@ -185,39 +199,43 @@ def _ours(rows: Sequence[Mapping[str, str]]) -> set[str]:
 
 
 def read_decisions(
-    path: Path, phase: Phase, decider: str, frozen: pd.DataFrame, scheme: Labels, decided: Mapping[str, str],
+    paths: Iterable[Path], phase: Phase, decider: str, frozen: pd.DataFrame, scheme: Labels, decided: Mapping[str, str],
     disputed: Collection[str], labelled: Collection[str],
 ) -> tuple[list[Answer], list[Problem]]:  # fmt: skip
-    """What has been decided on this sheet so far; `undecided` passes an item on to the adjudicator.
+    """What has been decided on the files of this sheet so far; `undecided` passes an item on to the adjudicator.
 
     A row without a label decides nothing, also if its item is one of those `decided` before: that is reported. So is a row
     for an item that is neither `disputed` nor decided; and whether an item with an unusable label is `labelled` all the same.
     """
     items = by_item(frozen)
     answers: dict[str, Answer] = {}
-    table = read_rows(path, ("item_id", "claim", "post", *(n for n in WRITTEN if n != "sub_label")))
-    problems = table.problems(path)
-    for row in table.rows:
-        where, item = f"{path.name}, row {row[ROW]}", row["item_id"].strip()
-        if not row["label"].strip():
-            if item in decided:
-                blank = f"no label for {item}, which was decided as {decided[item]}; the decision stays"
-                problems.append(Problem(where, blank, f"Write another label, or {UNDECIDED}"))
-            continue
-        wrong = misplaced(row, items.get(item))
-        if wrong:
-            problems.append(Problem(where, *wrong))
-            continue
-        if item not in disputed and item not in decided:
-            agreed = f"{item} is not a disagreement: this row is ignored"
-            problems.append(Problem(where, agreed, "Remove the row; its annotators can change their labels"))
-            continue
-        answer, problem = decision(row, item, phase, decider, items[item], scheme)
-        if answer.status == Status.INVALID and item in labelled:
-            problems.append(Problem(where, f"{answer.reason} is not used; that post already has a label"))
-        elif problem:
-            problems.append(Problem(where, problem))
-        problems += keep_answer(answers, answer, where)
+    problems: list[Problem] = []
+    for path in paths:
+        table = read_rows(path, ("item_id", "claim", "post", *(n for n in WRITTEN if n != "sub_label")))
+        problems += table.problems(path)
+        for row in table.rows:
+            where, item = f"{path.name}, row {row[ROW]}", row["item_id"].strip()
+            if not row["label"].strip():
+                if item in decided:
+                    blank = f"no label for {item}, which was decided as {decided[item]}; the decision stays"
+                    problems.append(Problem(where, blank, f"Write another label, or {UNDECIDED}"))
+                continue
+            wrong = misplaced(row, items.get(item))
+            if wrong:
+                problems.append(Problem(where, *wrong))
+                continue
+            if item not in disputed and item not in decided:
+                agreed = f"{item} is not a disagreement: this row is ignored"
+                problems.append(
+                    Problem(where, agreed, "Remove the row; its annotators can change their labels")
+                )
+                continue
+            answer, problem = decision(row, item, phase, decider, items[item], scheme, channel_of(path))
+            if answer.status == Status.INVALID and item in labelled:
+                problems.append(Problem(where, f"{answer.reason} is not used; that post already has a label"))
+            elif problem:
+                problems.append(Problem(where, problem))
+            problems += keep_answer(answers, answer, where)
     return list(answers.values()), problems
 
 
@@ -228,7 +246,7 @@ def decision(
     decider: str,
     frozen: Mapping[str, Any],
     scheme: Labels,
-    channel: Channel = Channel.CSV,
+    channel: Channel,
 ) -> tuple[Answer, str]:
     """One decision as an answer, and what is wrong with it."""
     error_class = row.get("error_class", "").strip().casefold()
@@ -268,15 +286,14 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
         (DISCUSSION_SHEET, Phase.DISCUSSION, TOGETHER),
         (ADJUDICATION_SHEET, Phase.ADJUDICATION, adjudicator),
     ):
-        path = round_.sheets / name
-        if path.exists():
+        if files := decision_files(round_.sheets, name):
             current = present(round_.labels())
             mine = current[(current["phase"] == phase) & (current["status"] == Status.GIVEN)]
             mine = mine[mine["channel"] != Channel.COVMIS]
             decided = dict(zip(mine["item_id"], mine["label"], strict=True))
             disputed = disagreements(frozen, round_.labels(), round_.per_item)
             labelled = set(decide_round(round_)["item_id"])
-            answers, problems = read_decisions(path, phase, who, frozen, scheme, decided, disputed, labelled)
+            answers, problems = read_decisions(files, phase, who, frozen, scheme, decided, disputed, labelled)
             pulled.answers += len(answers)
             pulled.problems += problems
             if not round_.sealed:
@@ -284,24 +301,28 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
     return pulled
 
 
-def write_decision_sheets(round_: RoundFolder, *, seed: int, discuss: bool = True) -> dict[str, list[str]]:
-    """Write the sheets of what is to be discussed, and of what goes to the adjudicator; what each contains."""
+def write_decision_sheets(
+    round_: RoundFolder, *, seed: int, discuss: bool = True, channel: Channel = Channel.CSV
+) -> None:
+    """Write the sheets of what is to be discussed, and of what goes to the adjudicator, with what was filled in before."""
     frozen, labels = round_.items(), round_.labels()
     talk, third = to_decide(frozen, labels, round_.per_item, discuss=discuss)
     notes = talked(labels)
     wanted_on = {DISCUSSION_SHEET: talk, ADJUDICATION_SHEET: third}
     for name, wanted in wanted_on.items():
-        path = round_.sheets / name
-        table = read_rows(path, ("item_id",)) if path.exists() else NO_SHEET
-        before = table.rows
-        if not wanted and not path.exists():
+        known, path = decision_files(round_.sheets, name), round_.sheets / f"{name}.{channel}"
+        if not wanted and not known:
+            continue
+        tables = {file: read_rows(file, ("item_id",)) for file in known}
+        if any({row["item_id"].strip() for row in table.rows} == set(wanted) for table in tables.values()):
             continue
         more = {"notes": notes} if name == ADJUDICATION_SHEET else {}
-        text = decision_sheet(frozen, labels, wanted, seed=seed, before=before, **more)
-        if not path.exists() or {row["item_id"].strip() for row in before} != set(wanted):
-            refuse_unkept(path, table, set(frozen["item_id"]))
-            storage.write_bytes(path, text)
-    return wanted_on
+        before = [row for table in tables.values() for row in table.rows]
+        made = decision_sheet(
+            frozen, labels, wanted, round_.scheme, seed=seed, before=before, channel=channel, **more
+        )
+        refuse_unkept(path, tables.get(path, NO_SHEET), set(frozen["item_id"]))
+        storage.write_bytes(path, made)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -318,6 +339,9 @@ class Settlement(Result):
     problems: tuple[Problem, ...]
     unlabelled: int = 0
     """Posts that still lack an annotator's label."""
+    discussion: str = ""
+    """The file on which disagreements are discussed, and that of the adjudicator."""
+    adjudication: str = ""
     single: int = 0
     """Posts of which one annotator gave the only label, since the others skipped them."""
 
@@ -343,12 +367,9 @@ class Settlement(Result):
             told += f" {counted(self.unlabelled, 'posts')} without enough labels: `covmis round status` shows whose."
         if not self.to_discuss and not self.to_adjudicate:
             return [told]
-        sheets = record.sheets_of(self.round)
         settled = "; rows that a majority decided can stay unchanged" if by_most else ""
-        to_fill = (
-            [f"{sheets}{DISCUSSION_SHEET} (a label, or `undecided`{settled})"] if self.to_discuss else []
-        )
-        to_fill += [f"{sheets}{ADJUDICATION_SHEET} (the adjudicator's label)"] if self.to_adjudicate else []
+        to_fill = [f"{self.discussion} (a label, or `undecided`{settled})"] if self.to_discuss else []
+        to_fill += [f"{self.adjudication} (the adjudicator's label)"] if self.to_adjudicate else []
         return [told, f"Fill in {' and '.join(to_fill)}, then run this command again."]
 
     def to_dict(self) -> dict[str, Any]:
@@ -383,5 +404,13 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
         added=pulled.added,
         problems=tuple(pulled.problems),
         unlabelled=len(unlabelled),
+        discussion=_where(round_, DISCUSSION_SHEET),
+        adjudication=_where(round_, ADJUDICATION_SHEET),
         single=int(single.sum()),
     )
+
+
+def _where(round_: RoundFolder, name: str) -> str:
+    """The file of a sheet, as people are told of it; of Label Studio the project."""
+    files = decision_files(round_.sheets, name)
+    return f"{record.sheets_of(round_.number)}{files[0].name}" if files else f"the project for {name}"

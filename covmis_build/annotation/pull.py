@@ -109,7 +109,7 @@ def _sheets(round_: RoundFolder) -> list[Path]:
         path
         for path in sorted(round_.sheets.glob("*"))
         if path.suffix.casefold() not in OURS
-        and path.name not in {DISCUSSION_SHEET, ADJUDICATION_SHEET}
+        and path.stem not in {DISCUSSION_SHEET, ADJUDICATION_SHEET}
         and not path.name.startswith((".", "~"))
     ]
 
@@ -301,7 +301,7 @@ def _whose(path: Path, annotators: Sequence[str], *, named: bool) -> str:
         raise InputError(
             "does not name its annotator",
             file=path,
-            remedy=f"Start its name with the annotator's code: {', '.join(annotators)}",
+            remedy=f"Name it by its annotator's code ({', '.join(annotators)}), or code, blank and more: {annotators[0]} final{path.suffix}",
         )
     return max(fitting, key=len, default="")
 

@@ -140,13 +140,13 @@ def adjudicate(
     ] = False,
     number: RoundOption = "",
     channel: Annotated[
-        str, Option(metavar="csv|xlsx|html|label-studio", help="Default: where the round was labelled.")
+        str, Option(metavar="csv|xlsx|label-studio", help="Default: where the round was labelled.")
     ] = "",
 ) -> Result:
     """Resolve disagreements by discussion, then adjudication.
 
-    Writes sheets/discussion.csv and, for posts that stay `undecided`, sheets/adjudication.csv. Run it again to import the
-    completed sheets. Overwrites nothing.
+    Writes sheets/discussion.csv (or .xlsx) and, for posts that stay `undecided`, sheets/adjudication.csv. Run it again to
+    import the completed sheets. Overwrites nothing.
 
     Example: covmis round adjudicate --adjudicator c1
     """

@@ -110,7 +110,12 @@ class SeenFile:
         lines += [f"  {note}" for note in self.notes]
         lines += [f"  question: {question}" for question in self.questions]
         if self.settings:
-            lines += ["", "If that is not right, put this into study.toml and change it (reposts and replies are known by their columns' names):", "", self.settings]
+            lines += [
+                "",
+                "If that is not right, put this into study.toml and change it (reposts and replies are known by their columns' names):",
+                "",
+                self.settings,
+            ]
         return lines
 
 

@@ -266,15 +266,25 @@ class Round(Result):
             self._check_adjudicator(adjudicator)
             pulled = adjudication.read_decision_sheets(self.folder, adjudicator, now=storage.moment())
             way = self._channel(channel)
-            if not channel and way == Channel.LABEL_STUDIO and not label_studio.used_by(self.folder):
-                way = Channel.CSV  # the round never went there: its people have sheets or pages
+            if not channel and (
+                way == Channel.HTML or (way == Channel.LABEL_STUDIO and not label_studio.used_by(self.folder))
+            ):
+                books = list(self.folder.sheets.glob("*.xlsx"))
+                way = (
+                    Channel.XLSX if books else Channel.CSV
+                )  # the round never went there: its people have sheets or pages
+            if way == Channel.HTML:
+                raise InputError(
+                    "disagreements are not decided on pages",
+                    remedy="Use csv, xlsx or label-studio, or the browser",
+                )
             if way == Channel.LABEL_STUDIO and not self.sealed:
                 pulled.add(
                     label_studio.adjudicate_round(self.study, self.folder, adjudicator, discuss=discuss)
                 )
             elif not self.sealed:
                 adjudication.write_decision_sheets(
-                    self.folder, seed=self.study.settings.seed, discuss=discuss
+                    self.folder, seed=self.study.settings.seed, discuss=discuss, channel=way
                 )
             return adjudication.settlement(self.folder, pulled, discuss=discuss)
 

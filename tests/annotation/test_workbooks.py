@@ -226,3 +226,40 @@ def test_two_channels_that_differ_are_told_once_a_person(tmp_path):
     assert [problem for problem in again["problems"] if "channels" in problem] == [
         f"{told}(csv: {before[first]}, xlsx: {other[before[first]]}); the later answer is used"
     ]
+
+
+def test_disagreements_are_decided_in_a_workbook(tmp_path):
+    study(tmp_path)
+    opened(tmp_path)
+    covmis(tmp_path, "round", "push", "--channel", "csv")
+    label_both(tmp_path, differ=lambda item: item.endswith(("3", "4")))
+    covmis(tmp_path, "round", "pull")
+    sheets = tmp_path / "annotation/rounds/001/sheets"
+    covmis(tmp_path, "round", "adjudicate", "--channel", "html", fails=2)
+    waiting = covmis(tmp_path, "round", "adjudicate", "--channel", "xlsx")["to_discuss"]
+    assert waiting > 1
+    fill(
+        sheets / "discussion.xlsx", lambda row: ("undecided" if row["item_id"].endswith("4") else "favor", "")
+    )
+    covmis(tmp_path, "round", "adjudicate", "--channel", "csv")
+    assert not (sheets / "discussion.csv").exists(), "one sheet is enough"
+    settled = covmis(tmp_path, "round", "adjudicate")
+    assert settled["to_discuss"] == 0
+    assert settled["discussed"] + settled["to_adjudicate"] == waiting
+    assert {settled["discussion"], settled["adjudication"]} == {
+        "annotation/rounds/001/sheets/discussion.xlsx", "annotation/rounds/001/sheets/adjudication.csv"
+    }  # fmt: skip
+    assert not any(
+        "discussion" in problem for problem in covmis(tmp_path, "round", "pull")["warnings"].splitlines()
+    )
+    rows = read_rows(sheets / "discussion.xlsx", ("item_id",)).rows
+    columns = [name for name in rows[0] if name != "row"]
+    write_rows(sheets / "discussion.csv", [{name: row[name] for name in columns} for row in rows])
+    assert covmis(tmp_path, "round", "adjudicate")["problems"] == [], "the same answers in both files"
+    write_rows(
+        sheets / "discussion.csv",
+        [{**{name: row[name] for name in columns}, "label": "against"} for row in rows],
+    )
+    told = covmis(tmp_path, "round", "adjudicate", fails=1)
+    assert all("a second answer for" in problem for problem in told["problems"])
+    assert "against and favor" in str(told["problems"])

@@ -302,7 +302,7 @@ def sheet_back(name: str) -> Callable[[int, Path], None]:
         def back(path: Path) -> None:
             if name == "discussion.csv":
                 adjudication.read_decisions(
-                    path,
+                    [path],
                     Phase.DISCUSSION,
                     "together",
                     round_.items(),

@@ -427,7 +427,7 @@ def keep_answer(answers: dict[str, Answer], answer: Answer, where: str) -> list[
     """Keep the answer; where another row has given this item another one, neither counts, and that is reported."""
     item, earlier = answer.item_id, answers.get(answer.item_id)
     answers[item] = answer
-    if earlier is None or earlier == answer:
+    if earlier is None or replace(earlier, channel=answer.channel) == answer:
         return []
     both = f"{earlier.label or earlier.status} and {answer.label or answer.status}"
     answers[item] = replace(
