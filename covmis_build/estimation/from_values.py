@@ -95,8 +95,10 @@ def estimate(  # noqa: PLR0913 - what is known about a sample, by name
 def times(share: Estimate, count: float) -> Estimate:
     """The total: the share and its interval times the number of units, which is known."""
     low, high = share.bounds
+    least, most = share.possible
     return replace(
         share,
+        possible=(least * count, most * count),
         value=share.value * count,
         variance=share.variance * count**2,
         bounds=(low * count, high * count),

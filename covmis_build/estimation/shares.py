@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from covmis_build.report.result import Result
 from covmis_build.sampling import audit as audits
 from covmis_build.sampling.inclusion import allocate
 from covmis_build.sampling.strata import counts_of, strata_by, strata_of, stratum_of
+from covmis_build.stats.intervals import effective
 from covmis_build.stats.over_posts import (
     NOTHING_KNOWN,
     Design,
@@ -59,6 +61,8 @@ COLUMNS = [
     "why", "design_effect", "n", "unweighted", "population", "total", "total_low", "total_high", "band_low", "band_high",
     "strength", "r_squared", "by_people", "by_people_low", "by_people_high", "by_people_over",
 ]  # fmt: skip
+LONE = 2.0
+"""Fewer units than this with a label: what the label's share is at least, the sample cannot tell but by these themselves."""
 SHOWN = (
     "estimand", "scope", "name", "label", "share", "low", "high", "unweighted", "effective_n", "n", "total",
 )  # fmt: skip
@@ -358,8 +362,8 @@ class _Source:
         self.claims = np.unique(corpus["claim_id"].astype(str), return_inverse=True)
         if pool is not None:
             # A post that several claims found represents those that did not get it, too.
-            weight = 1 / pool["p_claim"].to_numpy(float)
-            self.pool_weights = weight * pool["group_size"].to_numpy(float) if counted else weight
+            self.pool_sizes = pool["group_size"].to_numpy(float) if counted else np.ones(len(pool))
+            self.pool_weights = self.pool_sizes / pool["p_claim"].to_numpy(float)
         self.fit = self._fit() if calibrated else None
 
     def _fit(self) -> Calibrated:
@@ -387,6 +391,29 @@ class _Source:
             whole = np.full(len(weights), weights.sum())
         chances = self.pool["p_sample"].to_numpy(float) * first
         return expected_of(chances[here], (weights * first / whole)[here], first[here])
+
+    def possible(self, scope: str, name: str, known: Mask, y: Floats) -> tuple[float, float] | None:
+        """The least and the largest share that this part of the pool can have, given the labels of `known` items."""
+        if self.pool is None:
+            return None
+        whole = self._claim_sizes * len(self.claims[0])
+        if scope != Scope.AVERAGE_CLAIM:
+            whole = np.full(len(y), self.population(scope, name))
+        own = np.divide(known * self._in_pool, whole, out=np.zeros(len(y)), where=whole > 0)
+        return float(np.sum(own * y)), 1 - float(np.sum(own * (1 - y)))
+
+    @cached_property
+    def _in_pool(self) -> Floats:
+        """How many messages or posts each item of the sample is in the pool; 0 if it is there no more."""
+        assert self.pool is not None
+        sizes = pd.Series(self.pool_sizes, index=self.pool["item_id"])
+        return sizes.reindex(self.corpus["item_id"]).fillna(0.0).to_numpy(float)
+
+    @cached_property
+    def _claim_sizes(self) -> Floats:
+        """How many messages or posts the claim of each item of the sample has in the pool."""
+        claims, at = self.claims
+        return np.array([self.population(Scope.CLAIM, claim) for claim in claims])[at]
 
     def predicted_mean(self, label: str, scope: str, name: str) -> float:
         """The mean prediction over this part of the pool; every claim counts the same for the average claim."""
@@ -502,7 +529,12 @@ class _LabelFigures:
             between, people = between_people(said, shares, y)
             figure = self._figure(scope, name, here, level, own_shares(said, y), extra + between, expected)
             return over_people(figure, between, people)
-        return self._figure(scope, name, here, level, y, extra, expected)
+        figure = self._figure(scope, name, here, level, y, extra, expected)
+        possible = self.source.possible(scope, name, here & (self.audit.groups == ""), y)
+        if possible is None:
+            return figure
+        below, above = (effective(shares[here & (values > 0)]) < LONE for values in (y, 1 - y))
+        return replace(figure, possible=possible, lone=(below, above))
 
     def _figure(
         self, scope: str, name: str, here: Mask, level: float, y: Floats, extra: float, expected: Expected

@@ -178,13 +178,27 @@ class Estimate:
     """λ: how far predictions moved the estimate, per unit of their difference; 0 without predictions."""
     r_squared: float = 0.0
     """The part of the variance that predictions took away."""
+    possible: tuple[float, float] = (-math.inf, math.inf)
+    """What the value can be at all, since the labels of some posts are known."""
+    lone: tuple[bool, bool] = (False, False)
+    """Whether fewer than two units have what is measured (or lack it): then the interval begins (ends) where it is possible."""
 
     def ends(self, level: float) -> tuple[float, float]:
         """Both ends of the interval of this level; nan where there is none."""
         if self.why:
             return math.nan, math.nan
         variance = max(self.variance, self.floor)
-        return interval(self.value, variance, self.worth, self.degrees, bounds=self.bounds, level=level)
+        low, high = interval(self.value, variance, self.worth, self.degrees, bounds=self.bounds, level=level)
+        if math.isnan(low):
+            return low, high
+        least, most = self._limits
+        return least if self.lone[0] else max(low, least), most if self.lone[1] else min(high, most)
+
+    @property
+    def _limits(self) -> tuple[float, float]:
+        """What the value can be at all; an estimate outside is itself the limit."""
+        least, most = max(self.possible[0], self.bounds[0]), min(self.possible[1], self.bounds[1])
+        return min(least, self.value), max(most, self.value)
 
     @property
     def low(self) -> float:
@@ -217,6 +231,11 @@ class Estimate:
         """Two-sided p of this value: below 1 - level exactly where the interval leaves it out."""
         if self.why:
             return math.nan
+        least, most = self._limits
+        if null < least or null > most:
+            return 0.0
+        if (self.lone[0] and null < self.value) or (self.lone[1] and null > self.value):
+            return 1.0
         variance = max(self.variance, self.floor)
         return p_value(self.value, variance, self.worth, self.degrees, bounds=self.bounds, null=null)
 

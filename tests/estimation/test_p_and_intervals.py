@@ -122,3 +122,46 @@ def test_systems(clusters, measure, study):
         by_position=True,
     )
     agree(found.table, level=study["level"], value="difference")
+
+
+@given(studies.filter(lambda study: study["known"]))
+@settings(max_examples=40, deadline=None)
+def test_a_share_stays_within_what_the_labels_at_hand_leave_possible(study):
+    corpus, pool = drawn(study)
+    found = estimates(corpus, VALUES, Sampling(), pool=pool, level=study["level"], by=["claim"]).shares
+    for row in found[found["scope"].isin(["pool", "claim"]) & found["low"].notna()].to_dict("records"):
+        here, whole = (
+            items if row["scope"] == "pool" else items[items["claim_id"] == row["name"]]
+            for items in (corpus, pool)
+        )
+        sizes = here["group_size"] if row["estimand"] == "posts" else 1.0 + 0 * here["group_size"]
+        every = (whole["group_size"] if row["estimand"] == "posts" else 1) / whole["p_claim"]
+        least = sizes[here["label"] == row["label"]].sum() / every.sum()
+        most = 1 - sizes[here["label"] != row["label"]].sum() / every.sum()
+        assert row["low"] >= min(least, row["share"]) - 1e-9, row
+        assert row["high"] <= max(most, row["share"]) + 1e-9, row
+
+
+def test_one_post_with_a_label_does_not_say_how_rare_it_is():
+    corpus, pool = drawn(
+        {
+            "seed": 1,
+            "claims": 2,
+            "posts": 300,
+            "shares": (1.0, 0.0, 0.0),
+            "least": 0.5,
+            "tail": 0.0,
+            "known": True,
+        }
+    )
+    pool["p_claim"] = corpus["p_claim"] = 1.0
+    pool["p_sample"], corpus = 0.2, corpus.head(60).assign(p_sample=0.2)
+    corpus.loc[0, "label"] = "neither"
+    found = estimates(corpus, VALUES, Sampling(), pool=pool).shares
+    row = (
+        found[(found["scope"] == "pool") & (found["estimand"] == "messages")]
+        .set_index("label")
+        .loc["neither"]
+    )
+    assert row["low"] == pytest.approx(1 / len(pool))
+    assert row["high"] > 3 / 60
