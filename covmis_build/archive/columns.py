@@ -429,7 +429,8 @@ def _platform_of_words(understood: Understood, native_ids: Sequence[str]) -> str
 
 
 def _whose(native: str) -> str:
-    return f'whose ids are these? {native[:60]} …: name the platform, e.g. platform = "x" or "forum"'
+    names = '"x" or "forum"' if native.isdigit() else '"forum", a name of your own (ids of X are numbers)'
+    return f"whose ids are these? {native[:60]} …: name the platform, e.g. platform = {names}"
 
 
 def _column(block: Sequence[Sequence[str]], at: Sequence[int]) -> list[str]:

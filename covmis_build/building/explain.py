@@ -92,7 +92,7 @@ def _post_story(places: Places, post_id: str) -> Iterator[str]:
     )
     elsewhere = [] if posts else _read(places, post_id)
     for platform, created_at, language, text in posts or elsewhere:
-        yield f"Post {post_id} on {platform}, {created_at or 'time unknown'}, language {language or 'unknown'}: {text}"
+        yield f"Post {post_id} on {platform}, {created_at or 'time unknown'}, language {language or 'not stated by the platform'}: {text}"
     pairs = ask(
         "SELECT claim_id FROM hits WHERE post_id = ? UNION SELECT claim_id FROM dropped WHERE post_id = ? ORDER BY 1",
         post_id, post_id, hits=places.table("hits"), dropped=places.table("dropped"),

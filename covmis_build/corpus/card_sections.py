@@ -11,6 +11,7 @@ from covmis_build.corpus import limits
 from covmis_build.corpus.citation import bibtex
 from covmis_build.corpus.licences import licence_of
 from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, kinds_of, listed, settled
+from covmis_build.corpus.release_facts import PLATFORMS
 from covmis_build.corpus.statistics import ESTIMANDS
 from covmis_build.records import meanings
 from covmis_build.report import figures
@@ -345,6 +346,13 @@ def _rehydration(facts: ReleaseFacts) -> Section:
         return Section(
             "Ids and deletions", "Check from time to time which posts still exist, and remove the others."
         )
+    elsewhere = [name for name in facts.platforms if name not in PLATFORMS.values()]
+    if elsewhere and len(elsewhere) == len(facts.platforms):
+        return Section(
+            "How to get the texts",
+            f"covmis cannot fetch posts of {listed(elsewhere)}. If you have files of them, it joins their texts with the labels.",
+            code="covmis new with-texts\ncd with-texts\ncovmis hydrate ../corpus.csv --archive FILES --into texts",
+        )
     without_ids = (
         f" {count(facts.made_ids, 'post')} cannot be fetched: their source has no ids, and covmis made these."
         if facts.made_ids
@@ -353,7 +361,7 @@ def _rehydration(facts: ReleaseFacts) -> Section:
     return Section(
         "How to get the texts",
         f"Fetch the posts with your own access, then join them with the labels. Posts that no longer exist are listed, not replaced.{without_ids}",
-        code="covmis collect ids corpus.csv\ncovmis hydrate corpus.csv",
+        code="covmis new with-texts\ncd with-texts\ncovmis collect ids ../corpus.csv\ncovmis hydrate ../corpus.csv --into texts",
     )
 
 

@@ -80,9 +80,13 @@ class SeenFile:
     def lines(self) -> list[str]:
         """What was understood, line by line."""
         first = "the first " * (self.rows == ROWS)
-        lines = [
-            f"{self.file}   {self.form or 'no known form'} (detected from {self.by})   {first}{counted(self.rows, 'rows')} looked at"
-        ]
+        waits = bool(self.questions) and not self.rows
+        seen = (
+            "not read before the question is answered"
+            if waits
+            else f"{first}{counted(self.rows, 'rows')} looked at"
+        )
+        lines = [f"{self.file}   {self.form or 'no known form'} (detected from {self.by})   {seen}"]
         lines += [f"  {what} <- {', '.join(names)}" for what, names in self.columns.items()]
         if self.left_over:
             lines.append(
@@ -98,12 +102,9 @@ class SeenFile:
             ]
             lines.append(f"    {' '.join(post.text.split())[:200]}")
             lines += [f"    {address}" for address in post.urls]
-        lines += [
-            "",
-            f"  times{' of these rows' * bool(first)}: {self.first} to {self.last}"
-            if self.first
-            else "  times: none that can be read",
-        ]
+        if not waits:
+            times = f"{self.first} to {self.last}" if self.first else "none that can be read"
+            lines += ["", f"  times{' of these rows' * bool(first)}: {times}"]
         for problem in self.problems:
             lines.append(f"  {problem.count:>7,} {'   '.join(problem.in_words)}"[:240].rstrip())
         lines += [f"  {count:>7,} {reason}: skipped" for reason, count in self.skipped.items()]
