@@ -36,9 +36,9 @@ def page(*posts):
     return {"data": list(posts), "meta": {}}, stamp
 
 
-def forgettable(folder: Path, author: str = "9", settings: str = "") -> Path:
+def forgettable(folder: Path, author: str = "9", settings: str = "", per_claim: int = 6) -> Path:
     """A study whose stages have run: the words stand in tables, in the archive, and in others' quotations of them."""
-    study(folder, 'show = ["quoted", "parent"]\n' + settings)
+    study(folder, 'show = ["quoted", "parent"]\n' + settings, per_claim=per_claim)
     table = folder / "data/build/posts.parquet"
     posts = storage.read_table(table, "posts")
     posts.loc[posts["post_id"] == GONE, "text"] = f"Look, {SECRET}"

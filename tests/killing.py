@@ -85,6 +85,8 @@ class _Watch:
     synced: Synced | None = None
     last: str = ""
     size: int = 0
+    process: int = 0
+    """The command's own: what it has started dies with it."""
 
     def __call__(self, event, arguments):
         if event == "open":
@@ -120,7 +122,8 @@ class _Watch:
             size = _size(self.last)
             if size > self.size:
                 os.truncate(self.last, self.size + (size - self.size) // 2)
-        os.kill(os.getpid(), signal.SIGKILL)
+        for process in (self.process, os.getpid()):
+            os.kill(process, signal.SIGKILL)
         time.sleep(60)
 
 
@@ -155,6 +158,7 @@ def _in_child(act: Callable[[], object], watch: _Watch | None) -> None:
     secrets.token_hex = lambda size=None: "5" * 2 * (size or 32)
     time.sleep = lambda seconds: None
     if watch:
+        watch.process = os.getpid()
         _watch_sending(watch)
         if watch.syncs:
             _watch_syncing(watch)

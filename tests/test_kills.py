@@ -9,14 +9,16 @@ from __future__ import annotations
 import contextlib
 import copy
 import errno
+import hashlib
 import json
 import re
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
 import msgspec
 import pytest
 from typer.testing import CliRunner
@@ -24,16 +26,20 @@ from typer.testing import CliRunner
 from covmis_build import cli, storage
 from covmis_build.annotation.channels.label_studio import client
 from covmis_build.collecting.sources import bluesky, x
+from covmis_build.datasets import fetching
+from covmis_build.datasets.shape import Dataset, File, Layout
 from covmis_build.errors import CovmisError, UnfinishedPurge
-from covmis_build.study.study import new_study, open_study
+from covmis_build.study.study import new_study, open_study, rebuild_published
 from tests import killing
 from tests.annotation.small import fill, label_both
+from tests.claims.published import published
 from tests.forgettable import AUTHOR, GONE, OTHER, SECRET, collected_and_released, everything, forgettable
 from tests.servers.bluesky import Bluesky
 from tests.servers.bluesky import post as skeet
 from tests.servers.label_studio import LabelStudio
 from tests.servers.mastodon import Mastodon
 from tests.servers.mastodon import post as toot
+from tests.servers.openai import OpenAI
 from tests.servers.x import X
 from tests.servers.x import post as tweet
 from tests.servers.x import posts as tweets
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.killing import Change, Moment
+    from tests.servers.loopback import Loopback
 
 TOKEN = "token-of-nobody"
 NUMBER = AUTHOR.rpartition(":")[2]
@@ -60,7 +67,9 @@ class Command:
     author: str = AUTHOR
     posts: tuple[str, ...] = ()
     """To be forgotten as well: of a list of ids that nobody has looked up yet, nobody knows the author."""
-    server: LabelStudio | None = None
+    server: Loopback | None = None
+    labelled: dict[str, str] = field(default_factory=dict)
+    """The label that each person gives every task on Label Studio."""
 
 
 @dataclass
@@ -69,11 +78,11 @@ class Prepared:
 
     command: Command
     before: Path
-    there: tuple[dict, dict]
-    """Projects and tasks on Label Studio."""
+    there: dict[str, dict]
+    """What the server has: projects and tasks of Label Studio, answers of a model."""
     made: list[Change]
     after: dict[str, str]
-    there_after: tuple[dict, dict]
+    there_after: dict[str, dict]
 
 
 def left(folder: Path) -> dict[str, str]:
@@ -88,7 +97,20 @@ def left(folder: Path) -> dict[str, str]:
         entry = json.loads(line)
         entry.pop("seconds", None)
         files[f"ledger: {entry['stage']}"] = json.dumps(entry, sort_keys=True)
+    for name in [name for name in files if name.endswith(ANSWERS)]:
+        files[name] = answered_once(files[name])
     return files
+
+
+ANSWERS = "answers.jsonl"
+
+
+def answered_once(journal: str) -> str:
+    """A journal of answers without the one request that a rerun may repeat: nobody knows whether it arrived."""
+    lines = journal.splitlines()
+    requests = [line for line in lines if "attempt" in json.loads(line)]
+    assert len(requests) - len(set(requests)) <= 1
+    return "\n".join([*sorted(set(requests)), *(line for line in lines if line not in requests)])
 
 
 def run_study(folder: Path) -> None:
@@ -213,12 +235,15 @@ def import_claims(folder: Path) -> None:
     open_study(folder).import_claims(theirs, columns={"posts": "tweet_ids"})
 
 
+WITHOUT_STUDY = {"ablate", "agreement", "dataset", "evaluate", "new", "predict", "table", "train"}
+
+
 def typed(*words: str) -> Callable[[Path], object]:
     """The command line, in the study; `@` is the study's folder."""
 
     def act(folder: Path) -> None:
         line = [word.replace("@", str(folder)) for word in words]
-        of_a_study = [] if words[0] in {"evaluate", "model"} else ["--study", str(folder)]
+        of_a_study = [] if WITHOUT_STUDY.intersection(words[:2]) else ["--study", str(folder)]
         ended = CliRunner().invoke(cli.app, [*line, *of_a_study], catch_exceptions=False)
         if ended.exit_code:
             raise OSError(ended.output)  # as the functions do
@@ -316,6 +341,7 @@ def servers():
         Bluesky([*SKEETS, HIDDEN]) as on_bluesky,
         Mastodon([*TOOTS, TOOTED]) as on_mastodon,
         LabelStudio() as label_studio,
+        OpenAI() as model,
     ):
         for name in (
             "X_BEARER_TOKEN",
@@ -336,7 +362,7 @@ def servers():
         with contextlib.suppress(CovmisError):
             list(connection.tasks(1))
         connection.close()
-        yield {"mastodon": on_mastodon.address, "label studio": label_studio}
+        yield {"mastodon": on_mastodon.address, "label studio": label_studio, "model": model}
 
 
 def on_label_studio(step: Callable[[Path], object], server: LabelStudio) -> Callable:
@@ -364,6 +390,125 @@ def verb(name: str, **options: object) -> Callable[[Path], object]:
     return lambda folder: getattr(open_study(folder).round(), name)(**options)
 
 
+def adjudicate_there(folder: Path) -> None:
+    open_study(folder).round().pull()
+    open_study(folder).round().adjudicate()
+
+
+def with_predictions(folder: Path) -> None:
+    forgettable(folder, NUMBER)
+    storage.write_text(folder / "said.csv", "item_id,prediction\n")
+
+
+def recall_drawn(folder: Path) -> None:
+    """Drawn from more posts that no query finds than were drawn."""
+    recall_before(folder)
+    lines = [
+        json.dumps({"data": [tweet(number, f"Another post of somebody, {number}")]}) for number in range(20)
+    ]
+    storage.write_text(folder / "data/archive/more.jsonl", "\n".join(lines) + "\n")
+    run(folder)
+    draw(folder)
+
+
+def recall_labelled(folder: Path) -> None:
+    recall_drawn(folder)
+    for _ in range(2):  # every yes is asked twice
+        open_study(folder).round("r1").push()
+        for sheet in (folder / "annotation/recall/r001/sheets").glob("*.csv"):
+            fill(sheet, lambda _: "yes")
+        open_study(folder).round("r1").pull()
+
+
+def to_lint(folder: Path) -> None:
+    forgettable(folder, NUMBER)
+    storage.write_text(
+        folder / "queries/claims.csv",
+        CLAIMS.replace("Towers.", "t").replace("Masts", "No evidence that masts"),
+    )
+
+
+def to_add(folder: Path) -> None:
+    forgettable(folder, NUMBER)
+    (folder / "data/archive/mine.jsonl").rename(folder / "mine.jsonl")
+
+
+def to_rebuild(folder: Path) -> None:
+    forgettable(folder, NUMBER)
+    published(folder / "published")
+
+
+def rebuilt(folder: Path) -> None:
+    to_rebuild(folder)
+    rebuild_published(folder / "mine", "covmis-stance", folder / "published").study.run()
+
+
+def pulled_labels(folder: Path) -> None:
+    pulled(folder)
+    open_study(folder).round().labels.to_csv(folder / "labels.csv", index=False)
+
+
+def count(folder: Path) -> None:
+    in_no_time()
+    open_study(folder).estimate_collecting("x", budget="5")
+
+
+CORPUS = {f"part-{number}.csv": b"id,text,label\n%d,words,pos\n" % number for number in range(2)}
+
+
+def get_corpus(folder: Path) -> None:
+    """Fetch a corpus of two files, in a process of its own, from nowhere."""
+    files = tuple(
+        File(name, hashlib.sha256(data).hexdigest(), f"https://example.org/{name}")
+        for name, data in CORPUS.items()
+    )
+    layout = Layout("ids", files, lambda _: [])
+    fetching.find = lambda *_: Dataset(
+        "small", "Small", "covidlies", "small", (layout,), "MIT", "", "", "", ""
+    )
+    sends = httpx.MockTransport(lambda asked: httpx.Response(200, content=CORPUS[asked.url.path[1:]]))
+    fetching.fetch("small", folder / "corpora", client=httpx.Client(transport=sends))
+
+
+def with_corpus(folder: Path) -> None:
+    to_collect(folder)
+    rows = "".join(f"0,1,{number},text {number},0,{number % 2}\n" for number in range(20))
+    storage.write_text(
+        folder / "corpora/mu_temporality/weibo2776_924_964.csv", f"level_0,index,id,text,time,labels\n{rows}"
+    )
+
+
+def convert_corpus(folder: Path) -> None:
+    for form in ("csv", "jsonl", "parquet"):
+        typed(
+            "dataset", "convert", "weibo", "--unchecked", "--home", "@/corpora", "--out", f"@/mixed.{form}"
+        )(folder)
+
+
+TABLE = ("@/train.csv", "--schemes", "random", "--folds", "2", "--cells", "@/cells")
+
+
+def many_labels(folder: Path) -> None:
+    """A round of forty items with the labels of two people, and a model that labels like one of them."""
+    forgettable(folder, NUMBER, per_claim=22)
+    open_study(folder).open_round()
+    open_study(folder).round().push()
+    label_both(folder, differ=third)
+    open_study(folder).round().pull()
+    labels = open_study(folder).round().labels
+    mine = labels[labels["annotator"] == "a1"].rename(columns={"label": "prediction"})
+    mine[["item_id", "prediction"]].to_csv(folder / "said.csv", index=False)
+
+
+def with_answers(folder: Path) -> None:
+    opened(folder)
+    lines = [
+        json.dumps({"item_id": item, "answer": "Favor."})
+        for item in open_study(folder).round().items["item_id"]
+    ]
+    storage.write_text(folder / "back.jsonl", "\n".join(lines) + "\n")
+
+
 COMMANDS: dict[str, Callable[[dict], Command]] = {
     "run": lambda _: Command(run_study, run),
     "run anew": lambda _: Command(run_before, run),
@@ -378,7 +523,8 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
     ),
     "round pull csv": lambda _: Command(labelled, verb("pull")),
     "round pull label studio": lambda on: Command(
-        on_label_studio(pushed_there, on["label studio"]), verb("pull"), server=on["label studio"]
+        on_label_studio(pushed_there, on["label studio"]), verb("pull"), server=on["label studio"],
+        labelled={"a1": "favor", "a2": "favor"},
     ),
     "round adjudicate": lambda _: Command(pulled, verb("adjudicate")),
     "round adjudicate, second": lambda _: Command(discussed, verb("adjudicate")),
@@ -429,6 +575,58 @@ COMMANDS: dict[str, Callable[[dict], Command]] = {
         author=f"author:masto:{on['mastodon'].removeprefix('http://')}/99",
     ),
     "collect ids": lambda _: Command(with_ids, look_up, posts=(GONE,)),
+    "collect x, estimate": lambda _: Command(to_collect, count),
+    "round adjudicate label studio": lambda on: Command(
+        on_label_studio(pushed_there, on["label studio"]), adjudicate_there, server=on["label studio"],
+        labelled={"a1": "favor", "a2": "against"},
+    ),
+    "round open, predictions": lambda _: Command(
+        with_predictions, typed("round", "open", "--predictions", "@/said.csv"), lambda folder: bool(open_study(folder).rounds)
+    ),
+    "recall draw, more": lambda _: Command(
+        recall_drawn, lambda folder: open_study(folder).recall().draw(labels=8, labels_found=1),
+        lambda folder: any(folder.glob("annotation/recall/r002/items.parquet")),
+    ),
+    "recall report": lambda _: Command(recall_labelled, typed("recall", "report", "--html")),
+    "queries try": lambda _: Command(run_study, typed("queries", "try")),
+    "claims lint": lambda _: Command(
+        to_lint, typed("claims", "lint", "--accept", "correct:c1"),
+        lambda folder: "correct: was" in (folder / "queries/claims.csv").read_text(),
+    ),
+    "posts add": lambda _: Command(
+        to_add, typed("posts", "add", "@/mine.jsonl"), lambda folder: (folder / "data/archive/mine.jsonl").exists()
+    ),
+    "new, from": lambda _: Command(
+        to_rebuild, typed("new", "@/mine", "--from", "covmis-stance", "--files", "@/published"),
+        lambda folder: (folder / "mine/study.toml").exists(),
+    ),
+    "status, published": lambda _: Command(rebuilt, lambda folder: open_study(folder / "mine").beside_published(folder / "published")),
+    "export": lambda _: Command(released, typed("export", "posts")),
+    "export, out": lambda _: Command(released, typed("export", "rounds/001", "--out", "@/round.html")),
+    "agreement": lambda _: Command(
+        pulled_labels, typed("agreement", "@/labels.csv", "--html", "@/agreement.html", "--latex", "@/agreement.tex")
+    ),
+    "evaluate compare": lambda _: Command(
+        with_tables, typed("evaluate", "compare", "@/train.csv", "a=@/train.csv", "b=@/train.csv", "--out", "@/compared.html", "--out", "@/compared.tex")
+    ),
+    "dataset get": lambda _: Command(to_collect, get_corpus),
+    "dataset convert": lambda _: Command(with_corpus, convert_corpus),
+    "model predict, errors": lambda _: Command(
+        trained_model, typed("model", "predict", "@/models/bow", "@/train.csv", "--out", "@/said.csv", "--errors", "@/errors.html")
+    ),
+    "model table": lambda _: Command(with_tables, typed("model", "table", *TABLE, "--models", "majority,bow")),
+    "model ablate": lambda _: Command(with_tables, typed("model", "ablate", *TABLE, "--model", "majority")),
+    "model admit": lambda _: Command(
+        many_labels, typed("model", "admit", "@/said.csv", "--epsilon", "0.2", "--name", "mine")
+    ),
+    "model prompt": lambda _: Command(opened, typed("model", "prompt", "--out", "@/requests.jsonl")),
+    "model prompt, answers": lambda _: Command(
+        with_answers, typed("model", "prompt", "--answers", "@/back.jsonl", "--out", "@/said.csv")
+    ),
+    "model ask": lambda on: Command(
+        opened, typed("model", "ask", "--url", f"{on['model'].address}/v1", "--model", "toy", "--journal", f"@/{ANSWERS}", "--out", "@/said.csv", "--yes"),
+        server=on["model"],
+    ),
 }  # fmt: skip
 
 
@@ -446,10 +644,10 @@ def prepare(servers, tmp_path_factory):
             command = COMMANDS[name](servers)
             folder = tmp_path_factory.mktemp("kill") / "study"
             folder.mkdir()
-            _set(command.server, {}, {})
+            _set(command.server, {kept: {} for kept in command.server.kept} if command.server else {})
             killing.done(lambda: command.prepare(folder))
-            for number, who in enumerate(("a1", "a2"), 1) if name == "round pull label studio" else ():
-                command.server.label(number, who, "favor")
+            for number, (who, label) in enumerate(command.labelled.items(), 1):
+                command.server.label(number, who, label)
             there = _on(command.server)
             before = Path(shutil.copytree(folder, folder.with_name("before")))
             made = killing.changes(folder, lambda: command.act(folder))
@@ -459,13 +657,13 @@ def prepare(servers, tmp_path_factory):
     return make
 
 
-def _on(server: LabelStudio | None) -> tuple[dict, dict]:
-    return copy.deepcopy((server.projects, server.tasks)) if server else ({}, {})
+def _on(server: Loopback | None) -> dict[str, dict]:
+    return copy.deepcopy({name: getattr(server, name) for name in server.kept}) if server else {}
 
 
-def _set(server: LabelStudio | None, projects: dict, tasks: dict) -> None:
-    if server:
-        server.projects, server.tasks = copy.deepcopy((projects, tasks))
+def _set(server: Loopback | None, state: dict[str, dict]) -> None:
+    for name, value in copy.deepcopy(state).items():
+        setattr(server, name, value)
 
 
 def survives(
@@ -478,7 +676,7 @@ def survives(
     """Disturbed so and tried again, it ends as if nothing had been; or purged, nothing is left."""
     command = prepared.command
     shutil.copytree(prepared.before, folder)
-    _set(command.server, *prepared.there)
+    _set(command.server, prepared.there)
     disturbed(folder, lambda: command.act(folder))
     if command.server:
         time.sleep(0.05)  # what it has been sent it still does
@@ -541,7 +739,7 @@ def fault_at(number: int, fault: str) -> Callable[[Path, Callable[[], object]], 
 def calls_of(prepared: Prepared, folder: Path) -> list[Change]:
     """The command's calls, syncs among them."""
     shutil.copytree(prepared.before, folder)
-    _set(prepared.command.server, *prepared.there)
+    _set(prepared.command.server, prepared.there)
     made = killing.changes(folder, lambda: prepared.command.act(folder), syncs=True)
     shutil.rmtree(folder)
     return made

@@ -154,10 +154,10 @@ def estimate_free(jobs: Sequence[Job], prices: Prices) -> Estimate:
 
 
 def read_counts(memory: Path) -> dict[str, int]:
-    """Counts that were paid for earlier."""
+    """Counts that were paid for earlier; a memory that only now cannot be read is an error, or they are paid for again."""
     try:
         return {str(name): int(value) for name, value in json.loads(memory.read_text("utf-8")).items()}
-    except (OSError, ValueError, AttributeError):
+    except (FileNotFoundError, ValueError, AttributeError):
         return {}
 
 

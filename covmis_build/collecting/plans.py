@@ -185,7 +185,7 @@ def begun_at(path: Path) -> str:
     """When the last plan was made; empty where an older covmis made it."""
     try:
         return str(json.loads(path.read_text("utf-8")).get("begun", ""))
-    except (OSError, ValueError, AttributeError):
+    except (FileNotFoundError, ValueError, AttributeError):
         return ""
 
 

@@ -11,7 +11,7 @@ from covmis_build.places import STUDY_TOML
 from covmis_build.settings import Settings, settings_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -21,27 +21,25 @@ def is_study(folder: Path) -> bool:
     return (folder / STUDY_TOML).is_file()
 
 
-def new_study(folder: Path, title: str) -> list[str]:
+def new_study(folder: Path, title: str, own: Mapping[Path, bytes] | None = None) -> list[str]:
     """Write a new study into this folder, which must be empty or not be there; the names of its files.
 
-    What an interrupted try has left there does not count: it has no study.toml, which is written last.
+    `own` are files of this study, in place of the template's or next to them. What an interrupted try has left there
+    does not count: it has no study.toml, which is written last.
     """
-    texts = dict(_texts(files("covmis_build") / "template"))
+    template = _texts(files("covmis_build") / "template")
+    made = {folder / name: text.encode() for name, text in template} | dict(own or {})
     there = [path for path in folder.rglob("*") if not path.is_dir()]
     half = [path for path in there if storage.is_unfinished(path)]
-    ours = {folder / name for name, text in texts.items() if _is(folder / name, text)}
+    ours = {path for path, data in made.items() if path.is_file() and path.read_bytes() == data}
     if folder.is_file() or not ours.issuperset(set(there).difference(half)):
         raise InputError("is there already and not empty", file=folder, remedy="Choose another name")
     for path in half:
         storage.remove(path)
-    texts[STUDY_TOML] = settings_toml(Settings(title or folder.name), explained=True)
-    for name, text in texts.items():
-        storage.write_text(folder / name, text)
-    return list(texts)
-
-
-def _is(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_bytes() == text.encode()
+    made[folder / STUDY_TOML] = settings_toml(Settings(title or folder.name), explained=True).encode()
+    for path, data in made.items():
+        storage.write_bytes(path, data)
+    return [path.relative_to(folder).as_posix() for path in made]
 
 
 def _texts(place: Traversable, prefix: str = "") -> Iterator[tuple[str, str]]:

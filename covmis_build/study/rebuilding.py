@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.claims import coaid
+from covmis_build.claims.claim import claims_csv
+from covmis_build.claims.lists import read_list
 from covmis_build.errors import InputError, counted
 from covmis_build.files.columns import need
 from covmis_build.files.ids import check_ids
 from covmis_build.files.reading import read_table
 from covmis_build.options import KINDS
+from covmis_build.places import Places
 from covmis_build.report.result import Result
 from covmis_build.sampling.audit import AUDITED, AUTOMATIC
 from covmis_build.study.claims import GIVEN_POSTS
+from covmis_build.study.new import new_study
+from covmis_build.study.study import open_study
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,25 +69,26 @@ class Rebuilding(Result):
         ]
 
 
-def fill_from_published(
-    study: Study, files: Path, pairs: list[tuple[str, str, str]], *, releases: Path | None
-) -> Rebuilding:
-    """Give a new study the 111 claims, and the published ids as posts to look up.
+def new_from_published(folder: Path, files: Path, *, title: str, releases: Path | None) -> Rebuilding:
+    """Make a new study with the 111 claims, and the published ids as posts to look up.
 
     `files` is the folder of the published corpus, `releases` that of CoAID, whose title ids are added (3.1: post ids
-    found by titles are those that CoAID gives).
+    found by titles are those that CoAID gives). What is wrong with them is reported before anything is made.
     """
-    claims = study.import_claims(files / CLAIMS).claims
+    pairs = _published_pairs(files)
+    claims = read_list(files / CLAIMS).claims
     known = set(claims["claim_id"])
     given = {(f"x:{post}", claim_id, kind) for claim_id, post, kind in pairs}
     titles = {pair for pair in coaid.posts(releases) if pair[0] in known} if releases is not None else set()
     given |= {(post_id, claim_id, "title") for claim_id, post_id in titles}
-    path = study.places.archives[0] / GIVEN_POSTS
-    storage.write_bytes(path, storage.csv_bytes(["post_id", "claim_id", "kind"], sorted(given)))
-    return Rebuilding(study, len(claims), len(pairs), len(titles))
+    places = Places(folder)
+    posts = storage.csv_bytes(["post_id", "claim_id", "kind"], sorted(given))
+    own = {places.claims_csv: claims_csv(claims), places.archives[0] / GIVEN_POSTS: posts}
+    new_study(folder, title or TITLE, own)
+    return Rebuilding(open_study(folder), len(claims), len(pairs), len(titles))
 
 
-def published_pairs(files: Path) -> list[tuple[str, str, str]]:
+def _published_pairs(files: Path) -> list[tuple[str, str, str]]:
     """Claim, post id and kind of every row of the published corpus."""
     path = files / CORPUS
     sheet = read_table(path)
@@ -131,7 +137,7 @@ def beside_published(study: Study, files: Path) -> BesidePublished:
     """
     import pandas as pd
 
-    pairs = published_pairs(files)
+    pairs = _published_pairs(files)
     looked_up = set(study.posts["post_id"])
     dropped = study.dropped
     step = dict(zip(zip(dropped["claim_id"], dropped["post_id"], strict=True), dropped["step"], strict=True))

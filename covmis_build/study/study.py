@@ -617,7 +617,7 @@ def rebuild_published(
     releases: Path | str | None = None,
 ) -> Rebuilding:
     """Make a study that builds a published corpus again, from the files that its authors gave: `covmis-stance`."""
-    from covmis_build.study.rebuilding import TITLE, fill_from_published, published_pairs
+    from covmis_build.study.rebuilding import new_from_published
 
     if source != "covmis-stance":
         raise UnknownName(f"no recipe is called '{source}'", remedy="Allowed: covmis-stance")
@@ -625,9 +625,8 @@ def rebuild_published(
         raise InputError(
             "the published files are yours to give", remedy="Name their folder: files (--files DIR)"
         )
-    pairs = published_pairs(Path(files))  # what is wrong with them is reported before anything is made
-    study = new_study(folder, title=title or TITLE)
-    return fill_from_published(study, Path(files), pairs, releases=Path(releases) if releases else None)
+    coaid = Path(releases) if releases else None
+    return new_from_published(Path(folder), Path(files), title=title, releases=coaid)
 
 
 def open_study(folder: Path | str | None = None, *, half_purged: bool = False) -> Study:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sqlite3
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +46,20 @@ def test_an_interrupted_start_leaves_no_server(home, monkeypatch):
     assert not server._exists(started[0])
     assert not home.running_file.exists()
     assert home.address() == ""
+
+
+def test_passwords_that_cannot_be_read_now_are_not_made_anew(home, monkeypatch):
+    home.users_file.write_text('{"admin": {"email": "a", "password": "p", "token": "t"}}')
+    before = home.users_file.read_bytes()
+
+    def no_more_files(*_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", no_more_files)
+        with pytest.raises(OSError, match="Too many open files"):
+            server.up(home, ["a1"], say=lambda _: None)
+    assert home.users_file.read_bytes() == before
 
 
 def test_an_environment_that_cannot_be_made_is_one_line(home, monkeypatch):

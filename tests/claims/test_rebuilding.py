@@ -6,33 +6,16 @@ import json
 
 import pytest
 
+from covmis_build import storage
 from covmis_build.errors import InputError
-from covmis_build.storage import csv_bytes
 from covmis_build.study.study import rebuild_published
-
-KINDS = ("title", "news_url", "fact_check_url", "keywords")
-FIRST = 1252934402983763968
+from tests.claims.published import FIRST, KINDS, published
 
 
 @pytest.fixture
 def files(tmp_path):
-    """Two claims with 32 posts each, 8 of a kind."""
-    folder = tmp_path / "published"
-    folder.mkdir()
-    claims = [
-        [mid, f"Rumour number {mid} is told.", f"rumour{mid} told", "A title", f"https://news.org/{mid}", f"https://check.org/{mid}"]
-        for mid in ("13", "17")
-    ]  # fmt: skip
-    header = ["mid", "mis", "keywords", "titles", "news_urls", "fact_check_urls"]
-    (folder / "misinformation.csv").write_bytes(csv_bytes(header, claims))
-    rows = [
-        [KINDS[at % 4], mid, "", str(FIRST + 100 * int(mid) + at), "favor", "False"]
-        for mid in ("13", "17")
-        for at in range(32)
-    ]
-    header = ["source", "mid", "mis", "tweet_id", "label", "auto"]
-    (folder / "covmis_stance.csv").write_bytes(csv_bytes(header, rows))
-    return folder
+    published(tmp_path / "published")
+    return tmp_path / "published"
 
 
 def post(mid, at, text="", lang="en"):
@@ -74,6 +57,22 @@ def test_from_published_ids_to_a_sample_beside_the_published_one(tmp_path, files
     assert totals.loc["posts", ["published", "here"]].tolist() == [64, table["sampled"].sum()]
     assert totals.loc["kappa", "published"] == 0.67
     assert sum(beside.reasons.values()) == 64
+
+
+def test_interrupted_before_the_ids_were_there_it_is_made_again(tmp_path, files, monkeypatch):
+    write = storage.write_bytes
+
+    def full(path, data):
+        if path.name == "given-posts.csv":
+            raise InputError("cannot write: No space left on device", file=path)
+        write(path, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage, "write_bytes", full)
+        with pytest.raises(InputError, match="No space left"):
+            rebuild_published(tmp_path / "mine", "covmis-stance", files)
+    study = rebuild_published(tmp_path / "mine", "covmis-stance", files).study
+    assert (study.places.archives[0] / "given-posts.csv").read_text("utf-8-sig").count("x:") == 64
 
 
 def test_only_what_is_known_is_built_again(tmp_path, files):

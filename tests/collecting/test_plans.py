@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covmis_build.collecting import plans
+from covmis_build.collecting import cost, plans
 from covmis_build.collecting.crawl import Job
 from covmis_build.collecting.plans import Begun
 from covmis_build.collecting.prices import Budget, Prices, Spent, read_budget, read_prices
@@ -131,3 +133,17 @@ def test_no_request_may_cost_more_than_is_left(dollars, posts, users):
     most = spent.allows(Budget(dollars=dollars), prices, most=500, least=10, users_each=users)
     assert most == 0 or 10 <= most <= 500
     assert not most or spent.dollars + prices.cost(posts=most, users=most * users) <= dollars + 1e-6
+
+
+@pytest.mark.parametrize("read", [cost.read_counts, plans.begun_at])
+def test_what_was_paid_is_not_forgotten_because_its_file_cannot_be_read_now(tmp_path, monkeypatch, read):
+    memory = tmp_path / "memory.json"
+    assert not read(memory)
+    memory.write_text("{}")
+
+    def no_more_files(*_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(Path, "read_text", no_more_files)
+    with pytest.raises(OSError, match="Too many open files"):
+        read(memory)

@@ -10,6 +10,8 @@ PEOPLE = ("admin", "a1", "a2", "adjudicator")
 
 
 class LabelStudio(Loopback):
+    kept = ("projects", "tasks")
+
     def __init__(self) -> None:
         super().__init__()
         self.projects: dict[int, dict] = {}
@@ -41,7 +43,8 @@ class LabelStudio(Loopback):
                 self.tasks[number].append(task)
             return Answer(201, {})
         if parts == ["tasks"]:
-            return Answer(200, {"tasks": self.tasks[number], "total": len(self.tasks[number])})
+            found = [] if "query" in request.query else self.tasks[number]  # nobody saves a draft here
+            return Answer(200, {"tasks": found, "total": len(found)})
         return Answer(200, self.projects[number])
 
     def label(self, number: int, who: str, label: str) -> None:

@@ -58,6 +58,9 @@ def encoded(body: Any) -> bytes:
 class Loopback:
     """Answers requests with `answer`, after the faults that stand in the queue; remembers what was asked."""
 
+    kept: tuple[str, ...] = ()
+    """Its fields that commands change: a test may compare them and set them back."""
+
     def __init__(self) -> None:
         self.faults: deque[Faulty | None] = deque()
         self.requests: list[Request] = []

@@ -8,6 +8,8 @@ from tests.servers.loopback import Answer, Loopback, Request
 
 
 class OpenAI(Loopback):
+    kept = ("answered",)
+
     def __init__(self, label: str = "favor") -> None:
         super().__init__()
         self.label = label

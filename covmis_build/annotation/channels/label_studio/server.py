@@ -420,9 +420,10 @@ def _alive(pid: int) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    """What a file of ours says; one that only now cannot be read is an error, or everybody would get a new password."""
     try:
         record = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (FileNotFoundError, ValueError):
         return {}
     return record if isinstance(record, dict) else {}
 
