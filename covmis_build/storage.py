@@ -390,6 +390,7 @@ def append_bytes(path: Path, data: bytes) -> None:
     """Add these bytes at the end of a file, on disk when this returns; for journals whose reader forgives a torn end."""
     with _whole(path):
         make_folder(path.parent)
+        _register(path)
         new = not path.exists()
         with _target(path).open("ab", buffering=0) as file:
             written = file.write(data)

@@ -115,6 +115,20 @@ def test_models_that_may_have_learned_from_the_post_go_and_are_named(folder):
     assert (folder / "models/a/model.json").exists(), "it was trained after the post was gone"
 
 
+def test_a_models_paid_answers_lose_only_those_about_the_post(folder):
+    journal, kept = folder / "asked" / "answers", []
+    for line in (
+        {"question": "which stance"},
+        {"item_id": f"c0|{OTHER}", "answer": "favor"},
+        {"item_id": f"c0|{GONE}"},
+    ):
+        storage.append_bytes(journal, json.dumps(line).encode() + b"\n")
+        kept += [line] if GONE not in str(line) else []
+    done = open_study(folder).purge(posts=[GONE])
+    assert [json.loads(line) for line in journal.read_text().splitlines()] == kept
+    assert not any("asked" in note for note in (*done.notes, *done.problems))
+
+
 @pytest.mark.parametrize("linked", [False, True])
 def test_an_archive_outside_is_rewritten_only_on_request(folder, tmp_path, linked):
     theirs = Path(shutil.move(folder / "data/archive", tmp_path / "theirs"))

@@ -188,6 +188,12 @@ def _question(requests: Sequence[Request], sampling: Sampling) -> dict[str, Any]
     return {"parameters": asdict(sampling), "template": requests[0].template if requests else ""}
 
 
+def is_journal(path: Path) -> bool:
+    """Whether a file begins as a journal does."""
+    with path.open("rb") as file:
+        return file.read(16).startswith(b'{"question"')
+
+
 def _read(journal: Path, question: dict[str, Any]) -> _State:
     """What the journal says; its first line names the question, and another one is refused."""
     state = _State(set())

@@ -28,6 +28,7 @@ from covmis_build.building import purge as purging
 from covmis_build.engine import silent
 from covmis_build.errors import CheckFailed, CovmisError, InputError, counted
 from covmis_build.models import folder as model_folder
+from covmis_build.models.asking import is_journal
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 from covmis_build.study import label_studio, recall
@@ -293,7 +294,7 @@ def _forget(
     release = purged.attempt("release", partial(_release, places, traces), 0)
     purged.places.append(("release", release, "files removed; `covmis release` rebuilds them"))
     outputs = purged.attempt("outputs", partial(_outputs, places, traces), 0)
-    purged.places.append(("outputs", outputs, "files removed that commands wrote elsewhere in the study"))
+    purged.places.append(("outputs", outputs, "files elsewhere in the study removed, or without what they held of it"))
     leftovers = [path for path in _of_study(places) if storage.is_unfinished(path)]
     for path in leftovers:
         purged.attempt(places.relative(path), partial(storage.remove, path), None)
@@ -359,10 +360,15 @@ def _release(places: Places, traces: Traces) -> int:
 
 
 def _outputs(places: Places, traces: Traces) -> int:
-    """Files that commands wrote where somebody told them to, in this study."""
+    """Files that commands wrote where somebody told them to, in this study; of a model's paid answers only the lines."""
     holds = [path for path in storage.outputs_of(places.folder) if path.is_file() and _held(traces, path)]
     for path in holds:
-        storage.remove(path)
+        if is_journal(path):
+            lines = path.read_bytes().splitlines(keepends=True)
+            kept = [line for line in lines if not (traces.ids_in(line) or traces.texts_in(line))]
+            storage.write_bytes(path, b"".join(kept))
+        else:
+            storage.remove(path)
     return len(holds)
 
 
