@@ -161,10 +161,16 @@ def whom_to_wait_for(people: Sequence[Worker]) -> str:
         return f"`covmis round push` ({', '.join(missing)}: user missing on Label Studio)"
     drafts = [f"{worker.annotator} ({worker.drafts})" for worker in people if worker.drafts]
     open_ = [worker for worker in people if worker.left]
-    names = ", ".join(f"{worker.annotator} ({counted(worker.left, 'posts')})" for worker in open_[:MANY])
+    names = ", ".join(
+        f"{worker.annotator} ({counted(worker.left, 'posts')}{_again(worker)})" for worker in open_[:MANY]
+    )
     more = f" and {len(open_) - MANY} others" if len(open_) > MANY else ""
     ask = f"ask for drafts to be submitted: {', '.join(drafts)}; " if drafts else ""
     return f"{ask}wait for {names}{more}"
+
+
+def _again(worker: Worker) -> str:
+    return f", {worker.invalid} of them answered unusably: `covmis round board`" if worker.invalid else ""
 
 
 MANY = 6
@@ -197,17 +203,20 @@ def _advice(
         other = "`--channel csv` makes sheets, `--channel html` offline pages"
         return f"`covmis round push` ({other}), then `covmis round pull` when the annotators have labelled"
     if any(worker.left for worker in people):
-        invalid = sum(worker.invalid for worker in people)
-        first = (
-            f"repair {counted(invalid, 'answers')} (`covmis round board` shows which), " if invalid else ""
-        )
-        return f"{first}{whom_to_wait_for(people)}, then `covmis round pull`"
+        return f"{whom_to_wait_for(people)}, then `covmis round pull`"
     if open_ := set(undecided) & set(disagreements):
         third = open_.intersection(adjudication.undecided(round_.items(), round_.labels(), round_.per_item))
         talk = len(open_) - len(third)
-        steps = [f"`covmis round report`, discuss {counted(talk, 'disagreements')}"] if talk else []
-        steps += [f"let the adjudicator decide {counted(len(third), 'posts')}"] if third else []
-        return f"{', '.join(steps)}, then `covmis round adjudicate`"
+        discuss, decide = (
+            f"discuss {counted(talk, 'disagreements')}",
+            f"let the adjudicator decide {counted(len(third), 'posts')}",
+        )
+        steps = [(discuss, adjudication.DISCUSSION_SHEET)] * bool(talk)
+        steps += [(decide, adjudication.ADJUDICATION_SHEET)] * bool(third)
+        known = [path.name for _, name in steps for path in adjudication.decision_files(round_.sheets, name)]
+        before = "" if known else "`covmis round report`, `covmis round adjudicate`, "
+        where = f" ({', '.join(known)})" if known else ""
+        return f"{before}{' and '.join(step for step, _ in steps)}{where}, then `covmis round adjudicate`{' again' * (not known)}"
     if undecided:
         return f"look at {counted(len(undecided), 'posts')} without a final label: `covmis round board` lists the answers to repair"
     return "`covmis round report`, then `covmis round seal`"

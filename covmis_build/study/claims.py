@@ -103,6 +103,9 @@ class ImportedClaims(Result):
         ]
 
 
+OWN = "a table with the columns of queries/claims.csv"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class LookedAt(Result):
     """What a claim list is understood to be, before anything is written."""
@@ -138,7 +141,7 @@ class LookedAt(Result):
             f"  {field} <- {column or 'the first column'}" for field, column in understood.columns.items()
         ]
         parts: list[str | Listing] = [
-            f"{counted(len(understood.claims), 'claims')}, read as {understood.form}.", *columns,
+            f"{counted(len(understood.claims), 'claims')}, read as {OWN if understood.form == 'csv' else understood.form}.", *columns,
             *([f"  left over: {', '.join(understood.left_over)}"] if understood.left_over else []),
             *([f"  {counted(len(understood.posts), 'posts')} named by the list"] if understood.posts else []),
         ]  # fmt: skip

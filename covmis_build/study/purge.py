@@ -294,7 +294,9 @@ def _forget(
     release = purged.attempt("release", partial(_release, places, traces), 0)
     purged.places.append(("release", release, "files removed; `covmis release` rebuilds them"))
     outputs = purged.attempt("outputs", partial(_outputs, places, traces), 0)
-    purged.places.append(("outputs", outputs, "files elsewhere in the study removed, or without what they held of it"))
+    purged.places.append(
+        ("outputs", outputs, "files elsewhere in the study removed, or without what they held of it")
+    )
     leftovers = [path for path in _of_study(places) if storage.is_unfinished(path)]
     for path in leftovers:
         purged.attempt(places.relative(path), partial(storage.remove, path), None)

@@ -77,7 +77,7 @@ def test_a_whole_round_and_every_command_twice(folder):
     found = again("round", "adjudicate")
     assert (found["discussed"], found["to_adjudicate"]) == (2, 2)
     advice = covmis(folder, "round", "status")["next"]
-    assert advice == "let the adjudicator decide 2 posts, then `covmis round adjudicate`"
+    assert advice == "let the adjudicator decide 2 posts (adjudication.csv), then `covmis round adjudicate`"
     fill(sheets / "adjudication.csv", lambda row: "neither")
     found = again("round", "adjudicate")
     assert (found["adjudicated"], found["to_adjudicate"], found["to_discuss"]) == (2, 0, 0)
