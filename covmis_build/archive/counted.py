@@ -112,7 +112,7 @@ class CountedPosts:
 
     def numbers(self, post_ids: Iterable[str]) -> Rows:
         """The numbers of these posts, in their order; -1 of one that does not count."""
-        wanted = pa.array(list(post_ids), pa.large_string())
+        wanted = pa.array(list(post_ids), pa.string())
         different = wanted.unique()
         numbers = np.full(len(different), -1, np.int64)
         place = pc.index_in(self._ids, value_set=different)
@@ -125,9 +125,9 @@ class CountedPosts:
         return list(self._ids.take(pa.array(numbers)).to_pylist())
 
     @functools.cached_property
-    def _ids(self) -> pa.LargeStringArray:
-        ids = [rows_of(group, ["post_id"])["post_id"].cast(pa.large_string()) for group in self.groups]
-        return pa.chunked_array(ids, pa.large_string()).combine_chunks()
+    def _ids(self) -> pa.ChunkedArray:
+        chunks = (chunk for group in self.groups for chunk in rows_of(group, ["post_id"])["post_id"].chunks)
+        return pa.chunked_array(chunks, pa.string())
 
     def by_id(self, post_ids: Iterable[str]) -> list[SamplePost]:
         """These posts, as far as they count."""
@@ -155,8 +155,8 @@ class CountedPosts:
         return [[next(posts) for _ in rows] for rows in chosen]
 
     def _posts(self, numbers: Rows) -> list[SamplePost]:
-        columns = self._read(numbers, ["post_id", "created_at", "text"]).to_pydict()
-        return [SamplePost(*post) for post in zip(*columns.values(), strict=True)]
+        columns = self._read(numbers, ["created_at", "text"]).to_pydict()
+        return [SamplePost(*post) for post in zip(self.ids(numbers), *columns.values(), strict=True)]
 
     def _read(self, numbers: Rows, columns: list[str]) -> pa.Table:
         """These columns of posts, in their order; every row group is read once."""

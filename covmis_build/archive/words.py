@@ -63,7 +63,7 @@ class _Segment(NamedTuple):
         having = [self.words.texts[first[number - 1] : first[number]] for number in numbers]
         if len(cut) == 1:
             return having[0].astype(np.int64)
-        candidates = functools.reduce(np.intersect1d, having).astype(np.int64)
+        candidates = _in_each(having).astype(np.int64)
         sizes = start[candidates + 1] - start[candidates]
         inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         at = np.repeat(start[candidates], sizes) + inside
@@ -247,7 +247,17 @@ def _place(words: pa.LargeStringArray, word: str) -> int:
     return bisect_left(range(len(words)), word, key=lambda at: words[at].as_py())
 
 
-def _changes(values: NDArray[np.int64]) -> Flags:
+def _in_each(ascending: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+    """What is in each of these arrays, once."""
+    rarest, *others = sorted(ascending, key=len)
+    left = rarest[_changes(rarest)]
+    for other in others:
+        at = np.searchsorted(other, left)
+        left = left[other[np.minimum(at, len(other) - 1)] == left]
+    return left
+
+
+def _changes(values: NDArray[np.int64] | NDArray[np.uint32]) -> Flags:
     """Where another value begins."""
     new = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=new[1:])

@@ -130,6 +130,11 @@ def tuned(words: Words, keywords: Sequence[str], saved: Sequence[str], language:
     return Tuned("" if node is None else str(node), len(rows), new, lost, words.size, words_do)
 
 
+def count(words: Words, keywords: Sequence[str], language: str = "") -> int:
+    """How many posts keywords find."""
+    return len(numbers_of(words, read_keywords(keywords, language)))
+
+
 def numbers_of(words: Words, node: Node | None) -> Rows:
     """The numbers of the posts that `covmis run` would find with this query, ascending."""
     if node is None:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from starlette.concurrency import run_in_threadpool
 
 from covmis_build.errors import CovmisError, NoClaim
-from covmis_build.study.keywords import Claim, claims_of, foreign_signs, marked_posts, suggested, tuned
+from covmis_build.study.keywords import Claim, claims_of, count, foreign_signs, marked_posts, suggested, tuned
 from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, form_of
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from covmis_build.archive.words import Words
-    from covmis_build.queries.tuning import Tuned
 
 
 def queries(request: Request) -> Response:
@@ -36,7 +35,10 @@ def queries(request: Request) -> Response:
     words = bench.keep("words", STORE, study.words)
     problem, tried, posts = "", None, []
     try:
-        tried = _tuned(bench, words, lines, claim)
+        tried = bench.keep(
+            f"tuned {claim.language} {lines} {claim.keywords}", STORE,
+            lambda: tuned(words, lines, claim.keywords, claim.language),
+        )  # fmt: skip
         posts = marked_posts(words, claim, lines, show)
     except CovmisError as error:
         problem = str(error)
@@ -58,18 +60,14 @@ def queries(request: Request) -> Response:
     return bench.page(request, "queries.html", *command, claims=claims, counts=counts, **live)
 
 
-def _tuned(bench: Bench, words: Words, lines: list[str], claim: Claim) -> Tuned:
-    return bench.keep(
-        f"tuned {claim.language} {lines} {claim.keywords}",
-        STORE,
-        lambda: tuned(words, lines, claim.keywords, claim.language),
-    )
-
-
 def _count(bench: Bench, words: Words, claim: Claim) -> int | None:
     """How many posts the saved keywords find; none where they cannot be read."""
     try:
-        return _tuned(bench, words, claim.keywords, claim).posts
+        return bench.keep(
+            f"count {claim.language} {claim.keywords}",
+            STORE,
+            lambda: count(words, claim.keywords, claim.language),
+        )
     except CovmisError:
         return None
 
