@@ -1,4 +1,4 @@
-"""How wide intervals are beside those of other tools: python benchmarks/widths.py
+"""How wide intervals are beside those of other tools: python benchmarks/widths.py.
 
 glide's active inference (its figures in tests/vectors) speaks of a superpopulation, ours of the posts of the pool. DSL
 (R, its printed figures and data in COVMIS_DATA_HOME) fits a forest to labels and predictions; we take predictions as they are.
