@@ -6,9 +6,12 @@ which of them have a column.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STRING, STRINGS, COUNT, REAL, FLAG = pa.string(), pa.list_(pa.string()), pa.int64(), pa.float64(), pa.bool_()
 KINDS_OF_CELLS: dict[Any, pa.DataType] = {
@@ -394,3 +397,8 @@ def needed(table: str) -> list[str]:
 def sealed(table: str) -> list[Column]:
     """The columns that a seal covers."""
     return [column for column in TABLES[table].columns if column.sealed]
+
+
+def independent(labels: "pd.DataFrame") -> "pd.DataFrame":
+    """The labels that annotators gave before any discussion, without skips and unusable answers."""
+    return labels[(labels["phase"] == "independent") & (labels["status"] == "given")]

@@ -16,10 +16,11 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from covmis_build import keyed
-from covmis_build.annotation.answers import Phase, Status, labels_of, usable
+from covmis_build.annotation.answers import labels_of, usable
 from covmis_build.annotation.frozen_items import for_people, in_order
 from covmis_build.annotation.training import Accuracy, accuracies
 from covmis_build.errors import counted
+from covmis_build.records import independent
 from covmis_build.stats.intervals import in_percent, of_items
 
 if TYPE_CHECKING:
@@ -167,8 +168,7 @@ def _repeats(checks: RoundFolder, earlier: Sequence[RoundFolder]) -> list[Repeat
 
 def _given(round_: RoundFolder) -> list[Label]:
     """The labels that people gave for themselves."""
-    current = usable(round_.labels(), round_.items())
-    return labels_of(current[(current["phase"] == Phase.INDEPENDENT) & (current["status"] == Status.GIVEN)])
+    return labels_of(independent(usable(round_.labels(), round_.items())))
 
 
 def _days(then: str, now: str) -> float:

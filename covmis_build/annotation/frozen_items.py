@@ -14,6 +14,7 @@ import pyarrow as pa
 from covmis_build import keyed, storage, tables
 from covmis_build.errors import InputError
 from covmis_build.options import is_machine
+from covmis_build.records import independent
 from covmis_build.text.shown import list_of, shown_hash, shown_parts, text_of
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def assignment(
     to one person more. No item is left to machines alone.
     """
     shares = workload or {}
-    given = labels[(labels["phase"] == "independent") & (labels["status"] == "given")]
+    given = independent(labels)
     gone = given[~given["annotator"].isin(annotators)]
     done = gone.groupby("item_id")["annotator"].nunique().to_dict()
     again = set(given.loc[given["label"] == twice, "item_id"]) if twice else set()

@@ -14,11 +14,12 @@ from msgspec import Struct, to_builtins
 
 from covmis_build.annotation.adjudication import differing
 from covmis_build.annotation.agreement import Agreement, agreement
-from covmis_build.annotation.answers import Phase, Status, answered, present, stale, usable
+from covmis_build.annotation.answers import Status, answered, present, stale, usable
 from covmis_build.annotation.frozen_items import by_item, for_people
 from covmis_build.annotation.machines import BesidePerson, beside_people
 from covmis_build.errors import counted
 from covmis_build.options import by_people
+from covmis_build.records import independent
 from covmis_build.report.result import Result
 from covmis_build.stats.intervals import of_items
 from covmis_build.text.shown import shown_parts
@@ -260,8 +261,7 @@ def agreement_of(frozen: pd.DataFrame, labels: pd.DataFrame, scheme: Labels) -> 
 
 def comparison(frozen: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """The usable independent labels of these items, as `agreement` takes them."""
-    current = usable(labels, frozen)
-    current = current[(current["phase"] == Phase.INDEPENDENT) & (current["status"] == Status.GIVEN)]
+    current = independent(usable(labels, frozen))
     names = ["item_id", "claim_id", "kind", "round"]
     rows = current.drop(columns="round").merge(frozen[names], on="item_id")
     return rows.rename(columns={"item_id": "item", "claim_id": "claim"})[

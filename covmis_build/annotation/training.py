@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import keyed, storage
-from covmis_build.annotation.answers import Phase, Status, labels_of, usable
+from covmis_build.annotation.answers import Phase, labels_of, usable
 from covmis_build.annotation.frozen_items import FROZEN, by_item, rows_of
 from covmis_build.annotation.gold import How
 from covmis_build.annotation.report import Case, Said, cases_html
 from covmis_build.annotation.round_folder import read_json
 from covmis_build.errors import counted
+from covmis_build.records import independent
 from covmis_build.report.result import Result
 from covmis_build.stats.intervals import in_percent, of_items
 from covmis_build.text.shown import shown_hash, shown_parts
@@ -171,9 +172,8 @@ def accuracies(round_: RoundFolder) -> list[Accuracy]:
 
 def _answers(round_: RoundFolder) -> pd.DataFrame:
     """What people said of the posts that have a key."""
-    current = usable(round_.labels(), round_.items())
-    keyed_ = current["item_id"].isin(set(round_.decisions()["item_id"]))
-    return current[(current["phase"] == Phase.INDEPENDENT) & (current["status"] == Status.GIVEN) & keyed_]
+    current = independent(usable(round_.labels(), round_.items()))
+    return current[current["item_id"].isin(set(round_.decisions()["item_id"]))]
 
 
 def _accuracy(who: str, label: str, given: pd.Series[str], known: pd.Series[str]) -> Accuracy:

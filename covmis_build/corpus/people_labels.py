@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from covmis_build.keyed import uniform
 from covmis_build.options import by_people, is_machine
-from covmis_build.records import meanings
+from covmis_build.records import independent, meanings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,8 +83,7 @@ def soft_labels(labels: pd.DataFrame, corpus: pd.DataFrame, names: Sequence[str]
     """Which share of people gave each item each label, before any discussion; items that people judged."""
     import pandas as pd
 
-    mine = by_people(labels)
-    mine = mine[(mine["phase"] == "independent") & (mine["status"] == "given")]
+    mine = independent(by_people(labels))
     mine = mine[mine["item_id"].isin(set(corpus["item_id"]))]
     counts = pd.crosstab(mine["item_id"], mine["label"]).reindex(columns=list(names), fill_value=0)
     people = counts.sum(axis=1)

@@ -29,6 +29,7 @@ from covmis_build.corpus.resources import (
 from covmis_build.corpus.statistics import SHARES, statistics
 from covmis_build.errors import CovmisError, counted
 from covmis_build.options import by_people
+from covmis_build.records import independent
 from covmis_build.storage import restored
 
 if TYPE_CHECKING:
@@ -315,9 +316,7 @@ def _kappa(facts: ReleaseFacts, labels: pd.DataFrame) -> list[Check]:
     if missing or not all(round_.seal for round_ in counted):
         why = f"{missing} items are missing" if missing else "a round is not sealed"
         return [Check(what, passed=True, detail=f"not counted: {why}")]
-    alone = labels[
-        (labels["phase"] == "independent") & (labels["status"] == "given") & (labels["how"] != "audited")
-    ]
+    alone = independent(labels[labels["how"] != "audited"])
     told = [("all rounds", facts.kappa, alone)]
     told += [(round_.name, round_.kappa, alone[alone["round"] == round_.name]) for round_ in counted]
     wrong = []

@@ -34,6 +34,7 @@ from covmis_build.evaluation.rendering import Evaluated, booktabs, bounded, esca
 from covmis_build.files.columns import CLAIM_OF_ITEM, IDS, column_of
 from covmis_build.files.reading import Sheet
 from covmis_build.options import by_people
+from covmis_build.records import independent
 from covmis_build.stats.intervals import interval
 from covmis_build.stats.over_claims import mean_over_claims
 from covmis_build.stats.over_posts import made_design
@@ -387,7 +388,7 @@ def _by_each_person_once(source: Labelled, annotator: str) -> pd.DataFrame:
     )
     names = [str(name) for name in table.columns]
     if {"phase", "status"} <= set(names):
-        table = table[(table["phase"] == "independent") & (table["status"] == "given")]
+        table = independent(table)
     person = annotator if annotator in names else column_of(names, [annotator.lower()])
     if not person and annotator != "annotator":
         raise UnknownName(

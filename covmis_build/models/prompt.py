@@ -18,6 +18,7 @@ from covmis_build.characters import whole_in_json
 from covmis_build.errors import InputError
 from covmis_build.files.contents import bytes_of
 from covmis_build.models.answers import read_answer, schema
+from covmis_build.records import independent
 from covmis_build.text.shown import shown_text
 
 if TYPE_CHECKING:
@@ -233,8 +234,11 @@ def independent_labels(given: pd.DataFrame) -> pd.DataFrame:
     """The labels that people gave independently, the last of each person and item; all, where the table is a plain one."""
     if not {"phase", "status", "given_at"} <= set(given.columns):
         return given.drop_duplicates(["item_id", "annotator"], keep="last")
-    own = given[(given["phase"] == "independent") & (given["status"] == "given")]
-    return own.sort_values("given_at", kind="stable").drop_duplicates(["item_id", "annotator"], keep="last")
+    return (
+        independent(given)
+        .sort_values("given_at", kind="stable")
+        .drop_duplicates(["item_id", "annotator"], keep="last")
+    )
 
 
 def agreement_with_people(

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from covmis_build.options import RANKED
+from covmis_build.records import independent
 from covmis_build.sampling.audit import upper_bound
 from covmis_build.sampling.automatic import automatic_label
 from covmis_build.sampling.certain import Clusters, certain, clusters_of
@@ -46,8 +47,7 @@ class Cost:
 
 def seconds_per_label(labels: pd.DataFrame) -> Cost:
     """The mean time of the labels given independently so far (table `labels`)."""
-    given = labels[(labels["phase"] == "independent") & (labels["status"] == "given")]
-    seconds = pd.to_numeric(given["seconds"], errors="coerce")
+    seconds = pd.to_numeric(independent(labels)["seconds"], errors="coerce")
     seconds = seconds[seconds > 0].clip(upper=LONGEST)
     return Cost(float(seconds.mean()) if len(seconds) else None, len(seconds))
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from covmis_build import keyed, storage, tables
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.answers import Phase, Status, present
+from covmis_build.annotation.answers import present
 from covmis_build.annotation.frozen_items import freeze
 from covmis_build.annotation.gold import gold_of
 from covmis_build.annotation.relevance import GUIDELINE, YES, relevance_scheme, stances
@@ -30,6 +30,7 @@ from covmis_build.options import RANKED
 from covmis_build.queries.suggest import READ
 from covmis_build.ranking.guide import Guide, fit
 from covmis_build.ranking.rank import FIRST
+from covmis_build.records import independent
 from covmis_build.report.result import Result
 from covmis_build.sampling.guided import either, guided, spread
 from covmis_build.study.round import Round
@@ -471,6 +472,5 @@ def _same_family(rounds: Sequence[RoundFolder], family: str) -> list[RoundFolder
 
 
 def _said_yes(folder: RoundFolder) -> set[str]:
-    labels = present(folder.labels())
-    given = labels[(labels["phase"] == Phase.INDEPENDENT) & (labels["status"] == Status.GIVEN)]
+    given = independent(present(folder.labels()))
     return set(given.loc[given["label"] == YES, "item_id"])
