@@ -41,7 +41,7 @@ def silent(step: str, done: int, total: int) -> None:
 
 def quiet(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """The connection without progress of its own. In Jupyter without ipywidgets it has none, and refuses the setting."""
-    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() == (True,):
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(True,)]:
         connection.execute("SET enable_progress_bar = false")
     return connection
 
