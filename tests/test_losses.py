@@ -158,7 +158,7 @@ def test_a_round_with_blank_cells_says_so_before_it_is_sealed_and_released(tmp_p
     opened.pull()
     settled = opened.adjudicate()
     assert (settled.disagreements, settled.unlabelled, settled.single, settled.to_discuss) == (1, 1, 1, 0)
-    assert "1 with one label (others skipped)" in settled.summary[0]
+    assert "1 post with only one label" in settled.summary[0]
     assert "majority" not in settled.summary[0]
     assert "1 post without enough labels" in settled.summary[0]
     with pytest.raises(CheckFailed, match="no final label"):

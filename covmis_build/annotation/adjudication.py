@@ -318,11 +318,11 @@ def write_decision_sheets(
             continue
         more = {"notes": notes} if name == ADJUDICATION_SHEET else {}
         before = [row for table in tables.values() for row in table.rows]
-        made = decision_sheet(
+        sheet = decision_sheet(
             frozen, labels, wanted, round_.scheme, seed=seed, before=before, channel=channel, **more
         )
         refuse_unkept(path, tables.get(path, NO_SHEET), set(frozen["item_id"]))
-        storage.write_bytes(path, made)
+        storage.write_bytes(path, sheet)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -361,7 +361,11 @@ class Settlement(Result):
             + f"{self.discussed} settled by discussion, "
             f"{self.adjudicated} by the adjudicator; {self.to_discuss} to discuss, "
             f"{self.to_adjudicate} for the adjudicator."
-            + (f" {counted(self.single, 'posts')} with only one label." if self.single else "")
+            + (
+                f" {counted(self.single, 'posts')} with only one label, which counts unless you decide otherwise."
+                if self.single
+                else ""
+            )
         )
         if self.unlabelled:
             told += f" {counted(self.unlabelled, 'posts')} without enough labels: `covmis round status` shows whose."

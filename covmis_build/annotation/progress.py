@@ -75,9 +75,10 @@ class Progress(Result):
             columns={name: str(name).replace("_", " ") for name in people} | {"invalid": "of these invalid"}
         )
         alone = f", {counted(self.single, 'posts')} with only one label" if self.single else ""
+        lacking = self.undecided - self.to_decide
         open_ = (
-            f": {counted(self.to_decide, 'disagreements')}, {self.undecided - self.to_decide:,} that lack answers"
-            if self.undecided
+            f": {self.to_decide:,} to decide, {lacking:,} that lack answers"
+            if lacking and self.to_decide
             else ""
         )
         counts = f"{counted(self.disagreements - self.single, 'disagreements')}{alone}; {counted(self.undecided, 'posts')} without a final label{open_}."
@@ -200,8 +201,8 @@ def _advice(
         and not any(worker.given or worker.skipped for worker in people)
         and undecided
     ):
-        other = "`--channel csv` makes sheets, `--channel html` offline pages"
-        return f"`covmis round push` ({other}), then `covmis round pull` when the annotators have labelled"
+        channels = "`--channel csv` makes sheets, `--channel html` offline pages"
+        return f"`covmis round push` ({channels}), then `covmis round pull` when the annotators have labelled"
     if any(worker.left for worker in people):
         return f"{whom_to_wait_for(people)}, then `covmis round pull`"
     if open_ := set(undecided) & set(disagreements):

@@ -251,9 +251,9 @@ def _in_each(ascending: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
     """What is in each of these arrays, once."""
     rarest, *others = sorted(ascending, key=len)
     left = rarest[_changes(rarest)]
-    for other in others:
-        at = np.searchsorted(other, left)
-        left = left[other[np.minimum(at, len(other) - 1)] == left]
+    for texts in others:
+        at = np.searchsorted(texts, left)
+        left = left[texts[np.minimum(at, len(texts) - 1)] == left]
     return left
 
 

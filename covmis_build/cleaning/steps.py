@@ -122,7 +122,7 @@ def clean(
     measured = engine.map(partial(measure, options=options, seed=seed), left, MEASURED)
     progress("near-duplicates", 0, 0)
     groups = near_duplicates.groups(engine, chosen, measured, posts, others, options, stays=stays)
-    progress("claims with too few posts", 0, 0)
+    progress("posts of each claim", 0, 0)
     cases = " ".join(f"WHEN {step.drops(options)} THEN '{step.name}'" for step in STEPS)
     and_claim = "AND g.claim_id = c.claim_id" if options.scope == "claim" else ""
     steps = engine.sql(

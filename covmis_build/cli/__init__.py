@@ -68,7 +68,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def program(
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only results and errors.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more.")] = False,
     version: Annotated[  # noqa: ARG001 - its callback has done the work
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")

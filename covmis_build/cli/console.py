@@ -73,7 +73,8 @@ def tell(result: Mapping[str, Any], summary: Summary, *, as_json: bool) -> None:
             text = json.dumps(json.loads(text))  # escaped as JSON knows it
         print(text)
     else:
-        say(*terminal.lines(summary))
+        for line in terminal.lines(summary):
+            print(terminal.printable(line))
 
 
 @contextmanager

@@ -43,17 +43,16 @@ class Tuned(Result):
     lost: int
     posts_in_archive: int
     words: list[Effect]
+    saved: bool = True
+    """Whether there are saved keywords to compare them with."""
 
     @property
     def summary(self) -> Summary:
         """A row a word, then the counts."""
         rows = [(effect.word, effect.adds, effect.keeps_out) for effect in self.words]
         of = f"{counted(self.posts, 'posts')} of {self.posts_in_archive:,}"
-        changed = (
-            f"; {self.new:,} new, {self.lost:,} lost against the saved keywords"
-            if self.new or self.lost
-            else ""
-        )
+        compared = self.saved and (self.new or self.lost)
+        changed = f"; {self.new:,} new, {self.lost:,} lost against the saved keywords" if compared else ""
         return [Listing(("word", "adds", "keeps out"), rows), f"{of}{changed}."]
 
 
@@ -85,9 +84,12 @@ def without(node: Node, word: Node) -> Node | None:
     if node == word:
         return None
     match node:
-        case And(parts) | Or(parts):
+        case And(parts):
             left = [part for each in parts if (part := without(each, word)) is not None]
-            return joined(type(node), left) if left else None
+            return joined(And, left) if left else None
+        case Or(parts):  # an alternative of which only exclusions are left is none
+            kept = [part for each in parts if (part := without(each, word)) is not None and demands(part)]
+            return joined(Or, kept) if kept else None
         case AtLeast(least, parts):
             left = list(dict.fromkeys(part for each in parts if (part := without(each, word)) is not None))
             return at_least(min(least, len(left)), left) if left else None
@@ -123,3 +125,24 @@ def readable_keywords(keywords: str | Iterable[str]) -> list[str]:
         except InputError as error:
             raise InputError(f"the keywords '{line[:80]}': {error.problem}", remedy=error.remedy) from None
     return kept
+
+
+def excludes_from_one(line: str) -> bool:
+    """Whether a query excludes something from some of its alternatives only, which is seldom meant.
+
+    >>> excludes_from_one("a OR b -c"), excludes_from_one("(a OR b) -c"), excludes_from_one("(a -c) OR (b -c)")
+    (True, False, False)
+    """
+    try:
+        node = read_keywords([line])
+    except InputError:
+        return False
+    has = (
+        [
+            any(isinstance(part, Not) for part in each.parts) if isinstance(each, And) else False
+            for each in node.parts
+        ]
+        if isinstance(node, Or)
+        else []
+    )
+    return any(has) and not all(has)

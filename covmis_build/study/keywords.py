@@ -20,6 +20,7 @@ from covmis_build.queries.suggest import Suggestions, suggest
 from covmis_build.queries.tuning import (
     Tuned,
     effects,
+    excludes_from_one,
     lines_of,
     read_keywords,
     readable_keywords,
@@ -68,8 +69,14 @@ class SavedKeywords(Result):
 
 
 def foreign_signs(queries: Iterable[str]) -> list[str]:
-    """What of other search languages people wrote, each thing once."""
-    return list(dict.fromkeys(sentence for query in queries for sentence in foreign(query)))
+    """What of other search languages people wrote, and exclusions that may be meant otherwise; each thing once."""
+    lines = list(queries)
+    told = [
+        f"'{line}' excludes from its own alternative only: write (a OR b) -c to exclude from all"
+        for line in lines
+        if excludes_from_one(line)
+    ]
+    return list(dict.fromkeys([*(sentence for line in lines for sentence in foreign(line)), *told]))
 
 
 def set_keywords(
@@ -127,7 +134,7 @@ def tuned(words: Words, keywords: Sequence[str], saved: Sequence[str], language:
     rows = numbers_of(words, node)
     words_do = effects(node, rows, lambda rest: numbers_of(words, rest)) if node is not None else []
     new, lost = (len(np.setdiff1d(*pair, assume_unique=True)) for pair in ((rows, before), (before, rows)))
-    return Tuned("" if node is None else str(node), len(rows), new, lost, words.size, words_do)
+    return Tuned("" if node is None else str(node), len(rows), new, lost, words.size, words_do, bool(saved))
 
 
 def count(words: Words, keywords: Sequence[str], language: str = "") -> int:

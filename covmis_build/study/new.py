@@ -28,18 +28,18 @@ def new_study(folder: Path, title: str, own: Mapping[Path, bytes] | None = None)
     does not count: it has no study.toml, which is written last.
     """
     template = _texts(files("covmis_build") / "template")
-    made = {folder / name: text.encode() for name, text in template} | dict(own or {})
+    texts = {folder / name: text.encode() for name, text in template} | dict(own or {})
     there = [path for path in folder.rglob("*") if not path.is_dir()]
     half = [path for path in there if storage.is_unfinished(path)]
-    ours = {path for path, data in made.items() if path.is_file() and path.read_bytes() == data}
+    ours = {path for path, data in texts.items() if path.is_file() and path.read_bytes() == data}
     if folder.is_file() or not ours.issuperset(set(there).difference(half)):
         raise InputError("is there already and not empty", file=folder, remedy="Choose another name")
     for path in half:
         storage.remove(path)
-    made[folder / STUDY_TOML] = settings_toml(Settings(title or folder.name), explained=True).encode()
-    for path, data in made.items():
+    texts[folder / STUDY_TOML] = settings_toml(Settings(title or folder.name), explained=True).encode()
+    for path, data in texts.items():
         storage.write_bytes(path, data)
-    return [path.relative_to(folder).as_posix() for path in made]
+    return [path.relative_to(folder).as_posix() for path in texts]
 
 
 def _texts(place: Traversable, prefix: str = "") -> Iterator[tuple[str, str]]:

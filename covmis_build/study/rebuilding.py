@@ -25,10 +25,9 @@ from covmis_build.report.result import Result
 from covmis_build.sampling.audit import AUDITED, AUTOMATIC
 from covmis_build.study.claims import GIVEN_POSTS
 from covmis_build.study.new import new_study
-from covmis_build.study.study import open_study
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import pandas as pd
@@ -69,7 +68,9 @@ class Rebuilding(Result):
         ]
 
 
-def new_from_published(folder: Path, files: Path, *, title: str, releases: Path | None) -> Rebuilding:
+def new_from_published(
+    folder: Path, files: Path, opened: Callable[[Path], Study], *, title: str, releases: Path | None
+) -> Rebuilding:
     """Make a new study with the 111 claims, and the published ids as posts to look up.
 
     `files` is the folder of the published corpus, `releases` that of CoAID, whose title ids are added (3.1: post ids
@@ -85,7 +86,7 @@ def new_from_published(folder: Path, files: Path, *, title: str, releases: Path 
     posts = storage.csv_bytes(["post_id", "claim_id", "kind"], sorted(given))
     own = {places.claims_csv: claims_csv(claims), places.archives[0] / GIVEN_POSTS: posts}
     new_study(folder, title or TITLE, own)
-    return Rebuilding(open_study(folder), len(claims), len(pairs), len(titles))
+    return Rebuilding(opened(folder), len(claims), len(pairs), len(titles))
 
 
 def _published_pairs(files: Path) -> list[tuple[str, str, str]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
+from covmis_build.building.flow import ask
 from covmis_build.building.losses import short_posts
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
@@ -44,7 +45,8 @@ class Ran(Result):
         """The stages with their tables, and the files of which something must be said."""
         rows = [
             (stage.stage, "made" if stage.made else "current", f"{stage.seconds:.1f} s" if stage.made else "",
-             ", ".join(counted(count, table) for table, count in stage.rows.items()))
+             ", ".join(counted(count, table).replace(" dropped", " dropped in all") if table == "dropped" else counted(count, table)
+                       for table, count in stage.rows.items()))
             for stage in self.stages
         ]  # fmt: skip
         return [
@@ -80,11 +82,27 @@ def _warnings(study: Study, outcomes: list[StageRun]) -> list[str]:
         lines.append(f"{counted(unreadable, 'lines')} of the archive could not be read, listed in {table}")
     lines += missing_note(missing_items(study.places))
     lines += [study.advice] if study.advice else []
+    if any(outcome.made and outcome.stage == "sample" for outcome in outcomes):
+        lines += _small_claims(study)
     if any(outcome.made and outcome.stage == "clean" for outcome in outcomes):
         lines += filter(None, [short_posts(study.places, study.settings.cleaning)])
     if rows.get("posts") == 0:
         lines.append(_nothing_found(study))
     return lines
+
+
+def _small_claims(study: Study) -> list[str]:
+    """Which claims have too few posts for a sample, in a line."""
+    query = "SELECT claim_id, reason FROM dropped WHERE unit = 'claim' AND step = 'minimum_posts' ORDER BY 1"
+    rows = ask(query, dropped=study.places.table("dropped"))
+    if not rows:
+        return []
+    named = ", ".join(claim for claim, _ in rows[:NAMED]) + (", …" if len(rows) > NAMED else "")
+    return [f"not sampled, since they have {rows[0][1]}: {counted(len(rows), 'claims')} ({named})"]
+
+
+NAMED = 6
+"""Claims that a line names."""
 
 
 def _nothing_found(study: Study) -> str:

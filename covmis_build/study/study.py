@@ -626,7 +626,7 @@ def rebuild_published(
             "the published files are yours to give", remedy="Name their folder: files (--files DIR)"
         )
     coaid = Path(releases) if releases else None
-    return new_from_published(Path(folder), Path(files), title=title, releases=coaid)
+    return new_from_published(Path(folder), Path(files), open_study, title=title, releases=coaid)
 
 
 def open_study(folder: Path | str | None = None, *, half_purged: bool = False) -> Study:

@@ -303,7 +303,7 @@ def test_progress_is_told():
         "one claim per post",
         "language and words",
         "near-duplicates",
-        "claims with too few posts",
+        "posts of each claim",
     ]
 
 

@@ -34,6 +34,14 @@ def main(monkeypatch, capsys, *words: str):
     return ended.value.code, *capsys.readouterr()
 
 
+def test_quiet_prints_results(monkeypatch, capsys, tmp_path):
+    (tmp_path / "labels.csv").write_text("item,annotator,label\n1,a,x\n1,b,x\n2,a,y\n2,b,x\n")
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = main(monkeypatch, capsys, "-q", "agreement", "labels.csv")
+    assert code == 0
+    assert "kappa" in out
+
+
 def one_line(told: str) -> bool:
     return told.startswith("error: ") and told.count("\n") == 1 and "\x1b" not in told
 

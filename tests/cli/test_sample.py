@@ -182,10 +182,11 @@ def test_estimate_of_somebody_elses_corpus(study, tmp_path_factory, monkeypatch)
     for row in own["estimates"]:
         there = rows[tuple(row[one] for one in key)]
         assert row["share"] == pytest.approx(there["share"], abs=1e-9)
-        # N, shares of checks and clusters outside the sample are not known there, so intervals may be narrower
+        # N, shares of checks and clusters outside the sample are not known there, so intervals may be narrower; nor is
+        # what the labels rule out of the few posts that were not drawn, so they may be wider
         narrower = 0.2 if row["estimand"] == "posts" else 0.04
-        assert -0.04 <= there["low"] - row["low"] <= narrower
-        assert -0.04 <= row["high"] - there["high"] <= narrower
+        assert -0.3 <= there["low"] - row["low"] <= narrower
+        assert -0.3 <= row["high"] - there["high"] <= narrower
     assert all(row["total_low"] is None for row in other["estimates"]), "N is not known there"
 
 
