@@ -214,9 +214,8 @@ def before_run(study: Study) -> str:
     """What the claims need before a run can find posts for them; nothing if they have queries, or posts name them."""
     known = _known_claims(study)
     if known is None or _are_examples(known):
-        return (
-            "`covmis claims import FILE`, or write your claims into queries/claims.csv (it has only examples)"
-        )
+        has = "no claims" if known is None else "only the examples of `covmis new`"
+        return f"`covmis claims import FILE`, or write your claims into queries/claims.csv (it has {has})"
     if build_queries(known).empty and not (study.places.archives[0] / GIVEN_POSTS).exists():
         return "`covmis queries suggest CLAIM` proposes keywords; no claim has any yet"
     return ""

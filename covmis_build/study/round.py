@@ -269,10 +269,8 @@ class Round(Result):
             if not channel and (
                 way == Channel.HTML or (way == Channel.LABEL_STUDIO and not label_studio.used_by(self.folder))
             ):
-                books = list(self.folder.sheets.glob("*.xlsx"))
-                way = (
-                    Channel.XLSX if books else Channel.CSV
-                )  # the round never went there: its people have sheets or pages
+                # the round never went to Label Studio, or went to pages: its disagreements go to sheets like its others
+                way = Channel.XLSX if any(self.folder.sheets.glob("*.xlsx")) else Channel.CSV
             if way == Channel.HTML:
                 raise InputError(
                     "disagreements are not decided on pages",

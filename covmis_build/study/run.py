@@ -45,8 +45,7 @@ class Ran(Result):
         """The stages with their tables, and the files of which something must be said."""
         rows = [
             (stage.stage, "made" if stage.made else "current", f"{stage.seconds:.1f} s" if stage.made else "",
-             ", ".join(counted(count, table).replace(" dropped", " dropped in all") if table == "dropped" else counted(count, table)
-                       for table, count in stage.rows.items()))
+             ", ".join(f"{counted(count, table)}{' in all' * (table == 'dropped')}" for table, count in stage.rows.items()))
             for stage in self.stages
         ]  # fmt: skip
         return [
