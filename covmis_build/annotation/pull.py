@@ -109,7 +109,7 @@ def _sheets(round_: RoundFolder) -> list[Path]:
         path
         for path in sorted(round_.sheets.glob("*"))
         if path.suffix.casefold() not in OURS
-        and path.stem not in {DISCUSSION_SHEET, ADJUDICATION_SHEET}
+        and path.name.partition(".")[0] not in {DISCUSSION_SHEET, ADJUDICATION_SHEET}
         and not path.name.startswith((".", "~"))
     ]
 
