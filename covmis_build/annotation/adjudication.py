@@ -372,6 +372,7 @@ class Settlement(Result):
         if not self.to_discuss and not self.to_adjudicate:
             return [told]
         settled = "; rows that a majority decided can stay unchanged" if by_most else ""
+        settled += "; so can rows with only one label" if self.single else ""
         to_fill = [f"{self.discussion} (a label, or `undecided`{settled})"] if self.to_discuss else []
         to_fill += [f"{self.adjudication} (the adjudicator's label)"] if self.to_adjudicate else []
         return [told, f"Fill in {' and '.join(to_fill)}, then run this command again."]

@@ -261,7 +261,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         )
         if count
     ]
-    understood.notes += _without_text(understood, counts.empty)
+    understood.notes += [*_without_times(understood), *_without_text(understood, counts.empty)]
     understood.harmless = bool(counts.protected) and not counts.unprotected
     if understood.harmless:
         understood.notes.append(
@@ -303,6 +303,12 @@ def _leave_out(
     if not rule.repost and not marks <= YES_OR_NO:
         name = taken.pop("repost")[0]
         notes.append(f"the column {name} is not used for reposts: it has other values than yes and no")
+
+
+def _without_times(understood: Understood) -> list[str]:
+    """That a file has no column of times, which few things need; nothing if it has one."""
+    timed = "created_at" in understood.taken or understood.rule.time_from_id
+    return [] if timed else ["no column of times: only since, until and estimates by month need one"]
 
 
 def _without_text(understood: Understood, count: int) -> list[str]:

@@ -218,6 +218,7 @@ def _rows(job: streams.Job, forget: Forget, how: How) -> Iterator[Read]:
 
 def _rows_of(opened: Opened, name: str, forget: Forget) -> Iterator[Read]:
     form, make_post = opened.understood.form, _maker_of_posts(opened)
+    timed = opened.tool is not None or "created_at" in opened.understood.taken
     for number, cells, problem in opened.table.rows():
         if problem:
             yield Read(name, number, form, [], in_one_line(problem))
@@ -228,7 +229,7 @@ def _rows_of(opened: Opened, name: str, forget: Forget) -> Iterator[Read]:
             yield Read(name, number, form, [], in_one_line(error))
             continue
         post.mend()
-        note = NO_TIME if columns.timeless(post) else ""
+        note = NO_TIME if timed and columns.timeless(post) else ""
         if forget and _named(post, cells, forget):
             post = _gone(post)
         if post.empty_numbers():

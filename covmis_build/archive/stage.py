@@ -356,7 +356,9 @@ class Tally:
                 amounts.first_post = place
         for post in posts:
             if post.repost_of:
-                self.add(line, Outcome.REPOSTS, "by id" if post.repost_of != "?" else "by what it says")
+                self.add(
+                    line, Outcome.REPOSTS, "by id" if post.repost_of != "?" else "by a column or the text"
+                )
         for reason, count in line.skipped.items():
             self.add(line, Outcome.SKIPPED, reason, count)
         if line.problem:

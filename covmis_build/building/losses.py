@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from covmis_build.building.flow import ask
 from covmis_build.errors import counted
+from covmis_build.text.language import language_code
 from covmis_build.text.lengths import length_rule
 from covmis_build.text.words import count_words
 
@@ -109,19 +110,20 @@ def short_posts(places: Places, options: Cleaning) -> str:
     losing = [row for row in ask(COUNTS, **files) if row[1] >= FEWEST and row[2] > TENTH * row[1]]
     if not losing:
         return ""
-    rules = []
+    rules = dict[str, str]()
     for language, _, _ in losing[:SHOWN]:
         rule = length_rule(language, options)
         texts = ask(TEXTS, language, **files)
         lengths = sorted(count_words(text, unit=rule.unit, without=rule.without) for (text,) in texts)
-        rules.append(f"{language or 'und'} = {{ minimum = {lengths[int(TENTH * len(lengths))]} }}")
+        code = language_code(language) or "und"  # posts may say English where settings say en
+        rules.setdefault(code, f"{code} = {{ minimum = {lengths[int(TENTH * len(lengths))]} }}")
     shown = ", ".join(
         f"{language or 'und'} ({short:,} of {posts:,})" for language, posts, short in losing[:SHOWN]
     )
     others = f" and {len(losing) - SHOWN} other languages" if len(losing) > SHOWN else ""
     return (
         f"The minimum length drops more than a tenth of the posts in {shown}{others}. "
-        f"`[cleaning] words = {{ {', '.join(rules)} }}` would drop about a tenth."
+        f"`[cleaning] words = {{ {', '.join(rules.values())} }}` would drop about a tenth."
     )
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from covmis_build.corpus.statistics import Statistics
 
+REPOSTS = {"drop": "Reposts were dropped.", "keep": "Reposts count as posts of their own."}
 KINDS = {
     "title": "titles",
     "news_url": "links to news",

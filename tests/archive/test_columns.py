@@ -270,6 +270,13 @@ def test_a_first_line_that_is_no_header_is_said_where_it_cannot_be_read(file):
     assert 'header = false, id = "row"' in question(dated)
 
 
+def test_a_file_without_times_says_so_once(file):
+    path = file("status_id,text\n1252934402983700001,hello\n")
+    assert [one.note for one in reads(path)] == [""]
+    (job,) = streams.jobs([(path, "archive/posts.csv")])
+    assert any(note.startswith("no column of times") for note in open_job(job, How()).understood.notes)
+
+
 TEXTS_OF_OTHERS = ["'@who said that' is a lie", "@who garlic", "'tis garlic", "''"]
 
 
