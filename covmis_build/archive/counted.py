@@ -79,6 +79,12 @@ def rows_of(group: Group, columns: Sequence[str]) -> pa.Table:
         return file.read_row_group(group.group, list(columns), use_threads=False).select(columns)
 
 
+KEPT = 32
+"""Row groups that stay in memory, about 4 MB each: who tries a query tries another. A part's name represents its content."""
+_kept_rows = functools.lru_cache(2 * KEPT)(rows_of)
+"""Those that matching looks at, and those that are shown."""
+
+
 class CountedPosts:
     """The posts of an archive that count."""
 
@@ -102,6 +108,10 @@ class CountedPosts:
         self.counts[self.at(older)] = False
         self.size = int(self.counts.sum())
         """How many count."""
+
+    def rows(self, group: Group, columns: Sequence[str]) -> pa.Table:
+        """These columns of a row group; of few they stay in memory."""
+        return (_kept_rows if len(self.groups) <= KEPT else rows_of)(group, tuple(columns))
 
     def at(self, rows: pa.Table) -> Rows:
         """The numbers of rows that are named by their part and where they are in it."""
@@ -165,6 +175,6 @@ class CountedPosts:
         for group in self.groups:
             begin, end = np.searchsorted(different, (group.first, group.end))
             if begin < end:
-                parts.append(rows_of(group, columns).take(pa.array(different[begin:end] - group.first)))
+                parts.append(self.rows(group, columns).take(pa.array(different[begin:end] - group.first)))
         empty = pa.table({name: pa.array([], pa.null()) for name in columns})
         return pa.concat_tables(parts).take(pa.array(back)) if parts else empty

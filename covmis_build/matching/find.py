@@ -49,11 +49,6 @@ FEWER_COLLECTIONS = (100_000, 50, 100)
 """What is found are many objects that live long; looking for circles among them again and again takes time."""
 
 
-KEPT = 32
-"""Row groups that stay in memory, about 4 MB each: who tries a query tries another. A part's name represents its content."""
-_kept_rows = lru_cache(KEPT)(rows_of)
-
-
 class Asked(NamedTuple):
     """The queries as a process needs them; `sought` is their compiled form, where there are posts enough."""
 
@@ -81,9 +76,8 @@ def numbers_found(posts: CountedPosts, queries: pd.DataFrame) -> list[Rows]:
     """The numbers of the posts that each query finds, ascending: those that `retrieve` finds with it."""
     texts = (rows_of(group, ["text"])["text"].chunk(0) for group in posts.groups)
     kernel = finding(queries, len(posts.counts), texts)
-    rows = _kept_rows if len(posts.groups) <= KEPT else rows_of
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        blocks = threads.map(lambda group: kernel(rows(group, LOOKED_AT)), posts.groups)
+        blocks = threads.map(lambda group: kernel(posts.rows(group, LOOKED_AT)), posts.groups)
         matches = pa.concat_tables([FOUND.empty_table(), *blocks]).filter(pc.field("verified") == "yes")
     number, ids = posts.at(matches), pa.array(queries["query_id"], pa.string())
     query = np.asarray(pc.index_in(matches["query_id"], value_set=ids), np.int64)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covmis_build import tables
+from covmis_build.archive import counted
 from covmis_build.archive.counted import CountedPosts, Counting
 from covmis_build.archive.formats.post import Post
 from covmis_build.archive.reader import Read
@@ -137,9 +138,9 @@ def test_pages_by_other_hosts_and_posts_that_are_pages(tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kept", [0, find.KEPT])
+@pytest.mark.parametrize("kept", [0, counted.KEPT])
 def test_a_second_trial_of_other_posts_in_the_same_process(tmp_path, monkeypatch, kept):
-    monkeypatch.setattr(find, "KEPT", kept)
+    monkeypatch.setattr(counted, "KEPT", kept)
     first, second = (written(tmp_path, part, [post(at, "garlic")]) for at, part in enumerate("ab"))
     assert [found(paths, "garlic") for paths in ([first], [first, second], [second])] == [
         [["x:0"]], [["x:0", "x:1"]], [["x:1"]],
