@@ -218,6 +218,7 @@ POOLS = {
     "Zipf 2.5": Pool(tail=2.5), "Zipf 2.0": Pool(tail=2.0), "Zipf 1.7": Pool(tail=1.7), "Zipf 1.7, again": Pool((40, 90, 150), tail=1.7),
     "Zipf 2.0, two-phase": Pool(tail=2.0, design="two_phase"), "Zipf 1.7, two-phase": Pool(tail=1.7, design="two_phase"),
     "one text of 4,000": Pool(largest=4000), "one text of 4,000, two-phase": Pool(largest=4000, design="two_phase"),
+    "a rare label, posts of two claims": Pool(labels=(8, 8, 0.3), shared=0.4, design="two_phase"),
     "posts of two claims": Pool(shared=0.4), "posts of two claims, Zipf 2.0": Pool(shared=0.4, tail=2.0),
     "two top-ups": Pool(per_claim=(12, 24, 36)), "two top-ups, two-phase": Pool(per_claim=(12, 24, 36), design="two_phase"),
     "new posts, Zipf 2.0": Pool(per_claim=(16, 24), late=0.4, tail=2.0),

@@ -55,8 +55,8 @@ def methods_sentences(
     known = f" ({population.iloc[0]:,.0f} in all)" if len(population) else ""
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} Wilson intervals (Student's t) over posts "
-        f"based on the effective sample size, cut off at what the labelled posts already rule out. Totals are the share times the number of unique posts{known}, counted "
-        "once for each claim that they were found for."
+        f"based on the effective sample size{', cut off at what the labelled posts already rule out' * bool(known)}. Totals are "
+        f"the share times the number of unique posts{known}, counted once for each claim that they were found for."
     )
     if calibrated:
         yield (

@@ -30,7 +30,7 @@ from covmis_build.report.result import Result
 from covmis_build.sampling import audit as audits
 from covmis_build.sampling.inclusion import allocate
 from covmis_build.sampling.strata import counts_of, strata_by, strata_of, stratum_of
-from covmis_build.stats.intervals import effective
+from covmis_build.stats.intervals import UNIT, effective
 from covmis_build.stats.over_posts import (
     NOTHING_KNOWN,
     Design,
@@ -62,7 +62,7 @@ COLUMNS = [
     "strength", "r_squared", "by_people", "by_people_low", "by_people_high", "by_people_over",
 ]  # fmt: skip
 LONE = 2.0
-"""Fewer units than this with a label: what the label's share is at least, the sample cannot tell but by these themselves."""
+"""Fewer units than this with a label do not tell how rare it is: its interval begins at what is possible."""
 SHOWN = (
     "estimand", "scope", "name", "label", "share", "low", "high", "unweighted", "effective_n", "n", "total",
 )  # fmt: skip
@@ -393,9 +393,15 @@ class _Source:
         return expected_of(chances[here], (weights * first / whole)[here], first[here])
 
     def possible(self, scope: str, name: str, known: Mask, y: Floats) -> tuple[float, float] | None:
-        """The least and the largest share that this part of the pool can have, given the labels of `known` items."""
+        """The least and the largest share that this part of the pool can have, given the labels of `known` items.
+
+        How many posts a part has is known if none of them could have stayed with a claim of another part.
+        """
         if self.pool is None:
             return None
+        shared = self.pool["p_claim"].to_numpy(float) < 1
+        if scope != Scope.POOL and np.any(shared & self._part(scope, name)):
+            return UNIT
         whole = self._claim_sizes * len(self.claims[0])
         if scope != Scope.AVERAGE_CLAIM:
             whole = np.full(len(y), self.population(scope, name))

@@ -134,12 +134,33 @@ def test_a_share_stays_within_what_the_labels_at_hand_leave_possible(study):
             items if row["scope"] == "pool" else items[items["claim_id"] == row["name"]]
             for items in (corpus, pool)
         )
+        if row["scope"] == "claim" and (whole["p_claim"] < 1).any():
+            continue  # how many posts the claim has is only estimated
         sizes = here["group_size"] if row["estimand"] == "posts" else 1.0 + 0 * here["group_size"]
         every = (whole["group_size"] if row["estimand"] == "posts" else 1) / whole["p_claim"]
         least = sizes[here["label"] == row["label"]].sum() / every.sum()
         most = 1 - sizes[here["label"] != row["label"]].sum() / every.sum()
         assert row["low"] >= min(least, row["share"]) - 1e-9, row
         assert row["high"] <= max(most, row["share"]) + 1e-9, row
+
+
+def test_labels_rule_nothing_out_where_the_number_of_posts_is_estimated():
+    """Half of the posts stayed with another claim by chance: all that are left are labelled, and say little of those."""
+    pool = pd.DataFrame(
+        {
+            "item_id": [f"{at % 2}|x:{at}" for at in range(20)], "claim_id": [str(at % 2) for at in range(20)], "kind": "keywords",
+            "label": ["against" if at else "favor" for at in range(20)], "how": "agreed", "p_claim": 0.5, "p_sample": 1.0,
+            "group_size": 1, "created_at": "2020-04-10T00:00:00Z",
+        }
+    )  # fmt: skip
+    found = estimates(pool, VALUES, Sampling(), pool=pool, by=["claim"]).shares
+    rows = found[(found["label"] == "favor") & (found["estimand"] == "messages")].set_index("scope")
+    assert rows.loc["pool", "low"] == pytest.approx(1 / 40), (
+        "each post is a pair of two claims, of which one is labelled"
+    )
+    assert (rows.loc["claim", "low"] == 0).all(), (
+        "1 / 20 would be too much if the claim has more posts than 20"
+    )
 
 
 def test_one_post_with_a_label_does_not_say_how_rare_it_is():
