@@ -177,7 +177,9 @@ def decision_sheet(
     columns = [*FIXED, *letters, *(["discussed"] if notes is not None else []), *WRITTEN]
     places = by_item(frozen)
     own = own_columns(before, _ours(before))
-    filled = {row["item_id"].strip(): row for row in before}
+    # in several files, a row that is filled in goes before one that is not
+    order = sorted(before, key=lambda row: any(row.get(name, "").strip() for name in WRITTEN))
+    filled = {row["item_id"].strip(): row for row in order}
     rows = []
     for item in sorted(wanted, key=lambda item: (places[item]["claim_id"], item)):
         cells = fixed_cells(places[item])
@@ -416,6 +418,6 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
 
 
 def _where(round_: RoundFolder, name: str) -> str:
-    """The file of a sheet, as people are told of it; of Label Studio the project."""
+    """The file of a sheet as messages name it; where there is none, the project in Label Studio."""
     files = decision_files(round_.sheets, name)
     return f"{record.sheets_of(round_.number)}{files[0].name}" if files else f"the project for {name}"

@@ -263,3 +263,24 @@ def test_disagreements_are_decided_in_a_workbook(tmp_path):
     told = covmis(tmp_path, "round", "adjudicate", fails=1)
     assert all("a second answer for" in problem for problem in told["problems"])
     assert "against and favor" in str(told["problems"])
+
+
+def test_an_empty_copy_of_a_discussion_empties_nothing(tmp_path):
+    study(tmp_path)
+    opened(tmp_path)
+    covmis(tmp_path, "round", "push", "--channel", "csv")
+    label_both(tmp_path, differ=lambda item: item.endswith("3"))
+    covmis(tmp_path, "round", "pull")
+    covmis(tmp_path, "round", "adjudicate", "--channel", "csv")
+    sheet = tmp_path / "annotation/rounds/001/sheets/discussion.csv"
+    rows = rows_of(sheet)
+    sheet.with_suffix(".xlsx").write_bytes(
+        xlsx(Grid(list(rows[0]), [list(row.values()) for row in rows], {}))
+    )
+    write_rows(sheet, [{**row, "label": "favor", "reason": "we talked"} for row in rows])
+    label_both(tmp_path, differ=lambda item: item.endswith(("3", "4")))
+    covmis(tmp_path, "round", "pull")
+    covmis(tmp_path, "round", "adjudicate", "--channel", "csv")
+    kept = {row["item_id"]: (row["label"], row["reason"]) for row in rows_of(sheet)}
+    assert len(kept) > len(rows)
+    assert {kept[row["item_id"]] for row in rows} == {("favor", "we talked")}
