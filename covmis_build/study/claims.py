@@ -259,7 +259,7 @@ def _fill_in(known: pd.DataFrame, fresh: pd.DataFrame) -> tuple[dict[str, int], 
         column = known.get(name, [""] * len(known))
         for claim, mine, edits in zip(known["claim_id"], column, known["edits"], strict=True):
             theirs = rows.get(claim, {}).get(name, "")
-            if any(str(value) in edit for value in (theirs if name in LISTS else [theirs]) for edit in edits):
+            if name in LISTS and any(value in edit for value in theirs for edit in edits):
                 theirs = ""
             filled_in[name] += bool(theirs) and not mine
             differing[name] += bool(theirs) and bool(mine) and theirs != mine
