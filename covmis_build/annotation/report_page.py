@@ -214,15 +214,10 @@ def _drift(drifts: Sequence[Drift]) -> list[Section]:
 def _groups(title: str, column: str, groups: Sequence[GroupAgreement]) -> list[Section]:
     columns = (column, "Posts", "Raw agreement", "κ", INTERVAL)
     rows = [
-        (group.name, group.items_with_two_labels, group.raw_agreement, group.value, between(group.low, group.high) or _none(group))
+        (group.name, group.items_with_two_labels, group.raw_agreement, group.value, between(group.low, group.high) or "too few posts or labels")
         for group in groups
     ]  # fmt: skip
     return [Section(title, body=rows_html(columns, rows))] if rows else []
-
-
-def _none(group: GroupAgreement) -> str:
-    """Why a part has no interval."""
-    return "all labels are the same" if group.value is None else "too few posts"
 
 
 def _second_opinion(second: SecondOpinion | None) -> list[Section]:

@@ -61,6 +61,11 @@ class Step:
         ]
         return "; ".join([*shown, *([f"{len(ranked) - most} other reasons: {others:,}"] if others else [])])
 
+    @property
+    def of_pairs(self) -> dict[str, int]:
+        """The reasons that dropped pairs, without those that dropped whole claims."""
+        return {reason: count for reason, count in self.reasons.items() if not reason.startswith(OF_A_CLAIM)}
+
     def to_dict(self) -> dict[str, Any]:
         """As `covmis status --json` prints it."""
         reasons = [{"reason": reason, "count": count} for reason, count in self.reasons.items()]

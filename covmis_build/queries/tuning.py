@@ -43,7 +43,7 @@ class Tuned(Result):
     lost: int
     posts_in_archive: int
     words: list[Effect]
-    saved: bool = True
+    saved: bool
     """Whether there are saved keywords to compare them with."""
 
     @property
@@ -137,12 +137,8 @@ def excludes_from_one(line: str) -> bool:
         node = read_keywords([line])
     except InputError:
         return False
-    has = (
-        [
-            any(isinstance(part, Not) for part in each.parts) if isinstance(each, And) else False
-            for each in node.parts
-        ]
-        if isinstance(node, Or)
-        else []
-    )
-    return any(has) and not all(has)
+    alternatives = node.parts if isinstance(node, Or) else ()
+    excluding = [
+        isinstance(each, And) and any(isinstance(part, Not) for part in each.parts) for each in alternatives
+    ]
+    return any(excluding) and not all(excluding)

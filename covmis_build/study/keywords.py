@@ -53,8 +53,8 @@ class SavedKeywords(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """What of other search languages is in them."""
-        return foreign_signs(self.keywords)
+        """What may be meant otherwise in them."""
+        return remarks_on(self.keywords)
 
     @property
     def summary(self) -> Summary:
@@ -68,15 +68,16 @@ class SavedKeywords(Result):
         ]
 
 
-def foreign_signs(queries: Iterable[str]) -> list[str]:
-    """What of other search languages people wrote, and exclusions that may be meant otherwise; each thing once."""
-    lines = list(queries)
-    told = [
-        f"'{line}' excludes from its own alternative only: write (a OR b) -c to exclude from all"
-        for line in lines
-        if excludes_from_one(line)
-    ]
-    return list(dict.fromkeys([*(sentence for line in lines for sentence in foreign(line)), *told]))
+def remarks_on(queries: Iterable[str]) -> list[str]:
+    """Signs of other search languages, and exclusions that may be meant otherwise; each remark once."""
+    remarks: list[str] = []
+    for line in queries:
+        remarks += foreign(line)
+        if excludes_from_one(line):
+            remarks.append(
+                f"'{line}' excludes from its own alternative only: write (a OR b) -c to exclude from all"
+            )
+    return list(dict.fromkeys(remarks))
 
 
 def set_keywords(

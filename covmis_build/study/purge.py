@@ -362,7 +362,7 @@ def _release(places: Places, traces: Traces) -> int:
 
 
 def _outputs(places: Places, traces: Traces) -> int:
-    """Files that commands wrote where somebody told them to, in this study; of a model's paid answers only the lines."""
+    """Outputs that commands wrote elsewhere in this study are removed; a journal of paid answers loses only lines."""
     holds = [path for path in storage.outputs_of(places.folder) if path.is_file() and _held(traces, path)]
     for path in holds:
         if is_journal(path):

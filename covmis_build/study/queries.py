@@ -18,7 +18,7 @@ from covmis_build.queries.build import build_queries, common_language, keywords_
 from covmis_build.queries.suggest import READ, Suggestions, suggest
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
-from covmis_build.study.keywords import foreign_signs
+from covmis_build.study.keywords import remarks_on
 from covmis_build.text.expression import as_written, parse
 from covmis_build.text.rendering import Platform, render
 
@@ -139,7 +139,7 @@ def queries_of(study: Study, claim_id: str = "") -> pd.DataFrame:
 def show_queries(study: Study, claim_id: str, *, platform: str, limit: int) -> ShownQueries:
     """The queries in canonical form, with a platform's searches for them if one is named."""
     queries = [ShownQuery(*row) for row in queries_of(study, claim_id).itertuples(index=False, name=None)]
-    warnings = foreign_signs(query.text for query in queries if query.kind == "keywords")
+    warnings = remarks_on(query.text for query in queries if query.kind == "keywords")
     if platform:
         if platform not in PLATFORMS:
             raise InputError(f"no platform is called '{platform}'", remedy=f"Allowed: {', '.join(PLATFORMS)}")
@@ -192,7 +192,7 @@ def try_queries(study: Study, text: str = "", *, samples: int = 3, progress: Pro
         )
     ]
     written = queries.loc[queries["kind"] == "keywords", "text"]
-    return Trial(posts.size, tried, [*noticed, *posts.unread, *foreign_signs(written)], _limits(study))
+    return Trial(posts.size, tried, [*noticed, *posts.unread, *remarks_on(written)], _limits(study))
 
 
 def looks_like_an_id(text: str, ids: Iterable[str]) -> bool:

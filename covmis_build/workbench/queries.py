@@ -8,7 +8,7 @@ from urllib.parse import quote
 from starlette.concurrency import run_in_threadpool
 
 from covmis_build.errors import CovmisError, NoClaim
-from covmis_build.study.keywords import Claim, claims_of, count, foreign_signs, marked_posts, suggested, tuned
+from covmis_build.study.keywords import Claim, claims_of, count, marked_posts, remarks_on, suggested, tuned
 from covmis_build.workbench.bench import STORE, Bench, back_to, bench_of, form_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def queries(request: Request) -> Response:
         problem = str(error)
     live: dict[str, Any] = {
         "claim": claim, "q": written, "changed": lines != claim.keywords, "show": show, "problem": problem,
-        "tried": tried, "posts": posts, "warnings": foreign_signs(lines),
+        "tried": tried, "posts": posts, "warnings": remarks_on(lines),
         "proposals": bench.keep(
             f"suggested {claim.text}", STORE, lambda: suggested(words, claim.text, claim.language)
         ).proposals,
