@@ -236,7 +236,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     at = {what: [table.header.index(name) for name in names] for what, names in taken.items()}
     native_ids: list[str] = []
     moments: list[str] = []
-    claims_told: Counter[str] = Counter()
+    named_claims: Counter[str] = Counter()
     marks = set[str]()
     counts, of_no_language = _Texts(), 0
     rows = table.rows()
@@ -245,7 +245,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         understood.rows += len(block)
         native_ids += _column(block, at.get("id", []))
         moments += _column(block, at.get("created_at", []))
-        claims_told.update(_column(block, at["claim"]) if "claim" in at else ())
+        named_claims.update(_column(block, at["claim"]) if "claim" in at else ())
         if marks <= YES_OR_NO:
             marks.update(map(str.lower, _column(block, at.get("repost", []))))
         if "text" in at:
@@ -275,7 +275,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         understood.questions.append(f"{taken['created_at'][0]}: {understood.times.problem}")
     elif understood.times.note:
         _compare_with_ids(understood, native_ids, moments)
-    _leave_out(understood, claims_told, claims, marks)
+    _leave_out(understood, named_claims, claims, marks)
     if not rule.escapes and counts.escaped > 0.005 * understood.rows:
         understood.notes.append(
             f"{counts.escaped:,} texts have &amp; and the like, which annotators would see: in [[retrieval.columns]], "
@@ -289,16 +289,16 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
 
 
 def _leave_out(
-    understood: Understood, claims_told: Counter[str], claims: AbstractSet[str], marks: AbstractSet[str]
+    understood: Understood, named_claims: Counter[str], claims: AbstractSet[str], marks: AbstractSet[str]
 ) -> None:
     """Do not use columns for claims and reposts whose names say so, but not their values."""
     taken, rule, notes = understood.taken, understood.rule, understood.notes
-    told = claims_told.total() - claims_told[""]
-    named = sum(count for claim, count in claims_told.items() if claim in claims)
-    if "claim" in taken and not rule.claim and not (told and named >= ENOUGH * told):
+    values = named_claims.total() - named_claims[""]
+    named = sum(count for claim, count in named_claims.items() if claim in claims)
+    if "claim" in taken and not rule.claim and not (values and named >= ENOUGH * values):
         name = taken.pop("claim")[0]
         notes.append(
-            f"the column {name} is not used as claims: {named:,} of its {told:,} values are the study's claims"
+            f"the column {name} is not used as claims: {named:,} of its {values:,} values are the study's claims"
         )
     if not rule.repost and not marks <= YES_OR_NO:
         name = taken.pop("repost")[0]

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 SOURCES = {"title": "Title", "news_url": "URL", "fact_check_url": "URL", "keywords": "Keywords"}
 """The paper's Table 4 counts the two kinds of URL together."""
 
+OF = {"messages": "unique posts", "posts": "all posts"}
 ESTIMANDS = {
-    "messages": "unique posts that were retrieved and kept",
-    "posts": "all posts, near-duplicates included",
+    "messages": f"{OF['messages']} that were retrieved and kept",
+    "posts": f"{OF['posts']}, near-duplicates included",
 }
 
 
