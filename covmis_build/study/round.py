@@ -265,17 +265,12 @@ class Round(Result):
         with self.study.locked_rounds("covmis round adjudicate"):
             self._check_adjudicator(adjudicator)
             pulled = adjudication.read_decision_sheets(self.folder, adjudicator, now=storage.moment())
-            way = self._channel(channel)
-            if not channel and (
-                way == Channel.HTML or (way == Channel.LABEL_STUDIO and not label_studio.used_by(self.folder))
+            way = self._channel(channel, pages=not channel)
+            if way == Channel.HTML or (
+                not channel and way == Channel.LABEL_STUDIO and not label_studio.used_by(self.folder)
             ):
-                # the round never went to Label Studio, or went to pages: its disagreements go to sheets like its others
+                # the round went to pages or sheets: its disagreements go to sheets like its others
                 way = Channel.XLSX if any(self.folder.sheets.glob("*.xlsx")) else Channel.CSV
-            if way == Channel.HTML:
-                raise InputError(
-                    "disagreements are not decided on pages",
-                    remedy="Use csv, xlsx or label-studio, or the browser",
-                )
             if way == Channel.LABEL_STUDIO and not self.sealed:
                 pulled.add(
                     label_studio.adjudicate_round(self.study, self.folder, adjudicator, discuss=discuss)
@@ -369,10 +364,10 @@ class Round(Result):
                 f"{self.number} goes with round {own}", remedy=f"Name that round: {own} (--round {own})"
             )
 
-    def _channel(self, channel: str) -> Channel:
-        """The channel that was asked for, or the study's."""
+    def _channel(self, channel: str, *, pages: bool = True) -> Channel:
+        """The channel that was asked for, or the study's; without `pages` not the offline page."""
         way = channel or self.study.settings.annotation.channel
-        ways = sorted(set(Channel) - {Channel.MODEL, Channel.ODS, Channel.COVMIS})
+        ways = sorted({*SHEETS, Channel.LABEL_STUDIO, *([Channel.HTML] if pages else [])})
         if way not in ways:
             raise InputError(f"channel cannot be '{way}'", remedy=f"Allowed: {', '.join(ways)}")
         return Channel(way)
