@@ -178,6 +178,7 @@ def test_one_post_with_a_label_does_not_say_how_rare_it_is():
     pool["p_claim"] = corpus["p_claim"] = 1.0
     pool["p_sample"], corpus = 0.2, corpus.head(60).assign(p_sample=0.2)
     corpus.loc[0, "label"] = "neither"
+    corpus.loc[0, "p_sample"] = 0.02  # its weight alone would say that the label is not so rare
     found = estimates(corpus, VALUES, Sampling(), pool=pool).shares
     row = (
         found[(found["scope"] == "pool") & (found["estimand"] == "messages")]
