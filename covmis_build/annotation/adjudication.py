@@ -66,6 +66,8 @@ TOGETHER = "together"
 """The annotator's code of a discussion."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WRITTEN = ("label", "sub_label", "error_class", "reason", "comment")
+WHOSE = "An annotator's label. The order of the annotators differs from row to row."
+WHY = "Why the labels differ, if you like to say it."
 
 
 def disagreements(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> list[str]:
@@ -191,7 +193,9 @@ def decision_sheet(
     if channel == Channel.CSV:
         return csv_bytes([*columns, *own], rows)
     known = {"label": [*scheme.values, UNDECIDED], "error_class": ERROR_CLASSES}  # noqa: PD011 - not pandas'
-    return xlsx(Grid([*columns, *own], rows, {name: known.get(name, ()) for name in (*WRITTEN, *own)}))
+    choices = {name: known.get(name, ()) for name in (*WRITTEN, *own)}
+    hints = {**dict.fromkeys(LETTERS[:most], WHOSE), "error_class": WHY}
+    return xlsx(Grid([*columns, *own], rows, choices, hints=hints))
 
 
 def _ours(rows: Sequence[Mapping[str, str]]) -> set[str]:

@@ -56,9 +56,13 @@ class Sent(Result):
             ]
         lines = [f"Written: {name}" for name in self.written] or ["Everything was already sent."]
         named = f" --round {self.round}" if kind_of(self.round) else ""
+        sheets = sheets_of(self.round)
+        guideline = (
+            "" if self.channel == Channel.HTML else f"{sheets.removesuffix('sheets/')}guideline.md and "
+        )
         return [
             *lines,
-            f"Send each annotator only their own file from {sheets_of(self.round)}.",
+            f"Send each annotator {guideline}only their own file from {sheets}.",
             f"Put completed files back there, then run `covmis round pull{named}`.",
         ]
 

@@ -67,7 +67,8 @@ PROTECTED = frozenset(f"'{mark}" for mark in MARKED)
 """How a cell begins that `storage.harmless` has protected; no cell of such a column begins with one of MARKED otherwise."""
 FORMS_OF_IDS = {"reddit": re.compile(r"t[13]_[0-9a-z]{4,12}"), "facebook": re.compile(r"\d{5,20}_\d{5,20}")}
 """Ids that only one platform has: Reddit's comments and posts, a post of a page of Facebook."""
-OLD_REPOST = re.compile(r"RT @\w+ ?:")
+OLD_REPOST = re.compile(r"RT @\w+\b")
+"""How X marked reposts in their texts; some people remove the colon behind the name."""
 
 
 @dataclass(slots=True)
@@ -159,7 +160,8 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
         number = _id_in_first_line(header)
         no_header = number or any(len(cell) > LONGEST_NAME or DATE.search(cell) for cell in header)
         hint = f'If the first line is no header: header = false, id = "{number or "row"}"' if no_header else (
-            'Name it: id = "COLUMN". If there is none: id = "row" and a platform, e.g. platform = "forum"'
+            'Name it: id = "COLUMN", and whose ids these are: platform = "x", or a name of your own. '
+            'If there is none: id = "row" and a platform, e.g. platform = "forum"'
         )  # fmt: skip
         understood.questions.append(
             f"no column of post ids among: {' '.join(', '.join(header).split())[:120]}. {hint}"
@@ -504,7 +506,8 @@ class Reading:
         claim, language = self.claim(cells), self.language(cells)
         repost_of = self._post_of(self.repost_of(cells))
         if not repost_of:
-            old = text.startswith("RT @") and post_id.startswith("x:") and OLD_REPOST.match(text)
+            elsewhere = post_id.partition(":")[0] in ids.KNOWN[1:]
+            old = text.startswith("RT @") and not elsewhere and OLD_REPOST.match(text)
             is_repost = old or (self.has_repost and self.is_repost(self.repost(cells)))
             repost_of = "?" if is_repost else ""
         claimed: tuple[Claimed, ...] = ()

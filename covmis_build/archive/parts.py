@@ -20,6 +20,9 @@ INTAKE = "intake"
 """The folder next to the parts: what was read from the files of each."""
 NOTES = b"covmis"
 
+READER = 5
+"""Raised by hand when a file is read as something else than before: all files are read again."""
+
 
 class ReadUnder(NamedTuple):
     """What a part depends on besides its file: the list of what is to be forgotten, and the ids of claims."""

@@ -22,7 +22,7 @@ from covmis_build.addresses import Address, place
 from covmis_build.archive import columns, formats, streams, words_file
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.intake import Outcome
-from covmis_build.archive.parts import INTAKE, Facts, Parts, ReadUnder, noted, stands, write_seen
+from covmis_build.archive.parts import INTAKE, READER, Facts, Parts, ReadUnder, noted, stands, write_seen
 from covmis_build.archive.reader import How, file_of, in_one_line, open_job, read
 from covmis_build.archive.store import OLDER_COPIES, STORE, PartWriter, Store
 from covmis_build.archive.streams import Job
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from covmis_build.options import Retrieval
 
 NOTHING = Forget()
-READER = 4
-"""Raised by hand when a file is read as something else than before: all files are read again."""
-
 SEEN = pa.schema(
     [("file", tables.STRING), ("form", tables.STRING), ("outcome", tables.STRING), ("reason", tables.STRING),
      ("amount", tables.COUNT), ("place", tables.COUNT), ("example", tables.STRING)]

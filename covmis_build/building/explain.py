@@ -162,7 +162,15 @@ def _round_story(places: Places, item_id: str, about: str) -> Iterator[str]:
                 "ORDER BY given_at, annotator", item_id, labels=labels,
             )  # fmt: skip
             for phase, annotator, label in given:
-                yield f"In the {phase} phase {annotator} said {label}."
+                yield SAID.get(phase, "{annotator} labelled it {label}.").format(
+                    annotator=annotator, label=label
+                )
+
+
+SAID = {
+    "discussion": "After discussion the annotators agreed on {label}.",
+    "adjudication": "The adjudicator {annotator} decided {label}.",
+}
 
 
 def _plain(name: str) -> str:

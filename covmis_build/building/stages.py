@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from covmis_build import registry, storage
+from covmis_build.archive.parts import READER
 from covmis_build.archive.walk import archive_files
 from covmis_build.building.flow import ask
 from covmis_build.building.store import files_of, parts_of, store_of
@@ -318,7 +319,7 @@ def _frozen(places: Places) -> pd.DataFrame:
 
 STAGES = (
     Stage(
-        "read", 2, (), ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
+        "read", READER, (), ("retrieval.columns", "retrieval.longest_line", "retrieval.unpacked_ratio"),
         ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=_read_values, further_files=files_of,
     ),
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
@@ -328,7 +329,7 @@ STAGES = (
         ("posts", "hits", "candidates", "provenance", "retrieve.dropped"), lambda _: [], _make_retrieve, large=True,
     ),
     Stage(
-        "clean", 6, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
+        "clean", 7, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
         _clean_files, _make_clean, large=True,
     ),
     Stage(

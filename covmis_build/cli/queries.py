@@ -13,6 +13,8 @@ from covmis_build.report.result import Result
 from covmis_build.study.study import Study
 
 app = Typer(help="Show, test, save and suggest search queries.", no_args_is_help=True)
+MINUS = {"ignore_unknown_options": True}
+"""A query may begin with the minus of a word that is excluded."""
 
 
 @app.command()
@@ -29,7 +31,7 @@ def show(
     return study.show_queries(claim_id, platform=platform, limit=limit)
 
 
-@app.command("try")
+@app.command("try", context_settings=MINUS)
 def try_out(
     study: Study,
     expression: Annotated[str, Argument(help="Keywords, a claim's id, or nothing: all queries.")] = "",
@@ -50,7 +52,7 @@ def try_out(
     return study.try_queries(expression, samples=samples, progress=progress)
 
 
-@app.command("set")
+@app.command("set", context_settings=MINUS)
 def set_(
     study: Study,
     claim: Annotated[str, Argument(metavar="CLAIM", help="A claim's id.")],

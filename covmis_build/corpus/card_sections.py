@@ -10,7 +10,7 @@ from markupsafe import Markup
 from covmis_build.corpus import limits
 from covmis_build.corpus.citation import bibtex
 from covmis_build.corpus.licences import licence_of
-from covmis_build.corpus.phrases import HOW, KINDS, RANKED, REPOSTS, count, kinds_of, listed, settled
+from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, kinds_of, listed, reposts, settled
 from covmis_build.corpus.release_facts import PLATFORMS
 from covmis_build.corpus.statistics import ESTIMANDS
 from covmis_build.records import meanings
@@ -148,7 +148,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
     points = [
         f"Platforms: {platforms}.",
         f"Found by {listed([*kinds, *([RANKED] if facts.retrieval.ranked else [])])}; local matching was required of {listed(matched)}.",
-        REPOSTS[facts.retrieval.reposts],
+        reposts(facts),
         *_nearest(facts),
         *facts.recall,
         f"Languages: {listed(cleaning.languages) if cleaning.languages else 'all'}; posts of {unit}.",

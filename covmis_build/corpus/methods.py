@@ -8,11 +8,11 @@ from covmis_build.corpus.citation import bibtex
 from covmis_build.corpus.markdown import markdown
 from covmis_build.corpus.phrases import (
     KINDS,
-    REPOSTS,
     count,
     kinds_of,
     label_counts,
     listed,
+    reposts,
     settled,
     share,
     without_label,
@@ -77,7 +77,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
         "The posts are simulated." if facts.release.simulated else "",
         f"Following Hou et al. (2022), posts were retrieved for each claim with queries made from {listed(kinds_of(numbers))}.",
         _retrieved(matched, facts.retrieval.ranked) if matched else "",
-        REPOSTS[facts.retrieval.reposts],
+        reposts(facts),
         "Of the claims that a post was found for, one was drawn at random, with known probability."
         if one_claim_each and one_claim_each.dropped_pairs
         else "",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from covmis_build.corpus.release_facts import ReleaseFacts
     from covmis_build.corpus.statistics import Statistics
 
-REPOSTS = {"drop": "Reposts were dropped.", "keep": "Reposts count as posts of their own."}
 KINDS = {
     "title": "titles",
     "news_url": "links to news",
@@ -47,6 +47,14 @@ def share(part: float, whole: float) -> str:
     ('33.3%', '–')
     """
     return f"{100 * part / whole:.1f}%" if whole else "–"
+
+
+def reposts(facts: ReleaseFacts) -> str:
+    """What became of reposts; where none was dropped, the files may not say which posts are some."""
+    if facts.retrieval.reposts == "keep":
+        return "Reposts count as posts of their own."
+    known = not facts.flow or any(step.reasons.get("repost") for step in facts.flow)
+    return "Reposts were dropped." if known else "No post was recognised as a repost."
 
 
 def kinds_of(numbers: Statistics) -> list[str]:

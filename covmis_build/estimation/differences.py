@@ -99,12 +99,12 @@ def sentences(differences: pd.DataFrame, level: float) -> list[str]:
     for row in differences.to_dict("records"):
         what = Estimand(row["estimand"]).in_words
         of = f"the share of {row['label']}" if row["label"] else "the share"
-        told = between(row["low"], row["high"], "+.1%")
+        told = between(100 * row["low"], 100 * row["high"], "+.1f")
         known = f"{level:.0%} interval {told} {row['over']}, {_p(row['p'])}" if told else row["why"]
         said.append(
             f"Of {what}, {of} is {row['share_first']:.1%} in {row['first']} (n = {row['n_first']:,}) and "
             f"{row['share_second']:.1%} in {row['second']} (n = {row['n_second']:,}): a difference of "
-            f"{row['difference']:+.1%} ({known})."
+            f"{100 * row['difference']:+.1f} percentage points ({known})."
         )
     return said
 

@@ -50,13 +50,16 @@ def methods_sentences(
             "The population is the posts that a query found and, for each claim, the most similar other posts; "
             "the more similar a post, the higher its probability."
         )
-    of_pool = (shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.MESSAGES)
-    population = shares.loc[of_pool, "population"].dropna()
-    known = f" ({population.iloc[0]:,.0f} in all)" if len(population) else ""
+    pool = shares[shares["scope"] == Scope.POOL].drop_duplicates("estimand").dropna(subset="population")
+    told = [
+        f"{size:,.0f} of {Estimand(name).in_words}"
+        for name, size in zip(pool["estimand"], pool["population"], strict=True)
+    ]
+    known = f" ({', '.join(told)})" if told else ""
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} Wilson intervals (Student's t) over posts "
         f"based on the effective sample size{', cut off at what the labelled posts already rule out' * bool(known)}. Totals are "
-        f"the share times the number of unique posts{known}, counted once for each claim that they were found for."
+        f"the share times the number of pairs of a claim and a post{known}."
     )
     if calibrated:
         yield (

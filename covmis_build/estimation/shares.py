@@ -30,7 +30,7 @@ from covmis_build.report.result import Result
 from covmis_build.sampling import audit as audits
 from covmis_build.sampling.inclusion import allocate
 from covmis_build.sampling.strata import counts_of, strata_by, strata_of, stratum_of
-from covmis_build.stats.intervals import UNIT, effective
+from covmis_build.stats.intervals import effective
 from covmis_build.stats.over_posts import (
     NOTHING_KNOWN,
     Design,
@@ -108,15 +108,12 @@ class Estimates(Result):
     @property
     def summary(self) -> list[str | pd.DataFrame]:
         """The figures that people look at first, and the sentences."""
-        shown = self.shares[list(SHOWN)].assign(
-            estimand=[Estimand(name).in_words for name in self.shares["estimand"]]
-        )
-        if len(self.differences):
-            table = self.differences.drop(columns=["over", "why"])
-            said = differences.sentences(self.differences, self.level)
-            return [table.rename(columns=lambda name: name.replace("_", " ")), "", *said, "", *self.methods]
+        compared = bool(len(self.differences))
+        table = self.differences.drop(columns=["over", "why"]) if compared else self.shares[list(SHOWN)]
+        shown = table.assign(estimand=[Estimand(name).in_words for name in table["estimand"]])
         shown = shown.rename(columns=lambda name: name.replace("_", " ")).rename(columns={"estimand": "of"})
-        return [shown, "", *self.methods]
+        said = [*differences.sentences(self.differences, self.level), ""] if compared else []
+        return [shown, "", *said, *self.methods]
 
 
 def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, by name
@@ -393,20 +390,19 @@ class _Source:
         return expected_of(chances[here], (weights * first / whole)[here], first[here])
 
     def possible(self, scope: str, name: str, known: Mask, y: Floats) -> tuple[float, float] | None:
-        """The least and the largest share that this part of the pool can have, given the labels of `known` items.
-
-        How many posts a part has is known if none of them could have stayed with a claim of another part.
-        """
+        """The least and the largest share that this part of the pool can have, given the labels of `known` items."""
         if self.pool is None:
             return None
-        shared = self.pool["p_claim"].to_numpy(float) < 1
-        if scope != Scope.POOL and np.any(shared & self._part(scope, name)):
-            return UNIT
         whole = self._claim_sizes * len(self.claims[0])
         if scope != Scope.AVERAGE_CLAIM:
-            whole = np.full(len(y), self.population(scope, name))
+            whole = np.full(len(y), self._most(scope, name))
         own = np.divide(known * self._in_pool, whole, out=np.zeros(len(y)), where=whole > 0)
         return float(np.sum(own * y)), 1 - float(np.sum(own * (1 - y)))
+
+    def _most(self, scope: str, name: str) -> float:
+        """The most messages or posts that this part can have: a post that several claims found may be in it for another one."""
+        here = self._part(scope, name)
+        return float(np.where(here, self.pool_weights, self.pool_weights - self.pool_sizes).sum())
 
     @cached_property
     def _in_pool(self) -> Floats:
@@ -417,9 +413,9 @@ class _Source:
 
     @cached_property
     def _claim_sizes(self) -> Floats:
-        """How many messages or posts the claim of each item of the sample has in the pool."""
+        """The most messages or posts that the claim of each item of the sample can have in the pool."""
         claims, at = self.claims
-        return np.array([self.population(Scope.CLAIM, claim) for claim in claims])[at]
+        return np.array([self._most(Scope.CLAIM, claim) for claim in claims])[at]
 
     def predicted_mean(self, label: str, scope: str, name: str) -> float:
         """The mean prediction over this part of the pool; every claim counts the same for the average claim."""

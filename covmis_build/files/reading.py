@@ -60,17 +60,20 @@ def open_table(
     sheet of a workbook.
     """
     with doubted(""):
+        return one_of_each_name(_by_its_beginning(opened, names, with_column, header=header))
+
+
+def _by_its_beginning(opened: Open, names: Sequence[str], with_column: str, *, header: bool) -> Table:
+    with opened() as file:
+        head = file.read(1 << 16)
+    if head.startswith((ZIP, OLD_EXCEL)):
         with opened() as file:
-            head = file.read(1 << 16)
-        if head.startswith((ZIP, OLD_EXCEL)):
-            with opened() as file:
-                content = io.BytesIO(file.read(LARGEST_WORKBOOK))
-            return one_of_each_name(open_workbook(content, with_column))
-        if head.startswith((PARQUET, ARROW, NUMPY)):
-            return one_of_each_name(open_frame(opened))
-        if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
-            return one_of_each_name(open_json(opened))
-        return one_of_each_name(open_delimited(opened, names, header=header))
+            return open_workbook(io.BytesIO(file.read(LARGEST_WORKBOOK)), with_column)
+    if head.startswith((PARQUET, ARROW, NUMPY)):
+        return open_frame(opened)
+    if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in {b"{", b"["}:
+        return open_json(opened)
+    return open_delimited(opened, names, header=header)
 
 
 @dataclass(frozen=True)

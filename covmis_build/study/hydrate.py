@@ -18,10 +18,13 @@ from covmis_build.building.purge import read_list
 from covmis_build.corpus import hydrate as texts
 from covmis_build.corpus.convert import once, read_corpus, write_corpus
 from covmis_build.corpus.hydrate import read_plain, write_plain
+from covmis_build.corpus.provenance import WORKFLOW
 from covmis_build.engine import open_engine, silent
+from covmis_build.files import toml_file
 from covmis_build.matching.stage import retrieve
 from covmis_build.options import Retrieval
 from covmis_build.report.result import Result
+from covmis_build.settings import parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,18 +88,27 @@ def hydrate(
 ) -> Hydration:
     """Bring texts back to a corpus of ids (default: the study's own) from these archives (default: the study's).
 
-    A corpus and archives need no study; where there is one, its purge list holds. A table with a column of ids
-    (tweet_id, label, as others publish them) comes back with a column of texts.
+    A corpus and archives need no study; where there is one, its purge list holds. Files are read as the study says, or
+    the settings.toml of the release. A table with a column of ids (tweet_id, label, as others publish them) comes back
+    with a column of texts.
     """
     source = file or (study.places.release / "corpus.parquet" if study else Path("corpus.parquet"))
     beside = study.places.build if study and file is None else source.parent
     folder = into or beside / "hydrated"
     plain = read_plain(source)
     corpus = once(read_corpus(source), source) if plain is None else plain
+    how = study.settings.retrieval if study else Retrieval()
+    of_release = source.parent / WORKFLOW
+    if plain is None and of_release.is_file():
+        columns = toml_file.read(of_release).get("retrieval", {}).get("columns", [])
+        theirs = parse(
+            {"title": "release", "retrieval": {"columns": columns}}, file=of_release
+        ).retrieval.columns
+        how = replace(how, columns=(*how.columns, *theirs))
     there = posts_of(
         corpus,
         archives or (study.places.archives if study else []),
-        study.settings.retrieval if study else Retrieval(),
+        how,
         progress,
         study.places.purge_csv if study else None,
     )

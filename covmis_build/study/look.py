@@ -72,9 +72,12 @@ class SeenFile:
     last: str = ""
     problems: list[Problem] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
+    reposts: int = 0
     notes: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
     settings: str = ""
+    from_settings: bool = False
+    """Whether study.toml says how it is read."""
 
     @property
     def lines(self) -> list[str]:
@@ -104,19 +107,16 @@ class SeenFile:
             lines += [f"    {address}" for address in post.urls]
         if not waits:
             times = f"{self.first} to {self.last}" if self.first else "none that can be read"
-            lines += ["", f"  times{' of these rows' * bool(first)}: {times}"]
+            of = " of these rows" * bool(first)
+            lines += ["", f"  times{of}: {times}", f"  reposts{of}: {self.reposts or 'none recognised'}"]
         for problem in self.problems:
             lines.append(f"  {problem.count:>7,} {'   '.join(problem.in_words)}"[:240].rstrip())
         lines += [f"  {count:>7,} {reason}: skipped" for reason, count in self.skipped.items()]
         lines += [f"  {note}" for note in self.notes]
         lines += [f"  question: {question}" for question in self.questions]
-        if self.settings:
-            lines += [
-                "",
-                "If that is not right, put this into study.toml and change it (reposts and replies are known by their columns' names):",
-                "",
-                self.settings,
-            ]
+        if self.settings and not (self.from_settings and not waits):
+            use = "answer the question in it" if waits else "change it if that is not right"
+            lines += ["", f"Put this into study.toml, and {use}:", "", self.settings]
         return lines
 
 
@@ -182,6 +182,7 @@ def _look(job: streams.Job, how: How, path: Path) -> SeenFile:
             seen.columns, seen.left_over = {"all": ["as this tool names them"]}, []
         else:
             seen.settings = columns.to_paste(understood, job.name.partition("/")[2] or job.name)
+            seen.from_settings = how.rule(job.name) is not None
         if seen.questions:
             return seen
     else:
@@ -206,6 +207,7 @@ def _see_rows(seen: SeenFile, job: streams.Job, how: How, path: Path) -> None:
             problem = problems.setdefault(what, Problem(what, 0, line.place, about))
             problem.count += 1
         times += [time for post in line.posts if (time := iso(post.created_at))]
+        seen.reposts += sum(bool(post.repost_of) for post in line.posts)
         seen.posts += [_shown(post) for post in line.posts[: SHOWN - len(seen.posts)]]
     seen.form = seen.form or ", ".join(form for form, count in forms.most_common() if count and form)
     seen.first, seen.last = min(times, default=""), max(times, default="")

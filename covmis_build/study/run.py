@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from covmis_build.study.study import Study
 
 
+SHOWN = {
+    **{name: name for name in ("claims", "queries", "posts", "hits", "items")},
+    "sample": "sampled posts",
+}
+"""The tables whose rows are counted for people, and what these are."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Ran(Result):
     """What a run did for each stage, what it understood of each file, and what has to be said."""
@@ -45,7 +52,7 @@ class Ran(Result):
         """The stages with their tables, and the files of which something must be said."""
         rows = [
             (stage.stage, "made" if stage.made else "current", f"{stage.seconds:.1f} s" if stage.made else "",
-             ", ".join(f"{counted(count, table)}{' in all' * (table == 'dropped')}" for table, count in stage.rows.items()))
+             ", ".join(counted(count, SHOWN[table]) for table, count in stage.rows.items() if table in SHOWN))
             for stage in self.stages
         ]  # fmt: skip
         return [

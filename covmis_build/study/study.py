@@ -638,7 +638,7 @@ def open_study(folder: Path | str | None = None, *, half_purged: bool = False) -
     start = Path(folder or Path.cwd()).resolve()
     if folder is not None and not (start / STUDY_TOML).is_file():
         raise InputError("no study.toml here", file=folder, remedy="Make a study with `covmis new DIR`")
-    home = _nearest(start)
+    home = study_above(start)
     if home is None:
         raise InputError(
             "no study.toml here or above",
@@ -651,7 +651,7 @@ def study_of(file: Path, folder: Path | None = None, *, half_purged: bool = Fals
     """The study that is named, or the one in whose folder this file lies; one that cannot be read is no reason to stop."""
     if folder is not None:
         return open_study(folder, half_purged=half_purged)
-    home = _nearest(file.resolve())
+    home = study_above(file.resolve())
     try:
         return read_study(home, half_purged=half_purged) if home else None
     except UnfinishedPurge:
@@ -676,7 +676,8 @@ def _read_settings(file: Path, _seen: tuple[int, ...]) -> Settings:
     return read_settings(file)
 
 
-def _nearest(start: Path) -> Path | None:
+def study_above(start: Path) -> Path | None:
+    """The nearest folder with a study.toml, this one or one above."""
     return next((place for place in (start, *start.parents) if (place / STUDY_TOML).is_file()), None)
 
 

@@ -232,6 +232,19 @@ def test_a_column_that_says_what_is_a_repost(file):
     assert [one.posts[0].repost_of for one in reads(path, rule)] == ["", "?", ""], "a rule decides"
 
 
+def test_a_text_that_begins_as_a_retweet_is_a_repost(file):
+    """Also without its colon, and where the ids are somebody's own; on other platforms it is a text."""
+    texts = ["RT @a: hello", "RT @a :hello", "RT @a hello", "so true RT @a: hello", "RT @ home", "RTs @a"]
+    path = file("nr,text\n" + "".join(f"{at},{text}\n" for at, text in enumerate(texts, 1)))
+    for platform, expected in (
+        ("x", ["?"] * 3 + [""] * 3),
+        ("mine", ["?"] * 3 + [""] * 3),
+        ("reddit", [""] * 6),
+    ):
+        read = reads(path, Columns(id="nr", platform=platform))
+        assert [one.posts[0].repost_of for one in read] == expected, platform
+
+
 def test_a_column_retweet_tells_reposts_only_if_it_says_yes_or_no(file, tmp_path):
     rows = "status_id,retweet,text\n" + "".join(f"12529344029837000{at},{{}},hello\n" for at in range(10, 13))
     flags = file(rows.format("1", "0", ""), "flags.csv")

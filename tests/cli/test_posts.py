@@ -57,11 +57,22 @@ def test_what_is_in_question_is_shown_and_not_imported(study, tmp_path):
     assert code == 1
     assert "whose ids are these" in out
     assert 'platform = ""' in out
+    assert "and answer the question in it" in out
     code, _, err = covmis("posts", "import", str(path), "--study", str(study))
     assert code == 2
     assert "whose ids are these" in err
     assert "posts look" in err
     assert not list((study / "data/archive").iterdir())
+
+
+def test_settings_that_are_followed_are_not_proposed_again(study, tmp_path):
+    path = tmp_path / "numbers.csv"
+    path.write_text("nr,text\n1,RT @a hello\n2,hello\n")
+    with (study / "study.toml").open("a") as file:
+        file.write('[[retrieval.columns]]\nfiles = "numbers.csv"\nplatform = "mine"\nid = "nr"\n')
+    code, out, _ = covmis("posts", "look", str(path), "--study", str(study))
+    assert (code, "[[retrieval.columns]]" in out) == (0, False)
+    assert "reposts: 1" in out
 
 
 def test_import_writes_what_look_showed(study, posts):

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from covmis_build.cli import app
+from covmis_build.corpus.convert import write_corpus
 from covmis_build.corpus.hydrate import hydrate, write_gone
 from covmis_build.corpus.release import make_corpus
 from covmis_build.errors import CheckFailed
@@ -53,3 +56,26 @@ def test_posts_in_files_that_cannot_be_read_are_not_called_gone_in_silence(tmp_p
     whole = bring_back(ids, [archive], into=tmp_path / "with", study=open_study(folder))
     whole.check()
     assert (whole.found, whole.gone) == (1, 0)
+
+
+def test_the_study_in_this_folder_and_the_settings_of_the_release_say_how_files_are_read(
+    tmp_path, gold_and_frozen, monkeypatch
+) -> None:
+    """As a card's recipe does it: a new study, the corpus of others, a file. The study's purge list holds, too."""
+    gold, frozen = gold_and_frozen
+    corpus = make_corpus(gold, frozen, Release())
+    write_corpus(tmp_path / "corpus.csv", corpus, text=False)
+    posts = frozen.assign(ID=frozen["post_id"].str.removeprefix("x:"), Text=frozen["text"])
+    posts[["ID", "Text"]].drop_duplicates("ID").to_csv(tmp_path / "a.csv", sep=";", index=False)
+    columns = '{ files = "a.csv", platform = "x", id = "ID", text = "Text" }'
+    (tmp_path / "settings.toml").write_text(
+        f"title = 'T'\n[retrieval]\narchive = []\ncolumns = [{columns}]\n"
+    )
+    new_study(tmp_path / "study")
+    gone = corpus["post_id"].iloc[0]
+    (tmp_path / "study/queries/purge.csv").write_text(f"post_id\n{gone}\n")
+    monkeypatch.chdir(tmp_path / "study")
+    found = CliRunner().invoke(app, ["hydrate", "../corpus.csv", "--archive", "../a.csv", "--into", "texts"])
+    assert found.exit_code == 0, found.output
+    kept = int((corpus["post_id"] != gone).sum())
+    assert f"{kept} of {len(corpus)} posts have their text again" in found.output

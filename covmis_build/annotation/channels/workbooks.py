@@ -42,7 +42,7 @@ class Grid:
     following: tuple[str, str] = ("", "")
     """A column whose cells are formulas that follow the cells of another, wherever somebody moves them."""
     hints: Mapping[str, str] = field(default_factory=dict)
-    """Column → a sentence that the program shows when one of its cells is selected; not a column to choose from."""
+    """Column → a sentence that the program shows when one of its cells is selected."""
 
 
 def as_cell(text: str) -> str:
@@ -108,20 +108,17 @@ def xlsx(grid: Grid) -> bytes:
     for column, name in enumerate(grid.columns, start=1):
         letter = get_column_letter(column)
         page.column_dimensions[letter].width = WIDTHS.get(name, 20)
-        if grid.choices.get(name) and grid.rows:
-            listed = ",".join(grid.choices[name])
-            # Excel keeps a list of at most 255 characters in a cell; a longer one is written, but not offered
-            if len(listed) <= 255 and not any("," in word for word in grid.choices[name]):
-                rule = DataValidation(
-                    type="list", formula1='"' + listed.replace('"', '""') + '"', allow_blank=True
-                )
-                rule.showErrorMessage = False  # a key (1, 2, 3) may be written, too
-                page.add_data_validation(rule)
-                rule.add(f"{letter}2:{letter}{len(grid.rows) + 1}")
+        rule = DataValidation(allow_blank=True)
+        listed = ",".join(grid.choices.get(name, ()))
+        # Excel keeps a list of at most 255 characters in a cell; a longer one is written, but not offered
+        if 0 < len(listed) <= 255 and not any("," in word for word in grid.choices[name]):
+            rule.type, rule.formula1 = "list", '"' + listed.replace('"', '""') + '"'
+            rule.showErrorMessage = False  # a key (1, 2, 3) may be written, too
         if name in grid.hints:
-            rule = DataValidation(promptTitle=name, prompt=grid.hints[name], showInputMessage=True)
+            rule.promptTitle, rule.prompt, rule.showInputMessage = name, grid.hints[name], True
+        if (rule.type or rule.prompt) and grid.rows:
             page.add_data_validation(rule)
-            rule.add(f"{letter}1:{letter}{len(grid.rows) + 1}")
+            rule.add(f"{letter}{2 if rule.type else 1}:{letter}{len(grid.rows) + 1}")
     page.freeze_panes = "A2"
     page.page_setup.orientation = "landscape"
     page.page_setup.fitToHeight = 0  # on paper: all columns on a page, as many pages as it takes
