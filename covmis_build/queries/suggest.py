@@ -54,6 +54,11 @@ class Quorum(NamedTuple):
         """Which units count for it; where one is enough, those alone that the archive has."""
         return [at for at, unit in enumerate(known[: self.of]) if unit.seen or self.least > 1]
 
+    def is_in(self, narrower: Quorum, known: list[Unit]) -> bool:
+        """Whether posts that have so many units always have enough of the narrower quorum's."""
+        further = len(self.asks(known)) - len(narrower.asks(known))
+        return self.least - further >= narrower.least
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -111,12 +116,13 @@ class Suggestions(Result):
     @property
     def summary(self) -> Summary:
         """Each proposal with its reason and samples, then the units with their forms."""
-        lines = []
-        for proposal in self.proposals:
-            lines += [f"{proposal.width}: {proposal.expression}", f"    {proposal.reason}"]
-            lines += [f"    {post.line}" for post in proposal.samples]
-        there = {proposal.width for proposal in self.proposals}
-        lines += [f"{width}: no other query" for width in WIDTHS if there and width not in there]
+        lines, there = [], {proposal.width: proposal for proposal in self.proposals}
+        for width in WIDTHS if there else ():
+            if proposal := there.get(width):
+                lines += [f"{width}: {proposal.expression}", f"    {proposal.reason}"]
+                lines += [f"    {post.line}" for post in proposal.samples]
+            else:
+                lines.append(f"{width}: the same query")
         units = [f"{unit.posts:>9,}  {' OR '.join(unit.forms)}" for unit in self.units]
         return [*lines, *(["Posts that contain each of these words:"] if units else []), *units]
 
@@ -176,7 +182,12 @@ def thresholds(known: list[Unit]) -> Iterator[tuple[Quorum, ...]]:
         for k in range(1, LARGEST + 1):
             enough = sum(weight >= least_sum / k - 1e-9 for weight in weights)
             quorum = Quorum(k, enough)
-            if len(quorum.asks(known)) >= k and (not quorums or enough > quorums[-1].of):
+            further = not quorums or enough > quorums[-1].of
+            if (
+                len(quorum.asks(known)) >= k
+                and further
+                and not any(quorum.is_in(other, known) for other in quorums)
+            ):
                 quorums.append(quorum)
         if quorums and tuple(quorums) != before:
             before = tuple(quorums)

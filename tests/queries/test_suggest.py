@@ -170,12 +170,17 @@ def test_conjunctions_are_counted_without_being_made(first, second, third):
 
 
 def test_thresholds_go_from_narrow_to_wide(index):
+    """A wider one finds whatever a narrower one finds, and each of its parts finds something that the others do not."""
     known = [unit for unit in units_of(CLAIM, index) if len(unit.rows)]
+    posts = [had for n in range(len(known) + 1) for had in itertools.combinations(range(len(known)), n)]
     steps = list(thresholds(known))
     assert len(steps) == len(set(steps)) > 3
-    for before, after in itertools.pairwise(steps):
-        for least, of in before:
-            assert any(new.least <= least and new.of >= of for new in after)
+    found_before: set[tuple[int, ...]] = set()
+    for quorums in steps:
+        found = [{had for had in posts if sum(at < of for at in had) >= least} for least, of in quorums]
+        assert found_before <= (found_before := set.union(*found))
+        for at, own in enumerate(found):
+            assert own - set().union(*found[:at], *found[at + 1 :]), quorums
 
 
 def test_without_an_archive_the_claim_list_says_what_is_rare(index):
