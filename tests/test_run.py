@@ -163,7 +163,7 @@ def test_order_chunks_and_threads_change_nothing(built, tmp_path_factory, chance
     for suffix, lines in pages_of(built).items():
         chance.shuffle(lines)
         for at in range(files):
-            (archive / f"{chance.random()}{suffix}").write_bytes(b"".join(lines[at::files]))
+            (archive / f"{chance.random()}-{at}{suffix}").write_bytes(b"".join(lines[at::files]))
     study = open_study(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duck, "BLOCK", block)

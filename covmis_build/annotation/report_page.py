@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.report import Audit, Findings
     from covmis_build.stats.agreement import Figure
 
-INTERVAL = "95% interval"
+INTERVAL = "95% interval over items"
 
 
 def report_page(
@@ -181,7 +181,7 @@ def _rounds(compared: Agreement) -> list[Section]:
         {"kappa": [each.value for each in rounds]},
         bands={"kappa": ([each.low for each in rounds], [each.high for each in rounds])},
         alt="; ".join(f"round {each.round}: {each.value:.3f}" for each in rounds if each.value is not None),
-        unit="κ, with its 95% interval",
+        unit="κ, with its 95% interval over items",
     )
     columns = ("Round", "Posts", "Raw agreement", "κ", INTERVAL, "In words")
     rows = [

@@ -437,8 +437,10 @@ def _platform_of_words(understood: Understood, native_ids: Sequence[str]) -> str
 
 
 def _whose(native: str) -> str:
-    names = '"x" or "forum"' if native.isdigit() else '"forum", a name of your own (ids of X are numbers)'
-    return f"whose ids are these? {native[:60]} …: name the platform, e.g. platform = {names}"
+    named = '"x", "weibo", or' if native.isdigit() else '"forum",'
+    return (
+        f"whose ids are these? {native[:60]} …: name the platform, e.g. platform = {named} a name of your own"
+    )
 
 
 def _column(block: Sequence[Sequence[str]], at: Sequence[int]) -> list[str]:

@@ -92,9 +92,9 @@ def _advice(places: Places, settings: Settings, step: Step, short: str | None = 
     if step.name == "language":
         languages = sorted(step.reasons.items(), key=lambda pair: -pair[1])[:3]
         shown = ", ".join(f"{name.removeprefix('language ')} {number:,}" for name, number in languages)
-        return (
-            f"other languages ({shown}). `[cleaning] languages` is {', '.join(settings.cleaning.languages)}"
-        )
+        kept = f"`[cleaning] languages` is {', '.join(settings.cleaning.languages)}"
+        code = languages[0][0].removeprefix("language ").partition("-")[0]
+        return f"other languages ({shown}). {kept}" + (f'; "{code}" is not in it' if len(code) < 4 else "")
     if step.name == "words":
         rule = f"`[cleaning] minimum_words` is {settings.cleaning.minimum_words}"
         short = short_posts(places, settings.cleaning) if short is None else short

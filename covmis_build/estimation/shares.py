@@ -112,8 +112,17 @@ class Estimates(Result):
         table = self.differences.drop(columns=["over", "why"]) if compared else self.shares[list(SHOWN)]
         shown = table.assign(estimand=[Estimand(name).in_words for name in table["estimand"]])
         shown = shown.rename(columns=lambda name: name.replace("_", " ")).rename(columns={"estimand": "of"})
-        said = [*differences.sentences(self.differences, self.level), ""] if compared else []
-        return [shown, "", *said, *self.methods]
+        said = [*differences.sentences(self.differences, self.level)] if compared else self._without_interval
+        return [shown, "", *said, *[""] * bool(said), *self.methods]
+
+    @property
+    def _without_interval(self) -> list[str]:
+        """Which parts have no interval, and why."""
+        without = self.shares[self.shares["why"].fillna("") != ""]
+        parts = (without["scope"] + " " + without["name"]).str.strip()
+        return [
+            f"{', '.join(names.unique())}: {why}." for why, names in parts.groupby(without["why"], sort=False)
+        ]
 
 
 def estimates(  # noqa: PLR0913 - a sample, its pool, and what is known beside, by name

@@ -128,7 +128,7 @@ class Suggestions(Result):
 
 
 def suggest(
-    text: str, index: Words, *, language: str = "en", read: Sequence[int] = READ, samples: int = 3, counted: bool = True
+    text: str, index: Words, *, language: str = "en", read: Sequence[int] = READ, samples: int = 2, counted: bool = True
 ) -> Suggestions:  # fmt: skip
     """Proposals for a claim; `counted` is false where the index is not of posts, but only tells how rare words are."""
     if len(read) != len(WIDTHS) or list(read) != sorted(read) or read[0] < 1:

@@ -33,7 +33,7 @@ MANY = 1e12
 """So many degrees of freedom are as good as any number."""
 UNIT, SIGNED = (0.0, 1.0), (-1.0, 1.0)
 """The range of a share; and of kappa and its kin, of MCC, and of differences."""
-FEW_DECIDE = "a few posts or cascades decide: no interval is known"
+FEW_DECIDE = "a few posts or near-duplicate groups decide: no interval is known"
 
 
 class Over(StrEnum):

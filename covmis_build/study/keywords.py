@@ -64,7 +64,7 @@ class SavedKeywords(Result):
         was = " | ".join(self.before) or "none"
         return [
             f"Claim {self.claim_id}: {' | '.join(self.keywords) or 'no keywords'} (was {was}).",
-            "Next: `covmis run`.",
+            "Next: `covmis queries try`, then `covmis run`.",
         ]
 
 

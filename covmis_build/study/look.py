@@ -108,7 +108,11 @@ class SeenFile:
         if not waits:
             times = f"{self.first} to {self.last}" if self.first else "none that can be read"
             of = " of these rows" * bool(first)
-            lines += ["", f"  times{of}: {times}", f"  reposts{of}: {self.reposts or 'none recognised'}"]
+            lines += [
+                "",
+                f"  times{of}: {times}",
+                f"  reposts{of}: {f'{self.reposts:,}' if self.reposts else 'none recognised'}",
+            ]
         for problem in self.problems:
             lines.append(f"  {problem.count:>7,} {'   '.join(problem.in_words)}"[:240].rstrip())
         lines += [f"  {count:>7,} {reason}: skipped" for reason, count in self.skipped.items()]

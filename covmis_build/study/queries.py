@@ -207,15 +207,16 @@ def looks_like_an_id(text: str, ids: Iterable[str]) -> bool:
 def _limits(study: Study) -> str:
     """Which posts do not count, by the settings."""
     retrieval = study.settings.retrieval
-    limits = ["reposts are left out"] * (retrieval.reposts == "drop")
+    dropped = "reposts and " * (retrieval.reposts == "drop")
+    limits = [f"{dropped}posts without text are left out"]
     limits += [f"from {retrieval.since}"] * bool(retrieval.since) + [f"until {retrieval.until}"] * bool(
         retrieval.until
     )
-    return f" ({'; '.join(limits)})" if limits else ""
+    return f" ({'; '.join(limits)})"
 
 
 def suggest_queries(
-    study: Study, claim: str, *, read: Sequence[int] = READ, samples: int = 3, progress: Progress = silent
+    study: Study, claim: str, *, read: Sequence[int] = READ, samples: int = 2, progress: Progress = silent
 ) -> Suggestions:
     """Keyword queries proposed for a claim, by its id or its text: a precise, a balanced and a broad one."""
     path = study.places.claims_csv

@@ -201,7 +201,7 @@ def _to_annotate(study: Study, rounds: list[RoundRow], steps: list[Step]) -> str
     if sampled:
         following = f"`covmis round open` ({counted(len(sampled), 'claims')} without a round)"
         following += ", or `covmis release`" if rounds else ""
-        return f"{lost.rstrip('.')}. If that is as you want it: {following}" if lost else following
+        return f"{lost.rstrip('.')}. To go on with what is left: {following}" if lost else following
     unsealed = [row.round for row in asking_recall if not row.sealed]
     if unsealed:
         return f"finish round {unsealed[0]}: `covmis round status --round {unsealed[0]}` says how"

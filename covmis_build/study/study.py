@@ -399,7 +399,7 @@ class Study:
         return set_keywords(self, claim, keywords, instead_of=instead_of)
 
     def suggest_queries(
-        self, claim: str, *, read: Sequence[int] = (5, 25, 100), samples: int = 3, progress: Progress = silent
+        self, claim: str, *, read: Sequence[int] = (5, 25, 100), samples: int = 2, progress: Progress = silent
     ) -> Suggestions:
         """A precise, a balanced and a broad query for a claim, by its id or its text; `read`: the posts of each."""
         from covmis_build.study.queries import suggest_queries

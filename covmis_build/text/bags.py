@@ -1,6 +1,7 @@
 r"""Texts as bags of words: what scikit-learn's default tokeniser finds, counted in compiled code.
 
-A word is two or more word characters of the lower-cased text (`\w\w+`). Lower case and word characters come from
+A word is two or more word characters of the lower-cased text (`\w\w+`); in scripts without spaces, where that would
+be a whole sentence, it is two neighbouring characters. Lower case and word characters come from
 one table with an entry for every code point, made from Python's own `str.lower` and `re`. Two letters do not fit a
 table: capital sigma, whose lower case depends on its neighbours, and dotted capital I, which becomes two characters;
 texts with these are lower-cased by Python first.
@@ -22,6 +23,7 @@ import pyarrow.compute as pc
 
 from covmis_build.errors import InputError
 from covmis_build.text.compiled import kept, njit
+from covmis_build.text.tokens import UNSPACED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,7 +143,7 @@ def _buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 @functools.cache
 def letters() -> NDArray[np.int32]:
-    """For each code point its lower case if that is a word character, otherwise 0."""
+    """For each code point its lower case if that is a word character, negative in scripts without spaces; otherwise 0."""
     return kept("letters", lambda: {"letters": _made()})["letters"]
 
 
@@ -153,7 +155,10 @@ def _made() -> NDArray[np.int32]:
     for run in re.finditer(r"\w+", every):
         word[run.start() : run.end()] = True
     low = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.int32)
-    return np.where(word[low], low, 0).astype(np.int32)
+    table = np.where(word[low], low, 0).astype(np.int32)
+    for run in re.finditer(f"[{UNSPACED}]+", every):
+        table[run.start() : run.end()] *= -1
+    return table
 
 
 def distinct(
@@ -337,7 +342,7 @@ def _words(data: Any, i: Any, end: Any, table: Any, letter: Any, ends: Any, valu
 
     Letters are kept as one byte below 128, or as three above: a code of our own that mixes up no two words.
     """
-    words, top, length, value = 0, 0, 0, START
+    words, top, length, value, before = 0, 0, 0, START, np.int32(0)
     while i <= end:
         code = np.int32(0)
         if i < end:
@@ -346,22 +351,34 @@ def _words(data: Any, i: Any, end: Any, table: Any, letter: Any, ends: Any, valu
             if code >= 128:
                 code, i = decode(data, i - 1)
             code = table[code]
+        else:
+            i += 1
+        if code > 0:
             if code >= 128:
                 letter[top], letter[top + 1] = 128 | (code >> 14), 128 | ((code >> 7) & 127)
                 top += 2
             letter[top] = code if code < 128 else 128 | (code & 127)
-        else:
-            i += 1
-        if code:
             value = (value ^ np.uint64(code)) * PRIME
             length += 1
             top += 1
+            before = np.int32(0)
             continue
         if length >= 2:
             values[words] = _mix(value)
             words += 1
             ends[words] = top
         top, length, value = ends[words], 0, START
+        if code < 0 and before > 0:  # the word of these two characters
+            for character in (before, np.int32(-code)):
+                letter[top], letter[top + 1] = 128 | (character >> 14), 128 | ((character >> 7) & 127)
+                letter[top + 2] = 128 | (character & 127)
+                value = (value ^ np.uint64(character)) * PRIME
+                top += 3
+            values[words] = _mix(value)
+            words += 1
+            ends[words] = top
+            value = START
+        before = np.int32(-code)
     return words
 
 

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+
+from covmis_build.text.tokens import UNSPACED
+
+
+def words(text):
+    """scikit-learn's words; where a script has no spaces, its pairs of neighbouring characters."""
+    for run in re.findall(r"\w+", text):
+        for part in re.findall(f"[{UNSPACED}]+|[^{UNSPACED}]+", run):
+            pairs = [part[at : at + 2] for at in range(len(part) - 1)]
+            yield from pairs if re.match(f"[{UNSPACED}]", part) else [part] * (len(part) > 1)
+
+
+def vectorizer():
+    """scikit-learn's own, with these words."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(tokenizer=lambda text: list(words(text)), token_pattern=None)
 
 
 def all_pairs(texts, threshold):
     """{(i, j): similarity} of all pairs above the threshold."""
     from scipy.sparse import triu
-    from sklearn.feature_extraction.text import TfidfVectorizer
 
     try:
-        weights = TfidfVectorizer().fit_transform(texts)
+        weights = vectorizer().fit_transform(texts)
     except ValueError:  # no words at all
         return {}
     product = triu(weights @ weights.T, k=1).tocoo()

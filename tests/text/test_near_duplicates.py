@@ -75,6 +75,7 @@ WORD = st.sampled_from(
 TEXT = st.one_of(
     st.lists(WORD, max_size=8).map(" ".join),
     st.text(max_size=12),
+    st.text(alphabet="新冠病毒々ーかナไทษ์aB1_ ，。", max_size=14),  # noqa: RUF001 - Chinese commas
     st.text(alphabet=st.characters(codec="utf-8"), max_size=6).map(lambda t: f"{t} {t}"),
 )
 
@@ -358,9 +359,7 @@ def real_posts(data_home, name):
 def sparse_components(texts, threshold):
     """Components by a blocked sparse product over the distinct texts; exact, and not quick."""
     distinct = list(dict.fromkeys(texts))
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    vectorizer = TfidfVectorizer().fit(texts)
+    vectorizer = brute_force.vectorizer().fit(texts)
     weights = vectorizer.transform(distinct).tocsr()
     pairs, rows = set(), max(20, 30_000_000 // len(distinct))  # what a block's product has room for
     for low in range(0, len(distinct), rows):
