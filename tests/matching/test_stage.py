@@ -173,7 +173,7 @@ def test_reposts(tmp_path):
     ("since", "until", "inside"),
     [
         ("2020-04-22", "2020-04-22", True), ("2020-04-23", "", False), ("", "2020-04-21", False), ("2020-04-22T12:34:56Z", "", True),
-        ("2020-04-22T12:34:57Z", "", False), ("", "2020-04-22T12:34:56Z", True), ("2020-04-22T16:00:00+04:00", "", True),
+        ("2020-04-22T12:34:57Z", "", False), ("", "2020-04-22T12:34:56Z", True), ("", "2020-04-22T12:34:55Z", False), ("2020-04-22T16:00:00+04:00", "", True),
     ],
 )  # fmt: skip
 def test_since_and_until(tmp_path, since, until, inside):
