@@ -215,6 +215,9 @@ def test_assignment_is_even_blind_to_others_and_stable():
     kept = sum(len(set(work[who]) & set(more[who])) for who in people)
     assert kept >= 0.5 * 480
     assert all(set(more[who]) <= set(work[who]) for who in people)
+    item = items["item_id"][0]
+    after = assignment(items, recorded(items, [(item, "left", "favor", "independent")]), people, 2, seed=3)
+    assert sum(item in own for own in after.values()) == 1, "who left keeps the label that they gave"
 
 
 def test_the_order_of_claims_decides_and_the_last_round_is_short():

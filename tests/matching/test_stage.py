@@ -223,6 +223,21 @@ def test_outcomes(tmp_path):
     assert made["dropped"][["unit", "post_id", "reason"]].to_numpy().tolist() == [["post", "x:77", "deleted"]]
 
 
+@pytest.mark.parametrize(("looked_up", "fate"), [("2026-11-22", "deleted"), ("2026-11-20", "available")])
+def test_what_became_of_a_post_is_what_was_seen_last(tmp_path, looked_up, fate):
+    problem = {
+        "resource_type": "tweet",
+        "resource_id": str(FIRST + 1),
+        "type": "https://a.test/resource-not-found",
+    }
+    stamp = {"source": "x", "retrieved_at": f"{looked_up}T10:00:00Z"}
+    rows = [
+        stamped(1, "garlic coronavirus"),
+        {"errors": [problem], "meta": {"result_count": 0}, "__covmis": stamp},
+    ]
+    assert run(write(tmp_path / "a.jsonl", rows))["posts"]["availability"].tolist() == [fate]
+
+
 def stamped(
     number, text, query="1:keywords:1", expression='garlic ("covid 19" OR coronavirus)', kind="keywords"
 ):
