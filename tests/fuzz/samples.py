@@ -100,8 +100,16 @@ IMPORTED = {
     "cards": [["https://a.test", "T", "D"]], "media": [["photo", ""]], "metrics": [1, 2, 3, None], "claim": "c1",
 }  # fmt: skip
 
+REPOST = {
+    "id_str": "9", "text": "RT @a: Garlic &amp; on…", "created_at": "Thu Apr 23 12:34:56 +0000 2020", "retweeted_status": V1,
+}  # fmt: skip
+BOOST = {
+    "id": "1", "uri": "https://b.example/users/b/statuses/1/activity", "url": "https://b.example/@b/1", "content": "", "account": {},
+    "reblog": STATUS,
+}  # fmt: skip
+
 LINES = {
-    "x_v1.jsonl": lines(V1, V1, V1 | {"id_str": "3", "retweeted_status": V1}),
+    "x_v1.jsonl": lines(V1, V1, REPOST),
     "x_v2.jsonl": lines({"data": posts(3), "meta": {}, "includes": {"tweets": posts(1)}}, posts(1)[0]),
     "bluesky.jsonl": lines({"posts": skeets(3)}, VIEW),
     "jetstream.jsonl": lines(
@@ -110,7 +118,7 @@ LINES = {
         {"id": 1, "type": "record", "record": {"did": "did:plc:a", "collection": "app.bsky.feed.post", "rkey": "3k", "action": "create",
                                                "record": VIEW["record"]}},
     ),
-    "mastodon.jsonl": lines(STAMPED | {"statuses": [*toots(3), STATUS]}, STATUS),
+    "mastodon.jsonl": lines(STAMPED | {"statuses": [*toots(3), STATUS]}, STATUS, BOOST),
     "snscrape.jsonl": lines(SNSCRAPED, SNSCRAPED | {"id": 126, "retweetedTweet": SNSCRAPED}),
     "snscrape_reddit.jsonl": lines(
         {"_type": "snscrape.modules.reddit.Comment", "id": "t1_a", "body": WORDS, "date": TIME, "parentId": "t3_b"}
