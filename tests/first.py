@@ -1,4 +1,5 @@
-"""The tests that `make test` runs: few, chosen because together they reach most lines of covmis for the CPU seconds that they cost.
+"""The tests that `make test` runs: those that together reach most lines of covmis for the CPU seconds that they cost, and quick ones
+that notice when a rule is broken.
 
 `first.txt` names them, each with its CPU seconds; `python -m tests.choose` chooses anew.
 """

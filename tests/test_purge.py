@@ -6,14 +6,17 @@ import json
 import shutil
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import zstandard
 
 from covmis_build import storage
 from covmis_build.annotation import round_folder as record
+from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.traces import Traces, words_of
 from covmis_build.building.purge import add_to_list, read_keys, read_list
 from covmis_build.errors import InputError, ServiceError
@@ -87,6 +90,14 @@ def test_an_author_takes_all_posts_along(folder):
     assert done["posts"] == 1
     assert [name for name, text in everything(folder).items() if SECRET in text] == []
     assert record.find(folder / "annotation/rounds").items()["text"].str.contains("Post 0.4").any()
+
+
+def test_frozen_posts_of_an_author_are_known_by_ids_that_name_them(tmp_path):
+    ids = ["bsky:did:plc:a/3k", "bsky:did:plc:b/3k", "x:5"]
+    pd.DataFrame({"post_id": ids}).to_parquet(tmp_path / "items.parquet")
+    places = SimpleNamespace(table=lambda name: tmp_path / name, frozen=[tmp_path / "items.parquet"])
+    forget = Forget(authors=frozenset({"author:bsky:did:plc:a", "author:x:5"}))
+    assert purging._of_authors_by_id(places, forget) == {ids[0]}
 
 
 def test_what_was_purged_does_not_come_back_by_collecting(folder):

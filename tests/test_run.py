@@ -63,6 +63,7 @@ def test_the_second_run_does_nothing(copied):
     with pytest.raises(InputError, match="no engine is called 'duck'"):
         run(copied.places, copied.settings, engine="duck")
     assert all(current(copied.places, copied.settings).values())
+    assert not any(current(copied.places, dataclasses.replace(copied.settings, seed=1)).values())
 
 
 def test_only_what_depends_on_a_setting_is_made_again(copied):

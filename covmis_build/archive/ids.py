@@ -45,7 +45,7 @@ NAMED = {"bsky": "bluesky", "masto": "mastodon"}
 def post_id(text: str, platform: str = "x") -> str:
     """The post id that a text stands for; a bare one is this platform's, and none if the platform is not known.
 
-    >>> post_id("https://twitter.com/someone/status/125500?s=20"), post_id("1.25E+18")
+    >>> post_id("https://mobile.twitter.com/someone/status/125500?s=20"), post_id("1.25E+18")
     ('x:125500', '')
     >>> post_id("1e5123", "reddit"), post_id("forum:12/3"), post_id("1255", "")
     ('reddit:1e5123', 'forum:12/3', '')

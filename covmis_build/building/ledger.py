@@ -90,7 +90,12 @@ def append(path: Path, entry: Entry) -> None:
 
 
 def last(entries: Iterable[Entry], stage: str) -> Entry | None:
-    """The last entry of a stage that tells of its tables; where they get new names, a start has replaced nothing."""
+    """The last entry of a stage that tells of its tables; where they get new names, a start has replaced nothing.
+
+    >>> done, begun = (Entry("read", event, "key") for event in (Event.DONE, Event.STARTED))
+    >>> last([done, begun], "read").event, last([begun, done], "read").event, last([done], "clean")
+    (<Event.STARTED: 'started'>, <Event.DONE: 'done'>, None)
+    """
     latest = None
     for entry in entries:
         if entry.stage == stage and (entry.done or not entry.tables):

@@ -26,7 +26,13 @@ MISINFORMATION = {
 
 
 def stance(corpus: pd.DataFrame) -> pd.DataFrame:
-    """covmis_stance.csv: a row a post, with the id that its platform uses."""
+    """covmis_stance.csv: a row a post, with the id that its platform uses.
+
+    >>> import pandas as pd
+    >>> rows = {"kind": "title", "claim_id": "1", "claim": "c", "native_id": ["5", "6"], "label": "against"}
+    >>> stance(pd.DataFrame(rows | {"how": ["automatic", "audited"]}))[["tweet_id", "auto"]].to_numpy().tolist()
+    [['5', 'True'], ['6', 'False']]
+    """
     renamed = corpus.rename(
         columns={"kind": "source", "claim_id": "mid", "claim": "mis", "native_id": "tweet_id"}
     )

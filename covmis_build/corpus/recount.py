@@ -294,7 +294,13 @@ def _contradicted(labels: pd.DataFrame, gold: pd.DataFrame) -> list[str]:
 
 
 def _follows(label: str, how: str, said: dict[str, list[str]]) -> bool:
-    """Whether this label came about as `how` says; `said` has the labels of each phase."""
+    """Whether this label came about as `how` says; `said` has the labels of each phase.
+
+    >>> _follows("favor", "majority", {"independent": ["favor", "favor", "against"]})
+    True
+    >>> _follows("favor", "majority", {"independent": ["favor", "against"]}), _follows("favor", "automatic", {})
+    (False, True)
+    """
     alone = said.get("independent", [])
     fits = {
         "agreed": set(alone) == {label},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from covmis_build.corpus import signature
 from covmis_build.corpus.bundle import (
     CORPUS,
+    EMPTY_LISTS,
     EMPTY_TEXTS,
     FIRST,
     LARGEST,
@@ -186,7 +187,8 @@ def _frozen(files: Mapping[str, bytes]) -> tuple[list[str], list[str]]:
             with doubted(name):
                 table = pq.read_table(io.BytesIO(data)).to_pandas()
                 ids += [str(item) for item in table["item_id"]]
-                if any((table[column].fillna("") != "").any() for column in EMPTY_TEXTS):
+                left = any((table[column].fillna("") != "").any() for column in EMPTY_TEXTS)
+                if left or any(table[column].str.len().any() for column in EMPTY_LISTS):
                     texts.append(name)
     return ids, texts
 

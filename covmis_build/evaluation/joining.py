@@ -215,7 +215,12 @@ def _some(ids: Sequence[Any], *, count: bool = True) -> str:
 
 
 def grouping(values: Any, joined: JoinedLabels, what: str) -> tuple[Codes, list[Any]]:
-    """One value per item (claim, kind, month) as codes, and the values behind the codes, in order."""
+    """One value per item (claim, kind, month) as codes, and the values behind the codes, in order.
+
+    >>> joined = join({"x": "a", "y": "b"}, {"s": {"x": "a", "y": "b"}}, ["a", "b"])
+    >>> grouping({"y": "c2", "x": "c1"}, joined, "claims")
+    (array([0, 1]), ['c1', 'c2'])
+    """
     ids, words = _read(values, what)
     if ids is not None and joined.ids is not None:
         by_id = dict(zip(ids, words, strict=True))
@@ -278,7 +283,11 @@ def _is_number(cell: Any) -> bool:
 
 
 def over_runs(values: NDArray[np.float64], runs: Sequence[int]) -> NDArray[np.float64]:
-    """(…, runs of all systems) as (…, systems): the mean of each system's runs."""
+    """(…, runs of all systems) as (…, systems): the mean of each system's runs.
+
+    >>> over_runs(np.array([0.2, 0.5, 0.6]), [2, 1]).tolist()
+    [0.35, 0.6]
+    """
     if max(runs) == 1:
         return values
     parts = np.split(values, np.cumsum(runs)[:-1], axis=-1)

@@ -38,7 +38,11 @@ def generator(seed: int, *key: str) -> np.random.Generator:
 
 
 def _p_value(extreme: float, replicates: int, *, exact: bool) -> float:
-    """The share of replicates at least as extreme; the observed data count as one unless all were enumerated."""
+    """The share of replicates at least as extreme; the observed data count as one unless all were enumerated.
+
+    >>> _p_value(0, 99, exact=False), _p_value(1, 4, exact=True)
+    (0.01, 0.25)
+    """
     return float(extreme / replicates) if exact else float((1 + extreme) / (replicates + 1))
 
 

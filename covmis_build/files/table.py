@@ -163,7 +163,11 @@ def letters(column: int) -> str:
 
 
 def of_width(number: int, cells: list[str], width: int) -> Row:
-    """A row of as many cells as the header has; what stands beyond its last column is a problem."""
+    """A row of as many cells as the header has; what stands beyond its last column is a problem.
+
+    >>> of_width(2, ["1", "a"], 3).cells, of_width(3, ["1", "a", "b"], 2).problem
+    (['1', 'a', ''], "'b' is beyond the last column")
+    """
     beyond = " ".join(" ".join(cells[width:]).split())
     problem = f"'{beyond[:60]}' is beyond the last column" if beyond else ""
     return Row(number, [*cells[:width], *[""] * (width - len(cells))], problem)

@@ -18,6 +18,8 @@ def automatic_label(kinds: Iterable[str], labels: Labels) -> str:
     >>> from covmis_build.options import Labels
     >>> automatic_label(["keywords", "fact_check_url"], Labels()), automatic_label(["keywords"], Labels())
     ('against', '')
+    >>> automatic_label(["title", "news_url"], Labels(automatic={"title": "favor", "news_url": "against"}))
+    ''
     """
     # Posts that are found through a fact-check's URL are labelled Against without people (3.1).
     given = {labels.automatic[kind] for kind in kinds if kind in labels.automatic}

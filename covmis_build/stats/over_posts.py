@@ -206,6 +206,8 @@ def expected_of(chances: Floats, scale: Floats, first: Floats | float = 1.0) -> 
 
     >>> [round(number, 3) for number in expected_of(np.full(100, 0.2), np.full(100, 0.01))]
     [0.04, 0.134]
+    >>> round(expected_of(np.full(100, 0.2), np.full(100, 0.01), 0.5).looseness, 3)
+    0.08
     """
     open_to_chance = chances < 1
     p, share, times = (

@@ -211,29 +211,18 @@ def test_a_round_of_which_a_post_was_purged_before_anybody_labelled_it_can_be_se
     assert covmis(folder, "round", "verify")["rounds"][0]["stands"]
 
 
-def test_changing_a_seal_or_a_text_is_noticed(folder):
+def test_a_changed_seal_is_noticed_there_and_in_the_next_round(folder):
     for number in ("001", "002"):
         covmis(folder, "round", "open")
         covmis(folder, "round", "push")
         label_both(folder, number)
         covmis(folder, "round", "pull")
         covmis(folder, "round", "seal")
-    place = folder / "annotation" / "rounds"
-    path = place / "001" / "seal.json"
-    kept = path.read_text()
-    made = json.loads(kept)
-    path.write_text(json.dumps({**made, "seal": "0" * 64}))
+    path = folder / "annotation" / "rounds" / "001" / "seal.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "seal": "0" * 64}))
     rows = covmis(folder, "round", "verify", fails=1)["rounds"]
     assert rows[0]["changed"] == ["the seal itself"]
-    assert rows[1]["changed"] == ["the previous seal"] or "the previous seal" in rows[1]["changed"]
-    path.write_text(kept)
-    one = record.find(place, "1")
-    items = one.items()
-    items.loc[0, "text"] = "another text"
-    frozen_items.write_items(one.folder, items)
-    assert covmis(folder, "round", "verify", fails=1)["rounds"][0]["changed"] == [
-        f"the text of {items.loc[0, 'item_id']}"
-    ]
+    assert rows[1]["changed"] == ["the previous seal"]
 
 
 def test_a_seal_holds_no_text_and_no_name(folder):

@@ -19,6 +19,7 @@ from covmis_build.annotation.channels.label_studio.label_config import (
 )
 from covmis_build.annotation.frozen_items import assignment, freeze
 from covmis_build.annotation.gold import decide
+from covmis_build.annotation.seal import Contents, seal, verify
 from covmis_build.errors import InputError
 from covmis_build.options import Annotation, Labels
 from tests.annotation.small import as_if_run, covmis, fill, rows_of, sampled, study
@@ -119,9 +120,9 @@ def test_every_way_to_gold():
         (ids[0], "a1", "favor", first), (ids[0], "a2", "favor", first),
         (ids[1], "a1", "favor", first), (ids[1], "a2", "favor", first),
         (ids[2], "a1", "favor", first), (ids[2], "a2", "against", first), (ids[2], "together", "neither", "discussion"),
-        (ids[3], "a1", "favor", first), (ids[3], "a2", "against", first), (ids[3], "together", "", "discussion"),
+        (ids[3], "a1", "favor", first), (ids[3], "a2", "against", first), (ids[3], "together", "favor", "discussion"),
         (ids[3], "c1", "against", "adjudication"),
-        (ids[4], "a1", "favor", first), (ids[4], "a2", "", first),
+        (ids[4], "a1", "favor", first), (ids[4], "a2", "", first), (ids[4], "together", "", "discussion"),
         (ids[5], "a1", "favor", first),
     ]  # fmt: skip
     found = decide(items, recorded(items, said), per_item=2)
@@ -156,6 +157,46 @@ def test_a_majority_is_more_than_half_of_at_least_three():
     }
 
 
+def test_a_seal_names_what_is_not_as_it_was_sealed():
+    items = frozen()
+    item = items["item_id"][1]
+    labels = recorded(items, [(item, "a1", "favor", "independent"), (item, "a2", "favor", "independent")])
+    labels = labels.assign(comment="said")
+    whole = Contents(items, labels, decide(items, labels, per_item=2), b"{}", b"Read", draws="of")
+    sealed = seal(whole, previous="before", number="001")
+
+    def changed(contents=whole, content=sealed, previous=("before",)):
+        return verify(content, contents, previous=previous, number="001").changed
+
+    def but_for_one(table, **cells):
+        return table.assign(**{name: [value, *table[name].tolist()[1:]] for name, value in cells.items()})
+
+    assert changed() == ()
+    assert changed(whole._replace(frozen=items.iloc[::-1], labels=labels.iloc[::-1])) == ()
+    assert changed(whole._replace(frozen=but_for_one(items, text="", salt=""))) == (), "purged"
+    for part, name in (("frozen", "items"), ("labels", "labels"), ("decisions", "decisions")):
+        table = getattr(whole, part)
+        column = "p_sample" if part == "frozen" else "label"
+        other = but_for_one(table, **{column: 0.25 if part == "frozen" else "against"})
+        assert changed(whole._replace(**{part: other})) == (name,)
+        assert changed(whole._replace(**{part: table.iloc[1:]}))[0] == name
+    assert changed(whole._replace(report=b"[]", guideline=b"", draws="")) == (
+        "agreement",
+        "guideline",
+        "draws",
+    )
+    assert changed(whole._replace(frozen=but_for_one(items, text="x"))) == (
+        f"the text of {items['item_id'][0]}",
+    )
+    assert changed(whole._replace(labels=but_for_one(labels, comment="x"))) == (f"a comment on {item}",)
+    assert changed(previous=("other",)) == ("the previous seal",)
+    assert (
+        changed(content=sealed | {"counts": {}})
+        == changed(content=sealed | {"round": "002"})
+        == ("the seal itself",)
+    )
+
+
 def test_assignment_is_even_blind_to_others_and_stable():
     items = freeze(
         **sampled(4, 60),
@@ -174,6 +215,9 @@ def test_assignment_is_even_blind_to_others_and_stable():
     kept = sum(len(set(work[who]) & set(more[who])) for who in people)
     assert kept >= 0.5 * 480
     assert all(set(more[who]) <= set(work[who]) for who in people)
+    item = items["item_id"][0]
+    after = assignment(items, recorded(items, [(item, "left", "favor", "independent")]), people, 2, seed=3)
+    assert sum(item in own for own in after.values()) == 1, "who left keeps the label that they gave"
 
 
 def test_the_order_of_claims_decides_and_the_last_round_is_short():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from covmis_build.archive import formats, streams
 from covmis_build.archive.dates import Form, TimeForm, utc
-from covmis_build.archive.formats import bluesky, mastodon, snscrape, x_v1, x_v2
+from covmis_build.archive.formats import bluesky, snscrape, x_v1, x_v2
 from covmis_build.archive.formats.post import iso
 from covmis_build.archive.ids import post_at, snowflake_time
 from covmis_build.archive.reader import How, open_job, read
@@ -35,36 +35,6 @@ V1 = {
 
 def line(row) -> bytes:
     return json.dumps(row).encode()
-
-
-def test_x_v1_takes_the_long_text_and_its_links():
-    post, quoted = x_v1.read(line(V1))
-    assert post.post_id == "x:1252934402983763968"
-    assert post.text == FULL
-    assert post.urls == [
-        "https://example.org/a",
-        "https://example.org/b",
-        "https://twitter.com/i/web/status/1252934402983763968",
-    ]
-    assert post.media == [("photo", "A clove")]
-    assert (post.reply_to, post.quote_of, post.quoted_text) == ("x:5", "x:6", "I was quoted")
-    assert post.metrics == (1, 3, 4, 2)
-    assert iso(post.created_at) == "2020-04-22T12:34:56Z"
-    assert (quoted.post_id, quoted.text) == ("x:6", "I was quoted")
-
-
-def test_x_v1_reposts_show_the_reposted_post_whole():
-    row = {
-        "id_str": "9",
-        "text": "RT @a: Garlic &amp; on…",
-        "created_at": "Thu Apr 23 12:34:56 +0000 2020",
-        "retweeted_status": V1,
-    }
-    repost, original, _ = x_v1.read(line(row))
-    assert (repost.post_id, repost.repost_of, repost.text) == ("x:9", "x:1252934402983763968", FULL)
-    assert repost.reply_to == ""
-    assert iso(repost.created_at) == "2020-04-23T12:34:56Z"
-    assert original.repost_of == ""
 
 
 def test_x_v1_full_text_of_extended_mode_and_cards_of_grabs():
@@ -333,24 +303,6 @@ VIEW = {
 }  # fmt: skip
 
 
-def test_bluesky_posts_of_its_search():
-    row = {"posts": [VIEW], "cursor": "25", "hitsTotal": 1}
-    assert formats.detect(line(row)) == "bluesky"
-    post, quoted = bluesky.read(line(row))
-    assert (post.post_id, post.native_id, post.text, post.language) == (
-        "bsky:did:plc:abc/3k",
-        VIEW["uri"],
-        TEXT,
-        "de",
-    )
-    assert post.urls == ["https://example.org/a/whole", "https://example.org/card"]
-    assert post.cards == [("https://example.org/card", "Card", "More")]
-    assert (post.reply_to, post.conversation) == ("bsky:did:plc:p/3p", "bsky:did:plc:r/3r")
-    assert (post.quote_of, post.quoted_text) == ("bsky:did:plc:q/3q", "the quoted")
-    assert post.metrics == (1, 3, 4, 2)
-    assert (quoted.post_id, quoted.text) == ("bsky:did:plc:q/3q", "the quoted")
-
-
 def test_bluesky_other_shapes():
     assert bluesky.read(line({"feed": [{"post": VIEW}]}))[0].post_id == "bsky:did:plc:abc/3k"
     assert formats.detect(line(VIEW)) == "bluesky"
@@ -420,50 +372,6 @@ STATUS = {
     "account": {"acct": "a"}, "in_reply_to_id": "5", "card": {"url": "https://example.org/a", "title": "Card", "description": "More"}, "media_attachments": [{"type": "image", "description": "A clove"}],
     "replies_count": 1, "reblogs_count": 3, "favourites_count": 4, "reblog": None, "quote": {"state": "accepted", "quoted_status": {"id": "6", "uri": "https://q.example/users/q/statuses/6", "content": "<p>quoted</p>"}},
 }  # fmt: skip
-
-
-def test_mastodon_statuses():
-    row = {
-        "accounts": [],
-        "statuses": [STATUS],
-        "hashtags": [],
-        "__covmis": {
-            "source": "mastodon",
-            "url": "https://other.example/api/v2/search?q=x",
-            "retrieved_at": "2026-11-21T10:00:00Z",
-        },
-    }
-    assert formats.detect(line(row)) == "mastodon"
-    post, quoted = mastodon.read(line(row))
-    assert post.post_id == "masto:home.example/99"
-    assert post.text == "CW: food\n\nGarlic & https://example.org #x\ntwo"
-    assert post.urls == ["https://example.org/a"]
-    assert (post.cards, post.media, post.metrics) == (
-        [("https://example.org/a", "Card", "More")],
-        [("image", "A clove")],
-        (1, 3, 4, None),
-    )
-    assert (post.reply_to, post.quote_of, post.quoted_text) == (
-        "masto:other.example/5",
-        "masto:q.example/6",
-        "quoted",
-    )
-    assert quoted.post_id == "masto:q.example/6"
-    boost = {
-        "id": "1",
-        "uri": "https://b.example/users/b/statuses/1/activity",
-        "url": "https://b.example/@b/1",
-        "content": "",
-        "account": {},
-        "reblog": STATUS,
-    }
-    repost, original, *_ = mastodon.read(line(boost))
-    assert (repost.post_id, repost.repost_of, repost.text) == (
-        "masto:b.example/1",
-        "masto:home.example/99",
-        post.text,
-    )
-    assert original.post_id == "masto:home.example/99"
 
 
 @pytest.mark.parametrize(

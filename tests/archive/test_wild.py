@@ -118,6 +118,14 @@ def test_rounding_is_found_and_genuine_ids_are_not_accused(numbers, seed):
             check_ids("f.csv", [str(int(number)) for number in broken])
 
 
+def test_as_few_as_twenty_ids_that_floats_hold_exactly_are_refused():
+    ids = [str(1_255_000_000_000_000_256 + 256 * at) for at in range(20)]
+    check_ids("f.csv", ids[:19])
+    check_ids("f.csv", [*ids[:19], str(int(ids[19]) + 1)])
+    with pytest.raises(BrokenIds, match="all 20 long ids"):
+        check_ids("f.csv", ids)
+
+
 @given(st.lists(st.integers(10**15, 10**16 - 1), max_size=300, unique=True))
 def test_evenly_distributed_ids_of_sixteen_digits_are_genuine(numbers):
     check_ids("f.csv", list(map(str, numbers)))

@@ -30,8 +30,10 @@ def test_csv_of_our_own(file):
     path = file(
         "claim_id,text,language,keywords,titles,news_urls,fact_check_urls,first_seen,selected,edits\n"
         '12a,"Garlic  cures it.",English,"garlic cure\n[es] ajo cura",,https://a.org/x,,2020-03-01,no,"split from 12: All of it."\n'
+        "12b,Garlic kills it.,,,,,,,,\n"
     )
-    (row,) = read_claims(path).to_dict("records")
+    row, other = read_claims(path).to_dict("records")
+    assert other["selected"], "an empty cell leaves a claim in"
     assert row | {"verdict": "", "misinformation": ""} == Claim(
         "12a", "Garlic cures it.", language="en", keywords=["garlic cure", "[es] ajo cura"], news_urls=["https://a.org/x"],
         first_seen="2020-03-01", selected=False, edits=["split from 12: All of it."],

@@ -231,11 +231,11 @@ def test_idf_is_fitted_on_what_is_left_after_the_length_step():
 
 def test_claims_with_too_few_posts_go():
     hits = (
-        [hit("a", f"x:{k}") for k in range(30)]
-        + [hit("b", f"x:{k}") for k in range(30, 40)]
+        [hit("a", f"x:{k}") for k in range(24)]
+        + [hit("b", f"x:{k}") for k in range(24, 47)]
         + [hit("c", "x:de")]
     )
-    posts = [post(f"x:{k}", distinct(k)) for k in range(40)] + [post("x:de", GERMAN, "de")]
+    posts = [post(f"x:{k}", distinct(k)) for k in range(47)] + [post("x:de", GERMAN, "de")]
     items, dropped, _ = cleaned(hits, posts, Cleaning())
     assert set(items.column("claim_id").to_pylist()) == {"a"}
     found = dropped_as(dropped)

@@ -170,7 +170,11 @@ def test_a_release_of_nothing_or_next_to_nothing_is_still_whole(tmp_path, rows) 
     facts = made_facts(
         "One | study", flow=(), rounds=(), kappa=None, audit=Audit(), platforms={}, period=("", "")
     )
+    earlier = [tmp_path / name for name in ("bundle.zip", "annotations.csv", "huggingface/train.parquet")]
+    for path in earlier:
+        storage.write_text(path, "of an earlier release")
     numbers = write_release(tmp_path, corpus, facts)
+    assert not any(path.exists() for path in earlier)
     assert numbers.rows == rows
     assert len(read_corpus(tmp_path / "corpus.csv")) == rows
     assert "NaN" not in (tmp_path / "statistics.json").read_text()

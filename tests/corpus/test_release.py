@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
+from covmis_build import tables
+from covmis_build.corpus.people_labels import TOGETHER, labels_of_people
 from covmis_build.corpus.release import left_out, make_corpus, mask_mentions
 from covmis_build.errors import InputError
 from covmis_build.options import Release
@@ -33,6 +36,28 @@ def test_ids_only_unless_asked_and_then_masked(gold_and_frozen) -> None:
     assert not masked.str.contains("covmis_tester|@ann").any()
     plain = make_corpus(gold, frozen, Release(text=True, mask_mentions=False))["text"]
     assert plain.str.contains("covmis_tester").any()
+
+
+def test_codes_of_people_follow_from_the_secret_and_not_from_their_names(gold_and_frozen) -> None:
+    corpus = make_corpus(*gold_and_frozen, Release())
+    people = ["ann", "bob", "cem", "dee", "eva", TOGETHER, "model:one"]
+    rows = pd.DataFrame({"annotator": [*people, "fay"], "status": ["given"] * 7 + ["invalid"]})
+    labels = (
+        tables.empty("labels")
+        .reindex(rows.index)
+        .assign(**rows, item_id=corpus["item_id"][0], sub_label=rows["annotator"])
+    )
+    codes = []
+    for secret in "abc":
+        told = labels_of_people(labels, corpus, secret=secret)
+        codes.append(told.set_index("sub_label")["annotator"].to_dict())
+    assert all(
+        sorted(each.values()) == sorted(["p1", "p2", "p3", "p4", "p5", TOGETHER, "model:one"])
+        for each in codes
+    )
+    assert all(each[name] == name for each in codes for name in (TOGETHER, "model:one"))
+    orders = {tuple(each[name] for name in people[:5]) for each in codes}
+    assert len(orders) == 3, "another secret gives other codes"
 
 
 def test_the_order_of_rows_makes_no_difference(gold_and_frozen) -> None:

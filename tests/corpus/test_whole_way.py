@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import re
 import shutil
 import socket
 import zipfile
 
+import msgspec
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +18,9 @@ import pytest
 
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.seal import verify_chain
+from covmis_build.corpus.bundle import read_bundle
 from covmis_build.corpus.convert import read_corpus
+from covmis_build.corpus.verify import check_bundle
 from covmis_build.errors import BrokenSeal, InputError, StaleTables
 from covmis_build.study.study import open_study
 from tests.corpus import checkers
@@ -217,6 +222,34 @@ def test_the_bundle_says_nothing_that_posts_say(study) -> None:
     assert {f"round {number} is as it was sealed" for number in ("001", "002")} <= {
         one["check"] for one in result["checks"]
     }
+
+
+def test_what_a_post_says_is_found_in_a_bundles_rounds(study) -> None:
+    manifest, files = read_bundle(study.places.release / "bundle.zip")
+    name = next(name for name in files if name.endswith("/items.parquet"))
+
+    def is_empty(**cells):
+        rows = pd.read_parquet(io.BytesIO(files[name]))
+        written = io.BytesIO()
+        rows.assign(
+            **{column: [cell, *rows[column].tolist()[1:]] for column, cell in cells.items()}
+        ).to_parquet(written)
+        data = written.getvalue()
+        told = msgspec.structs.replace(
+            manifest, files=manifest.files | {name: hashlib.sha256(data).hexdigest()}
+        )
+        checks = {check.what: check.passed for check in check_bundle(told, files | {name: data})}
+        return checks["rounds hold no text of a post"]
+
+    assert is_empty()
+    for left in (
+        {"text": "x"},
+        {"quoted": "x"},
+        {"salt": "x"},
+        {"cards": [{"title": "x"}]},
+        {"media": [{"type": "photo"}]},
+    ):
+        assert not is_empty(**left), left
 
 
 def test_a_release_without_a_bundle_has_no_old_one(study, tmp_path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from covmis_build.errors import InputError
 from covmis_build.estimation import estimate
+from covmis_build.estimation.assisted import assisted_estimate
 from covmis_build.estimation.predictions import cross_fitted, predictions_for
 from covmis_build.stats.intervals import interval
 from covmis_build.stats.over_posts import made_design
@@ -52,6 +53,19 @@ def test_shifting_and_stretching_predictions_changes_nothing():
     assert turned.value == pytest.approx(found.value)
     assert turned.strength == pytest.approx(found.strength / 2)
     assert (turned.low, turned.high) == pytest.approx((found.low, found.high))
+
+
+def test_variance_of_an_audit_stays_whatever_predictions_take_away():
+    y, pi, f = a_sample()
+    design = made_design(pi)
+    scale = np.full(len(y), 1 / design.weights.sum())
+    centres = [np.full(len(y), np.sum(design.weights * scale * values)) for values in (y, f)]
+    given = (y, f, (centres[0], centres[1]), scale, design)
+    without, audited = (
+        assisted_estimate(*given, n=len(y), pool_mean=0.45, moved=0.5, extra=extra) for extra in (0.0, 0.01)
+    )
+    assert audited.value == without.value
+    assert audited.variance == pytest.approx(without.variance + 0.01)
 
 
 def test_the_difference_estimator_is_unbiased_for_any_strength():

@@ -39,11 +39,15 @@ def compared(*two, before="", after=""):
     ("two", "days"),
     [
         (("claim:0", "claim:5"), {}), (("kind:title", "kind:keywords"), {}), (("label:favor", "label:against"), {}),
-        ((), {"before": pd.Timestamp("2020-05-01", tz="UTC")}), ((), {"before": "2020-05-01", "after": "2020-06-01"}),
+        ((), {"before": pd.Timestamp("2020-05-10", tz="UTC")}), ((), {"before": "2020-05-10", "after": "2020-06-10"}),
     ],
 )  # fmt: skip
 def test_p_and_interval_agree_and_the_difference_is_that_of_the_shares(two, days):
     rows, found = compared(*two, **days)
+    if days:
+        day, months = str(days["before"])[:10], corpus()["created_at"]
+        counts = (months < day).sum(), (months >= days.get("after", day)).sum()
+        assert set(zip(rows["n_first"], rows["n_second"], strict=True)) == {counts}
     for row in rows.to_dict("records"):
         assert row["difference"] == pytest.approx(row["share_first"] - row["share_second"])
         assert row["low"] < row["difference"] < row["high"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from covmis_build.estimation import estimate
-from covmis_build.estimation.calibration import calibrate
+from covmis_build.estimation.calibration import calibrate, calibrated_mean
 from covmis_build.estimation.replicates import bootstrap_factors, jackknife_factors, replicate_error
 from covmis_build.sampling.inclusion import joint_probabilities
 from covmis_build.stats.over_posts import made_design, mean, total
@@ -74,9 +74,8 @@ def calibrated(record, columns, totals, **options):
     weights = design.weights * fit.factors
 
     def mean_of(here):
-        value = (weights * here * y).sum() / (weights * here).sum()
-        left = fit.residual((y - value) * here / (weights * here).sum())
-        return value, design.variance(left * fit.factors) ** 0.5
+        found = calibrated_mean(y, here, design, fit, n=len(y))
+        return found.value, found.standard_error
 
     figures = {
         "total": ((weights * y).sum(), design.variance(fit.residual(y) * fit.factors) ** 0.5),

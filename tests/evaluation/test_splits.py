@@ -92,9 +92,13 @@ def test_stratified_in_time_is_so_within_each_label() -> None:
 def test_cuts_by_position_time_and_label() -> None:
     frame = posts()
     assert (splits(frame, scheme="chronological", cuts=(50, 60)) == "train").sum() == 50
-    parts = splits(frame, scheme="chronological", cuts=("2020-06-01", "2020-09-01T00:00:00Z"))
-    assert frame["created_at"][parts == "train"].max() < "2020-06-01"
-    assert frame["created_at"][parts == "test"].min() >= "2020-09-01"
+    parts = splits(frame, scheme="chronological", cuts=("2020-06-18", "2020-09-21T00:00:00Z"))
+    assert (
+        frame["created_at"][parts == "train"].max()
+        < "2020-06-18"
+        <= frame["created_at"][parts == "dev"].min()
+    )
+    assert frame["created_at"][parts == "test"].min() == "2020-09-21T00:00:00Z"
     by_label = splits(frame, scheme="stratified_chronological", cuts={"a": (3, 4), "b": (1, 1), "c": (0, 0)})
     assert (by_label[frame["label"] == "a"] == "train").sum() == 3
     assert (by_label[frame["label"] == "b"] == "dev").sum() == 0

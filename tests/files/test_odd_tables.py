@@ -284,15 +284,15 @@ def test_a_row_longer_than_the_header_is_not_taken(tmp_path, caller):
 
 def test_what_is_not_utf8_is_read_and_reported(tmp_path, caller):
     path = tmp_path / "a1.csv"
-    path.write_bytes(f"{caller.id};{caller.value}\n{FIRST};ação\n{SECOND};tea\n".encode("cp1252"))
+    path.write_bytes(f"{caller.id};{caller.value}\n{FIRST};“ação”\n{SECOND};tea\n".encode("cp1252"))
     if caller.id == "item_id":  # of an annotator's comment nobody knows what it said
         with pytest.raises(InputError, match=r"is not UTF-8\. Save it as 'CSV UTF-8'"):
             caller.read(path)
         return
     outcome = caller.read(path)
-    assert outcome.texts == {FIRST: "ação", SECOND: "tea"}
+    assert outcome.texts == {FIRST: "“ação”", SECOND: "tea"}
     if caller.reports:
-        assert "not UTF-8: read as Western European (Windows-1252), as in 'ação'" in outcome.said
+        assert "not UTF-8: read as Western European (Windows-1252), as in '“ação”'" in outcome.said
 
 
 @pytest.mark.parametrize("same", [False, True])

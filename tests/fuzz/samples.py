@@ -46,7 +46,7 @@ CHAT = {
     "id": 123,
     "type": "public_channel",
     "name": "n",
-    "messages": [MESSAGE, MESSAGE | {"id": 6, "type": "service"}],
+    "messages": [MESSAGE | {"forwarded_from": "n"}, MESSAGE | {"id": 6, "type": "service"}],
 }
 TELETHON = {
     "_": "Message", "id": 2, "peer_id": {"_": "PeerChannel", "channel_id": 1234567890}, "date": TIME, "message": WORDS,
@@ -100,8 +100,16 @@ IMPORTED = {
     "cards": [["https://a.test", "T", "D"]], "media": [["photo", ""]], "metrics": [1, 2, 3, None], "claim": "c1",
 }  # fmt: skip
 
+REPOST = {
+    "id_str": "9", "text": "RT @a: Garlic &amp; on…", "created_at": "Thu Apr 23 12:34:56 +0000 2020", "retweeted_status": V1,
+}  # fmt: skip
+BOOST = {
+    "id": "1", "uri": "https://b.example/users/b/statuses/1/activity", "url": "https://b.example/@b/1", "content": "", "account": {},
+    "reblog": STATUS,
+}  # fmt: skip
+
 LINES = {
-    "x_v1.jsonl": lines(V1, V1, V1),
+    "x_v1.jsonl": lines(V1, V1, REPOST),
     "x_v2.jsonl": lines({"data": posts(3), "meta": {}, "includes": {"tweets": posts(1)}}, posts(1)[0]),
     "bluesky.jsonl": lines({"posts": skeets(3)}, VIEW),
     "jetstream.jsonl": lines(
@@ -110,8 +118,8 @@ LINES = {
         {"id": 1, "type": "record", "record": {"did": "did:plc:a", "collection": "app.bsky.feed.post", "rkey": "3k", "action": "create",
                                                "record": VIEW["record"]}},
     ),
-    "mastodon.jsonl": lines(STAMPED | {"statuses": [*toots(3), STATUS]}, STATUS),
-    "snscrape.jsonl": lines(SNSCRAPED, SNSCRAPED),
+    "mastodon.jsonl": lines(STAMPED | {"statuses": [*toots(3), STATUS]}, STATUS, BOOST),
+    "snscrape.jsonl": lines(SNSCRAPED, SNSCRAPED | {"id": 126, "retweetedTweet": SNSCRAPED}),
     "snscrape_reddit.jsonl": lines(
         {"_type": "snscrape.modules.reddit.Comment", "id": "t1_a", "body": WORDS, "date": TIME, "parentId": "t3_b"}
     ),
@@ -119,10 +127,10 @@ LINES = {
         {"_type": "snscrape.modules.telegram.TelegramPost", "url": "https://t.me/s/channel/12", "date": TIME, "content": WORDS,
          "outlinks": ["https://a.test"]}
     ),
-    "reddit.jsonl": lines(COMMENT, SUBMISSION, {"data": [COMMENT, SUBMISSION]}),
+    "reddit.jsonl": lines(COMMENT | {"body": "[removed]"}, SUBMISSION | {"crosspost_parent": "t3_a0"}, {"data": [COMMENT, SUBMISSION]}),
     "telegram.json": lines(CHAT),
     "telegram_all.json": lines({"about": "…", "chats": {"list": [CHAT, CHAT | {"type": "personal_chat"}]}}),
-    "telethon.jsonl": lines(TELETHON, TELETHON),
+    "telethon.jsonl": lines(TELETHON, TELETHON | {"id": 3, "fwd_from": {"from_name": "n"}}),
     "youtube.json": lines(YOUTUBE),
     "tiktok.json": lines(TIKTOK, TIKTOK["data"]["videos"][0]),
     "crowdtangle.json": lines(CROWDTANGLE),
@@ -190,17 +198,17 @@ TABLES = {
     "frame.xlsx": packed(lambda out: FRAME.astype(str).to_excel(out, index=False)),
     "ids.csv": b"tweet_id,note\r\n1250000000000005065,a\r\n1250000000000006078,b\r\n",
     "minet_x.csv": csv(("id", "timestamp_utc", "user_screen_name", "text", "lang", "links", "like_count", "to_tweetid", "quoted_id", "retweeted_id"),
-                       (X_ID, str(SECONDS), "a", WORDS, "en", "https://a.test|https://b.test", "3", "5", "", "")),
+                       (X_ID, str(SECONDS), "a", WORDS, "en", "https://a.test|https://b.test", "3", "5", "6", "7")),
     "minet_bluesky.csv": csv(("cid", "did", "uri", "timestamp_utc", "text", "like_count", "links", "quoted_uri", "user_langs", "card_title"),
-                             ("x", "did:plc:a", "at://did:plc:a/app.bsky.feed.post/3k", str(SECONDS), WORDS, "3", "https://a.test", "", "en|de", "T")),
-    "twarc.csv": csv(("id", "text", "created_at", "lang", "public_metrics.like_count", "entities.urls", "referenced_tweets.retweeted.id"),
-                     (X_ID, WORDS, TIME, "en", "3", "[]", "")),
+                             ("x", "did:plc:a", "at://did:plc:a/app.bsky.feed.post/3k", str(SECONDS), WORDS, "3", "https://a.test", "at://did:plc:b/app.bsky.feed.post/3k", "en|de", "T")),
+    "twarc.csv": csv(("id", "text", "created_at", "lang", "public_metrics.like_count", "entities.urls", "referenced_tweets.retweeted.id",
+                      "referenced_tweets.quoted.id", "referenced_tweets.replied_to.id"), (X_ID, WORDS, TIME, "en", "3", "[]", "5", "6", "7")),
     "fourcat.csv": csv(("id", "thread_id", "timestamp", "body", "link", "like_count", "urls", "is_retweet", "is_reply", "is_quote_tweet"),
-                       (X_ID, X_ID, "2020-04-22 10:00:00", WORDS, f"https://x.com/a/status/{X_ID}", "3", "https://a.test", "no", "yes", "no")),
-    "weibo.csv": csv(("id", "bid", "微博正文", "头条文章url", "发布时间", "retweet_id"), ("4500000000000001", "Ix", WORDS, "", "2020-04-22 10:00", "")),
+                       (X_ID, X_ID, "2020-04-22 10:00:00", WORDS, f"https://x.com/a/status/{X_ID}", "3", "https://a.test", "yes", "yes", "yes")),
+    "weibo.csv": csv(("id", "bid", "微博正文", "头条文章url", "发布时间", "retweet_id"), ("4500000000000001", "Ix", WORDS, "", "2020-04-22 10:00", "4500000000000002")),
     "crowdtangle.csv": csv(("URL", "Message", "Total Interactions", "Post Created", "Link", "Final Link", "Link Text"),
                            ("https://www.facebook.com/123/posts/456", WORDS + " :=: https://a.test", "5", "2020-04-22 10:00:00 EDT", "https://a.test", "", "T")),
-    "ytdt.tab": csv(("id", "likeCount", "publishedAt", "text", "isReply", "isReplyTo"), ("Ugx", "3", TIME, WORDS, "0", ""), separator="\t"),
+    "ytdt.tab": csv(("id", "likeCount", "publishedAt", "text", "isReply", "isReplyTo"), ("Ugx", "3", TIME, WORDS, "1", "Ugw"), separator="\t"),
     "minet_tiktok.csv": csv(("id", "description", "timestamp", "author_unique_id", "digg_count"), ("6924226890000000001", WORDS, str(SECONDS), "a", "3")),
     "praw.csv": csv(("id", "created_utc", "subreddit", "title", "selftext", "is_self", "url"), ("a1", str(SECONDS), "s", "T", WORDS, "True", "")),
 }  # fmt: skip

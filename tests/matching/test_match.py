@@ -118,6 +118,7 @@ def test_a_query_waits_under_its_rarest_word():
     ("query", "post", "found"),
     [
         (("keywords", "garlic (covid-19 OR flu)"), Post("x:1", "1", "x", "Garlic and COVID-19"), ["garlic", "covid 19"]),
+        (("keywords", "2 of (microchip, vaccine, mask)"), Post("x:1", "1", "x", "vaccine, mask"), ["vaccine", "mask"]),
         (("keywords", "garlic"), Post("x:1", "1", "x", "x", cards=[("", "garlic", "")]), None),
         (("title", '"garlic cures"'), Post("x:1", "1", "x", "x", cards=[("", "Garlic cures all", "")]), ["garlic cures"]),
         (("news_url", 'url:"example.org/a"'), Post("x:1", "1", "x", "see example.org/a!"), ["example.org/a"]),

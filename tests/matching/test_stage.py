@@ -169,20 +169,29 @@ def test_reposts(tmp_path):
     assert kept["posts"].set_index("post_id").loc[name(5), "repost_of"] == name(1)
 
 
+MOMENTS = [
+    "21 23:59:59", "22 00:00:00", "22 12:34:55", "22 12:34:56", "22 12:34:57", "22 23:59:59", "23 00:00:00",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("since", "until", "inside"),
     [
-        ("2020-04-22", "2020-04-22", True), ("2020-04-23", "", False), ("", "2020-04-21", False), ("2020-04-22T12:34:56Z", "", True),
-        ("2020-04-22T12:34:57Z", "", False), ("", "2020-04-22T12:34:56Z", True), ("2020-04-22T16:00:00+04:00", "", True),
+        ("2020-04-22", "2020-04-22", MOMENTS[1:6]),
+        ("2020-04-22T16:34:56+04:00", "2020-04-22T12:34:56Z", MOMENTS[3:4]),
+        ("2020-04-22T12:34:57Z", "", MOMENTS[4:]),
+        ("", "2020-04-21", MOMENTS[:1]),
     ],
-)  # fmt: skip
+)
 def test_since_and_until(tmp_path, since, until, inside):
-    made = run(
-        write(tmp_path / "a.jsonl", [tweet(1, "garlic coronavirus")]),
-        options=Retrieval(since=since, until=until),
-    )
-    assert len(made["hits"]) == inside
-    assert list(made["dropped"]["reason"]) == ([] if inside else ["outside since and until"])
+    rows = [
+        tweet(at, "garlic coronavirus", created_at=f"Wed Apr {moment} +0000 2020")
+        for at, moment in enumerate(MOMENTS)
+    ]
+    made = run(write(tmp_path / "a.jsonl", rows), options=Retrieval(since=since, until=until))
+    assert pairs(made["hits"]) == {("1", name(at)) for at, moment in enumerate(MOMENTS) if moment in inside}
+    assert len(made["hits"]) + len(made["dropped"]) == len(MOMENTS)
+    assert set(made["dropped"]["reason"]) == {"outside since and until"}
 
 
 def test_a_date_that_is_none(tmp_path):
@@ -212,6 +221,21 @@ def test_outcomes(tmp_path):
     made = run(write(tmp_path / "a.jsonl", rows))
     assert made["posts"]["availability"].tolist() == ["deleted"]
     assert made["dropped"][["unit", "post_id", "reason"]].to_numpy().tolist() == [["post", "x:77", "deleted"]]
+
+
+@pytest.mark.parametrize(("looked_up", "fate"), [("2026-11-22", "deleted"), ("2026-11-20", "available")])
+def test_what_became_of_a_post_is_what_was_seen_last(tmp_path, looked_up, fate):
+    problem = {
+        "resource_type": "tweet",
+        "resource_id": str(FIRST + 1),
+        "type": "https://a.test/resource-not-found",
+    }
+    stamp = {"source": "x", "retrieved_at": f"{looked_up}T10:00:00Z"}
+    rows = [
+        stamped(1, "garlic coronavirus"),
+        {"errors": [problem], "meta": {"result_count": 0}, "__covmis": stamp},
+    ]
+    assert run(write(tmp_path / "a.jsonl", rows))["posts"]["availability"].tolist() == [fate]
 
 
 def stamped(

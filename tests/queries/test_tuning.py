@@ -125,6 +125,7 @@ def test_keywords_are_lines_and_a_word_that_is_struck_out_is_gone():
     assert read_keywords(["", " "]) is None
     assert str(without(parse("2 of (a, b)").node, Term(("a",)))) == "b"
     assert without(parse("a").node, Term(("a",))) is None
+    assert str(without(parse("a OR b OR c").node, Term(("b",)))) == "a OR c"
     assert str(without(parse("a OR b -c").node, Term(("b",)))) == "a", "what only excludes is no alternative"
     with pytest.raises(InputError):
         read_keywords(["(a"])

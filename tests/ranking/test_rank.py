@@ -92,6 +92,12 @@ def test_a_model_re_ranks_and_both_are_fused(tmp_path):
     )
     by_model = ranking.posts.set_index("post_id")["model_rank"]
     assert by_model["x:3"] == 3
+    both = [
+        1 / (60 + place) + 1 / (60 + by_model[post]) for place, post in enumerate(("x:5", "x:3", "x:1"), 1)
+    ]
+    assert ranking.posts.set_index("post_id")["score"][["x:5", "x:3", "x:1"]].tolist() == pytest.approx(
+        both, abs=1e-6
+    )
     assert ranking.posts["rank"].tolist() == [1, 2, 3]
     assert ranking.posts["post_id"].iloc[0] == "x:5"
     plain = rank(asked)

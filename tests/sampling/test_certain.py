@@ -10,6 +10,7 @@ from covmis_build import tables
 from covmis_build.options import Annotation, Labels, Sampling
 from covmis_build.sampling.certain import certain, clusters_of
 from covmis_build.sampling.draw import sample
+from covmis_build.sampling.inclusion import inclusion_probabilities
 from covmis_build.sampling.ledger import opened, over_draws
 from covmis_build.sampling.plan import Pool, costs
 from covmis_build.stats.over_posts import expected_of, made_design, mean
@@ -43,6 +44,21 @@ def test_only_the_cluster_that_decides_is_taken_and_other_probabilities_stay(ite
     assert more == pytest.approx(1 - p)
     assert not certain(clusters_of(items), Sampling(design="two_phase"))
     assert not certain(clusters_of(items.assign(group_size=5)), Sampling()), "equal copies decide nothing"
+
+
+def test_clusters_are_taken_until_ten_units_decide():
+    """By hand: p is 0.765 of titles and 0.089 of keywords; their odds decide, not the sizes alone."""
+    sizes = {"title": [40] + 7 * [1], "keywords": [60, 30] + 198 * [1]}
+    rows = [(kind, f"{kind}{at}", size) for kind, own in sizes.items() for at, size in enumerate(own)]
+    made = pd.DataFrame(rows, columns=["kind", "item_id", "group_size"]).assign(claim_id="1")
+    taken = certain(clusters_of(made), Sampling())["1"]
+    assert taken == {"keywords0": "keywords", "keywords1": "keywords"}
+    p = made["kind"].map(inclusion_probabilities({kind: len(own) for kind, own in sizes.items()}))
+    part = (1 - p) / p * made["group_size"] ** 2
+    worth = [
+        made["group_size"].sum() ** 2 / part[~made["item_id"].isin(list(taken)[:n])].sum() for n in range(3)
+    ]
+    assert worth[1] < 10 < worth[2]
 
 
 def test_the_plan_counts_what_the_draw_takes(items):

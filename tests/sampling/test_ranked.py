@@ -62,6 +62,12 @@ def test_it_comes_on_top_and_changes_nobody_else_s_draw(make_items, design):
     assert set(drawn.sample.loc[mine, "design"]) == {"poisson"}
     assert len(drawn.sample) + len(drawn.dropped) == len(items)
     row = drawn.expected[drawn.expected["stratum"] == "ranked"].iloc[0]
+    (of_stratum,) = drawn.draws.query(
+        "claim_id == '1' and stratum == 'ranked' and item_id == ''"
+    ).itertuples()
+    assert of_stratum.posts / of_stratum.probability == pytest.approx(
+        sum(1 / p for item, p in chances.items() if item[0] == "1")
+    )
     assert (row["N"], row["expected"], row["drawn"]) == (
         30,
         pytest.approx(5),

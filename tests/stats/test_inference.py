@@ -204,7 +204,10 @@ def test_p_and_interval_never_disagree(figure, bounds):
 def test_p_and_interval_of_a_difference_never_disagree(parts, together):
     first, second = (Estimate(v, s, 50, w, 20) for v, s, w in parts)
     covariance = together * first.standard_error * second.standard_error
-    found = difference(first, second, covariance)
+    found, apart = difference(first, second, covariance), difference(first, second)
+    inner, outer = (found, apart) if together >= 0 else (apart, found)
+    assert outer.low <= inner.low + 1e-12
+    assert inner.high <= outer.high + 1e-12
     assume(min(abs(found.low), abs(found.high)) > 1e-9)
     assert (found.p < 0.05) == (not found.low <= 0 <= found.high)
     assert -1 <= found.low <= found.value <= found.high <= 1
