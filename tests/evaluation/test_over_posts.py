@@ -156,4 +156,8 @@ def test_a_text_of_most_posts_that_was_not_drawn_takes_the_interval_away():
     known = table.groupby("estimand")["low"].agg(lambda low: low.notna().all())
     assert known["messages"]
     assert not known["posts"]
-    assert table.query("estimand == 'posts'")["why"].str.startswith("a few posts or near-duplicate groups decide").all()
+    assert (
+        table.query("estimand == 'posts'")["why"]
+        .str.startswith("a few posts or near-duplicate groups decide")
+        .all()
+    )
