@@ -73,6 +73,7 @@ class SeenFile:
     problems: list[Problem] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
     reposts: int = 0
+    without_text: int = 0
     notes: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
     settings: str = ""
@@ -112,6 +113,7 @@ class SeenFile:
                 "",
                 f"  times{of}: {times}",
                 f"  reposts{of}: {f'{self.reposts:,}' if self.reposts else 'none recognised'}",
+                *([f"  posts without text{of}: {self.without_text:,}"] if self.without_text else []),
             ]
         for problem in self.problems:
             lines.append(f"  {problem.count:>7,} {'   '.join(problem.in_words)}"[:240].rstrip())
@@ -119,8 +121,12 @@ class SeenFile:
         lines += [f"  {note}" for note in self.notes]
         lines += [f"  question: {question}" for question in self.questions]
         if self.settings and not (self.from_settings and not waits):
-            use = "answer the question in it" if waits else "change it if that is not right"
-            lines += ["", f"Put this into study.toml, and {use}:", "", self.settings]
+            put = (
+                "Put this into study.toml, and answer the question in it"
+                if waits
+                else "If that is not right, put this into study.toml and change it"
+            )
+            lines += ["", f"{put}:", "", self.settings]
         return lines
 
 
@@ -212,6 +218,7 @@ def _see_rows(seen: SeenFile, job: streams.Job, how: How, path: Path) -> None:
             problem.count += 1
         times += [time for post in line.posts if (time := iso(post.created_at))]
         seen.reposts += sum(bool(post.repost_of) for post in line.posts)
+        seen.without_text += sum(not post.text.strip() for post in line.posts)
         seen.posts += [_shown(post) for post in line.posts[: SHOWN - len(seen.posts)]]
     seen.form = seen.form or ", ".join(form for form, count in forms.most_common() if count and form)
     seen.first, seen.last = min(times, default=""), max(times, default="")

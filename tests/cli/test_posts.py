@@ -67,12 +67,12 @@ def test_what_is_in_question_is_shown_and_not_imported(study, tmp_path):
 
 def test_settings_that_are_followed_are_not_proposed_again(study, tmp_path):
     path = tmp_path / "numbers.csv"
-    path.write_text("nr,text\n1,RT @a hello\n2,hello\n")
+    path.write_text("nr,text\n1,RT @a hello\n2,hello\n3,\n")
     with (study / "study.toml").open("a") as file:
         file.write('[[retrieval.columns]]\nfiles = "numbers.csv"\nplatform = "mine"\nid = "nr"\n')
     code, out, _ = covmis("posts", "look", str(path), "--study", str(study))
     assert (code, "[[retrieval.columns]]" in out) == (0, False)
-    assert "reposts: 1" in out
+    assert "  reposts: 1\n  posts without text: 1\n" in out
 
 
 def test_import_writes_what_look_showed(study, posts):
