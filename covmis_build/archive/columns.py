@@ -67,6 +67,8 @@ PROTECTED = frozenset(f"'{mark}" for mark in MARKED)
 """How a cell begins that `storage.harmless` has protected; no cell of such a column begins with one of MARKED otherwise."""
 FORMS_OF_IDS = {"reddit": re.compile(r"t[13]_[0-9a-z]{4,12}"), "facebook": re.compile(r"\d{5,20}_\d{5,20}")}
 """Ids that only one platform has: Reddit's comments and posts, a post of a page of Facebook."""
+OF_2006 = 10_000_000
+"""Ids of X below it are of its first year."""
 OLD_REPOST = re.compile(r"RT @\w+\b")
 """How X marked reposts in their texts; some people remove the colon behind the name."""
 
@@ -401,6 +403,10 @@ def _platform(
     if not bare:
         return _platform_of_words(understood, native_ids) if "id" in understood.taken else ""
     if any(folded(name) in OF_X for name in understood.taken["id"]):
+        if max(map(int, bare)) < OF_2006:
+            understood.notes.append(
+                f"ids such as {bare[0]} look like row numbers: if they are, name a platform of your own in [[retrieval.columns]]"
+            )
         return "x"
     addressed = in_addresses(table, table.header.index(understood.taken["id"][0]))
     if len(addressed) >= ENOUGH * len(set(bare)) and (site := platform_of_addresses(addressed.values())):

@@ -107,19 +107,21 @@ def short_posts(places: Places, options: Cleaning) -> str:
     files = {name: places.table(name) for name in ("items", "dropped", "posts")}
     if not all(path.exists() for path in files.values()):
         return ""
-    losing = [row for row in ask(COUNTS, **files) if row[1] >= FEWEST and row[2] > TENTH * row[1]]
+    only = (
+        options.languages[0] if len(options.languages) == 1 else ""
+    )  # that of posts without a tag, if they are here
+    counts = ask(COUNTS, only, **files)
+    losing = [row for row in counts if row[0] and row[1] >= FEWEST and row[2] > TENTH * row[1]]
     if not losing:
         return ""
     rules = dict[str, str]()
     for language, _, _ in losing[:SHOWN]:
         rule = length_rule(language, options)
-        texts = ask(TEXTS, language, **files)
+        texts = ask(TEXTS, only, language, **files)
         lengths = sorted(count_words(text, unit=rule.unit, without=rule.without) for (text,) in texts)
-        code = language_code(language) or "und"  # posts may say English where settings say en
+        code = language_code(language)  # posts may say English where settings say en
         rules.setdefault(code, f"{code} = {{ minimum = {lengths[int(TENTH * len(lengths))]} }}")
-    shown = ", ".join(
-        f"{language or 'und'} ({short:,} of {posts:,})" for language, posts, short in losing[:SHOWN]
-    )
+    shown = ", ".join(f"{language} ({short:,} of {posts:,})" for language, posts, short in losing[:SHOWN])
     others = f" and {len(losing) - SHOWN} other languages" if len(losing) > SHOWN else ""
     return (
         f"The minimum length drops more than a tenth of the posts in {shown}{others}. "
@@ -130,7 +132,8 @@ def short_posts(places: Places, options: Cleaning) -> str:
 SHOWN = 3
 JUDGED = """SELECT DISTINCT post_id, step = 'words' AS short FROM dropped
     WHERE unit = 'pair' AND step IN ('words', 'near_duplicates', 'minimum_posts') UNION SELECT post_id, false FROM items"""
-COUNTS = f"""SELECT language, count(*), count(*) FILTER (short) FROM ({JUDGED}) JOIN posts USING (post_id)
-    GROUP BY language ORDER BY 3 DESC, 1"""
-TEXTS = f"""SELECT text FROM ({JUDGED}) JOIN posts USING (post_id) WHERE language = ? ORDER BY hash(post_id), post_id LIMIT 2000"""
+TAGGED = "coalesce(nullif(language, ''), ?)"
+COUNTS = f"""SELECT {TAGGED}, count(*), count(*) FILTER (short) FROM ({JUDGED}) JOIN posts USING (post_id)
+    GROUP BY 1 ORDER BY 3 DESC, 1"""
+TEXTS = f"""SELECT text FROM ({JUDGED}) JOIN posts USING (post_id) WHERE {TAGGED} = ? ORDER BY hash(post_id), post_id LIMIT 2000"""
 """Some of a language's posts, always the same."""

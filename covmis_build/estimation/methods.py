@@ -58,7 +58,7 @@ def methods_sentences(
     known = f" ({', '.join(told)})" if told else ""
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} Wilson intervals (Student's t) over posts "
-        f"based on the effective sample size{', cut off at what the labelled posts already rule out' * bool(known)}. Totals are "
+        f"based on the effective sample size{', within what the labelled posts leave possible' * bool(known)}. Totals are "
         f"the share times the number of pairs of a claim and a post{known}."
     )
     if calibrated:
@@ -79,9 +79,9 @@ def methods_sentences(
     if shares["by_people"].notna().any():
         pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.MESSAGES)]
         yield (
-            "With each annotator's own labels, before any discussion or adjudication, and with the spread between annotators, "
-            f"the shares of unique posts ({pool['by_people_over'].iloc[0]}) are: "
-            f"{_told(pool, 'by_people', 'by_people_low', 'by_people_high')}."
+            "With each annotator's own labels, before any discussion or adjudication, the shares of unique posts are: "
+            f"{_told(pool, 'by_people', 'by_people_low', 'by_people_high')}. These intervals include the differences between "
+            f"annotators ({pool['by_people_over'].iloc[0]})."
         )
     thin = shares.loc[shares["flagged"].astype(bool), ["scope", "name"]].drop_duplicates()
     if len(thin):

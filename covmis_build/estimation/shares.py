@@ -63,6 +63,8 @@ COLUMNS = [
 ]  # fmt: skip
 LONE = 2.0
 """Fewer units than this with a label do not tell how rare it is: its interval begins at what is possible."""
+EXACT = 1e-12
+"""An interval that is no wider has no width."""
 SHOWN = (
     "estimand", "scope", "name", "label", "share", "low", "high", "unweighted", "effective_n", "n", "total",
 )  # fmt: skip
@@ -112,16 +114,22 @@ class Estimates(Result):
         table = self.differences.drop(columns=["over", "why"]) if compared else self.shares[list(SHOWN)]
         shown = table.assign(estimand=[Estimand(name).in_words for name in table["estimand"]])
         shown = shown.rename(columns=lambda name: name.replace("_", " ")).rename(columns={"estimand": "of"})
-        said = [*differences.sentences(self.differences, self.level)] if compared else self._without_interval
+        said = [*differences.sentences(self.differences, self.level)] if compared else self._of_intervals
         return [shown, "", *said, *[""] * bool(said), *self.methods]
 
     @property
-    def _without_interval(self) -> list[str]:
-        """Which parts have no interval, and why."""
-        without = self.shares[self.shares["why"].fillna("") != ""]
-        parts = (without["scope"] + " " + without["name"]).str.strip()
+    def _of_intervals(self) -> list[str]:
+        """Which parts have no interval, and why; and where nothing is uncertain."""
+        parts = (self.shares["scope"] + " " + self.shares["name"]).str.strip()
+        why = self.shares["why"].fillna("")
+        exact = (self.shares["high"] - self.shares["low"] < EXACT) & (
+            self.shares["scope"] != Scope.AVERAGE_CLAIM
+        )
+        why = why.mask(exact & (why == ""), "all posts are labelled, so the share is exact")
         return [
-            f"{', '.join(names.unique())}: {why}." for why, names in parts.groupby(without["why"], sort=False)
+            f"{', '.join(names.unique())}: {reason}."
+            for reason, names in parts.groupby(why, sort=False)
+            if reason
         ]
 
 

@@ -149,7 +149,8 @@ def _row(
         "hours": hours,
         "half_width_pool": reach * whole,
         "half_width_claim": reach * float(np.median(each)),
-        "design_effect": whole**2 * float(p.sum()),
+        # Kish: what unequal weights alone cost, however many of the posts are drawn
+        "design_effect": float(p.sum()) * float((1 / (p * first**2)).sum()) / float((1 / first).sum()) ** 2,
         "audit_bound": upper_bound(annotation.audit * machine, level=level)
         if annotation.audit * machine
         else None,

@@ -102,12 +102,12 @@ class Precision:
         """The same in words."""
         return [
             (
-                f"A round of {self.claims} claims with {self.posts} posts each gives the precision of {self.worth:.0f} independent items "
+                f"A full round of {self.claims} claims with {self.posts} posts each would give the precision of {self.worth:.0f} independent items "
                 f"(design effect {self.deff:.2f} for posts of one claim): a kappa of {self.kappa:.2f} comes out "
                 f"± {self.kappa_half_width:.3f}. More claims help more than more posts per claim."
             ),
             (
-                f"For a 95% interval of ten points you need {self.labels_for_ten_points:,} labels in this design (without "
+                f"For a 95% interval of ± 5 points you need {self.labels_for_ten_points:,} labels in this design (without "
                 f"finite population correction), {self.labels_with_predictions:,} with predictions that explain "
                 f"R² = {self.r_squared:.2f}."
             ),

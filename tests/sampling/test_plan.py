@@ -45,6 +45,17 @@ def test_more_posts_cost_hours_and_narrow_intervals(make_items):
     assert found.loc[12, "per_kind"] == 3
 
 
+def test_the_design_effect_is_that_of_weights_alone(make_items):
+    """That all posts are drawn makes labels more precise here, and not fewer of them enough for a larger pool."""
+    found, items = planned(make_items, targets=(24, 10_000)), make_items(COUNTS)
+    for per_claim in (24, 10_000):
+        drawn = sample(items, tables.empty("sample"), Sampling(per_claim=per_claim), Labels(), seed=1).sample
+        drawn = drawn.merge(items[["item_id", "p_claim"]], on="item_id")
+        weights = 1 / (drawn["p_claim"] * drawn["p_sample"])
+        kish = len(drawn) * (weights**2).sum() / weights.sum() ** 2
+        assert found.loc[per_claim, "design_effect"] == pytest.approx(kish, rel=0.1)
+
+
 def test_no_labels_yet_no_hours(make_items):
     assert planned(make_items)["hours"].isna().all()
 
