@@ -166,7 +166,7 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
             'If there is none: id = "row" and a platform, e.g. platform = "forum"'
         )  # fmt: skip
         understood.questions.append(
-            f"no column of post ids among: {' '.join(', '.join(header).split())[:120]}. {hint}"
+            f"no column of post ids among: {' '.join(', '.join(filter(None, header)).split())[:120]}. {hint}"
         )
 
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from covmis_build.stats.intervals import between
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
