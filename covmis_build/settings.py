@@ -96,13 +96,12 @@ def _record(value: Any, kind: type, where: str) -> Any:
         {option.name: option for option in fields(kind)},
         get_type_hints(kind, include_extras=True),
     )
+    table = where if where.startswith("[[") else f"[{where}]"
     for key in value:
         if key not in known:
-            of = f" in [{where}]" if where else ""
-            raise InputError(f"unknown key '{key}'{of}", remedy=nearest(key, known))
-    names = {
-        key: f"[{where}] {key}" if where in TABLES else f"{where}.{key}" if where else key for key in known
-    }
+            raise InputError(f"unknown key '{key}'{f' in {table}' * bool(where)}", remedy=nearest(key, known))
+    is_table = where in TABLES or where == table
+    names = {key: f"{table} {key}" if is_table else f"{where}.{key}" if where else key for key in known}
     values = {key: _value(entry, types_of[key], names[key]) for key, entry in value.items()}
     for option in known.values():
         if option.name not in values and option.default is option.default_factory is MISSING:
@@ -118,11 +117,13 @@ def _value(value: Any, kind: Any, where: str) -> Any:
     if dataclasses.is_dataclass(plain):
         if not isinstance(value, dict):
             raise InputError(f"{where} must be a table like {{ name = … }}")
-        name = where.removeprefix("[").replace("] ", ".") if "]" in where else where
+        name = where if where.startswith("[[") else _dotted(where)
         return _record(value, typing.cast("type", plain), name)
     inside = get_args(plain)
     if get_origin(plain) is tuple and isinstance(value, list) and inside[-1] is Ellipsis:
-        return tuple(_value(entry, inside[0], f"each of {where}") for entry in value)
+        of_tables = dataclasses.is_dataclass(_plain(inside[0])[0])
+        each = f"[[{_dotted(where)}]]" if of_tables else f"each of {where}"
+        return tuple(_value(entry, inside[0], each) for entry in value)
     if get_origin(plain) is dict and isinstance(value, dict):
         return {_value(key, inside[0], f"a key of {where}"): _value(entry, inside[1], f"{where}.{key}") for key, entry in value.items()}  # fmt: skip
     try:
@@ -131,6 +132,11 @@ def _value(value: Any, kind: Any, where: str) -> Any:
         allowed = [str(choice) for choice in inside] if get_origin(plain) is typing.Literal else []
         remedy = nearest(value, allowed) if allowed and isinstance(value, str) else f"It is {value!r}"
         raise InputError(f"{where} must be {_allowed(kind, value)}", remedy=remedy) from None
+
+
+def _dotted(where: str) -> str:
+    """A place in a table, as the name of a table of its own."""
+    return where.removeprefix("[").replace("] ", ".")
 
 
 def _plain(kind: Any) -> tuple[Any, bool]:

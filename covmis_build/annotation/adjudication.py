@@ -377,8 +377,8 @@ class Settlement(Result):
             told += f" {counted(self.unlabelled, 'posts')} without enough labels: `covmis round status` shows whose."
         if not self.to_discuss and not self.to_adjudicate:
             return [told]
-        settled = "; rows that a majority decided can stay unchanged" if by_most else ""
-        settled += "; so can rows with only one label" if self.single else ""
+        settled = "; rows that a majority decided may stay unchanged" if by_most else ""
+        settled += "; rows with only one label may stay empty" if self.single else ""
         to_fill = [f"{self.discussion} (a label, or `undecided`{settled})"] if self.to_discuss else []
         to_fill += [f"{self.adjudication} (the adjudicator's label)"] if self.to_adjudicate else []
         return [told, f"Fill in {' and '.join(to_fill)}, then run this command again."]

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
 
 
+SHEET = "Tell them: write a label, its key (1, 2, …) or `skip` into `label`, leave `check` as it is, and move only whole rows."
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Sent(Result):
     """What sending a round out did: files that changed, or a row for each Label Studio project."""
@@ -63,6 +66,7 @@ class Sent(Result):
         return [
             *lines,
             f"Send each annotator {guideline}only their own file from {sheets}.",
+            *([SHEET] if self.channel == Channel.CSV else []),
             f"Put completed files back there, then run `covmis round pull{named}`.",
         ]
 

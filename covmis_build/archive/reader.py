@@ -11,7 +11,7 @@ from covmis_build.archive import columns, formats, streams
 from covmis_build.archive.columns import Understood
 from covmis_build.archive.forgetting import PURGED, Forget
 from covmis_build.archive.formats.decoding import Posts
-from covmis_build.archive.formats.post import Post, iso
+from covmis_build.archive.formats.post import Post
 from covmis_build.archive.ids import time_of_id
 from covmis_build.archive.rewriting import line_without
 from covmis_build.errors import BrokenIds, InputError, doubted
@@ -78,11 +78,11 @@ def read(
 
 
 def _with_times_of_ids(reads: Iterable[Read]) -> Iterator[Read]:
-    """Posts whose own time cannot be read get their id's, since the study says so."""
+    """Posts get the times of their ids, since the study says so; others keep their own."""
     for line in reads:
         counted = 0
         for post in line.posts:
-            if not iso(post.created_at) and (time := time_of_id(post.post_id)):
+            if time := time_of_id(post.post_id):
                 post.created_at = time
                 counted += 1
         notes = [FROM_ID, *(note for note in line.note.split("; ") if note not in {"", NO_TIME})]

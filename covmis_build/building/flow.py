@@ -54,7 +54,7 @@ class Step:
         ranked = sorted(self.reasons.items(), key=lambda pair: -pair[1])
         others = sum(count for _, count in ranked[most:])
         shown = [
-            f"{counted(count, 'claims')}: {reason.removeprefix(OF_A_CLAIM)}"
+            f"{reason.removeprefix(OF_A_CLAIM)}: {counted(count, 'claims')}"
             if reason.startswith(OF_A_CLAIM)
             else f"{reason}: {count:,}"
             for reason, count in ranked[:most]

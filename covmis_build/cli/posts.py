@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Typer
@@ -9,9 +10,8 @@ from typer import Argument, Typer
 from covmis_build.cli.command import Printed
 from covmis_build.cli.console import StudyOption
 from covmis_build.engine import Progress
-from covmis_build.errors import InputError
 from covmis_build.report.result import Result
-from covmis_build.study.study import Study, open_study
+from covmis_build.study.study import Study, open_study, study_above
 
 app = Typer(help="Check and import files of posts.")
 
@@ -28,13 +28,8 @@ def look(file: FileArgument, folder: StudyOption = None) -> Result:
     """
     from covmis_build.study.look import look as look_at
 
-    try:
-        study = open_study(folder)
-    except InputError:
-        if folder is not None:
-            raise
-        study = None  # a file can be previewed without a study
-    seen = look_at(file, study)
+    here = folder or study_above(Path.cwd())  # a file can be previewed without a study
+    seen = look_at(file, open_study(here, half_purged=True) if here else None)
     return Printed(seen.to_dict(), seen.summary, exit_code=1 if seen.questions else 0)
 
 

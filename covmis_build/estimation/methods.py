@@ -59,7 +59,7 @@ def methods_sentences(
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} Wilson intervals (Student's t) over posts "
         f"based on the effective sample size{', within what the labelled posts leave possible' * bool(known)}. Totals are "
-        f"the share times the number of pairs of a claim and a post{known}."
+        f"the share times the number of pairs of a claim and a post{known}; a post that several claims found counts for each."
     )
     if calibrated:
         yield (
@@ -83,7 +83,8 @@ def methods_sentences(
             f"{_told(pool, 'by_people', 'by_people_low', 'by_people_high')}. These intervals include the differences between "
             f"annotators ({pool['by_people_over'].iloc[0]})."
         )
-    thin = shares.loc[shares["flagged"].astype(bool), ["scope", "name"]].drop_duplicates()
+    with_interval = shares["flagged"].astype(bool) & (shares["why"].fillna("") == "")
+    thin = shares.loc[with_interval, ["scope", "name"]].drop_duplicates()
     if len(thin):
         named = [f"{scope} {name}".strip() for scope, name in thin.itertuples(index=False)]
         more = f" and {len(named) - MENTIONED} more" if len(named) > MENTIONED else ""

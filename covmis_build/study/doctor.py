@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.addresses import Address
 from covmis_build.credentials import NAMES, find
-from covmis_build.errors import CheckFailed, ServiceError, pip_install
+from covmis_build.errors import CheckFailed, InputError, ServiceError, pip_install
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
@@ -114,7 +114,12 @@ def doctor(
     from covmis_build.study.study import study_of
 
     # while a purge has to be ended, one may ask what is missing here
-    study = study_of(Path.cwd(), Path(folder) if folder else None, half_purged=True)
+    try:
+        study = study_of(Path.cwd(), Path(folder) if folder else None, half_purged=True)
+    except InputError:
+        if folder:
+            raise
+        study = None  # a study that cannot be read is no reason to stop
     far = [path for path in study.places.archives if isinstance(path, Address)] if study else []
     far += [study.places.far.address] if study and study.places.far else []
     workers = _workers(far, {**(settings or {}), "spark.master": master}) if master else ()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.engine import silent
-from covmis_build.errors import InputError, StaleTables, UnfinishedPurge, UnknownName
+from covmis_build.errors import InputError, StaleTables, UnknownName
 from covmis_build.places import STUDY_TOML, Places
 from covmis_build.settings import changed, parse, read_settings
 
@@ -648,16 +648,9 @@ def open_study(folder: Path | str | None = None, *, half_purged: bool = False) -
 
 
 def study_of(file: Path, folder: Path | None = None, *, half_purged: bool = False) -> Study | None:
-    """The study that is named, or the one in whose folder this file lies; one that cannot be read is no reason to stop."""
-    if folder is not None:
-        return open_study(folder, half_purged=half_purged)
-    home = study_above(file.resolve())
-    try:
-        return read_study(home, half_purged=half_purged) if home else None
-    except UnfinishedPurge:
-        raise
-    except InputError:
-        return None
+    """The study that is named, or the one in whose folder this file lies."""
+    home = folder or study_above(file.resolve())
+    return open_study(home, half_purged=half_purged) if home else None
 
 
 def _of_spark(engine: str, master: str, settings: Mapping[str, str] | None) -> dict[str, str]:

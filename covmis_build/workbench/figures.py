@@ -98,7 +98,7 @@ def over_time(rows: Sequence[Any], series: int, name: str) -> Markup:
     line = " ".join(f"{x(at)},{y(row.share)}" for at, row in enumerate(rows))
     dots = "".join(
         f'<circle class="c{series}{" hollow" if row.n < FEW else ""}" cx="{x(at)}" cy="{y(row.share)}" r="3.1">'
-        f"<title>{escape(row.name)}: {row.share:.0%} ({between(row.low, row.high, '.0%') or row.why}), {row.n:.0f} posts</title></circle>"
+        f"<title>{escape(row.name)}: {row.share:.0%} ({row.why or f'{row.low:.0%} to {row.high:.0%}'}), {row.n:.0f} posts</title></circle>"
         for at, row in enumerate(rows)
     )
     names = "".join(
