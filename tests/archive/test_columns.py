@@ -147,11 +147,12 @@ def test_bare_numbers_are_asked_about_unless_something_says_whose_they_are(file)
 
 
 def test_a_time_is_never_the_ids_unless_the_study_says_so(file):
-    path = file("tweet_id,text,created_at\n1252934402983700001,a,yesterday\n")
-    (one,) = reads(path)
-    assert (one.posts[0].created_at, one.note) == ("", "no time that can be read")
-    (one,) = reads(path, Columns(time_from_id=True))
-    assert (one.posts[0].created_at, one.note) == ("2020-04-22T12:16:54Z", "time taken from the id")
+    for told, time, note in (("yesterday", "", "no time that can be read"), ("2020-04-22", "2020-04-22T00:00:00Z", "")):
+        path = file(f"tweet_id,text,created_at\n1252934402983700001,a,{told}\n")
+        (one,) = reads(path)
+        assert (one.posts[0].created_at, one.note) == (time, note)
+        (one,) = reads(path, Columns(time_from_id=True))
+        assert (one.posts[0].created_at, one.note) == ("2020-04-22T12:16:54Z", "time taken from the id")
 
 
 def test_a_forum_by_its_rule(file):

@@ -75,6 +75,16 @@ def test_settings_that_are_followed_are_not_proposed_again(study, tmp_path):
     assert "  reposts: 1\n  posts without text: 1\n" in out
 
 
+def test_a_study_that_cannot_be_read_is_not_left_out_in_silence(study, posts, monkeypatch):
+    (study / "study.toml").write_text('title = "t"\n[[retrieval.columns]]\nfiles = "*"\ncreated_at = ["date", "time"]\n')
+    monkeypatch.chdir(study)
+    code, out, err = covmis("posts", "look", str(posts))
+    assert (code, out) == (2, "")
+    assert "study.toml: [[retrieval.columns]] created_at must be text in quotes" in err
+    (study / "study.toml").write_text('title = "t"\n[[retrieval.columns]]\nfiles = "*"\nplatfrom = "x"\n')
+    assert "unknown key 'platfrom' in [[retrieval.columns]]" in covmis("posts", "look", str(posts))[2]
+
+
 def test_import_writes_what_look_showed(study, posts):
     code, out, _ = covmis("posts", "import", str(posts), "--study", str(study))
     assert code == 0
