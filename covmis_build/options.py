@@ -89,7 +89,7 @@ class Labels:
 class Columns:
     """[[retrieval.columns]]: how to read files that covmis does not recognise, or recognises wrongly.
 
-    Of names of columns `id` and `text` may have several. No `id` leaves it to be recognised; an empty one makes ids of
+    Of names of columns `id`, `text` and `created_at` may have several. No `id` leaves it to be recognised; an empty one makes ids of
     text, time, author and address.
     """
 
@@ -99,7 +99,7 @@ class Columns:
     platform: Annotated[str, says("prefix for ids without one")] = ""
     id: Annotated[str | list[str] | None, says('the column of ids, or several (joined by "/"); without ids "row" (number the rows) or "" (made from text, time, author and URL)')] = None  # fmt: skip
     text: Annotated[str | list[str], says("the column of texts, or several (joined by a blank line)")] = ""
-    created_at: Annotated[str, says("the column of times")] = ""
+    created_at: Annotated[str | list[str], says("the column of times, or those of days and clocks")] = ""
     date_format: Annotated[str, says('like "%d.%m.%Y %H:%M"; or "iso", "epoch_s", "epoch_ms"; empty: detected, or asked')] = ""  # fmt: skip
     timezone: Annotated[str, says('the zone of times without one, like "Europe/Berlin" or "+09:00"')] = ""
     time_from_id: Annotated[bool, says("compute times from ids, on platforms whose ids contain them")] = False

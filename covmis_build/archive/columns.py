@@ -248,7 +248,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         block = [cells for _, cells, problem in numbered if not problem]
         understood.rows += len(block)
         native_ids += _column(block, at.get("id", []))
-        moments += _column(block, at.get("created_at", []))
+        moments += _column(block, at.get("created_at", []), " ")
         named_claims.update(_column(block, at["claim"]) if "claim" in at else ())
         if marks <= YES_OR_NO:
             marks.update(map(str.lower, _column(block, at.get("repost", []))))
@@ -449,9 +449,9 @@ def _whose(native: str) -> str:
     )
 
 
-def _column(block: Sequence[Sequence[str]], at: Sequence[int]) -> list[str]:
+def _column(block: Sequence[Sequence[str]], at: Sequence[int], between: str = "/") -> list[str]:
     """Cells of many rows, as they are meant."""
-    return list(map(_cell_of(at), block))
+    return list(map(_cell_of(at, between), block))
 
 
 def bare_cell(cell: str) -> str:
@@ -484,10 +484,10 @@ class Reading:
         self.has_id, self.has_repost, self.texts = "id" in at, "repost" in at, at.get("text", [])
         said = self.rule.repost.get("is", "")
         self.is_repost = said.__eq__ if self.rule.repost else lambda cell: cell.lower() in YES
-        self.native, self.time, self.urls, self.claim, self.language, self.author, self.repost = (
-            _cell_of(at.get(what, ()))
-            for what in ("id", "created_at", "urls", "claim", "language", "author", "repost")
+        self.native, self.urls, self.claim, self.language, self.author, self.repost = (
+            _cell_of(at.get(what, ())) for what in ("id", "urls", "claim", "language", "author", "repost")
         )
+        self.time = _cell_of(at.get("created_at", ()), " ")
         self.reply_to, self.quote_of, self.repost_of = (
             _cell_of(at.get(what, ())) for what in ("reply_to", "quote_of", "repost_of")
         )
@@ -555,12 +555,12 @@ ESCAPED = {"x": unescaped, "html": html.unescape}
 """What undoes the escapes that a rule names."""
 
 
-def _cell_of(at: Sequence[int]) -> Callable[[Sequence[str]], str]:
-    """What takes the cell at a place from a row, without the marks that protect it; several are joined by slashes."""
+def _cell_of(at: Sequence[int], between: str = "/") -> Callable[[Sequence[str]], str]:
+    """What takes the cell at a place from a row, without the marks that protect it; several are joined."""
     if not at:
         return lambda _: ""
     if len(at) > 1:
-        return lambda cells: "/".join([bare_cell(cells[place]) for place in at])
+        return lambda cells: between.join([bare_cell(cells[place]) for place in at]).strip()
     (only,) = at
     return lambda cells: bare_cell(cells[only])
 

@@ -146,6 +146,13 @@ def test_bare_numbers_are_asked_about_unless_something_says_whose_they_are(file)
     assert (one.posts[0].post_id, one.posts[0].platform) == ("tiktok:6924226890000000001", "tiktok")
 
 
+def test_a_day_and_a_clock_in_two_columns_are_a_time(file):
+    path = file("tweet_id,text,jour,heure\n1,a,17/05/2022,12:29:44\n2,b,18/05/2022,\n3,c,30/05/2022,2:03\n")
+    read = reads(path, Columns(created_at=["jour", "heure"], timezone="Europe/Paris"))
+    times = ["2022-05-17T10:29:44Z", "2022-05-17T22:00:00Z", "2022-05-30T00:03:00Z"]
+    assert [one.posts[0].created_at for one in read] == times
+
+
 def test_a_time_is_never_the_ids_unless_the_study_says_so(file):
     for told, time, note in (("yesterday", "", "no time that can be read"), ("2020-04-22", "2020-04-22T00:00:00Z", "")):
         path = file(f"tweet_id,text,created_at\n1252934402983700001,a,{told}\n")
