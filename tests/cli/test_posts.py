@@ -76,11 +76,11 @@ def test_settings_that_are_followed_are_not_proposed_again(study, tmp_path):
 
 
 def test_a_study_that_cannot_be_read_is_not_left_out_in_silence(study, posts, monkeypatch):
-    (study / "study.toml").write_text('title = "t"\n[[retrieval.columns]]\nfiles = "*"\ncreated_at = ["date", "time"]\n')
+    (study / "study.toml").write_text('title = "t"\n[[retrieval.columns]]\nfiles = "*"\nauthor = ["name", "surname"]\n')
     monkeypatch.chdir(study)
     code, out, err = covmis("posts", "look", str(posts))
     assert (code, out) == (2, "")
-    assert "study.toml: [[retrieval.columns]] created_at must be text in quotes" in err
+    assert "study.toml: [[retrieval.columns]] author must be text in quotes" in err
     (study / "study.toml").write_text('title = "t"\n[[retrieval.columns]]\nfiles = "*"\nplatfrom = "x"\n')
     assert "unknown key 'platfrom' in [[retrieval.columns]]" in covmis("posts", "look", str(posts))[2]
 
