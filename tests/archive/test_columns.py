@@ -154,7 +154,10 @@ def test_a_day_and_a_clock_in_two_columns_are_a_time(file):
 
 
 def test_a_time_is_never_the_ids_unless_the_study_says_so(file):
-    for told, time, note in (("yesterday", "", "no time that can be read"), ("2020-04-22", "2020-04-22T00:00:00Z", "")):
+    for told, time, note in (
+        ("yesterday", "", "no time that can be read"),
+        ("2020-04-22", "2020-04-22T00:00:00Z", ""),
+    ):
         path = file(f"tweet_id,text,created_at\n1252934402983700001,a,{told}\n")
         (one,) = reads(path)
         assert (one.posts[0].created_at, one.note) == (time, note)

@@ -76,7 +76,9 @@ def test_settings_that_are_followed_are_not_proposed_again(study, tmp_path):
 
 
 def test_a_study_that_cannot_be_read_is_not_left_out_in_silence(study, posts, monkeypatch):
-    (study / "study.toml").write_text('title = "t"\n[[retrieval.columns]]\nfiles = "*"\nauthor = ["name", "surname"]\n')
+    (study / "study.toml").write_text(
+        'title = "t"\n[[retrieval.columns]]\nfiles = "*"\nauthor = ["name", "surname"]\n'
+    )
     monkeypatch.chdir(study)
     code, out, err = covmis("posts", "look", str(posts))
     assert (code, out) == (2, "")
