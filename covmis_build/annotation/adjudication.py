@@ -67,7 +67,7 @@ TOGETHER = "together"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WRITTEN = ("label", "sub_label", "error_class", "reason", "comment")
 WHOSE = "An annotator's label. The order of the annotators differs from row to row."
-WHY = "Why the labels differ, if you like to say it."
+WHY = "Optional: why the labels differ."
 
 
 def disagreements(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> list[str]:

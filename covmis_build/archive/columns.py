@@ -514,8 +514,7 @@ class Reading:
         claim, language = self.claim(cells), self.language(cells)
         repost_of = self._post_of(self.repost_of(cells))
         if not repost_of:
-            elsewhere = post_id.partition(":")[0] in ids.KNOWN[1:]
-            old = text.startswith("RT @") and not elsewhere and OLD_REPOST.match(text)
+            old = OLD_REPOST.match(text) and post_id.partition(":")[0] not in ids.KNOWN[1:]
             is_repost = old or (self.has_repost and self.is_repost(self.repost(cells)))
             repost_of = "?" if is_repost else ""
         claimed: tuple[Claimed, ...] = ()

@@ -107,9 +107,8 @@ def short_posts(places: Places, options: Cleaning) -> str:
     files = {name: places.table(name) for name in ("items", "dropped", "posts")}
     if not all(path.exists() for path in files.values()):
         return ""
-    only = (
-        options.languages[0] if len(options.languages) == 1 else ""
-    )  # that of posts without a tag, if they are here
+    # posts without a tag that are still here have the only language of the settings
+    only = options.languages[0] if len(options.languages) == 1 else ""
     counts = ask(COUNTS, only, **files)
     losing = [row for row in counts if row[0] and row[1] >= FEWEST and row[2] > TENTH * row[1]]
     if not losing:
