@@ -120,9 +120,9 @@ class NoClaim(UnknownName):
     """An id that no claim of the list has."""
 
     @classmethod
-    def of(cls, claim_id: str) -> Self:
-        """The error that names it."""
-        return cls(f"no claim has the id {claim_id}")
+    def of(cls, claim_id: str, known: Iterable[str]) -> Self:
+        """The error that names it, and the ids that there are."""
+        return cls(f"no claim has the id {claim_id}", remedy=nearest(claim_id, known)[:200])
 
 
 class MissingExtra(InputError):

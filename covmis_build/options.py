@@ -89,8 +89,8 @@ class Labels:
 class Columns:
     """[[retrieval.columns]]: how to read files that covmis does not recognise, or recognises wrongly.
 
-    Of names of columns `id`, `text` and `created_at` may have several. No `id` leaves it to be recognised; an empty one makes ids of
-    text, time, author and address.
+    Of names of columns `id`, `text` and `created_at` may have several. No `id` leaves it to be recognised; an empty one
+    makes ids of text, time, author and address.
     """
 
     files: Annotated[str, says("a pattern of files below the archive's folders; the first matching table is used")] = "*"  # fmt: skip

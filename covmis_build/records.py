@@ -6,6 +6,7 @@ which of them have a column.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import pyarrow as pa
@@ -24,6 +25,20 @@ KINDS_OF_CELLS: dict[Any, pa.DataType] = {
 CARD = pa.struct([("url", STRING), ("title", STRING), ("description", STRING)])
 MEDIUM = pa.struct([("type", STRING), ("alt_text", STRING)])
 METRICS = pa.struct([("replies", COUNT), ("reposts", COUNT), ("likes", COUNT), ("quotes", COUNT)])
+
+
+class Estimand(StrEnum):
+    """What is counted."""
+
+    MESSAGES = "messages"
+    POSTS = "posts"
+    FRAME = "frame"
+    """Posts of a recall round's frame that are about the claim, found by a query or not; each counts once for a claim."""
+
+    @property
+    def in_words(self) -> str:
+        """As tables and sentences for people name it."""
+        return {"messages": "unique posts", "posts": "all posts", "frame": "relevant posts"}[self]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.round_folder import RoundFolder
 
 
-SHEET = "Tell them: write a label, its key (1, 2, …) or `skip` into `label`, leave `check` as it is, and move only whole rows."
+HOW_TO_FILL_IN = "Tell them: write a label, its key (1, 2, …) or `skip` into `label`, leave `check` as it is, and move only whole rows."
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -66,8 +66,8 @@ class Sent(Result):
         return [
             *lines,
             f"Send each annotator {guideline}only their own file from {sheets}.",
-            *([SHEET] if self.channel == Channel.CSV else []),
-            f"Put completed files back there, then run `covmis round pull{named}`.",
+            *([HOW_TO_FILL_IN] if self.channel == Channel.CSV else []),
+            f"Put completed files back into {sheets}, then run `covmis round pull{named}`.",
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from covmis_build.archive import dates, ids
-from covmis_build.archive.formats.post import NONE, Claimed, Post, unescaped
+from covmis_build.archive.formats.post import NONE, RETWEET, Claimed, Post, unescaped
 from covmis_build.errors import InputError, counted, nearest
 from covmis_build.files.columns import POSTS, column_of, folded
 from covmis_build.files.ids import NOTHING, check_ids, check_rounded
@@ -67,10 +67,8 @@ PROTECTED = frozenset(f"'{mark}" for mark in MARKED)
 """How a cell begins that `storage.harmless` has protected; no cell of such a column begins with one of MARKED otherwise."""
 FORMS_OF_IDS = {"reddit": re.compile(r"t[13]_[0-9a-z]{4,12}"), "facebook": re.compile(r"\d{5,20}_\d{5,20}")}
 """Ids that only one platform has: Reddit's comments and posts, a post of a page of Facebook."""
-OF_2006 = 10_000_000
-"""Ids of X below it are of its first year."""
-OLD_REPOST = re.compile(r"RT @\w+\b")
-"""How X marked reposts in their texts; some people remove the colon behind the name."""
+DIGITS_IN_2006 = 7
+"""Ids of X's first year have at most so many."""
 
 
 @dataclass(slots=True)
@@ -403,7 +401,7 @@ def _platform(
     if not bare:
         return _platform_of_words(understood, native_ids) if "id" in understood.taken else ""
     if any(folded(name) in OF_X for name in understood.taken["id"]):
-        if max(map(int, bare)) < OF_2006:
+        if max(map(len, bare)) <= DIGITS_IN_2006:
             understood.notes.append(
                 f"ids such as {bare[0]} look like row numbers: if they are, name a platform of your own in [[retrieval.columns]]"
             )
@@ -514,7 +512,7 @@ class Reading:
         claim, language = self.claim(cells), self.language(cells)
         repost_of = self._post_of(self.repost_of(cells))
         if not repost_of:
-            old = OLD_REPOST.match(text) and post_id.partition(":")[0] not in ids.KNOWN[1:]
+            old = RETWEET.match(text) and post_id.partition(":")[0] not in ids.KNOWN[1:]
             is_repost = old or (self.has_repost and self.is_repost(self.repost(cells)))
             repost_of = "?" if is_repost else ""
         claimed: tuple[Claimed, ...] = ()

@@ -142,7 +142,7 @@ def _row(claims: pd.DataFrame, claim_id: str) -> int:
     for at, known in enumerate(claims["claim_id"]):
         if known == claim_id:
             return at
-    raise NoClaim.of(claim_id)
+    raise NoClaim.of(claim_id, claims["claim_id"])
 
 
 def _letters() -> Iterator[str]:

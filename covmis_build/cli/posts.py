@@ -11,7 +11,7 @@ from covmis_build.cli.command import Printed
 from covmis_build.cli.console import StudyOption
 from covmis_build.engine import Progress
 from covmis_build.report.result import Result
-from covmis_build.study.study import Study, open_study, study_above
+from covmis_build.study.study import Study, study_of
 
 app = Typer(help="Check and import files of posts.")
 
@@ -28,8 +28,7 @@ def look(file: FileArgument, folder: StudyOption = None) -> Result:
     """
     from covmis_build.study.look import look as look_at
 
-    here = folder or study_above(Path.cwd())  # a file can be previewed without a study
-    seen = look_at(file, open_study(here, half_purged=True) if here else None)
+    seen = look_at(file, study_of(Path.cwd(), folder, half_purged=True))
     return Printed(seen.to_dict(), seen.summary, exit_code=1 if seen.questions else 0)
 
 

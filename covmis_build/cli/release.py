@@ -13,7 +13,7 @@ from covmis_build.cli.options import RunOption
 from covmis_build.engine import Progress, silent
 from covmis_build.errors import InputError
 from covmis_build.report.result import Result
-from covmis_build.study.study import Study, open_study, study_above
+from covmis_build.study.study import Study, open_study, study_of
 
 
 def release(
@@ -104,6 +104,6 @@ def hydrate(
         if into is None:
             raise InputError("a bundle needs a place to become a study", remedy="Name a folder with --into")
         return rebuild(file, into, archive or [], progress=progress)
-    alone = file is not None and archive and study is None and study_above(Path.cwd()) is None
-    opened = None if alone else open_study(study)  # its purge list holds for any archive
+    # a corpus and archives need no study; where there is one, its purge list holds
+    opened = study_of(Path.cwd(), study) if file is not None and archive else open_study(study)
     return hydrate(file, archive or [], into=into, study=opened, mask=not as_posted, progress=progress)

@@ -80,7 +80,7 @@ def read_corpus(file: Path | str) -> pd.DataFrame:
     if path.is_dir():
         raise InputError("is a folder", file=path, remedy="Name corpus.csv in it")
     if not path.is_file():
-        raise InputError("is not there", file=path, remedy="Make it with `covmis release`")
+        raise InputError("is not there", file=path, remedy="Name a corpus, or make one with `covmis release`")
     with doubted(path):
         if path.suffix == ".parquet":
             frame = tables.frame(read_parquet(path))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.options import KINDS
+from covmis_build.records import Estimand
 from covmis_build.report.terminal import plain
 
 if TYPE_CHECKING:
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
 SOURCES = {"title": "Title", "news_url": "URL", "fact_check_url": "URL", "keywords": "Keywords"}
 """The paper's Table 4 counts the two kinds of URL together."""
 
-OF = {"messages": "unique posts", "posts": "all posts"}
 ESTIMANDS = {
-    "messages": f"{OF['messages']} that were retrieved and kept",
-    "posts": f"{OF['posts']}, near-duplicates included",
+    Estimand.MESSAGES: f"{Estimand.MESSAGES.in_words} that were retrieved and kept",
+    Estimand.POSTS: f"{Estimand.POSTS.in_words}, near-duplicates included",
 }
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from covmis_build.corpus.phrases import count
-from covmis_build.corpus.statistics import ESTIMANDS, OF
+from covmis_build.corpus.statistics import ESTIMANDS
+from covmis_build.records import Estimand
 from covmis_build.report import figures, page
 from covmis_build.stats.intervals import between
 
@@ -91,7 +92,7 @@ def _shares(numbers: Statistics) -> pd.DataFrame:
 def _shares_figure(numbers: Statistics) -> Markup:
     rows = [
         (
-            f"{row['label']} · {OF[row['estimand']]}",
+            f"{row['label']} · {Estimand(row['estimand']).in_words}",
             row["share"],
             *((None, None) if row["why"] else (row["low"], row["high"])),
         )

@@ -6,7 +6,8 @@ import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple
 
 from covmis_build.errors import InputError, nearest
-from covmis_build.estimation.scopes import SCOPES, Estimand
+from covmis_build.estimation.scopes import SCOPES
+from covmis_build.records import Estimand
 from covmis_build.stats.intervals import between
 
 if TYPE_CHECKING:

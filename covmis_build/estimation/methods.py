@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from covmis_build.estimation.assisted import FEWEST_LABELS
 from covmis_build.estimation.calibration import FEWEST_IN_A_CELL
-from covmis_build.estimation.scopes import Estimand, Scope
+from covmis_build.estimation.scopes import Scope
 from covmis_build.options import RANKED
+from covmis_build.records import Estimand
 from covmis_build.sampling import audit as audits
 from covmis_build.stats.intervals import between
 
@@ -51,11 +52,11 @@ def methods_sentences(
             "the more similar a post, the higher its probability."
         )
     pool = shares[shares["scope"] == Scope.POOL].drop_duplicates("estimand").dropna(subset="population")
-    told = [
+    pairs = [
         f"{size:,.0f} of {Estimand(name).in_words}"
         for name, size in zip(pool["estimand"], pool["population"], strict=True)
     ]
-    known = f" ({', '.join(told)})" if told else ""
+    known = f" ({', '.join(pairs)})" if pairs else ""
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} Wilson intervals (Student's t) over posts "
         f"based on the effective sample size{', within what the labelled posts leave possible' * bool(known)}. Totals are "

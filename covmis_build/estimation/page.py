@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build import storage
 from covmis_build.errors import InputError
-from covmis_build.estimation.scopes import TIMES, Estimand, Scope
+from covmis_build.estimation.scopes import TIMES, Scope
+from covmis_build.records import Estimand
 from covmis_build.report.figures import forest
 from covmis_build.report.page import Section, page, table_html
 from covmis_build.stats.intervals import between

@@ -11,7 +11,6 @@ import pandas as pd
 
 from covmis_build import storage
 from covmis_build.errors import InputError, nearest
-from covmis_build.estimation.scopes import Estimand
 from covmis_build.report.result import Result
 from covmis_build.stats.intervals import between
 from covmis_build.stats.regression import FAMILIES, LOGISTIC, regress
@@ -220,6 +219,3 @@ def with_covariates(rows: pd.DataFrame, covariates: pd.DataFrame | None) -> pd.D
         raise InputError(f"the covariates have {table.index[table.index.duplicated()][0]} twice")
     own = [str(name) for name in table.columns if name not in rows.columns]
     return rows.assign(**{name: table[name].reindex(rows[key]).to_numpy() for name in own})
-
-
-ESTIMANDS = (str(Estimand.MESSAGES), str(Estimand.POSTS))

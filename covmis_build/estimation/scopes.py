@@ -1,4 +1,4 @@
-"""What is counted, and what a figure is about."""
+"""What a figure is about."""
 
 from __future__ import annotations
 
@@ -10,20 +10,6 @@ from covmis_build.options import STRATA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-class Estimand(StrEnum):
-    """What is counted."""
-
-    MESSAGES = "messages"
-    POSTS = "posts"
-    FRAME = "frame"
-    """Posts of a recall round's frame that are about the claim, found by a query or not; each counts once for a claim."""
-
-    @property
-    def in_words(self) -> str:
-        """As tables and sentences for people name it."""
-        return {"messages": "unique posts", "posts": "all posts", "frame": "relevant posts"}[self]
 
 
 class Scope(StrEnum):

@@ -24,8 +24,9 @@ from covmis_build.estimation.differences import Part
 from covmis_build.estimation.from_values import times
 from covmis_build.estimation.label_error import answered, between_people, over_people, own_shares
 from covmis_build.estimation.methods import methods_sentences
-from covmis_build.estimation.scopes import SCOPES, TIMES, Estimand, Scope
+from covmis_build.estimation.scopes import SCOPES, TIMES, Scope
 from covmis_build.options import RANKED, STRATA
+from covmis_build.records import Estimand
 from covmis_build.report.result import Result
 from covmis_build.sampling import audit as audits
 from covmis_build.sampling.inclusion import allocate
@@ -63,8 +64,8 @@ COLUMNS = [
 ]  # fmt: skip
 LONE = 2.0
 """Fewer units than this with a label do not tell how rare it is: its interval begins at what is possible."""
-EXACT = 1e-12
-"""An interval that is no wider has no width."""
+NO_WIDTH = 1e-12
+"""What rounding leaves of the width of an interval that has none."""
 SHOWN = (
     "estimand", "scope", "name", "label", "share", "low", "high", "unweighted", "effective_n", "n", "total",
 )  # fmt: skip
@@ -114,18 +115,16 @@ class Estimates(Result):
         table = self.differences.drop(columns=["over", "why"]) if compared else self.shares[list(SHOWN)]
         shown = table.assign(estimand=[Estimand(name).in_words for name in table["estimand"]])
         shown = shown.rename(columns=lambda name: name.replace("_", " ")).rename(columns={"estimand": "of"})
-        said = [*differences.sentences(self.differences, self.level)] if compared else self._of_intervals
-        return [shown, "", *said, *[""] * bool(said), *self.methods]
+        said = [*differences.sentences(self.differences, self.level), ""] if compared else []
+        return [shown, "", *said, *self.methods, *([] if compared else self._of_intervals)]
 
     @property
     def _of_intervals(self) -> list[str]:
-        """Which parts have no interval, and why; and where nothing is uncertain."""
+        """Which parts have no interval, or one without width, and why."""
         parts = (self.shares["scope"] + " " + self.shares["name"]).str.strip()
         why = self.shares["why"].fillna("")
-        exact = (self.shares["high"] - self.shares["low"] < EXACT) & (
-            self.shares["scope"] != Scope.AVERAGE_CLAIM
-        )
-        why = why.mask(exact & (why == ""), "all posts are labelled, so the share is exact")
+        no_width = (self.shares["high"] - self.shares["low"] < NO_WIDTH) & (why == "")
+        why = why.mask(no_width, "all posts that were kept are labelled, so the sample adds no uncertainty")
         return [
             f"{', '.join(names.unique())}: {reason}."
             for reason, names in parts.groupby(why, sort=False)

@@ -116,13 +116,14 @@ class Suggestions(Result):
     @property
     def summary(self) -> Summary:
         """Each proposal with its reason and samples, then the units with their forms."""
-        lines, there = [], {proposal.width: proposal for proposal in self.proposals}
+        lines, there, last = [], {proposal.width: proposal for proposal in self.proposals}, ""
         for width in WIDTHS if there else ():
             if proposal := there.get(width):
                 lines += [f"{width}: {proposal.expression}", f"    {proposal.reason}"]
                 lines += [f"    {post.line}" for post in proposal.samples]
+                last = width
             else:
-                lines.append(f"{width}: the same query")
+                lines.append(f"{width}: as {last}")
         units = [f"{unit.posts:>9,}  {' OR '.join(unit.forms)}" for unit in self.units]
         return [*lines, *(["Posts that contain each of these words:"] if units else []), *units]
 

@@ -16,7 +16,7 @@ from covmis_build.collecting.prices import Budget, Prices, Spent, read_budget, r
 from covmis_build.collecting.searching import Connection, Searchable, Source, searchable
 from covmis_build.collecting.sources import ids as id_lists
 from covmis_build.engine import silent, unheard
-from covmis_build.errors import InputError, ServiceError, UnknownName, counted, nearest
+from covmis_build.errors import InputError, NoClaim, ServiceError, counted
 from covmis_build.report.result import Result
 from covmis_build.report.summary import Listing
 
@@ -172,7 +172,7 @@ def _queries(study: Study, wanted: Wanted) -> pd.DataFrame:
     claims = read_claims(study.places.claims_csv)
     for claim_id in wanted.claims:
         if claim_id not in set(claims["claim_id"]):
-            raise UnknownName(f"no claim has the id {claim_id}", remedy=nearest(claim_id, claims["claim_id"]))
+            raise NoClaim.of(claim_id, claims["claim_id"])
     claims = claims[claims["selected"].astype(bool)]
     queries = build_queries(claims[claims["claim_id"].isin(wanted.claims)] if wanted.claims else claims)
     return queries[queries["kind"].isin(wanted.kinds)] if wanted.kinds else queries

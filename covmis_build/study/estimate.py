@@ -21,11 +21,12 @@ from covmis_build.estimation.assisted import MOST_EXPLAINED
 from covmis_build.estimation.differences import compared_parts
 from covmis_build.estimation.label_error import answers_table
 from covmis_build.estimation.predictions import Predictions, check_not_leaked, cross_fitted, predictions_for
-from covmis_build.estimation.regression import ESTIMANDS, Formula, Regression, regression, with_covariates
-from covmis_build.estimation.scopes import Estimand, check_scopes
+from covmis_build.estimation.regression import Formula, Regression, regression, with_covariates
+from covmis_build.estimation.scopes import check_scopes
 from covmis_build.estimation.shares import Estimates, estimates, with_parts
 from covmis_build.evaluation.label_files import read_rows
 from covmis_build.options import RANKED
+from covmis_build.records import Estimand
 from covmis_build.sampling import audit as audits
 from covmis_build.sampling.designs import two_phase
 from covmis_build.sampling.ledger import grown, read_ledger
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from covmis_build.settings import Settings
     from covmis_build.study.study import Study
 
+COUNTED = {str(each): each.in_words for each in (Estimand.MESSAGES, Estimand.POSTS)}
+"""What shares of a sample can be of, and its name for people."""
 FOLDS = 5
 """Parts of the claims when a model is cross-fitted."""
 
@@ -286,8 +289,8 @@ def regress(  # noqa: PLR0913 - every option is named
     item_id, post_id or claim_id). Errors are over claims like these, or over the posts of this pool. `of` counts each
     message once, or as often as it was posted. `assisted_by` are predictions as for `estimate`.
     """
-    if of not in ESTIMANDS:
-        raise InputError(f"of = {of!r}", remedy=nearest(of, ESTIMANDS))
+    if of not in COUNTED:
+        raise InputError(f"of = {of!r}", remedy=nearest(of, COUNTED))
     if run or study.places.table("sample").exists():
         study.need_current(run=run, progress=progress)
     rounds = round_folder.all_rounds(study.places.rounds)

@@ -103,7 +103,7 @@ def keywords_now(claims: pd.DataFrame, claim: str) -> list[str]:
     """The keywords that the claim list has for a claim."""
     row = claims[claims["claim_id"] == claim]
     if row.empty:
-        raise NoClaim.of(claim)
+        raise NoClaim.of(claim, claims["claim_id"])
     return list(row.iloc[0]["keywords"])
 
 

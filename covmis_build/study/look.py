@@ -120,7 +120,7 @@ class SeenFile:
         lines += [f"  {count:>7,} {reason}: skipped" for reason, count in self.skipped.items()]
         lines += [f"  {note}" for note in self.notes]
         lines += [f"  question: {question}" for question in self.questions]
-        if self.settings and not (self.from_settings and not waits):
+        if self.settings and (waits or not self.from_settings):
             put = (
                 "Put this into study.toml, and answer the question in it"
                 if waits

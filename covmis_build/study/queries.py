@@ -132,7 +132,7 @@ def queries_of(study: Study, claim_id: str = "") -> pd.DataFrame:
     """The queries that the claim list makes today, of one claim or of all."""
     claims = read_claims(study.places.claims_csv, "csv")
     if claim_id and claim_id not in set(claims["claim_id"]):
-        raise NoClaim.of(claim_id)
+        raise NoClaim.of(claim_id, claims["claim_id"])
     return build_queries(claims[claims["claim_id"] == claim_id] if claim_id else claims)
 
 
@@ -223,7 +223,7 @@ def suggest_queries(
     rows = read_claims(path, "csv").to_dict("records") if path.exists() else []
     row = next((row for row in rows if row["claim_id"] == claim), None)
     if row is None and " " not in claim and (claim.isascii() or not claim.isalpha()):
-        raise NoClaim.of(claim)
+        raise NoClaim.of(claim, (row["claim_id"] for row in rows))
     text, language = (row["text"], row["language"]) if row else (claim, "")
     if study.places.has_files:
         with study.words(progress) as index:

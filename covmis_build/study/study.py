@@ -638,7 +638,7 @@ def open_study(folder: Path | str | None = None, *, half_purged: bool = False) -
     start = Path(folder or Path.cwd()).resolve()
     if folder is not None and not (start / STUDY_TOML).is_file():
         raise InputError("no study.toml here", file=folder, remedy="Make a study with `covmis new DIR`")
-    home = study_above(start)
+    home = _nearest(start)
     if home is None:
         raise InputError(
             "no study.toml here or above",
@@ -648,8 +648,8 @@ def open_study(folder: Path | str | None = None, *, half_purged: bool = False) -
 
 
 def study_of(file: Path, folder: Path | None = None, *, half_purged: bool = False) -> Study | None:
-    """The study that is named, or the one in whose folder this file lies."""
-    home = folder or study_above(file.resolve())
+    """The study that is named, or the one in whose folder this file or folder lies, if it is in one."""
+    home = folder or _nearest(file.resolve())
     return open_study(home, half_purged=half_purged) if home else None
 
 
@@ -669,8 +669,7 @@ def _read_settings(file: Path, _seen: tuple[int, ...]) -> Settings:
     return read_settings(file)
 
 
-def study_above(start: Path) -> Path | None:
-    """The nearest folder with a study.toml, this one or one above."""
+def _nearest(start: Path) -> Path | None:
     return next((place for place in (start, *start.parents) if (place / STUDY_TOML).is_file()), None)
 
 

@@ -57,7 +57,7 @@ def verify(path: Path | str, *, signers: Path | str | None = None) -> list[Check
     """
     path, signers = Path(path), Path(signers) if signers is not None else None
     if not path.exists():
-        raise InputError("is not there", file=path, remedy="Make it with `covmis release`")
+        raise InputError("is not there", file=path, remedy="Name a corpus, or make one with `covmis release`")
     if path.suffix == ".zip":
         return _bundle(path)
     if path.is_dir() or (path.parent / CHECKSUMS).is_file():

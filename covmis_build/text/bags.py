@@ -1,10 +1,10 @@
 r"""Texts as bags of words: what scikit-learn's default tokeniser finds, counted in compiled code.
 
 A word is two or more word characters of the lower-cased text (`\w\w+`); in scripts without spaces, where that would
-be a whole sentence, it is two neighbouring characters. Lower case and word characters come from
-one table with an entry for every code point, made from Python's own `str.lower` and `re`. Two letters do not fit a
-table: capital sigma, whose lower case depends on its neighbours, and dotted capital I, which becomes two characters;
-texts with these are lower-cased by Python first.
+be a whole sentence, it is two neighbouring characters. Lower case and word characters come from one table with an
+entry for every code point, made from Python's own `str.lower` and `re`. Two letters do not fit a table: capital sigma,
+whose lower case depends on its neighbours, and dotted capital I, which becomes two characters; texts with these are
+lower-cased by Python first.
 
 Hashes only find candidates: two texts are the same, and two words are, when their bytes are.
 """

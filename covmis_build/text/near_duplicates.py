@@ -1,9 +1,10 @@
 """Near-identical texts: all pairs with a TF-IDF cosine above a threshold, and the groups that they form. Exact.
 
-The similarity of two texts is the cosine that scikit-learn's `TfidfVectorizer` gives with its defaults (scripts
-without spaces: `bags.py`), fitted on all texts given here, rounded to 12 decimals so that ties do not hang on the order
-of a sum. A pair counts if that is above the threshold. Texts with equal words have similarity 1; a text without words is similar to nothing, not even
-to its copy. How it can be fast without losing a pair is in `join.py`.
+The similarity of two texts is the cosine that scikit-learn's `TfidfVectorizer` gives with its defaults, fitted on
+all texts given here, rounded to 12 decimals so that ties do not hang on the order of a sum; in scripts without spaces
+words are pairs of characters (`bags.py`). A pair counts if that is above the threshold. Texts with equal words have
+similarity 1; a text without words is similar to nothing, not even to its copy. How it can be fast without losing a pair
+is in `join.py`.
 """
 
 from __future__ import annotations

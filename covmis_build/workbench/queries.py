@@ -29,7 +29,7 @@ def queries(request: Request) -> Response:
     wanted = request.path_params.get("claim") or claims[0].claim_id
     claim = next((claim for claim in claims if claim.claim_id == wanted), None)
     if claim is None:
-        raise NoClaim.of(wanted)
+        raise NoClaim.of(wanted, (claim.claim_id for claim in claims))
     written = request.query_params.get("q", "\n".join(claim.keywords))
     lines, show = _lines(written), request.query_params.get("show", "found")
     words = bench.keep("words", STORE, study.words)

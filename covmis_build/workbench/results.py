@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 BASED_ON = (*TABLES, *ROUNDS, "annotation/recall/*/*", "data/release/checksums.txt")
 FILES = ("data/release/**/*", "annotation/rounds/*/report.*", "annotation/rounds/summary.*")
 """What can be taken away: the release, and reports on agreement."""
-ESTIMANDS = {"messages": "unique posts", "posts": "all posts"}
 
 
 def results(request: Request) -> Response:
     """Shares by claim and over time, the release's checks, and files."""
+    from covmis_build.study.estimate import COUNTED
+
     bench, asked = bench_of(request), request.query_params
     study = bench.study
     labels = study.settings.labels.values  # noqa: PD011 - a setting of ours
     label = asked["label"] if asked.get("label") in labels else labels[0]
-    of = asked["of"] if asked.get("of") in ESTIMANDS else "messages"
+    of = asked["of"] if asked.get("of") in COUNTED else "messages"
     stages = study.stages()
     shown: dict[str, Any] = {"estimates": None, "problem": "", "scores": ()}
     try:
@@ -56,7 +57,7 @@ def results(request: Request) -> Response:
         except CovmisError as error:  # gold labels may have come that these predictions lack
             shown["scores"] = [(bench.sentence_of(error), "")]
     return bench.page(
-        request, "results.html", "estimate", "--by", "claim,month", labels=labels, label=label, of=of, estimands=ESTIMANDS,
+        request, "results.html", "estimate", "--by", "claim,month", labels=labels, label=label, of=of, estimands=COUNTED,
         checks=bench.keep(f"checks {sorted(stages.items())}", BASED_ON, study.release_checks),
         current=all(stages.values()), files=[(name, path.stat().st_size) for name, path in files_of(bench).items()], **shown,
     )  # fmt: skip

@@ -165,6 +165,14 @@ def test_a_time_is_never_the_ids_unless_the_study_says_so(file):
         assert (one.posts[0].created_at, one.note) == ("2020-04-22T12:16:54Z", "time taken from the id")
 
 
+def test_ids_that_no_number_can_be_are_rows_that_cannot_be_read(file):
+    path = file(f"tweet_id,text\n²,a\n{'1' * 5000},b\n7,c\n")
+    assert [[post.post_id for post in one.posts] for one in reads(path)] == [[], [], ["x:7"]]
+    few = file("tweet_id,text\n1,a\n2,b\n", "few.csv")
+    (job,) = streams.jobs([(few, "archive/few.csv")])
+    assert any("look like row numbers" in note for note in open_job(job, How()).understood.notes)
+
+
 def test_a_forum_by_its_rule(file):
     path = file(
         'nr;title;body;posted;kind;links\n7;Head;"Text &amp; more";22.04.2020 12:00;share;https://a.org/x,y https://b.org\n'

@@ -25,6 +25,9 @@ class Claimed(msgspec.Struct, frozen=True, gc=False):
     expression: str = ""
 
 
+RETWEET = re.compile(r"RT @\w+\b")
+"""How X marked reposts in their texts; some people remove the colon behind the name."""
+
 Metrics: TypeAlias = "tuple[int | None, int | None, int | None, int | None]"
 """Replies, reposts, likes and quotes."""
 

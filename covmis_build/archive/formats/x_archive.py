@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from covmis_build.archive.formats.decoding import UNREADABLE
+from covmis_build.archive.formats.post import RETWEET
 from covmis_build.archive.formats.x_v1 import read as read_v1
 from covmis_build.archive.ids import post_id
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 NAME = "x_archive"
 WHOLE = True
-
-REPOST = re.compile(r"RT @\w+:")
 
 
 def recognises_line(row: dict[str, Any]) -> bool:
@@ -45,7 +43,7 @@ def read(line: bytes) -> list[Post]:
     except UNREADABLE as error:
         raise ValueError(str(error)) from None
     for post in posts:
-        if REPOST.match(post.text):
+        if RETWEET.match(post.text):
             post.repost_of = "?"
         elif post.urls and not post.quote_of:
             quoted = post_id(post.urls[-1], "")
