@@ -199,6 +199,18 @@ def test_long_texts():
     assert_equal_to_brute_force(["very " * 80_000 + "much", "very " * 80_000 + "much so", "very much"], 0.8)
 
 
+def test_copies_with_another_comma_are_found_in_scripts_without_spaces():
+    for text in (
+        "喝热水可以杀死新冠病毒，请告诉家人",  # noqa: RUF001
+        "お湯を飲むとウイルスが死ぬ、家族に伝えて",
+        "ดื่มน้ำร้อนฆ่าไวรัส บอกครอบครัว",
+    ):
+        copy = text.replace("，", " ").replace("、", " ")  # noqa: RUF001
+        assert near_duplicate_groups([text, f"{copy}!", "完全不同的一句话 別の文 อื่น"]).tolist() == [0, 0, 1]
+    found = bags.bags(["手机 手 iPhone手机"])
+    assert sorted(found.count.tolist()) == [1, 2], "a pair of characters, twice, and a word next to it"
+
+
 def test_every_plane_is_lower_cased_and_split_as_python_does():
     texts = []
     for low in range(0, 0x110000, 64):
