@@ -48,7 +48,7 @@ def splits(  # noqa: PLR0913 - every option is named
     label: str = "label",
     time: str = "",
     group: str | Sequence[str] = (),
-    text: str = "",
+    text: str = "text",
     similarity: float | None = None,
     id: str = "",  # noqa: A002 - the column's name in every table
 ) -> pd.Series[str] | pd.DataFrame:
@@ -123,7 +123,7 @@ def _together(
         return None
     keys = list(keys_of(frame, group, time=time, id_column=id_column).values())
     if similarity is not None:
-        words = words_of(frame[_found(frame, (text or "text",), "texts")])
+        words = words_of(frame[_found(frame, (text,), "texts")])
         check_texts(words)
         keys.append(near_copies(words, similarity))
     return kept_together(keys, len(frame))

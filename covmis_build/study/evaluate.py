@@ -226,7 +226,7 @@ class Divided(Result):
 
 def split_file(  # noqa: PLR0913 - every option is named
     file: str, out: Path, *, id_column: str = "", scheme: str = "random", group: Sequence[str] = (),
-    similarity: float | None = None, text: str = "", time: str = "",
+    similarity: float | None = None, text: str = "text", time: str = "",
     fractions: Sequence[float] = (0.7, 0.1, 0.2), progress: Progress = silent, **how: Any,
 ) -> Divided:  # fmt: skip
     """Write the parts of a file's items, a row each, once `leakage` has looked at them.
@@ -243,8 +243,8 @@ def split_file(  # noqa: PLR0913 - every option is named
     group = [name for name in group if name != "none"]
     keys = keys_of(table, group, time=time, id_column=id_column) if scheme != "leave_one_out" else {}
     texts = None
-    if similarity is not None or (text or "text") in table.columns:
-        words = words_of(items.column(text or "text"))
+    if similarity is not None or text in table.columns:
+        words = words_of(items.column(text))
         likeness = 0.8 if similarity is None else similarity
         if similarity is not None:
             check_texts(words)
