@@ -30,6 +30,7 @@ from covmis_build.annotation.answers import (
 from covmis_build.annotation.channels.offline import read_export
 from covmis_build.annotation.channels.sheets import channel_of, read_sheet
 from covmis_build.annotation.frozen_items import by_item, for_people
+from covmis_build.annotation.shifted import shifted
 from covmis_build.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -81,6 +82,11 @@ def pull_files(
             for answer in nobodys
         ]
         answers[path] = [answer for answer in read if answer.item_id in people]
+    for path, why in () if files else _shifted(answers, recorded).items():
+        unreadable.append(
+            _doubtful(path, f"{why}, as if the labels had been shifted", "shift", round_.number)
+        )
+        del answers[path]
     if unreadable and not answers:
         raise unreadable[0]
     pulled.problems += [Problem(Path(error.file).name, error.problem, error.remedy) for error in unreadable]
@@ -138,18 +144,44 @@ def _read(
     saved = storage.moment(path.stat().st_mtime)
     taken_back = withdrawals(recorded[who], sheet.blank, who, channel_of(path))
     if sheet.sorted_apart and not named:
-        of_study = f"{record.sheets_of(round_.number)}{path.name}"
-        raise InputError(
-            f"equal labels are grouped together in {sheet.sorted_apart}, as if the labels had been sorted without their "
-            "rows; none is imported",
-            file=path,
-            remedy=f"Undo the sorting; if the order is right, name the file: `covmis round pull {of_study}`",
-        )
+        what = f"equal labels are grouped together in {sheet.sorted_apart}, as if the labels had been sorted without their rows"
+        raise _doubtful(path, what, "sorting", round_.number)
     answers = [replace(answer, given_at=saved) for answer in [*sheet.answers, *taken_back]]
     kept = (
         [] if sheet.answers or sheet.problems else withdrawals(recorded[who], labelled, who, channel_of(path))
     )
     return answers, sheet.problems, [*sheet.notes, *([_emptied(path, len(kept))] if kept else [])]
+
+
+def _doubtful(path: Path, what: str, change: str, number: str) -> InputError:
+    """That a sheet's labels may belong to other rows."""
+    named = f"`covmis round pull {record.sheets_of(number)}{path.name}`"
+    return InputError(
+        f"{what}; none is imported",
+        file=path,
+        remedy=f"Undo the {change}; if the order is right, name the file: {named}",
+    )
+
+
+def _shifted(
+    answers: Mapping[Path, Sequence[Answer]], recorded: Mapping[str, pd.DataFrame]
+) -> dict[Path, str]:
+    """The sheets whose labels agree with another person's one row further, and how."""
+    labels = dict[str, dict[str, str]]()
+    for who, rows in recorded.items():
+        own = present(rows[rows["phase"] == Phase.INDEPENDENT])
+        labels[who] = dict(zip(own["item_id"], own["label"], strict=True))
+    sheets = [(path, read[0].annotator) for path, read in answers.items() if read and path.suffix != ".json"]
+    given = {
+        path: {answer.item_id: answer.label for answer in answers[path] if answer.label} for path, _ in sheets
+    }
+    for path, who in sheets:
+        labels[who] |= given[path]
+    doubts = {
+        path: shifted(given[path], {other: known for other, known in labels.items() if other != who})
+        for path, who in sheets
+    }
+    return {path: why for path, why in doubts.items() if why}
 
 
 def _emptied(path: Path, count: int) -> Problem:

@@ -229,6 +229,11 @@ class Returned:
         points_at = {row: place for row, text in formulas.items() if (place := _row_in(text)) is not None}
         return checks, points_at
 
+    @property
+    def has_checks(self) -> bool:
+        """Whether any check came back."""
+        return bool(self._checks()[0])
+
     def moved(self) -> dict[int, str]:
         """Row → why its label may belong to another row, for each row that is filled in."""
         checks, points_at = self._checks()
@@ -374,9 +379,12 @@ def read_sheet(
         for why, numbers in untaken.items()
     ]
     apart = _sorted_apart(table.order(), scheme)
-    return Sheet(
-        list(answers.values()), problems, blank if answers and not moved else [], apart, table.notes(path)
-    )
+    notes = table.notes(path)
+    if answers and not table.has_checks:
+        notes.append(
+            Problem(path.name, f"the column {CHECK} is empty, so labels in wrong rows may stay unnoticed")
+        )
+    return Sheet(list(answers.values()), problems, blank if answers and not moved else [], apart, notes)
 
 
 UNMOVE = "Undo the change, or fill in these rows again"
