@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-VERSION = f"4.{unicodedata.unidata_version}"
+VERSION = f"5.{unicodedata.unidata_version}"
 """Raised by hand when texts are cut otherwise, or when what is in a file changes."""
 
 FOLDER = "words"

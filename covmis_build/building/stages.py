@@ -323,9 +323,9 @@ STAGES = (
         ("parts", "older_copies", "intake", "unreadable"), _read_files, _make_read, large=True, values=_read_values, further_files=files_of,
     ),
     Stage("claims", 1, (), (), ("claims",), _claims_file, _make_claims),
-    Stage("queries", 3, ("claims",), (), ("queries",), lambda _: [], _make_queries),
+    Stage("queries", 4, ("claims",), (), ("queries",), lambda _: [], _make_queries),
     Stage(
-        "retrieve", 13, ("read", "claims", "queries"), ("retrieval",),
+        "retrieve", 14, ("read", "claims", "queries"), ("retrieval",),
         ("posts", "hits", "candidates", "provenance", "retrieve.dropped"), lambda _: [], _make_retrieve, large=True,
     ),
     Stage(

@@ -11,7 +11,6 @@ from covmis_build.corpus import limits
 from covmis_build.corpus.citation import bibtex
 from covmis_build.corpus.licences import licence_of
 from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, kinds_of, listed, reposts, settled
-from covmis_build.corpus.release_facts import PLATFORMS
 from covmis_build.corpus.statistics import ESTIMANDS
 from covmis_build.records import meanings
 from covmis_build.report import figures
@@ -345,13 +344,21 @@ def _not_stated(facts: ReleaseFacts) -> list[Section]:
 def _rehydration(facts: ReleaseFacts) -> Section:
     if facts.release.text:
         return Section(
-            "Ids and deletions", "Check from time to time which posts still exist, and remove the others."
+            "Ids and deletions",
+            "Check from time to time which posts still exist, and remove the others."
+            if facts.can_be_fetched
+            else f"covmis cannot look which posts of {listed(facts.platforms)} still exist.",
         )
-    elsewhere = [name for name in facts.platforms if name not in PLATFORMS.values()]
-    if elsewhere and len(elsewhere) == len(facts.platforms):
+    if not facts.can_be_fetched:
+        made = (
+            f" The ids of {count(facts.made_ids, 'post')} were made from their rows, so nobody can fetch these again: "
+            "the texts come only from the same files, unchanged."
+            if facts.made_ids
+            else ""
+        )
         return Section(
             "How to get the texts",
-            f"covmis cannot fetch posts of {listed(elsewhere)}. If you have files of them, it joins their texts with the labels.",
+            f"covmis cannot fetch posts of {listed(facts.platforms)}. If you have files of them, it joins their texts with the labels.{made}",
             code="covmis new with-texts\ncd with-texts\ncovmis hydrate ../corpus.csv --archive FILES --into texts",
         )
     without_ids = (

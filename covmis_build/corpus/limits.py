@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from covmis_build.corpus.phrases import count, listed, share, without_label
@@ -35,11 +36,17 @@ def _reach(facts: ReleaseFacts, numbers: Statistics) -> list[str]:
     sizes = numbers.claim_sizes
     if numbers.claims:
         every = sizes[sizes["kind"] == "all"].iloc[0]
-        sentences.append(
-            f"Posts per claim: {every['mean']:.1f} on average, from {int(every['smallest'])} to {int(every['largest'])}: "
-            "too few for statements about a single claim."
-        )
         weights = numbers.weights.iloc[0]
+        # half of an interval for a share of one half, as if the posts were a random sample
+        points = 98 / math.sqrt(every["mean"])
+        sentences.append(
+            f"Posts per claim: {every['mean']:.1f} on average, from {int(every['smallest'])} to {int(every['largest'])}"
+            + (
+                f"; a share of one claim is uncertain by about ±{points:.0f} percentage points."
+                if weights["largest"] > 1
+                else "."
+            )
+        )
         sentences.append(
             f"Weights run from {weights['smallest']:.3g} to {weights['largest']:.3g}; plain counts overstate posts with small "
             f"weights. The design effect of the weights is {weights['design_effect']:.2f}."
@@ -86,5 +93,8 @@ def _gaps(facts: ReleaseFacts) -> list[str]:
         )
     if missing := without_label(facts.left_out.get(LeftOut.NO_GOLD, 0)):
         sentences.append(missing)
-    sentences.append("Posts are deleted continually: a corpus fetched later is smaller, and not at random.")
+    if facts.can_be_fetched:
+        sentences.append(
+            "Posts are deleted continually: a corpus fetched later is smaller, and not at random."
+        )
     return sentences

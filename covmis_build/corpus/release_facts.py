@@ -160,6 +160,11 @@ class ReleaseFacts:
     """The root hash: over every data file of the release, its bundle with all seals, and these facts but for it and the date."""
 
     @property
+    def can_be_fetched(self) -> bool:
+        """Whether covmis can fetch posts of at least one of the platforms."""
+        return not self.platforms or not set(PLATFORMS.values()).isdisjoint(self.platforms)
+
+    @property
     def sealed_rounds(self) -> str:
         """How many rounds are sealed, in words."""
         sealed = sum(bool(round_.seal) for round_ in self.rounds)

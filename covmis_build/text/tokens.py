@@ -31,6 +31,26 @@ _DROPPED = re.compile(f"[{_MARKS}\u00ad\u200c\u200d\u2060\ufe00-\ufe0f]")
 """Accents and points (of Hindi the nukta, which people leave out as they do accents), and what is invisible in a word."""
 
 
+SAME = {
+    "i": "\u0131",
+    "\u0643": "\u06a9",
+    "\u0647": "\u0629\u06c1\u06d5",
+    "\u064a": "\u0649\u06cc\u06d2",
+}
+"""Letters that people write for one another: Turkish I is the capital of dotless i, English I of i; in Arabic, Persian and
+Urdu kaf, heh and yeh have several forms, and heh stands for teh marbuta (as Lucene's ArabicNormalizer and PersianNormalizer)."""
+
+
+@functools.cache
+def _one_letter() -> dict[int, str]:
+    """What becomes of these letters, and of the digits of any script."""
+    letters = {ord(other): letter for letter, others in SAME.items() for other in others}
+    digits = {
+        code: str(unicodedata.decimal(chr(code))) for code in range(128, 0x20000) if chr(code).isdecimal()
+    }
+    return letters | digits
+
+
 @functools.cache
 def _any_script() -> re.Pattern[str]:
     """Runs of letters, digits and vowel signs; unspaced scripts a character at a time."""
@@ -49,6 +69,8 @@ def tokens(text: str) -> list[str]:
     ['don', 't', 'panic', 'covid', '19', 'a', 'paris']
     >>> tokens("新冠病毒 2020年"), tokens("aşı AŞI")
     (['新', '冠', '病', '毒', '2020', '年'], ['asi', 'asi'])
+    >>> tokens("المرأة ٢٠٣٠") == tokens("المراه 2030")
+    True
     """
     if text.isascii():
         return text.translate(_PLAIN).split()
@@ -64,8 +86,7 @@ def _of_any_script(text: str) -> list[str]:
 def folded(text: str) -> str:
     """The text without regard to case, diacritics and width."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    # Turkish writes I for the capital of dotless i, which English reads as i: the two are one letter here
-    return unicodedata.normalize("NFC", dropped(plain).replace("\u0131", "i"))
+    return unicodedata.normalize("NFC", dropped(plain)).translate(_one_letter())
 
 
 def dropped(text: str) -> str:

@@ -190,6 +190,21 @@ def test_a_setting_says_that_posts_are_simulated_not_the_title(tmp_path) -> None
         assert {"simulated" in (tmp_path / name).read_text("utf-8") for name in told} == {simulated}
 
 
+def test_the_card_says_that_nobody_can_fetch_posts_without_ids(tmp_path) -> None:
+    gold, frozen = made_frozen(2, 5)
+    corpus = make_corpus(gold, frozen, Release())
+    deleted, again = "Posts are deleted continually", "nobody can fetch these again"
+    for platforms, made, told in (
+        ({"X": 9}, 0, {deleted}),
+        ({"X": 5, "forum": 4}, 4, {deleted, "4 posts cannot be fetched"}),
+        ({"forum": 9}, 0, set()),
+        ({"forum": 9}, 9, {again}),
+    ):
+        write_release(tmp_path, corpus, made_facts(platforms=platforms, made_ids=made))
+        card = (tmp_path / "card.md").read_text("utf-8")
+        assert {words for words in (deleted, again, "4 posts cannot be fetched") if words in card} == told
+
+
 def test_other_labels_than_the_papers(tmp_path) -> None:
     gold, frozen = made_frozen(3, 8)
     names = {"favor": "pro & <con>", "against": "50%", "neither": "_x_"}
