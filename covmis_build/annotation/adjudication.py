@@ -171,29 +171,31 @@ def decision_sheet(
     """The sheet on which these items are decided, with everybody's labels and comments next to them.
 
     Columns: item_id, claim, post, context, A, comment A, B, comment B, …, discussed (where there are `notes`), and
-    to fill in: label, sub_label, error_class, reason, comment.
+    to fill in: label, sub_label (where the scheme has any), error_class, reason, comment.
     """
     versions_of = versions(frozen, labels, wanted, seed=seed)
     most = max([2, *map(len, versions_of.values())])
     letters = [name for at in range(most) for name in (LETTERS[at], f"comment {LETTERS[at]}")]
-    columns = [*FIXED, *letters, *(["discussed"] if notes is not None else []), *WRITTEN]
+    written = [name for name in WRITTEN if name != "sub_label" or scheme.sub_labels]
+    columns = [*FIXED, *letters, *(["discussed"] if notes is not None else []), *written]
     places = by_item(frozen)
     own = own_columns(before, _ours(before))
     # in several files, a row that is filled in goes before one that is not
     order = sorted(before, key=lambda row: any(row.get(name, "").strip() for name in WRITTEN))
     filled = {row["item_id"].strip(): row for row in order}
     rows = []
-    for item in sorted(wanted, key=lambda item: (places[item]["claim_id"], item)):
+    # posts with one label, which need no decision, come last
+    for item in sorted(wanted, key=lambda item: (len(versions_of[item]) < 2, places[item]["claim_id"], item)):
         cells = fixed_cells(places[item])
         for letter, label, comment in versions_of[item]:
             cells |= {letter: label, f"comment {letter}": comment}
         cells["discussed"] = (notes or {}).get(item, "")
-        cells |= {name: filled.get(item, {}).get(name, "") for name in (*WRITTEN, *own)}
+        cells |= {name: filled.get(item, {}).get(name, "") for name in (*written, *own)}
         rows.append([cells.get(name, "") for name in (*columns, *own)])
     if channel == Channel.CSV:
         return csv_bytes([*columns, *own], rows)
     known = {"label": [*scheme.values, UNDECIDED], "error_class": ERROR_CLASSES}  # noqa: PD011 - not pandas'
-    choices = {name: known.get(name, ()) for name in (*WRITTEN, *own)}
+    choices = {name: known.get(name, ()) for name in (*written, *own)}
     hints = {**dict.fromkeys(LETTERS[:most], WHOSE), "error_class": WHY}
     return xlsx(Grid([*columns, *own], rows, choices, hints=hints))
 
@@ -378,10 +380,10 @@ class Settlement(Result):
         if not self.to_discuss and not self.to_adjudicate:
             return [told]
         settled = "; rows that a majority decided may stay unchanged" if by_most else ""
-        settled += "; rows with only one label may stay empty" if self.single else ""
+        settled += "; the last rows have only one label and may stay empty" if self.single else ""
         to_fill = [f"{self.discussion} (a label, or `undecided`{settled})"] if self.to_discuss else []
         to_fill += [f"{self.adjudication} (the adjudicator's label)"] if self.to_adjudicate else []
-        return [told, f"Fill in {' and '.join(to_fill)}, then run this command again."]
+        return [told, f"Fill in {' and '.join(to_fill)}, then run `covmis round adjudicate` again."]
 
     def to_dict(self) -> dict[str, Any]:
         """As `covmis round adjudicate --json` prints it."""

@@ -165,7 +165,7 @@ class Pulled(Result):
             lines.append(f"{counted(self.withdrawn, 'answers')} taken back: open again.")
         if self.told_before:
             lines.append(
-                f"{counted(self.told_before, 'problems')} reported before, still there; `--json` lists all."
+                f"{counted(self.told_before, 'problems')} reported before, still there; `--json` (in Python `.problems`) lists all."
             )
         return [*lines, *(f"{note}." for note in self.notes)]
 

@@ -205,6 +205,7 @@ def _advice(
         return f"`covmis round push` ({channels}), then `covmis round pull` when the annotators have labelled"
     if any(worker.left for worker in people):
         return f"{whom_to_wait_for(people)}, then `covmis round pull`"
+    report = "" if (round_.folder / "report.json").exists() else "`covmis round report`, "
     if open_ := set(undecided) & set(disagreements):
         third = open_.intersection(adjudication.undecided(round_.items(), round_.labels(), round_.per_item))
         talk = len(open_) - len(third)
@@ -215,9 +216,9 @@ def _advice(
         steps = [(discuss, adjudication.DISCUSSION_SHEET)] * bool(talk)
         steps += [(decide, adjudication.ADJUDICATION_SHEET)] * bool(third)
         known = [path.name for _, name in steps for path in adjudication.decision_files(round_.sheets, name)]
-        before = "" if known else "`covmis round report`, `covmis round adjudicate`, "
+        before = "" if known else f"{report}`covmis round adjudicate`, "
         where = f" ({', '.join(known)})" if known else ""
         return f"{before}{' and '.join(step for step, _ in steps)}{where}, then `covmis round adjudicate`{' again' * (not known)}"
     if undecided:
         return f"look at {counted(len(undecided), 'posts')} without a final label: `covmis round board` lists the answers to repair"
-    return "`covmis round report`, then `covmis round seal`"
+    return f"{report}then `covmis round seal`" if report else "`covmis round seal`"

@@ -487,7 +487,7 @@ def refuse_sealed(round_: RoundFolder) -> None:
     if round_.sealed:
         raise InputError(
             f"round {round_.number} is sealed: nothing can be added",
-            remedy="Name another round (--round), or open the next one",
+            remedy="Name another round (--round), open the next one, or `covmis round reopen` this one",
         )
 
 

@@ -161,7 +161,7 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
         no_header = number or any(len(cell) > LONGEST_NAME or DATE.search(cell) for cell in header)
         hint = f'If the first line is no header: header = false, id = "{number or "row"}"' if no_header else (
             'Name it: id = "COLUMN", and whose ids these are: platform = "x", or a name of your own. '
-            'If there is none: id = "row" and a platform, e.g. platform = "forum"'
+            'If there is none: id = "row" (the row\'s number) or id = "" (made of text, time and author), and a platform, e.g. "forum"'
         )  # fmt: skip
         understood.questions.append(
             f"no column of post ids among: {' '.join(', '.join(filter(None, header)).split())[:120]}. {hint}"

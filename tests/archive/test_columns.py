@@ -202,7 +202,7 @@ def test_ids_that_are_made_do_not_change_when_rows_are_sorted(file):
 
 def test_rows_without_ids_are_numbered_by_a_setting_that_the_question_names(file):
     path = file("text,date\nsame,2020-01-01\nsame,2020-01-01\n")
-    assert 'id = "row" and a platform' in question(path)
+    assert 'id = "row" (the row' in question(path)
     assert 'platform = "forum"' in question(path, Columns(id="row"))
     rule = Columns(id="row", platform="forum")
     ids = [one.posts[0].post_id for one in reads(path, rule)]
