@@ -87,7 +87,9 @@ class FileIntake:
             if seen.outcome is Outcome.NOTED and not seen.offset:
                 lines.append(f"            {seen.reason}"[:240])
                 continue
-            reason, where = in_words(seen.reason, seen.offset, seen.example)
+            # of a file that was not read the example is what study.toml needs; `posts look` prints it whole
+            example = "" if seen.outcome is Outcome.REFUSED else seen.example
+            reason, where = in_words(seen.reason, seen.offset, example)
             large = seen.outcome is Outcome.UNREADABLE and seen.count > HINT * self.lines
             hint = "   (over 5%)" if large else ""
             lines.append(

@@ -205,6 +205,9 @@ def _to_annotate(study: Study, rounds: list[RoundRow], steps: list[Step]) -> str
     unsealed = [row.round for row in asking_recall if not row.sealed]
     if unsealed:
         return f"finish round {unsealed[0]}: `covmis round status --round {unsealed[0]}` says how"
+    unread = [file.file for file in study.intake.files if file.refused]
+    if not rounds and unread:
+        return f"`covmis posts look` says why {unread[0]} cannot be read, and what to write into study.toml"
     if not rounds:
         return f"more posts or queries, or other settings: no claim has enough posts for a sample. {lost}".rstrip()
     released = places.release / "checksums.txt"

@@ -175,7 +175,9 @@ def test_a_run_over_a_file_that_cannot_be_read_fails_in_a_terminal_and_in_python
     assert "(and 1 more file, see above)" in err
     assert "covmis posts look FILE" in err
     assert "b.csv" in out
+    assert "[[retrieval.columns]]" not in out, "half a table helps nobody"
     ran = covmis_library.open_study(study).run()
+    assert "`covmis posts look` says why archive/a.csv cannot be read" in str(ran)
     assert any("no post in data/archive could be read" in warning for warning in ran.warnings)
     assert "whose ids are these" in ran._repr_html_()
     with pytest.raises(CheckFailed, match="whose ids are these"):
