@@ -99,7 +99,13 @@ class Estimates(Result):
         return replace(self, shares=shares, methods=(*self.methods, *report.sentences))
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each estimand, scope and label."""
+        """A row for each estimand (messages: unique posts; posts: all posts), scope and label.
+
+        `low` and `high` bound the share, `over` says over what, `flagged` and `why` what to beware of. `n` labelled
+        posts, of an effective sample size of `effective_n`, represent `population` posts; `total` of these have the
+        label. `unweighted` is the share in the sample. `band_low` and `band_high` bound all months together.
+        `strength` (0 to 1) and `r_squared` say how much predictions helped; `by_people` is the share without them.
+        """
         return self.shares
 
     def to_dict(self) -> dict[str, Any]:
