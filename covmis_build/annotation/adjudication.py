@@ -22,6 +22,7 @@ from covmis_build.annotation.answers import (
     answered,
     checked,
     deciding,
+    labels_and_keys,
     labels_of,
     present,
     refuse_unusable,
@@ -275,7 +276,7 @@ def decision(
         scheme,
     )
     if answer.status == Status.INVALID:
-        return answer, f"{answer.reason}. Write {', '.join(scheme.values)}, or {UNDECIDED}"
+        return answer, f"{answer.reason}. Write {labels_and_keys(scheme)}, or {UNDECIDED}"
     if not known:
         return (
             answer,

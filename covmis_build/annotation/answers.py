@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
+import unicodedata
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -211,16 +212,35 @@ def known_label(text: str, scheme: Labels) -> str:
     """The label that is meant, `skip`, or nothing.
 
     >>> from covmis_build.options import Labels
-    >>> [known_label(text, Labels()) for text in ("Favor", "2", "3.0", " skip ", "favour")]
-    ['favor', 'against', 'neither', 'skip', '']
+    >>> [known_label(text, Labels()) for text in ("Favor", "2", "3.0", "\N{ARABIC-INDIC DIGIT TWO}", " skip ", "favour")]
+    ['favor', 'against', 'neither', 'against', 'skip', '']
     """
-    word = re.sub(r"^(\d+)\.0+$", r"\1", text.strip())  # a key that a spreadsheet took for a number
+    word = text.strip()
     known = scheme.values  # noqa: PD011 - not pandas'
     if word in known:
         return word
-    folded = {name.casefold(): name for name in (SKIP, *known)}
+    folded = {Status.SKIPPED.value: SKIP} | {name.casefold(): name for name in (SKIP, *known)}
     keys = dict(zip(scheme.keys, known, strict=True))
-    return folded.get(word.casefold()) or keys.get(word, "")
+    keys = {_plain(key): label for key, label in keys.items()} | keys
+    for said in (word, _plain(word)):
+        if label := folded.get(said.casefold()) or keys.get(said):
+            return label
+    return ""
+
+
+def _plain(text: str) -> str:
+    """Text with digits of any script as 0 to 9; a number that a spreadsheet made of a key is the key again."""
+    return re.sub(r"^(\d+)\.0+$", r"\1", "".join(str(unicodedata.decimal(sign, sign)) for sign in text))
+
+
+def labels_and_keys(scheme: Labels) -> str:
+    """What an annotator can write as a label, in words.
+
+    >>> from covmis_build.options import Labels
+    >>> labels_and_keys(Labels())
+    'favor, against, neither (or 1, 2, 3)'
+    """
+    return f"{', '.join(scheme.values)} (or {', '.join(scheme.keys)})"
 
 
 def append(

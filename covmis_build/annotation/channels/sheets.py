@@ -38,6 +38,7 @@ from covmis_build.annotation.answers import (
     Status,
     checked,
     known_label,
+    labels_and_keys,
 )
 from covmis_build.annotation.channels.workbooks import Grid, as_cell, xlsx
 from covmis_build.annotation.frozen_items import by_item
@@ -550,7 +551,7 @@ def _answer(
 
 
 def _remedy(scheme: Labels) -> str:
-    return f"Write {', '.join(scheme.values)}, or skip"
+    return f"Write {labels_and_keys(scheme)}, or {SKIP}"
 
 
 def misplaced(row: dict[str, str], frozen: Mapping[str, Any] | None) -> tuple[str, str] | None:
