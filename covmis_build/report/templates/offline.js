@@ -429,6 +429,19 @@
 
   // --- keys ---
 
+  // What a key stands for: a digit of any script for its value, a letter of another script for the Latin one in its place.
+  function keyOf({ key, code, shiftKey }) {
+    if (/^\p{Nd}$/u.test(key)) {
+      let value = 0;
+      while (/\p{Nd}/u.test(String.fromCodePoint(key.codePointAt(0) - value - 1))) value += 1;
+      return String(value % 10);
+    }
+    if (/^[ -~]+$/.test(key)) return key;
+    if (code === "Slash") return shiftKey ? "?" : "/";
+    const printed = /^(?:Key|Digit)(.)$/.exec(code)?.[1] ?? key;
+    return shiftKey ? printed : printed.toLowerCase();
+  }
+
   document.addEventListener("keydown", (event) => {
     const writing = event.target === at("comment");
     if (event.key === "Escape" || (writing && event.key === "Enter" && !event.shiftKey)) {
@@ -437,13 +450,14 @@
     }
     if (writing || event.ctrlKey || event.metaKey || event.altKey || event.repeat || !study.items.length) return;
     if (event.target.type === "checkbox" && event.key === " ") return;
-    const label = study.labels.find((one) => one.key === event.key);
-    const sub = subsOf(own(item().id).label)[subKeys.indexOf(event.key)];
+    const key = study.labels.some((one) => one.key === event.key) ? event.key : keyOf(event);
+    const label = study.labels.find((one) => one.key === key);
+    const sub = subsOf(own(item().id).label)[subKeys.indexOf(key)];
     const acts = {
       Enter: next, ArrowRight: next, ArrowLeft: () => go(place - 1), Backspace: undo, 0: () => choose("skip"),
       j: next, k: () => go(place - 1), n: open, e: study.save ? undefined : save, c: write_, f: flag, g: () => toggle("guideline"), l: () => toggle("list"),
     };
-    const act = label ? () => choose(label.label) : sub ? () => refine(sub) : acts[event.key];
+    const act = label ? () => choose(label.label) : sub ? () => refine(sub) : acts[key];
     const pressed = event.target.closest("button");
     if (act && !(event.key === "Enter" && pressed && pressed.id !== "next" && !pressed.closest("#choices, #subs"))) {
       event.preventDefault();
