@@ -192,13 +192,13 @@
     const changed = text !== claim && study.items.length > 1;
     if (at("parts").dataset.id !== one.id) {
       at("parts").dataset.id = one.id;
-      at("parts").replaceChildren(...one.parts.map(([heading, words], index) => {
+      at("parts").replaceChildren(...one.parts.map(([heading, words, dir], index) => {
         const kind = { 0: "claim", 1: "post" }[index] || "context " + heading.toLowerCase().replaceAll(" ", "-");
         const part = make("section", "", "part " + kind);
         const title = make("h2", heading);
         if (!index && changed) { title.append(make("span", "New claim", "new")); part.classList.add("changed"); }
-        if (heading === "Link") part.append(title, ...words.split("\n").map(line));
-        else part.append(title, line(words));
+        if (heading === "Link") part.append(title, ...words.split("\n").map((one) => line(one, dir)));
+        else part.append(title, line(words, dir));
         return part;
       }));
       claim = text;
@@ -208,10 +208,9 @@
     if (pane === "list") list();
   }
 
-  function line(text) {
-    const words = make("p", text, "outside" + (/^https?:\/\//.test(text) ? " address" : ""));
-    words.dir = "auto";
-    return words;
+  function line(text, dir) {
+    const address = /^https?:\/\//.test(text);
+    return Object.assign(make("p", text, "outside" + (address ? " address" : "")), { dir: address ? "ltr" : dir });
   }
 
   function button(text, key, pressed, act, kind) {
@@ -365,7 +364,9 @@
       const row = button("", "", false, () => { if (window.innerWidth < 900) toggle("list"); go(index); });
       row.removeAttribute("aria-pressed");
       if (index === place) row.setAttribute("aria-current", "true");
-      row.append(make("span", `${index + 1}. ${marks.filter(Boolean).join(", ")}`, "marks"), make("span", one.parts[1][1].slice(0, 90), "start outside"));
+      const [, text, dir] = one.parts[1];
+      const start = Object.assign(make("span", text.slice(0, 90), "start outside"), { dir });
+      row.append(make("span", `${index + 1}. ${marks.filter(Boolean).join(", ")}`, "marks"), start);
       const entry = make("li", "");
       entry.append(row);
       return [entry];
