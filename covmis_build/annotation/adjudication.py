@@ -20,8 +20,10 @@ from covmis_build.annotation.answers import (
     Pulled,
     Status,
     answered,
+    as_lines,
     checked,
     deciding,
+    labels_and_keys,
     labels_of,
     present,
     refuse_unusable,
@@ -222,28 +224,31 @@ def read_decisions(
         table = read_rows(path, ("item_id", "claim", "post", *(n for n in WRITTEN if n != "sub_label")))
         problems += table.problems(path)
         for row in table.rows:
-            where, item = f"{path.name}, row {row[ROW]}", row["item_id"].strip()
+            number, item = int(row[ROW]), row["item_id"].strip()
             if not row["label"].strip():
                 if item in decided:
                     blank = f"no label for {item}, which was decided as {decided[item]}; the decision stays"
-                    problems.append(Problem(where, blank, f"Write another label, or {UNDECIDED}"))
+                    problems.append(Problem(path.name, blank, f"Write another label, or {UNDECIDED}", number))
                 continue
             wrong = misplaced(row, items.get(item))
             if wrong:
-                problems.append(Problem(where, *wrong))
+                problems.append(Problem(path.name, *wrong, row=number))
                 continue
             if item not in disputed and item not in decided:
                 agreed = f"{item} is not a disagreement: this row is ignored"
                 problems.append(
-                    Problem(where, agreed, "Remove the row; its annotators can change their labels")
+                    Problem(
+                        path.name, agreed, "Remove the row; its annotators can change their labels", number
+                    )
                 )
                 continue
             answer, problem = decision(row, item, phase, decider, items[item], scheme, channel_of(path))
             if answer.status == Status.INVALID and item in labelled:
-                problems.append(Problem(where, f"{answer.reason} is not used; that post already has a label"))
+                unused = f"{answer.reason} is not used; that post already has a label"
+                problems.append(Problem(path.name, unused, row=number))
             elif problem:
-                problems.append(Problem(where, problem))
-            problems += keep_answer(answers, answer, where)
+                problems.append(Problem(path.name, problem, row=number))
+            problems += keep_answer(answers, answer, path, number)
     return list(answers.values()), problems
 
 
@@ -277,7 +282,7 @@ def decision(
         scheme,
     )
     if answer.status == Status.INVALID:
-        return answer, f"{answer.reason}. Write {', '.join(scheme.values)}, or {UNDECIDED}"
+        return answer, f"{answer.reason}. Write {labels_and_keys(scheme)}, or {UNDECIDED}"
     if not known:
         return (
             answer,
@@ -302,7 +307,7 @@ def read_decision_sheets(round_: RoundFolder, adjudicator: str, *, now: str) -> 
             disputed = disagreements(frozen, round_.labels(), round_.per_item)
             labelled = set(decide_round(round_)["item_id"])
             answers, problems = read_decisions(files, phase, who, frozen, scheme, decided, disputed, labelled)
-            pulled.answers += len(answers)
+            pulled.came(answers, by_item(frozen))
             pulled.problems += problems
             if not round_.sealed:
                 record.count(pulled, round_, answers, now=now)
@@ -356,7 +361,7 @@ class Settlement(Result):
     @property
     def warnings(self) -> list[str]:
         """What could not be used of the sheets, as sentences."""
-        return list(map(str, self.problems))
+        return as_lines(self.problems)
 
     @property
     def summary(self) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
+import unicodedata
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from covmis_build.records import Label
 from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -105,10 +106,44 @@ class Problem:
     where: str
     what: str
     remedy: str = ""
+    row: int = 0
 
     def __str__(self) -> str:
-        told = f"{self.where}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
+        return self.of_rows([self.row] if self.row else [])
+
+    def of_rows(self, rows: Sequence[int]) -> str:
+        """The sentence, where it is one about these rows."""
+        where = f"{self.where}, {spans(rows)}" if rows else self.where
+        told = f"{where}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
         return " ".join(told.split())
+
+
+def as_lines(problems: Iterable[Problem]) -> list[str]:
+    """The problems as sentences; rows of a file with the same problem share one.
+
+    >>> as_lines([Problem("a.csv", "no label", row=2), Problem("b.csv", "is no file"), Problem("a.csv", "no label", row=3)])
+    ['a.csv, rows 2 to 3: no label', 'b.csv: is no file']
+    """
+    rows: dict[Problem, set[int]] = {}
+    for problem in problems:
+        rows.setdefault(replace(problem, row=0), set()).add(problem.row)
+    return [problem.of_rows(sorted(numbers - {0})) for problem, numbers in rows.items()]
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Rows in words.
+
+    >>> spans([2, 3, 4, 7]), spans([5])
+    ('rows 2 to 4, 7', 'row 5')
+    """
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    told = ", ".join(" to ".join(map(str, part)) for part in parts)
+    return f"{'row' if len(numbers) == 1 else 'rows'} {told}"
 
 
 @dataclass(slots=True, repr=False)
@@ -118,16 +153,28 @@ class Pulled(Result):
     round: str
     added: int = 0
     answers: int = 0
+    to_correct: int = 0
+    """How many of these answers cannot be used as they are; the others can."""
     withdrawn: int = 0
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
     """What somebody should know, and what keeps no answer from being used: wrong clocks, drafts."""
     old: set[str] = field(default_factory=set, repr=False)
 
+    def came(self, answers: Collection[Answer], items: Mapping[str, Mapping[str, Any]]) -> None:
+        """Count these answers, and which of them are to be corrected: those without a label that can be used, or to another text."""
+        given = [answer for answer in answers if answer.status != Status.WITHDRAWN]
+        self.answers += len(given)
+        self.to_correct += sum(
+            answer.status == Status.INVALID or answer.shown != items[answer.item_id]["shown"]
+            for answer in given
+        )
+
     def add(self, more: Pulled) -> None:
         """Count what came from another channel, too; a problem that both tell is reported once."""
         self.added += more.added
         self.answers += more.answers
+        self.to_correct += more.to_correct
         self.withdrawn += more.withdrawn
         self.problems = list(dict.fromkeys([*self.problems, *more.problems]))
         self.notes += more.notes
@@ -136,8 +183,8 @@ class Pulled(Result):
         """As `covmis round pull --json` prints it."""
         problems = [str(problem) for problem in self.problems]
         return {
-            "round": self.round, "answers": self.answers, "added": self.added, "withdrawn": self.withdrawn, "problems": problems,
-            "told_before": self.told_before, "notes": [str(note) for note in self.notes],
+            "round": self.round, "answers": self.answers, "to_correct": self.to_correct, "added": self.added,
+            "withdrawn": self.withdrawn, "problems": problems, "told_before": self.told_before, "notes": [str(note) for note in self.notes],
         }  # fmt: skip
 
     @property
@@ -148,7 +195,7 @@ class Pulled(Result):
     @property
     def warnings(self) -> list[str]:
         """The same as sentences."""
-        return list(map(str, self.new_problems))
+        return as_lines(self.new_problems)
 
     @property
     def told_before(self) -> int:
@@ -158,8 +205,10 @@ class Pulled(Result):
     @property
     def summary(self) -> list[str]:
         """What came back, in words."""
+        usable = self.answers - self.to_correct
+        parts = f" ({usable:,} usable, {self.to_correct:,} to correct)" if self.to_correct else ""
         lines = [
-            f"Round {self.round}: {counted(self.answers, 'answers')} came back, {self.added} new in the record."
+            f"Round {self.round}: {counted(self.answers, 'answers')} came back{parts}, {self.added} new in the record."
         ]
         if self.withdrawn:
             lines.append(f"{counted(self.withdrawn, 'answers')} taken back: open again.")
@@ -175,7 +224,7 @@ class Pulled(Result):
 
 
 def refuse_unusable(problems: Sequence[Problem], told_before: int = 0) -> None:
-    """Raise that something came back that cannot be used as it is, if so; everything else is recorded."""
+    """Raise that something came back that cannot be used as it is, if so; everything else counts."""
     if problems or told_before:
         new = (
             f"{counted(len(problems), 'new problems' if told_before else 'problems')} in what came back"
@@ -183,7 +232,7 @@ def refuse_unusable(problems: Sequence[Problem], told_before: int = 0) -> None:
             else "no new problems"
         )
         before = f", {counted(told_before, 'problems')} reported before" if told_before else ""
-        raise CheckFailed(f"{new}{before}; everything else is recorded")
+        raise CheckFailed(f"{new}{before}; everything else counts")
 
 
 def checked(answer: Answer, scheme: Labels) -> Answer:
@@ -211,16 +260,35 @@ def known_label(text: str, scheme: Labels) -> str:
     """The label that is meant, `skip`, or nothing.
 
     >>> from covmis_build.options import Labels
-    >>> [known_label(text, Labels()) for text in ("Favor", "2", "3.0", " skip ", "favour")]
-    ['favor', 'against', 'neither', 'skip', '']
+    >>> [known_label(text, Labels()) for text in ("Favor", "2", "3.0", "\N{ARABIC-INDIC DIGIT TWO}", " skip ", "favour")]
+    ['favor', 'against', 'neither', 'against', 'skip', '']
     """
-    word = re.sub(r"^(\d+)\.0+$", r"\1", text.strip())  # a key that a spreadsheet took for a number
+    word = text.strip()
     known = scheme.values  # noqa: PD011 - not pandas'
     if word in known:
         return word
-    folded = {name.casefold(): name for name in (SKIP, *known)}
+    folded = {Status.SKIPPED.value: SKIP} | {name.casefold(): name for name in (SKIP, *known)}
     keys = dict(zip(scheme.keys, known, strict=True))
-    return folded.get(word.casefold()) or keys.get(word, "")
+    keys = {_plain(key): label for key, label in keys.items()} | keys
+    for said in (word, _plain(word)):
+        if label := folded.get(said.casefold()) or keys.get(said):
+            return label
+    return ""
+
+
+def _plain(text: str) -> str:
+    """Text with digits of any script as 0 to 9; a number that a spreadsheet made of a key is the key again."""
+    return re.sub(r"^(\d+)\.0+$", r"\1", "".join(str(unicodedata.decimal(sign, sign)) for sign in text))
+
+
+def labels_and_keys(scheme: Labels) -> str:
+    """What an annotator can write as a label, in words.
+
+    >>> from covmis_build.options import Labels
+    >>> labels_and_keys(Labels())
+    'favor, against, neither (or 1, 2, 3)'
+    """
+    return f"{', '.join(scheme.values)} (or {', '.join(scheme.keys)})"
 
 
 def append(

@@ -92,11 +92,11 @@ def _people(rounds: Sequence[tuple[RoundFolder, Progress]]) -> Section:
                 )
             )  # fmt: skip
     columns = (
-        "Round", "Annotator", "Labelled", "To come", "To repair", "Drafts", "Seconds per post", "Labels per day",
+        "Round", "Annotator", "Labelled", "To come", "To correct", "Drafts", "Seconds per post", "Labels per day",
         "Days left",
     )  # fmt: skip
     prose = (
-        "To repair: answers that cannot be used; the table below lists them. Drafts: answers in Label Studio that were not submitted. "
+        "To correct: answers that cannot be used; the table below lists them. Drafts: answers in Label Studio that were not submitted. "
         "Seconds per post: the median. Labels per day: the mean over days with labels. Days left: at that pace."
         if rows
         else "No round is open."
@@ -184,6 +184,6 @@ def _by_eye(rounds: Sequence[tuple[RoundFolder, Progress]]) -> list[Section]:
 
 
 def _place(folder: RoundFolder, row: Label) -> Markup:
-    """The item, with a link to where its annotator can repair it: their project, or the folder of sheets."""
+    """The item, with a link to where its annotator can correct it: their project, or the folder of sheets."""
     address = project_address(folder, row.annotator) if row.channel == Channel.LABEL_STUDIO else ""
     return Markup('<a href="{}">{}</a>').format(address or f"{folder.number}/sheets/", row.item_id)

@@ -55,7 +55,7 @@ def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Pa
     column = next((name for name in SAID if rows and name in rows[0]), "")
     if not column:
         raise InputError("has no column prediction", file=path, remedy="It needs item_id and prediction")
-    shown = {item: str(row["shown"]) for item, row in by_item(round_.items()).items()}
+    items = by_item(round_.items())
     saved = min(storage.moment(path.stat().st_mtime), now)
     answers: dict[str, Answer] = {}
     pulled = Pulled(round_.number)
@@ -64,15 +64,16 @@ def pull_machine(round_: RoundFolder, code: str, work: Collection[str], path: Pa
         if item not in work or not row[column].strip():
             continue
         answer = checked(
-            Answer(item, code, row[column].strip(), Channel.MODEL, given_at=saved, shown=shown[item]), round_.scheme
+            Answer(item, code, row[column].strip(), Channel.MODEL, given_at=saved, shown=items[item]["shown"]), round_.scheme
         )  # fmt: skip
-        where = f"{path.name}, row {row[ROW]}"
         if answer.status == Status.INVALID:
-            pulled.problems.append(Problem(where, answer.reason, "Predict a label of [labels] values"))
+            pulled.problems.append(
+                Problem(path.name, answer.reason, "Predict a label of [labels] values", int(row[ROW]))
+            )
         if item in answers:
             raise InputError(f"predicts {item} twice", file=path, row=int(row[ROW]), remedy="Keep one row")
         answers[item] = answer
-    pulled.answers = len(answers)
+    pulled.came(answers.values(), items)
     record.count(pulled, round_, list(answers.values()), now=now)
     return pulled
 

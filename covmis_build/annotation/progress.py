@@ -72,7 +72,8 @@ class Progress(Result):
         ]
         people = people.drop(columns=usual)
         people = people.rename(
-            columns={name: str(name).replace("_", " ") for name in people} | {"invalid": "of these invalid"}
+            columns={name: str(name).replace("_", " ") for name in people}
+            | {"invalid": "of these to correct"}
         )
         alone = f", {counted(self.single, 'posts')} with only one label" if self.single else ""
         lacking = self.undecided - self.to_decide
@@ -130,7 +131,7 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
 
 
 def workers(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> list[Worker]:
-    """For each annotator: items assigned, answered, skipped, to be repaired, and left; pace and time left."""
+    """For each annotator: items assigned, answered, skipped, left, and of these to correct; pace and time left."""
     frozen, current = round_.asked(), present(round_.answers())
     current = current[current["phase"] == Phase.INDEPENDENT]
     good = usable_among(current, frozen)
@@ -162,16 +163,25 @@ def whom_to_wait_for(people: Sequence[Worker]) -> str:
         return f"`covmis round push` ({', '.join(missing)}: user missing on Label Studio)"
     drafts = [f"{worker.annotator} ({worker.drafts})" for worker in people if worker.drafts]
     open_ = [worker for worker in people if worker.left]
-    names = ", ".join(
-        f"{worker.annotator} ({counted(worker.left, 'posts')}{_again(worker)})" for worker in open_[:MANY]
-    )
-    more = f" and {len(open_) - MANY} others" if len(open_) > MANY else ""
-    ask = f"ask for drafts to be submitted: {', '.join(drafts)}; " if drafts else ""
-    return f"{ask}wait for {names}{more}"
+    again = [
+        f"{worker.annotator} to correct {counted(worker.invalid, 'answers')}"
+        for worker in open_
+        if worker.invalid
+    ]
+    awaited = [
+        f"{worker.annotator} ({counted(worker.left - worker.invalid, 'posts')})"
+        for worker in open_
+        if worker.left > worker.invalid
+    ]
+    steps = [f"ask for drafts to be submitted: {', '.join(drafts)}"] if drafts else []
+    steps += [f"ask {_first(again)} (`covmis round board` shows which)"] if again else []
+    steps += [f"wait for {_first(awaited)}"] if awaited else []
+    return "; ".join(steps)
 
 
-def _again(worker: Worker) -> str:
-    return f", {worker.invalid} of them answered unusably: `covmis round board`" if worker.invalid else ""
+def _first(people: Sequence[str]) -> str:
+    more = f" and {len(people) - MANY} others" if len(people) > MANY else ""
+    return ", ".join(people[:MANY]) + more
 
 
 MANY = 6
@@ -220,5 +230,5 @@ def _advice(
         where = f" ({', '.join(known)})" if known else ""
         return f"{before}{' and '.join(step for step, _ in steps)}{where}, then `covmis round adjudicate`{' again' * (not known)}"
     if undecided:
-        return f"look at {counted(len(undecided), 'posts')} without a final label: `covmis round board` lists the answers to repair"
+        return f"look at {counted(len(undecided), 'posts')} without a final label: `covmis round board` lists the answers to correct"
     return f"{report}then `covmis round seal`" if report else "`covmis round seal`"

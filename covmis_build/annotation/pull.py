@@ -96,7 +96,7 @@ def pull_files(
         problem for path, read in answers.items() for problem in _not_theirs(path, read, sent or {})
     ]
     every = _without_empty_withdrawals([answer for read in answers.values() for answer in read])
-    pulled.answers = sum(answer.status != Status.WITHDRAWN for answer in every)
+    pulled.came(every, items)
     record.count(pulled, round_, every, now=now)
     labels, counted_ones = round_.answers(), set(latest(every))
     current = {(row.item_id, row.annotator): row for row in labels_of(present(labels))}

@@ -64,7 +64,7 @@ class Scope(Struct, frozen=True):
         for count, what in (
             (self.incomplete_items, "Items that an annotator has not labelled yet"),
             (self.skipped, "Skipped items"),
-            (self.invalid, "Unusable answers"),
+            (self.invalid, "Answers to correct"),
             (
                 self.labels_of_another_text,
                 "Labels given to an altered text, and not used",

@@ -162,14 +162,15 @@ def _round_story(places: Places, item_id: str, about: str) -> Iterator[str]:
                 "ORDER BY given_at, annotator", item_id, labels=labels,
             )  # fmt: skip
             for phase, annotator, label in given:
+                who = "" if annotator == "adjudicator" else f" {annotator}"
                 yield SAID.get(phase, "{annotator} labelled it {label}.").format(
-                    annotator=annotator, label=label
+                    annotator=annotator, who=who, label=label
                 )
 
 
 SAID = {
     "discussion": "After discussion the annotators agreed on {label}.",
-    "adjudication": "The adjudicator {annotator} decided {label}.",
+    "adjudication": "The adjudicator{who} decided {label}.",
 }
 
 

@@ -74,13 +74,14 @@ class Findings(Result):
         for row in self.rows.to_dict("records"):
             lines.append(f"{row['finding']}  {row['says']}")
             lines += [f"    → {proposal}" for proposal in str(row["proposal"]).splitlines()]
-        return [
-            *lines,
-            *self.summaries,
-            f"{counted(len(self), 'findings')} about single claims, and {len(self.summaries)} about most of the {self.claims:,}."
-            if self.summaries
-            else f"{counted(len(self), 'findings')} in {counted(self.claims, 'claims')}.",
-        ]
+        if not self.summaries:
+            return [*lines, f"{counted(len(self), 'findings')} in {counted(self.claims, 'claims')}."]
+        counts = {
+            "about single claims": len(self),
+            f"about most of the {self.claims:,}": len(self.summaries),
+        }
+        parts = [f"{counted(number, 'findings')} {about}" for about, number in counts.items() if number]
+        return [*lines, *self.summaries, f"{' and '.join(parts)}."]
 
 
 class _Finding(NamedTuple):

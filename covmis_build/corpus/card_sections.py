@@ -10,7 +10,17 @@ from markupsafe import Markup
 from covmis_build.corpus import limits
 from covmis_build.corpus.citation import bibtex
 from covmis_build.corpus.licences import licence_of
-from covmis_build.corpus.phrases import HOW, KINDS, RANKED, count, kinds_of, listed, reposts, settled
+from covmis_build.corpus.phrases import (
+    HOW,
+    KINDS,
+    RANKED,
+    count,
+    kinds_of,
+    languages_of,
+    listed,
+    reposts,
+    settled,
+)
 from covmis_build.corpus.statistics import ESTIMANDS
 from covmis_build.records import meanings
 from covmis_build.report import figures
@@ -150,7 +160,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> Section:
         reposts(facts),
         *_nearest(facts),
         *facts.recall,
-        f"Languages: {listed(cleaning.languages) if cleaning.languages else 'all'}; posts of {unit}.",
+        f"Posts in {languages_of(cleaning)}, of {unit}.",
         f"Posts more than {cleaning.similarity:.0%} similar (TF-IDF cosine) are near-duplicates; one of each group was kept.",
         "A post found for several claims stayed with one, chosen at random."
         if cleaning.one_claim_per_post
@@ -414,7 +424,7 @@ def data_statement(facts: ReleaseFacts) -> pd.DataFrame:
     return _table(
         {
             "Curation rationale": "posts that queries for claims found, for the stance towards these claims: see How it was collected",
-            "Language variety": f"{listed(facts.cleaning.languages)}; which varieties is not known",
+            "Language variety": f"{languages_of(facts.cleaning)}; which varieties is not known",
             "Speakers": "not known, and nothing about the posts' authors is in this release",
             "Annotators": f"{count(facts.annotators, 'person', 'people')}; who they are: {_own(facts)}",
             "Speech situation": f"public posts on {listed(facts.platforms)}{when}, written for the public there",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from covmis_build.corpus.phrases import count, listed, share, without_label
+from covmis_build.corpus.phrases import count, languages_of, listed, share, without_label
 from covmis_build.corpus.release import LeftOut
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _reach(facts: ReleaseFacts, numbers: Statistics) -> list[str]:
                 else "posts with other words were not found."
             )
         ),
-        f"Only posts in {listed(facts.cleaning.languages)} are included."
+        f"Only posts in {languages_of(facts.cleaning)} are included."
         if facts.cleaning.languages
         else "Posts in all languages are included.",
     ]

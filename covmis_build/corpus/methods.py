@@ -11,6 +11,7 @@ from covmis_build.corpus.phrases import (
     count,
     kinds_of,
     label_counts,
+    languages_of,
     listed,
     reposts,
     settled,
@@ -81,7 +82,7 @@ def _collection(facts: ReleaseFacts, numbers: Statistics) -> str:
         "Of the claims that a post was found for, one was drawn at random, with known probability."
         if one_claim_each and one_claim_each.dropped_pairs
         else "",
-        f"We kept posts in {listed(cleaning.languages) if cleaning.languages else 'all languages'} with {least_lengths(cleaning) or 'any number of words'}, "
+        f"We kept posts in {languages_of(cleaning)} with {least_lengths(cleaning) or 'any number of words'}, "
         f"one of each group of near-duplicates (TF-IDF cosine similarity above {cleaning.similarity:g}), and claims with at least "
         f"{count(cleaning.minimum_posts, 'post')}"
         + (

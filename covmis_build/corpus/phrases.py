@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from covmis_build.text.language import language_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from covmis_build.corpus.release_facts import ReleaseFacts
     from covmis_build.corpus.statistics import Statistics
+    from covmis_build.options import Cleaning
 
 KINDS = {
     "title": "titles",
@@ -38,6 +41,16 @@ def listed(words: Iterable[object], last: str = "and") -> str:
     if len(given) < 2:
         return given[0] if given else "none"
     return f"{', '.join(given[:-1])} {last} {given[-1]}"
+
+
+def languages_of(options: Cleaning) -> str:
+    """The languages in which posts were kept, by name.
+
+    >>> from covmis_build.options import Cleaning
+    >>> languages_of(Cleaning(languages=("ar", "en"))), languages_of(Cleaning(languages=()))
+    ('Arabic and English', 'all languages')
+    """
+    return listed(map(language_name, options.languages)) if options.languages else "all languages"
 
 
 def share(part: float, whole: float) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from covmis_build import __version__
+from covmis_build.report.direction import direction
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -251,6 +252,7 @@ def environment_of(*folders: Path) -> jinja2.Environment:
     environment.filters["shown"] = shown
     environment.filters["latex"] = latex_escape
     environment.filters["breakable"] = lambda name: Markup("_<wbr>").join(map(escape, name.split("_")))
+    environment.filters["direction"] = direction
     environment.filters["prose"] = in_prose
     environment.filters["lines"] = lambda text: Markup("<br>").join(
         escape(line) for line in str(text).split("\n")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from covmis_build import storage, tables
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.answers import known_label
+from covmis_build.annotation.answers import known_label, labels_and_keys
 from covmis_build.annotation.channels.sheets import ROW, read_rows
 from covmis_build.annotation.checks import how_many, own_again
 from covmis_build.annotation.frozen_items import freeze, frozen_items, next_claims
@@ -230,10 +230,10 @@ def _known_from_sheet(study: Study, sheet: Path) -> Known:
     for row in rows:
         label = known_label(row["label"], study.settings.labels)
         if label not in study.settings.labels.values:  # noqa: PD011 - not pandas'
-            allowed = ", ".join(study.settings.labels.values)
             raise InputError(
-                f"'{row['label']}' is no label", file=sheet, row=int(row[ROW]), remedy=f"Use {allowed}"
-            )
+                f"'{row['label']}' is no label", file=sheet, row=int(row[ROW]),
+                remedy=f"Use {labels_and_keys(study.settings.labels)}",
+            )  # fmt: skip
         if labels.setdefault(row["item_id"].strip(), label) != label:
             raise InputError(
                 f"a second label for {row['item_id']}", file=sheet, row=int(row[ROW]), remedy="Keep one"

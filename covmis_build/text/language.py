@@ -34,11 +34,30 @@ def language_code(tag: str) -> str:
     return _codes().get(spelled.partition(" (")[0], spelled)
 
 
+def language_name(tag: str) -> str:
+    """The English name of a language; of one that the list of names lacks its code.
+
+    >>> [language_name(tag) for tag in ("ar", "iw", "pt_BR", "tlh")]
+    ['Arabic', 'Hebrew', 'Portuguese (pt-br)', 'tlh']
+    """
+    code = language_code(tag)
+    base, _, variety = code.partition("-")
+    if base not in _names():
+        return code
+    name = _names()[base][0].title()
+    return f"{name} ({code})" if variety else name
+
+
+@functools.cache
+def _names() -> dict[str, list[str]]:
+    """The codes that the detectors and X use → names of the language, the English one first, and codes of three letters."""
+    rows = csv.DictReader(Path(__file__).with_name("language_names.csv").read_text("utf-8").splitlines())
+    return {row["code"]: row["names"].split("|") for row in rows}
+
+
 @functools.cache
 def _codes() -> dict[str, str]:
-    """Names of languages, and codes of three letters → the codes that the detectors and X use."""
-    rows = csv.DictReader(Path(__file__).with_name("language_names.csv").read_text("utf-8").splitlines())
-    return {name: row["code"] for row in rows for name in row["names"].split("|")}
+    return {name: code for code, names in _names().items() for name in names}
 
 
 def detect_languages(texts: Sequence[str], detector: str = "langdetect") -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from covmis_build.text.language import language_code
+from covmis_build.text.language import language_code, language_name
 from covmis_build.text.words import default_unit
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def least_lengths(options: Cleaning) -> str:
 
     >>> from covmis_build.options import Cleaning
     >>> least_lengths(Cleaning()), least_lengths(Cleaning(languages=("en", "ja")))
-    ('at least 10 words', 'at least 10 words (en) or 22 characters (ja)')
+    ('at least 10 words', 'at least 10 words (English) or 22 characters (Japanese)')
     """
     rules = {tag: str(length_rule(language_code(tag), options)) for tag in options.languages}
     if not rules:
@@ -64,5 +64,8 @@ def least_lengths(options: Cleaning) -> str:
     if len(distinct) == 1:
         only = next(iter(distinct))
         return "" if only.startswith("0 ") else f"at least {only}"
-    each = (f"{rule} ({', '.join(tag for tag in rules if rules[tag] == rule)})" for rule in distinct)
+    each = (
+        f"{rule} ({', '.join(language_name(tag) for tag in rules if rules[tag] == rule)})"
+        for rule in distinct
+    )
     return f"at least {' or '.join(each)}"

@@ -84,6 +84,17 @@ class Browser:
             actions += [{"type": "keyUp", "value": part} for part in reversed(parts)]
         self._post("/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
 
+    def type_on(self, *keys: tuple[str, str]) -> None:
+        """Press keys of a layout that this machine lacks: what each writes and where it is, as (key, code)."""
+        event = (
+            "{key: arguments[0], code: arguments[1], shiftKey: arguments[2], bubbles: true, cancelable: true}"
+        )
+        for key, code in keys:
+            self.run(
+                f"document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {event}))",
+                key, code.removeprefix("Shift+"), code.startswith("Shift+"),
+            )  # fmt: skip
+
     def wait(self, script: str, seconds: float = 600):
         """Wait until this returns something true; that."""
         until = time.monotonic() + seconds

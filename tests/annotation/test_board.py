@@ -39,7 +39,7 @@ def test_the_board_has_rounds_people_agreement_disagreements_and_what_needs_an_e
     assert told["page"] == "annotation/rounds/board.html"
     page = (folder / told["page"]).read_text("utf-8")
     for words in (
-        "Next in round 002: <code>covmis round push</code>", "1 of them answered unusably", "Cohen&#39;s kappa",
+        "Next in round 002: <code>covmis round push</code>", "ask a2 to correct 1 answer", "To correct", "Cohen&#39;s kappa",
         "95% interval over", "Target 0.3 ", "Annotators", "Newest disagreements", "Needs attention",
         "unknown label &#39;favour&#39;", "Claims with the lowest agreement",
     ):  # fmt: skip

@@ -107,3 +107,12 @@ def test_what_cannot_be_decided_is_refused(folder):
     with pytest.raises(InputError, match="cannot be the adjudicator"):
         round_.decide(item, "favor", adjudicator="a1")
     assert labels_of(folder).equals(before)
+
+
+def test_the_story_of_a_post_names_an_adjudicator_who_has_a_code(folder):
+    study = open_study(folder)
+    first, second, *_ = (case.item_id for case in study.round().cases().rows)
+    study.round().decide(first, "against", discuss=False)
+    study.round().decide(second, "favor", discuss=False, adjudicator="kim")
+    assert study.explain(first)[-1] == "The adjudicator decided against."
+    assert study.explain(second)[-1] == "The adjudicator kim decided favor."

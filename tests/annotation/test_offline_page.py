@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from covmis_build.annotation import round_folder as record
+from covmis_build.report.page import TEMPLATES
+from covmis_build.workbench import app
 from tests.annotation.browser import Browser
 from tests.annotation.small import covmis, study
 from tests.annotation.test_pages import folder, look, look_everywhere  # noqa: F401 - a fixture
 
+STATIC = Path(app.__file__).parent / "static"
 pytestmark = pytest.mark.needs("chromium")
 ANSWERED = "return document.getElementById('answered').textContent"
 MESSAGE = "return document.getElementById('message').textContent"
@@ -224,6 +227,38 @@ def test_undo_flags_list_and_guideline_by_key(folder, browser):  # noqa: F811
     browser.run("document.getElementById('onwards').click()")
     assert browser.run("return document.images.length") == 0
     assert {one for one in browser.requests() if not one.startswith(("file:", "blob:"))} == set()
+
+
+def test_digits_of_any_script_and_letters_of_any_layout_are_its_keys(folder, page, browser):  # noqa: F811
+    opened(browser, page)
+    arabic, persian, wide = (
+        "\N{ARABIC-INDIC DIGIT ONE}",
+        "\N{EXTENDED ARABIC-INDIC DIGIT TWO}",
+        "\N{FULLWIDTH DIGIT ZERO}",
+    )
+    browser.type_on((arabic, "Digit1"), (persian, "Digit2"), (wide, "Digit0"))
+    assert browser.run(ANSWERED) == "3 answered"
+    browser.type_on(("\N{ARABIC LETTER NOON}", "KeyK"), ("\N{ARABIC LETTER BEH}", "KeyF"))
+    assert browser.run("return document.getElementById('flag').getAttribute('aria-pressed')") == "true"
+    browser.type_on(("\N{CYRILLIC SMALL LETTER PE}", "KeyG"))
+    assert browser.run("return document.getElementById('guideline').hidden") is False
+    browser.type_on(("\N{ARABIC LETTER MEEM}", "KeyL"))
+    assert browser.run("return document.getElementById('list').hidden") is False
+    browser.type_on(("y", "KeyG"), ("\N{LATIN SMALL LETTER O WITH DIAERESIS}", "Semicolon"))
+    assert browser.run("return document.getElementById('list').hidden") is False, "a Latin letter is itself"
+    browser.type_on(("\N{ARABIC LETTER WAW WITH HAMZA ABOVE}", "KeyC"))
+    assert browser.run("return document.activeElement.id") == "comment"
+    browser.press("Escape")
+    given = [row["label"] for row in answers(browser)]
+    assert given == ["favor", "against", "skip"]
+
+
+def test_both_scripts_have_one_way_to_read_a_key():
+    found = [
+        script[script.index("function keyOf") :].partition("\n  }\n")[0]
+        for script in ((TEMPLATES / "offline.js").read_text(), (STATIC / "bench.js").read_text())
+    ]
+    assert found[0] == found[1]
 
 
 def test_a_label_taken_back_after_it_was_sent_opens_the_post_again(folder, page, browser):  # noqa: F811

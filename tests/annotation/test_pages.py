@@ -19,6 +19,7 @@ LOOK = os.environ.get("COVMIS_SCREENSHOTS")
 """A folder: screenshots go there, to be looked at."""
 
 
+BEGINS_LATIN = "@WHO #covid https://example.org/a Corona " + "لا يوجد دليل على هذا الادعاء " * 30
 ODD = (
     HOSTILE,
     "\u202e\u2066" + "evil.exe \u202d turns the rest of the page around",
@@ -31,6 +32,7 @@ ODD = (
     "=SUM(A1:A9) 😷😷😷👨‍👩‍👧‍👦 \U0001d523\U0001d52f\U0001d51e\U0001d528 ﷽﷽﷽ \u200b\u200b\u200d",
     "日本語の投稿です。" * 40,
     "https://example.org/" + "a" * 300,
+    BEGINS_LATIN,
 )  # fmt: skip
 """Posts that break pages: scripts, directions, marks upon marks, words and texts without end."""
 
@@ -91,13 +93,18 @@ def test_odd_posts_fit_on_every_page(odd, browser):
     sheets = odd / "annotation" / "rounds" / "001" / "sheets"
     browser.open(sheets / "a1.html")
     count = browser.run("return JSON.parse(document.getElementById('data').textContent).items.length")
+    set_in = "return [...document.querySelectorAll(arguments[0])].map((one) => [one.textContent.trim(), getComputedStyle(one).direction])"
+    directions = []
     for at in range(count):
+        directions += browser.run(set_in, ".part.post p")
         wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
         browser.size(390, 844)
         assert browser.run(wide) <= 0, at
         if LOOK and at < len(ODD):
             look_everywhere(browser, f"offline-{at:02d}")
         browser.press("1")
+    assert dict(directions)[BEGINS_LATIN.strip()] == "rtl", "most letters are Arabic"
+    assert dict(directions)[ODD[0]] == "ltr"
     look_everywhere(browser, "offline-last")
     covmis(odd, "round", "push")
     for who, label in (("a1", "favor"), ("a2", "against")):
@@ -109,6 +116,8 @@ def test_odd_posts_fit_on_every_page(odd, browser):
         browser.open(odd / "annotation" / "rounds" / name)
         assert browser.run("return document.scripts.length + document.images.length") == 0
         look_everywhere(browser, f"odd-{Path(name).stem}")
+        if name != "board.html":
+            assert dict(browser.run(set_in, ".told .outside"))[BEGINS_LATIN.strip()] == "rtl"
 
 
 def test_hostile_text_is_text_in_every_report(folder, browser):

@@ -13,6 +13,7 @@ from covmis_build.annotation import frozen_items
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.gold import gold_of, write_decisions
 from covmis_build.errors import BrokenSeal, InputError
+from covmis_build.study.study import open_study
 from tests.annotation.small import (
     as_if_run,
     covmis,
@@ -291,6 +292,38 @@ def test_what_is_next_after_a_push_is_not_another_push(folder):
         covmis(folder, "round", "status")["next"]
         == "wait for a1 (11 posts), a2 (11 posts), then `covmis round pull`"
     )
+
+
+def test_what_is_to_correct_is_counted_in_one_word_and_told_in_one_line(folder):
+    pushed(folder)
+    label_both(folder)
+    path = folder / "annotation" / "rounds" / "001" / "sheets" / "a2.csv"
+    rows = rows_of(path)
+    for at in (0, 1, 2, 5):
+        rows[at]["label"] = "perhaps"
+    rows[7]["label"] = rows[7]["comment"] = ""
+    write_rows(path, rows)
+    told = covmis(folder, "round", "pull", fails=1)
+    assert (told["answers"], told["to_correct"], told["added"], len(told["problems"])) == (21, 4, 21, 4)
+    line = (
+        "a2.csv, rows 2 to 4, 7: unknown label 'perhaps'. Write favor, against, neither (or 1, 2, 3), or skip"
+    )
+    assert told["warnings"].count(line) == 1
+    assert told["warnings"].count("perhaps") == 1
+    assert told["error"] == "4 problems in what came back; everything else counts"
+    progress = open_study(folder).round().status()
+    assert progress.next == (
+        "ask a2 to correct 4 answers (`covmis round board` shows which); wait for a2 (1 post), then `covmis round pull`"
+    )
+    assert "of these to correct" in str(progress)
+    rows[0]["label"] = "1"
+    write_rows(path, rows)
+    again = open_study(folder).round().pull()
+    assert (
+        again.sentences[0]
+        == "Round 001: 21 answers came back (18 usable, 3 to correct), 1 new in the record."
+    )
+    assert (again.told_before, again.warnings) == (3, []), "the others are no news"
 
 
 def test_the_claims_fact_check_is_shown_where_it_is_wanted(tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covmis_build import keyed, tables
-from covmis_build.annotation.answers import Answer, append, checked, present
+from covmis_build.annotation.answers import Answer, append, checked, known_label, present
 from covmis_build.annotation.channels import sheets
 from covmis_build.annotation.channels.sheets import ROW, Returned, check_word, read_sheet, sheet
 from covmis_build.annotation.frozen_items import by_item, freeze
@@ -98,10 +98,37 @@ def test_what_is_wrong_is_said_with_its_row(path):
     write_rows(path, rows)
     answers, problems = read(path)
     told = [str(one) for one in problems]
-    assert told[0] == "a1.csv, row 2: unknown label 'favour'. Write favor, against, neither, or skip"
+    assert (
+        told[0]
+        == "a1.csv, row 2: unknown label 'favour'. Write favor, against, neither (or 1, 2, 3), or skip"
+    )
     assert "row 14: a second answer" in told[1]
     assert "row 15: the item other|x:1 is not in this round" in told[2]
     assert [one.status for one in answers] == ["invalid", "skipped", "invalid"]
+
+
+def test_keys_count_in_the_digits_of_any_script_and_skipped_is_skip(path):
+    written = [
+        "\N{ARABIC-INDIC DIGIT ONE}",
+        "\N{EXTENDED ARABIC-INDIC DIGIT TWO}",
+        "\N{FULLWIDTH DIGIT THREE}",
+        "Skipped",
+    ]
+    rows = rows_of(path)
+    for row, label in zip(rows, written, strict=False):
+        row["label"] = label
+    write_rows(path, rows)
+    answers, problems = read(path)
+    assert problems == []
+    assert [one.label or one.status for one in answers] == ["favor", "against", "neither", "skipped"]
+
+
+def test_a_label_that_is_itself_a_digit_is_never_anothers_key():
+    scheme = Labels(values=("0", "1"), keys=("1", "2"))
+    typed = ["\N{ARABIC-INDIC DIGIT ONE}", "\N{ARABIC-INDIC DIGIT TWO}", "1.0"]
+    assert [known_label(one, scheme) for one in typed] == ["1", "1", "1"]
+    scheme = Labels(values=("a", "b"), keys=("1", "\N{ARABIC-INDIC DIGIT ONE}"))
+    assert [known_label(one, scheme) for one in (*scheme.keys, "\N{FULLWIDTH DIGIT ONE}")] == ["a", "b", "a"]
 
 
 def test_files_that_are_no_sheets_are_refused(path):

@@ -96,6 +96,7 @@ def test_methods_say_what_was_done(released) -> None:
     rules = shape not in {"keywords alone", "no automatic labels"}
     assert ("automatic labels: against for links to fact-checks" in text) == rules
     for page in (text, card):
+        assert "posts in English" in page or "Posts in English" in page
         assert ("An adjudicator decided disagreements" in page) != alone
         assert "were discussed" not in page, "no label is of a discussion"
         assert ("independently of each other" in page or "given independently" in page) != alone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import jinja2
 import pandas as pd
@@ -11,9 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covmis_build.report import figures
+from covmis_build.report import page as page_module
 from covmis_build.report.page import Section, latex_escape, page, render, rows_html, table_html, table_latex
 
 HOSTILE = "<script>alert('x')</script><img src=http://example.org/x onerror=alert(1)> & \"quoted\" $x^2$"
+
+
+def test_a_text_from_outside_is_set_by_its_letters_and_only_what_is_typed_by_its_first():
+    package = Path(page_module.__file__).parents[1]
+    for path in [*package.rglob("*.html"), *package.rglob("*.js")]:
+        by_first = re.findall(r'<(\w+)[^<>]*dir="auto"|\.dir = "auto"', path.read_text("utf-8"))
+        assert set(by_first) <= {"textarea"}, path
 
 
 def whole_page() -> str:

@@ -50,14 +50,18 @@ def test_the_way_from_what_is_next_to_a_post_and_a_run(opened, browser, study):
     browser.wait("return document.querySelectorAll('.post').length === 2")
     browser.press("j", "j")
     assert browser.run("return [...document.querySelectorAll('.post')].indexOf(document.activeElement)") == 1
-    browser.press("?")
-    assert browser.run("return document.querySelector('#keys').open")
-    browser.press("Escape")
+    browser.type_on(("\N{ARABIC LETTER NOON}", "KeyK"))
+    assert browser.run("return [...document.querySelectorAll('.post')].indexOf(document.activeElement)") == 0
+    for key, code in (("?", "Shift+Slash"), ("\N{ARABIC QUESTION MARK}", "Shift+Slash")):
+        browser.type_on((key, code))
+        assert browser.run("return document.querySelector('#keys').open")
+        browser.press("Escape")
     assert browser.run("return document.title").startswith("Flow")
     browser.run("document.querySelector('.post .about a').click()")
     browser.wait("return document.querySelector('.tale li')")
     browser.open(f"{base}/queries/a")
-    browser.press("/", "x", "Backspace", " ", "y", "e", "s")
+    browser.type_on(("\N{ARABIC LETTER ZAH}", "Slash"))
+    browser.press("x", "Backspace", " ", "y", "e", "s")
     browser.wait("return document.querySelector('.count b').textContent === '1'")
     assert (
         browser.run("return document.querySelector('.cli code').textContent")
@@ -104,7 +108,7 @@ def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
     with opening(folder) as (opened, _):
         browser.open(opened)
         browser.open(opened.split("/?")[0] + "/rounds")
-        browser.press("j", "2")
+        browser.type_on(("\N{ARABIC LETTER TEH}", "KeyJ"), ("\N{ARABIC-INDIC DIGIT TWO}", "Digit2"))
         browser.wait("return document.querySelectorAll('.case.done').length === 1")
         assert (
             browser.run("return document.activeElement.querySelector('[name=item]').value") == second.item_id

@@ -31,6 +31,7 @@ from covmis_build.annotation.round_folder import sheets_of
 from covmis_build.characters import whole_in_json
 from covmis_build.errors import InputError
 from covmis_build.files.contents import bytes_of
+from covmis_build.report.direction import direction
 from covmis_build.report.page import TEMPLATES, render
 from covmis_build.text.shown import shown_parts
 
@@ -77,7 +78,7 @@ def offline_page(  # noqa: PLR0913 - each is something that the page shows or do
             for label, key in zip(scheme.values, scheme.keys, strict=True)
         ],
         "items": [
-            {"id": item, "shown": rows[item]["shown"], "parts": shown_parts(rows[item])}
+            {"id": item, "shown": rows[item]["shown"], "parts": _parts(rows[item])}
             | ({"given": given[item]} if given and item in given else {})
             for item in wanted
         ],
@@ -97,6 +98,11 @@ def offline_page(  # noqa: PLR0913 - each is something that the page shows or do
         back=back,
         kept=f"{sheets_of(number)}{annotator}-{number}.json",
     )
+
+
+def _parts(item: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """What is shown of an item: heading, text, and the direction of the text."""
+    return [(heading, text, direction(text)) for heading, text in shown_parts(item)]
 
 
 def embedded(data: Any) -> str:

@@ -38,6 +38,8 @@ from covmis_build.annotation.answers import (
     Status,
     checked,
     known_label,
+    labels_and_keys,
+    spans,
 )
 from covmis_build.annotation.channels.workbooks import Grid, as_cell, xlsx
 from covmis_build.annotation.frozen_items import by_item
@@ -199,14 +201,12 @@ class Returned:
             )
             for row, text in self.nameless.items()
         }
-        return [
-            Problem(f"{path.name}, row {row}", *what) for row, what in sorted((untaken | nameless).items())
-        ]
+        return [Problem(path.name, *what, row=row) for row, what in sorted((untaken | nameless).items())]
 
     def notes(self, path: Path) -> list[Problem]:
         """What people have written into notes on cells."""
         return [
-            Problem(f"{path.name}, row {mark.row}", f"a note at {self.columns[mark.column - 1]} says '{mark.text[:200]}'")
+            Problem(path.name, f"a note at {self.columns[mark.column - 1]} says '{mark.text[:200]}'", row=mark.row)
             for mark in self.marks
             if mark.kind == "note"
         ]  # fmt: skip
@@ -351,33 +351,25 @@ def read_sheet(
     _of_one_person(rows, path)
     problems += _labels_elsewhere(rows, path, scheme)
     moved, struck = table.moved(), table.struck()
-    untaken: dict[str, list[int]] = {}
     _refuse_shifted(rows, path, table)
     for row in rows:
         number, item = int(row[ROW]), row["item_id"].strip()
-        where = f"{path.name}, row {number}"
         taken_back = item in labelled and not row["label"].strip()
         if taken_back or not _is_filled(row):
             blank.append(item)
             continue
         wrong = misplaced(row, items.get(item))
         if wrong:
-            problems.append(Problem(where, *wrong))
+            problems.append(Problem(path.name, *wrong, row=number))
             continue
         why = moved.get(number) or ("the label is struck through" if number in struck else "")
         if why:
-            untaken.setdefault(why, []).append(number)
+            problems.append(Problem(path.name, f"{why}: not imported", UNMOVE, number))
             continue
         answer = checked(_answer(row, item, annotator, items[item], channel_of(path)), scheme)
         if answer.status == Status.INVALID:
-            problems.append(Problem(where, answer.reason, _remedy(scheme)))
-        problems += keep_answer(answers, answer, where)
-    problems += [
-        Problem(
-            f"{path.name}, {spans(numbers)}", f"{why}: {counted(len(numbers), 'labels')} not imported", UNMOVE
-        )
-        for why, numbers in untaken.items()
-    ]
+            problems.append(Problem(path.name, answer.reason, _remedy(scheme), number))
+        problems += keep_answer(answers, answer, path, number)
     apart = _sorted_apart(table.order(), scheme)
     notes = table.notes(path)
     if answers and not table.has_checks:
@@ -388,22 +380,6 @@ def read_sheet(
 
 
 UNMOVE = "Undo the change, or fill in these rows again"
-
-
-def spans(numbers: Sequence[int]) -> str:
-    """Rows in words.
-
-    >>> spans([2, 3, 4, 7]), spans([5])
-    ('rows 2 to 4, 7', 'row 5')
-    """
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1][1:] = [number]
-        else:
-            parts.append([number])
-    told = ", ".join(" to ".join(map(str, part)) for part in parts)
-    return f"{'row' if len(numbers) == 1 else 'rows'} {told}"
 
 
 def _refuse_shifted(rows: Sequence[dict[str, str]], path: Path, table: Returned) -> None:
@@ -431,7 +407,7 @@ def _labels_elsewhere(rows: Sequence[dict[str, str]], path: Path, scheme: Labels
     return problems
 
 
-def keep_answer(answers: dict[str, Answer], answer: Answer, where: str) -> list[Problem]:
+def keep_answer(answers: dict[str, Answer], answer: Answer, path: Path, row: int) -> list[Problem]:
     """Keep the answer; where another row has given this item another one, neither counts, and that is reported."""
     item, earlier = answer.item_id, answers.get(answer.item_id)
     answers[item] = answer
@@ -441,7 +417,7 @@ def keep_answer(answers: dict[str, Answer], answer: Answer, where: str) -> list[
     answers[item] = replace(
         answer, label="", sub_label="", comment="", error_class="", status=Status.INVALID, reason=f"two answers: {both}"
     )  # fmt: skip
-    return [Problem(where, f"a second answer for {item}: {both}", "Keep one of the rows")]
+    return [Problem(path.name, f"a second answer for {item}: {both}", "Keep one of the rows", row)]
 
 
 def _of_one_person(rows: Sequence[dict[str, str]], path: Path) -> None:
@@ -558,7 +534,7 @@ def _answer(
 
 
 def _remedy(scheme: Labels) -> str:
-    return f"Write {', '.join(scheme.values)}, or skip"
+    return f"Write {labels_and_keys(scheme)}, or {SKIP}"
 
 
 def misplaced(row: dict[str, str], frozen: Mapping[str, Any] | None) -> tuple[str, str] | None:

@@ -192,13 +192,13 @@
     const changed = text !== claim && study.items.length > 1;
     if (at("parts").dataset.id !== one.id) {
       at("parts").dataset.id = one.id;
-      at("parts").replaceChildren(...one.parts.map(([heading, words], index) => {
+      at("parts").replaceChildren(...one.parts.map(([heading, words, dir], index) => {
         const kind = { 0: "claim", 1: "post" }[index] || "context " + heading.toLowerCase().replaceAll(" ", "-");
         const part = make("section", "", "part " + kind);
         const title = make("h2", heading);
         if (!index && changed) { title.append(make("span", "New claim", "new")); part.classList.add("changed"); }
-        if (heading === "Link") part.append(title, ...words.split("\n").map(line));
-        else part.append(title, line(words));
+        if (heading === "Link") part.append(title, ...words.split("\n").map((one) => line(one, dir)));
+        else part.append(title, line(words, dir));
         return part;
       }));
       claim = text;
@@ -208,10 +208,9 @@
     if (pane === "list") list();
   }
 
-  function line(text) {
-    const words = make("p", text, "outside" + (/^https?:\/\//.test(text) ? " address" : ""));
-    words.dir = "auto";
-    return words;
+  function line(text, dir) {
+    const address = /^https?:\/\//.test(text);
+    return Object.assign(make("p", text, "outside" + (address ? " address" : "")), { dir: address ? "ltr" : dir });
   }
 
   function button(text, key, pressed, act, kind) {
@@ -365,7 +364,9 @@
       const row = button("", "", false, () => { if (window.innerWidth < 900) toggle("list"); go(index); });
       row.removeAttribute("aria-pressed");
       if (index === place) row.setAttribute("aria-current", "true");
-      row.append(make("span", `${index + 1}. ${marks.filter(Boolean).join(", ")}`, "marks"), make("span", one.parts[1][1].slice(0, 90), "start outside"));
+      const [, text, dir] = one.parts[1];
+      const start = Object.assign(make("span", text.slice(0, 90), "start outside"), { dir });
+      row.append(make("span", `${index + 1}. ${marks.filter(Boolean).join(", ")}`, "marks"), start);
       const entry = make("li", "");
       entry.append(row);
       return [entry];
@@ -429,6 +430,19 @@
 
   // --- keys ---
 
+  // What a key stands for: a digit of any script for its value, a letter of another script for the Latin one in its place.
+  function keyOf({ key, code, shiftKey }) {
+    if (/^\p{Nd}$/u.test(key)) {
+      let value = 0;
+      while (/\p{Nd}/u.test(String.fromCodePoint(key.codePointAt(0) - value - 1))) value += 1;
+      return String(value % 10);
+    }
+    if (/^[ -~]+$/.test(key)) return key;
+    if (code === "Slash") return shiftKey ? "?" : "/";
+    const printed = /^(?:Key|Digit)(.)$/.exec(code)?.[1] ?? key;
+    return shiftKey ? printed : printed.toLowerCase();
+  }
+
   document.addEventListener("keydown", (event) => {
     const writing = event.target === at("comment");
     if (event.key === "Escape" || (writing && event.key === "Enter" && !event.shiftKey)) {
@@ -437,13 +451,14 @@
     }
     if (writing || event.ctrlKey || event.metaKey || event.altKey || event.repeat || !study.items.length) return;
     if (event.target.type === "checkbox" && event.key === " ") return;
-    const label = study.labels.find((one) => one.key === event.key);
-    const sub = subsOf(own(item().id).label)[subKeys.indexOf(event.key)];
+    const key = study.labels.some((one) => one.key === event.key) ? event.key : keyOf(event);
+    const label = study.labels.find((one) => one.key === key);
+    const sub = subsOf(own(item().id).label)[subKeys.indexOf(key)];
     const acts = {
       Enter: next, ArrowRight: next, ArrowLeft: () => go(place - 1), Backspace: undo, 0: () => choose("skip"),
       j: next, k: () => go(place - 1), n: open, e: study.save ? undefined : save, c: write_, f: flag, g: () => toggle("guideline"), l: () => toggle("list"),
     };
-    const act = label ? () => choose(label.label) : sub ? () => refine(sub) : acts[event.key];
+    const act = label ? () => choose(label.label) : sub ? () => refine(sub) : acts[key];
     const pressed = event.target.closest("button");
     if (act && !(event.key === "Enter" && pressed && pressed.id !== "next" && !pressed.closest("#choices, #subs"))) {
       event.preventDefault();

@@ -110,23 +110,38 @@
     }
   }
 
+  // What a key stands for: a digit of any script for its value, a letter of another script for the Latin one in its place.
+  function keyOf({ key, code, shiftKey }) {
+    if (/^\p{Nd}$/u.test(key)) {
+      let value = 0;
+      while (/\p{Nd}/u.test(String.fromCodePoint(key.codePointAt(0) - value - 1))) value += 1;
+      return String(value % 10);
+    }
+    if (/^[ -~]+$/.test(key)) return key;
+    if (code === "Slash") return shiftKey ? "?" : "/";
+    const printed = /^(?:Key|Digit)(.)$/.exec(code)?.[1] ?? key;
+    return shiftKey ? printed : printed.toLowerCase();
+  }
+
   // Keys: j and k go from post to post, a label's key decides, / goes to the search box, ? shows the keys.
   document.addEventListener("keydown", (event) => {
     if (event.target.matches("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "/" && at("#q")) {
+    const key = keyOf(event);
+    if (key === "/" && at("#q")) {
       event.preventDefault();
       at("#q").focus();
       at("#q").setSelectionRange(at("#q").value.length, at("#q").value.length);
     }
-    if (event.key === "?") at("#keys").showModal();
+    if (key === "?") at("#keys").showModal();
     const cards = all(".case, .post");
     const now = cards.indexOf(document.activeElement.closest(".case, .post"));
-    if ("jk".includes(event.key) && cards.length) {
-      const card = cards[Math.max(0, Math.min(cards.length - 1, now + (event.key === "j" ? 1 : -1)))];
+    if ("jk".includes(key) && cards.length) {
+      const card = cards[Math.max(0, Math.min(cards.length - 1, now + (key === "j" ? 1 : -1)))];
       card.tabIndex = 0;
       goTo(card);
     }
-    if (now >= 0) at(`button[data-key="${CSS.escape(event.key)}"]`, cards[now])?.click();
+    const decides = (one) => at(`button[data-key="${CSS.escape(one)}"]`, cards[now]);
+    if (now >= 0) (decides(event.key) ?? decides(key))?.click();
   });
 
   // On a phone the places are a row that scrolls: the present one is in view.

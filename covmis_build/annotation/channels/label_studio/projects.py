@@ -107,7 +107,7 @@ def pull_round(server: LabelStudio, round_: RoundFolder, *, now: str) -> Pulled:
                     Problem(name, what, "A draft is no answer: open the post and press Submit")
                 )
     finally:  # what has come back is recorded, also where the server goes away in between
-        pulled.answers = sum(answer.status != Status.WITHDRAWN for answer in every)
+        pulled.came(every, by_item(round_.asked()))
         record.count(pulled, round_, every, now=now)
     _note_people(round_, drafts, missing)
     labels = round_.answers()
