@@ -212,12 +212,12 @@ def above_header(lines: Sequence[Sequence[str]]) -> list[str]:
     return [f"{counted(len(lines), 'lines')} above the header left out, with '{text[:40]}'"] if lines else []
 
 
-def _has_number(header: Sequence[str]) -> bool:
-    """Whether a column is called by a long number, as no person calls one."""
-    return any(len(name) >= LONG_NUMBER and name.isdecimal() for name in header)
+def _is_no_header(header: Sequence[str]) -> bool:
+    """Whether a column is called by a long number or a whole text, as no person calls one."""
+    return any((len(name) >= LONG_NUMBER and name.isdecimal()) or len(name) > LONGEST_NAME for name in header)
 
 
-LONG_NUMBER = 9
+LONG_NUMBER, LONGEST_NAME = 9, 60
 
 
 def one_of_each_name(table: Table) -> Table:
@@ -236,7 +236,7 @@ def one_of_each_name(table: Table) -> Table:
                     remedy="Rename or remove one"
                     + (
                         "; or the first line is no header: header = false"
-                        if _has_number(table.header)
+                        if _is_no_header(table.header)
                         else ""
                     ),
                 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from covmis_build.archive.formats.post import iso
 from covmis_build.archive.intake import in_words
 from covmis_build.archive.reader import How, file_of, open_job, read
 from covmis_build.errors import InputError, counted
+from covmis_build.options import Columns
 from covmis_build.report.result import Result
 
 if TYPE_CHECKING:
@@ -184,6 +186,7 @@ def _look(job: streams.Job, how: How, path: Path) -> SeenFile:
             understood = open_job(job, how).understood
         except InputError as error:
             seen.form, seen.by, seen.questions = "table", "its first bytes", [str(error)]
+            _see_without_header(seen, job, how)
             return seen
         seen.form, seen.by = understood.form, understood.by
         seen.columns, seen.left_over = understood.taken, understood.left_over
@@ -191,7 +194,7 @@ def _look(job: streams.Job, how: How, path: Path) -> SeenFile:
         if understood.form != "table":
             seen.columns, seen.left_over = {"all": ["as this tool names them"]}, []
         else:
-            seen.settings = columns.to_paste(understood, job.name.partition("/")[2] or job.name)
+            seen.settings = columns.to_paste(understood, _files(job))
             seen.from_settings = how.rule(job.name) is not None
         if seen.questions:
             return seen
@@ -199,6 +202,19 @@ def _look(job: streams.Job, how: How, path: Path) -> SeenFile:
         seen.by = "its lines"
     _see_rows(seen, job, how, path)
     return seen
+
+
+def _see_without_header(seen: SeenFile, job: streams.Job, how: How) -> None:
+    """Of a table that cannot be read with its first line as a header, the columns and settings without one, if that can be read."""
+    without = replace(how.rule(job.name) or Columns(), files="*", header=False)
+    with suppress(InputError):
+        understood = open_job(job, how._replace(rules=(without,))).understood
+        seen.left_over, seen.settings = understood.header, columns.to_paste(understood, _files(job))
+
+
+def _files(job: streams.Job) -> str:
+    """The file's name as `files` of a rule has it."""
+    return job.name.partition("/")[2] or job.name
 
 
 def _see_rows(seen: SeenFile, job: streams.Job, how: How, path: Path) -> None:

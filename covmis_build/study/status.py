@@ -186,6 +186,15 @@ def _to_build(study: Study, stages: dict[str, bool], rounds: list[RoundRow]) -> 
     return f"`covmis run` (to be made: {', '.join(names)})" if names else ""
 
 
+def _more_posts(study: Study, lost: str) -> str:
+    """What is to do where no claim has enough posts for a sample."""
+    if unread := next((file.file for file in study.intake.files if file.refused), ""):
+        return f"`covmis posts look` says why {unread} cannot be read, and what to write into study.toml"
+    return (
+        f"more posts or queries, or other settings: no claim has enough posts for a sample. {lost}".rstrip()
+    )
+
+
 def _to_annotate(study: Study, rounds: list[RoundRow], steps: list[Step]) -> str:
     """What is to do with the sample, the rounds and the corpus."""
     places = study.places
@@ -205,11 +214,8 @@ def _to_annotate(study: Study, rounds: list[RoundRow], steps: list[Step]) -> str
     unsealed = [row.round for row in asking_recall if not row.sealed]
     if unsealed:
         return f"finish round {unsealed[0]}: `covmis round status --round {unsealed[0]}` says how"
-    unread = [file.file for file in study.intake.files if file.refused]
-    if not rounds and unread:
-        return f"`covmis posts look` says why {unread[0]} cannot be read, and what to write into study.toml"
     if not rounds:
-        return f"more posts or queries, or other settings: no claim has enough posts for a sample. {lost}".rstrip()
+        return _more_posts(study, lost)
     released = places.release / "checksums.txt"
     seals = [path.stat().st_mtime for path in places.rounds.glob("*/seal.json")]
     if released.exists() and released.stat().st_mtime >= max(seals):

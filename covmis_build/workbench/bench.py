@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from covmis_build.annotation.progress import Progress
     from covmis_build.study.round import Round
     from covmis_build.study.status import Status
+    from covmis_build.workbench.jobs import Job
 
 T = TypeVar("T")
 TEMPLATES = Path(__file__).parent / "templates"
@@ -56,11 +57,17 @@ ROUNDS = ("annotation/rounds/*", "annotation/rounds/*/*", "annotation/rounds/*/s
 
 
 class Act(NamedTuple):
-    """Something that was done in this session: when, the command that does the same, and the same in Python."""
+    """Something that was done in this session: when, the command that does the same, and the same in Python; and its process."""
 
     at: str
     command: str
     python: str
+    job: Job | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it came to nothing."""
+        return self.job is not None and self.job.state in {"failed", "ended"}
 
 
 @dataclass
@@ -128,7 +135,7 @@ class Bench:
     ) -> HTMLResponse:
         """A page; `command` are the words of the command line that shows the same."""
         html = self.templates.get_template(template).render(
-            here=request.url.path, title=self._title(), job=self.jobs.shown(),
+            here=request.url.path, title=self._title(), job=self.jobs.shown(), saved="saved" in request.query_params,
             command=shlex.join(["covmis", *command]), **context,
         )  # fmt: skip
         return HTMLResponse(html, code)
@@ -151,14 +158,14 @@ class Bench:
         except CovmisError:
             return False
 
-    def note(self, *command: str, python: str, once: bool = False) -> None:
+    def note(self, *command: str, python: str, once: bool = False, job: Job | None = None) -> None:
         """Remember what was done, for the session's script, of what is done `once` the last time; without a command as Python."""
         words = ("covmis", *command)
         if not command:
             words = ("python", "-c", f"import covmis_build as covmis; study = covmis.open_study(); {python}")
         if once:
             self.acts = [act for act in self.acts if act.python != python]
-        self.acts.append(Act(time.strftime("%H:%M"), shlex.join(words), python))
+        self.acts.append(Act(time.strftime("%H:%M"), shlex.join(words), python, job))
 
     def here(self, name: str) -> str:
         """A file that was dropped in, as the session's script finds it: a new study's script goes into its folder."""
@@ -211,9 +218,11 @@ def blocks_of(request: Request) -> Iterator[bytes]:
         yield block
 
 
-def back_to(place: str) -> Response:
-    """Go to a page of ours; what names another place leads to the overview."""
+def back_to(place: str, *, saved: bool = False) -> Response:
+    """Go to a page of ours, which says if something was saved; what names another place leads to the overview."""
     ours = place.startswith("/") and not place.startswith(("//", "/\\"))
+    if saved:
+        place += f"{'&' if '?' in place else '?'}saved=yes"
     return RedirectResponse(place if ours else "/", 303)
 
 

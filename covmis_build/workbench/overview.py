@@ -64,6 +64,10 @@ def _next(sentence: str) -> dict[str, str]:
         place, text = "/flow", "See where posts were lost"
     elif command in BUTTONS:
         text = BUTTONS[command]
+    elif command.startswith("queries"):
+        place, text = "/queries", "Go to the queries"
+    elif command.startswith("posts look"):
+        place, text = "/posts", "Look at the posts"
     return {
         "sentence": sentence,
         "command": command if command in BUTTONS else "",
@@ -92,8 +96,8 @@ async def start(request: Request) -> Response:
     if "{round}" in python:
         number = bench.study.round(number).number
         words = (*words, "--round", number)
-    bench.jobs.start(*words)
-    bench.note(*words, python=python.format(round=repr(number)))
+    job = bench.jobs.start(*words)
+    bench.note(*words, python=python.format(round=repr(number)), job=job)
     return back_to(form.get("back", "/"))
 
 
@@ -110,12 +114,15 @@ def scripts(bench: Bench) -> dict[str, str]:
     """The session as two scripts, by their files' names; what needs labels of a round that it opens is commented out."""
     is_new = bool(bench.acts) and bench.acts[0].command.startswith("covmis new ")
     place = "In an empty folder" if is_new else "In the study's folder, as it was before"
-    about = ("Does again what was done in the browser.", f"{place}, next to the files that were dropped in.")
+    about = (
+        "Does again what was done in the browser; what was edited elsewhere, as in study.toml, is not in it.",
+        f"{place}, next to the files that were dropped in.",
+    )
     shell = ["#!/bin/sh", *(f"# {line}" for line in about), "set -e"]
     python = [f'"""{about[0]}', "", f"{about[1]}", '"""', "", "import covmis_build as covmis", ""]
     python += [] if is_new else ["study = covmis.open_study()"]
     opened = explained = False
-    for act in bench.acts:
+    for act in (act for act in bench.acts if not act.failed):
         needs_labels = opened and act.command.startswith(("covmis round", "covmis release"))
         if needs_labels and not explained:
             shell.append(PEOPLE)

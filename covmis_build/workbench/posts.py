@@ -30,6 +30,8 @@ LARGE = 300_000_000
 """Bytes of a file beyond which it is looked at only when asked: of a table all rows are read."""
 WRITTEN = ("platform", "date_format", "timezone")
 """What else of a table [[retrieval.columns]] the page asks for."""
+WITHOUT_IDS = {"row": "the row's number", "": "made of text, time and author"}
+"""What posts are called whose table has no column of ids."""
 
 
 def posts(request: Request) -> Response:
@@ -71,7 +73,7 @@ def posts(request: Request) -> Response:
             shown["problem"] = str(error)
     rules = [_rule(seen.settings) for seen in shown["look"].files] if shown["look"] else []
     return bench.page(
-        request, "posts.html", *words, files=list(files), name=name, read_as=READ_AS, rules=rules,
+        request, "posts.html", *words, files=list(files), name=name, read_as=READ_AS, without_ids=WITHOUT_IDS, rules=rules,
         current=current, **shown,
     )  # fmt: skip
 
@@ -118,17 +120,21 @@ async def save(request: Request) -> Response:
     ]
     if not rules:
         raise UnknownName(f"the columns of '{name}' are read in one way only")
-    kept = {key: value for key, value in rules[0].items() if key not in {"files", *READ_AS, *WRITTEN}}
-    for read_as in READ_AS:
+    kept = {
+        key: value for key, value in rules[0].items() if key not in {"files", "header", *READ_AS, *WRITTEN}
+    }
+    has_header, had_header = form.get("header") != "no", rules[0].get("header", True)
+    kept |= {"id": form.get("without_ids", "row"), "text": ""} | ({} if has_header else {"header": False})
+    for read_as in READ_AS if has_header == had_header else ():  # without a header columns have other names
         columns = [
             key.removeprefix("as:")
             for key, value in form.items()
             if key.startswith("as:") and value == read_as
         ]
-        if columns or read_as in {"id", "text"}:
-            kept[read_as] = columns[0] if len(columns) == 1 else columns or ""
+        if columns:
+            kept[read_as] = columns[0] if len(columns) == 1 else columns
     kept |= {key: form[key].strip() for key in WRITTEN if form.get(key, "").strip()}
     await run_in_threadpool(lambda: study.set_columns(form["files"], **kept))
     said = "".join(f", {key}={value!r}" for key, value in kept.items())
     bench.note(python=f"study.set_columns({form['files']!r}{said})")
-    return back_to(f"/posts?file={quote(name, safe='')}")
+    return back_to(f"/posts?file={quote(name, safe='')}", saved=True)

@@ -36,9 +36,15 @@ def rounds(request: Request) -> Response:
         request, "round.html", "round", "status", "--round", number, round=round_, numbers=numbers, cases=fitting[:MOST_CASES],
         fitting=len(fitting), all=len(cases), pairs=Counter(case.pair for case in cases).most_common(),
         states=Counter(case.state for case in cases), pair=pair, state=state, third=third, scheme=folder.scheme,
-        progress=bench.progress(round_), agreement=_agreement(bench, round_),
+        progress=bench.progress(round_), report=_report(round_), agreement=_agreement(bench, round_),
         target=study.settings.annotation.target, channel=study.settings.annotation.channel,
     )  # fmt: skip
+
+
+def _report(round_: Round) -> str:
+    """The report's place in the study, once there is one."""
+    path = round_.folder.folder / "report.html"
+    return round_.study.places.relative(path) if path.is_file() else ""
 
 
 def _agreement(bench: Bench, round_: Round) -> object:

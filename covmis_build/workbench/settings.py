@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 
+from covmis_build.errors import InputError
 from covmis_build.study.written_settings import changed_settings, written_settings
 from covmis_build.workbench.bench import back_to, bench_of, form_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -23,22 +26,42 @@ FIRST = (
 
 def settings(request: Request) -> Response:
     """All settings but the columns of files, which the page of posts writes."""
+    return _page(request, {})
+
+
+def _page(request: Request, typed: Mapping[str, str], problem: str = "") -> Response:
+    """The settings as they are, or as they were typed if these are refused."""
     bench = bench_of(request)
-    rows = {row.name: row for row in written_settings(bench.study.settings)}
+    rows = {
+        row.name: row._replace(text=typed.get(row.name, row.text))
+        for row in written_settings(bench.study.settings)
+    }
     first = [rows.pop(name) for name in FIRST]
     tables = [
         (table or "study", list(group)) for table, group in groupby(rows.values(), lambda row: row.table)
     ]
-    return bench.page(request, "settings.html", "run", first=first, tables=tables)
+    return bench.page(
+        request,
+        "settings.html",
+        "run",
+        code=400 if problem else 200,
+        first=first,
+        tables=tables,
+        problem=problem,
+    )
 
 
 async def save(request: Request) -> Response:
     """Write the settings that were changed."""
     bench, form = bench_of(request), await form_of(request)
     study = bench.study
-    changes = changed_settings(study.settings, form)
+    try:
+        changes = changed_settings(study.settings, form)
+        if changes:
+            await run_in_threadpool(lambda: study.change(**changes))
+    except InputError as error:
+        return _page(request, form, bench.sentence_of(error))
     if changes:
-        await run_in_threadpool(lambda: study.change(**changes))
         said = ", ".join(f"{name}={value!r}" for name, value in changes.items())
         bench.note(python=f"study.change({said})")
-    return back_to("/settings")
+    return back_to("/settings", saved=bool(changes))

@@ -35,7 +35,9 @@
       } catch (error) { if (error.name !== "AbortError") throw error; }
     }, 140);
   }
+  let typed = false;
   document.addEventListener("input", (event) => {
+    typed = true;
     const form = event.target.closest("form[data-live]");
     const output = at(`output[for="${CSS.escape(event.target.id)}"]`);
     if (output) output.value = event.target.value;
@@ -82,7 +84,17 @@
     at(".cli code").textContent = place.firstElementChild.dataset.cli;
     card.replaceWith(place.firstElementChild);
     if (next) goTo(next);
+    refresh();
   });
+
+  // What a decision changes elsewhere on the page: counts, what is next, whether the round can be sealed.
+  async function refresh() {
+    const answer = await fetch(location.href);
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = all("[data-fresh]", page);
+    if (fresh.length === all("[data-fresh]").length) all("[data-fresh]").forEach((old, place) => old.replaceWith(fresh[place]));
+  }
 
   // Files that are dropped in, or chosen, go to our server as they are; the answer is the page that shows the last of them.
   async function send(place, files) {
@@ -147,7 +159,7 @@
   // On a phone the places are a row that scrolls: the present one is in view.
   at(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
-  // What is at work, as it comes.
+  // What is at work, as it comes; then the page as it now is, unless something was typed that would be lost.
   const work = at(".work");
   if (work && work.dataset.state === "running") {
     const source = new EventSource("/events");
@@ -162,6 +174,7 @@
       else bar.removeAttribute("value");
       if (running) return;
       source.close();
+      if (!typed) return location.reload();
       work.dataset.state = job.state;
       bar.hidden = at("[data-end]", work).hidden = true;
       at("[data-again]", work).hidden = at("[data-close]", work).hidden = false;
