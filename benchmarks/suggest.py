@@ -92,7 +92,7 @@ def checkthat(noise: Path) -> None:
     with (HOME / "checkthat2020/tweets.csv").open(encoding="utf-8") as file:
         posts = [(row["post_id"], row["text"]) for row in csv.DictReader(file)]
     gold: dict[str, set[int]] = {}
-    number = {post_id: at for at, (post_id, _) in enumerate(posts, start=1)}
+    number = {post_id: at for at, (post_id, _) in enumerate(posts)}
     with (HOME / "checkthat2020/gold.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             gold.setdefault(row["claim_id"], set()).add(number[row["post_id"]])
@@ -128,7 +128,7 @@ def languages() -> None:
     others, about = len(texts), {}
     for path in sorted((Path(__file__).parents[1] / "tests/languages").glob("*.toml")):
         for entry in tomllib.loads(path.read_text("utf-8"))["claims"]:
-            about[path.stem, entry["text"]] = range(len(texts) + 1, len(texts) + 1 + len(entry["about"]))
+            about[path.stem, entry["text"]] = range(len(texts), len(texts) + len(entry["about"]))
             texts += entry["about"] + entry["near"]
     print(f"{others:,} posts beside those of the sets")
     with TemporaryDirectory() as folder, _indexed(Path(folder), texts) as index:

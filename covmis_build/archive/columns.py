@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from covmis_build.archive import dates, ids
 from covmis_build.archive.formats.post import NONE, RETWEET, Claimed, Post, unescaped
 from covmis_build.errors import InputError, counted, nearest
-from covmis_build.files.columns import POSTS, column_of, folded
+from covmis_build.files.columns import POSTS, column_of, columns_of, folded
 from covmis_build.files.ids import NOTHING, check_ids, check_rounded
 from covmis_build.options import KINDS, Columns
 from covmis_build.settings import toml
@@ -67,6 +67,8 @@ PROTECTED = frozenset(f"'{mark}" for mark in MARKED)
 """How a cell begins that `storage.harmless` has protected; no cell of such a column begins with one of MARKED otherwise."""
 FORMS_OF_IDS = {"reddit": re.compile(r"t[13]_[0-9a-z]{4,12}"), "facebook": re.compile(r"\d{5,20}_\d{5,20}")}
 """Ids that only one platform has: Reddit's comments and posts, a post of a page of Facebook."""
+PLAIN = frozenset({dates.Form.NONE, dates.Form.ISO, dates.Form.LETTERS, dates.Form.GIVEN})
+"""Forms of times that need no note: ISO 8601, and what a note on its zones or the settings say already."""
 DIGITS_IN_2006 = 7
 """Ids of X's first year have at most so many."""
 
@@ -130,6 +132,7 @@ def understand(
         understood.questions = [f'no column of post ids, but links to posts in {name}: id = "{name}"']
         understood.taken["id"] = [name]
     if not understood.questions:
+        _choose_times(understood, table)
         _look_at_values(understood, table, path, claims)
     return understood
 
@@ -176,6 +179,28 @@ def _addresses_of_posts(table: Table) -> str:
         if rows and sum(bool(ids.post_id(cell, "")) for cell in cells) >= ENOUGH * len(rows):
             return name
     return ""
+
+
+def _choose_times(understood: Understood, table: Table) -> None:
+    """Of several columns named as times, the one that says them most exactly, if it says the first one's days."""
+    named = columns_of(table.header, POSTS["created_at"])
+    if understood.rule.created_at or len(named) < 2:
+        return
+    rows = [cells for _, cells, problem in islice(table.rows(), TOGETHER) if not problem]
+    cells = {name: _column(rows, [table.header.index(name)]) for name in named}
+    exact = {name: dates.detail(cells[name]) for name in named}
+    first, best = named[0], max(named, key=exact.__getitem__)
+    if exact[best] > exact[first] and _same_days(cells[first], cells[best]):
+        understood.taken["created_at"] = [best]
+        understood.notes.append(f"times are read from {best}, which is more exact than {first}")
+
+
+def _same_days(cells: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether nearly all rows have the same day in both, as far as zones go; a column whose form is open says none."""
+    form, other = (dates.settle(column) for column in (cells, others))
+    pairs = [(form.read(mine), other.read(its)) for mine, its in zip(cells, others, strict=True)]
+    apart = [abs(ids.seconds(mine) - ids.seconds(its)) for mine, its in pairs if mine and its]
+    return sum(seconds <= 2 * DAY for seconds in apart) >= ENOUGH * len(apart)
 
 
 def _id_in_first_line(header: Sequence[str]) -> str:
@@ -272,11 +297,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     check_rounded(path, table.rounded, taken.get("id", []))
     bare = [native for native in native_ids if native and ":" not in native]
     check_ids(path, bare, addressed=partial(in_addresses, table, at["id"][0]) if "id" in at else None)
-    understood.times = dates.settle(moments, date_format=rule.date_format, zone=rule.timezone)
-    if understood.times.problem:
-        understood.questions.append(f"{taken['created_at'][0]}: {understood.times.problem}")
-    elif understood.times.note:
-        _compare_with_ids(understood, native_ids, moments)
+    _settle_times(understood, native_ids, moments)
     _leave_out(understood, named_claims, claims, marks)
     if not rule.escapes and counts.escaped > 0.005 * understood.rows:
         understood.notes.append(
@@ -324,6 +345,18 @@ def _without_text(understood: Understood, count: int) -> list[str]:
     joined = ", ".join(f'"{name}"' for name in (title, *names))
     more = f"; text = [{joined}] adds the title" if title else ""
     return [f"rows without text in {', '.join(names)}: {count:,} of {understood.rows:,}{more}"]
+
+
+def _settle_times(understood: Understood, native_ids: Sequence[str], moments: Sequence[str]) -> None:
+    """The form of the times: a question where it is open, a note where it is not ISO 8601."""
+    rule = understood.rule
+    times = understood.times = dates.settle(moments, date_format=rule.date_format, zone=rule.timezone)
+    if times.problem:
+        understood.questions.append(f"{understood.taken['created_at'][0]}: {times.problem}")
+    elif times.note:
+        _compare_with_ids(understood, native_ids, moments)
+    if times.form not in PLAIN and not times.problem:
+        understood.notes.append(f"{understood.taken['created_at'][0]}: read as {times.form}")
 
 
 def _compare_with_ids(understood: Understood, native_ids: Sequence[str], moments: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -138,6 +138,37 @@ def settle(cells: Iterable[str], *, date_format: str = "", zone: str = "") -> Ti
     utc = "times without a zone are treated as UTC; to change this, add a timezone to the file's [[retrieval.columns]] in study.toml"
     note = utc if seen.without_zone and not zone else ""
     return _slashed(seen, zone, note) if form is Form.DAY_OR_MONTH else TimeForm(form, zone=zone, note=note)
+
+
+class Detail(IntEnum):
+    """How exactly a cell says its time."""
+
+    NONE = 0
+    DAY = 1
+    CLOCK = 2
+    ZONE = 3
+
+
+def detail(cells: Iterable[str]) -> Detail:
+    """How exactly half of these cells say their times, or more exactly."""
+    details = sorted(_detail(cell.strip()) for cell in cells)
+    return details[len(details) // 2] if details else Detail.NONE
+
+
+def _detail(text: str) -> Detail:
+    match _form(text):
+        case Form.NONE:
+            return Detail.NONE
+        case Form.EXCEL_DAYS:
+            return Detail.CLOCK if "." in text else Detail.DAY
+        case Form.ISO if ":" in text:
+            return Detail.ZONE if _ZONE.search(text[10:]) else Detail.CLOCK
+        case Form.RFC_2822:
+            return Detail.ZONE if any(_behind(text)) else Detail.CLOCK
+        case Form.ISO | Form.DAY_OR_MONTH:
+            return Detail.CLOCK if ":" in text else Detail.DAY
+        case _:
+            return Detail.ZONE
 
 
 class _Seen:

@@ -37,7 +37,7 @@ def nearest(
         for at, claim in enumerate(claims.itertuples()):
             progress("ranking by words", at, len(claims))
             text = str(claim.text)
-            terms = terms_of(text, index, str(claim.language or "en"))
+            terms = terms_of(text, index, str(claim.language or ""))
             known = (found or {}).get(str(claim.claim_id))
             yield Asked(str(claim.claim_id), text, index.nearest(terms, first, besides=known))
 

@@ -110,11 +110,16 @@ def column_of(header: Iterable[str], names: Iterable[str]) -> str:
     >>> column_of(["Index", "Tweet ID"], ["post_id", "tweet_id"])
     'Tweet ID'
     """
+    return next(iter(columns_of(header, names)), "")
+
+
+def columns_of(header: Iterable[str], names: Iterable[str]) -> list[str]:
+    """The columns of the header that have any of these names, the first name's first."""
     names, by_name = list(names), dict[str, str]()
     for name in header:
         if name in names or not INDEX.fullmatch(name.strip()):
             by_name.setdefault(folded(name), name)
-    return next((by_name[key] for name in names if (key := folded(name)) in by_name), "")
+    return list(dict.fromkeys(by_name[key] for name in names if (key := folded(name)) in by_name))
 
 
 def need(path: Path, header: Sequence[str], names: Sequence[str]) -> str:

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from covmis_build.queries.suggest import READ, UNITS, WIDTHS, Width, bounded, posts_by_units, thresholds
+from covmis_build.queries.suggest import (
+    READ,
+    UNITS,
+    WIDTHS,
+    Asked,
+    Width,
+    bounded,
+    posts_by_units,
+    thresholds,
+)
 from covmis_build.queries.units import units_of
 
 if TYPE_CHECKING:
@@ -72,7 +81,7 @@ class Learned:
 
 
 def learn(
-    claim: str, posts: Sequence[MissedPost], index: Words, *, language: str = "en", read: Sequence[int] = READ
+    claim: str, posts: Sequence[MissedPost], index: Words, *, language: str = "", read: Sequence[int] = READ
 ) -> Learned:
     """What these posts share, and a query for each number of posts that one is willing to read."""
     rows = index.posts.numbers([post.post_id for post in posts])
@@ -91,7 +100,7 @@ def learn(
         quorums = table.best(telling, everybody, most)
         if not quorums:
             continue
-        node = bounded(telling, quorums)
+        node = bounded(Asked(telling), quorums)
         finds = index.rows(node)
         held_out = sum(table.finds_without(at, most) for at in range(len(posts))) if len(posts) > 1 else 0
         learned = LearnedQuery(width, str(node), len(finds), int(np.isin(rows, finds).sum()), held_out)
@@ -104,7 +113,7 @@ def _units(texts: Sequence[str], index: Words, language: str) -> list[Unit]:
     known: dict[frozenset[object], Unit] = {}
     for text in texts:
         for unit in units_of(text, index, language):
-            if len(unit.rows):
+            if unit.seen and (unit.name or not unit.common):
                 known.setdefault(frozenset(unit.ways), unit)
     return list(known.values())
 
@@ -140,7 +149,7 @@ class _Table:
         whole, mine = posts_by_units(telling), self._of_mine(telling)
         most_found = 0.0
         best: tuple[Quorum, ...] = ()
-        for quorums in thresholds(telling):
+        for quorums in thresholds(Asked(telling)):
             count = int(_hits(whole, quorums).sum())
             worth = float(self.weights[known & _hits(mine, quorums)].sum())
             if 0 < count <= most and worth > most_found:
@@ -160,5 +169,5 @@ class _Table:
 
 
 def _hits(has_unit: NDArray[np.int8], quorums: Sequence[Quorum]) -> Flags:
-    hits: Flags = np.logical_or.reduce([has_unit[:, of - 1] >= least for least, of in quorums])
+    hits: Flags = np.logical_or.reduce([has_unit[:, of - 1] >= least for least, of, _ in quorums])
     return hits

@@ -3,8 +3,9 @@
 A.2 wants names first, then the words that carry the relation or action, then the whole sentence. A quorum does all
 three: a post counts if it has two of the claim's few rarest units, or three of some more. The rarest unit is always
 among them and never forced: people leave it out. Where a unit stands is a matter of one threshold t: k units are
-enough if each of them is telling enough that k of its kind reach t. So a wider proposal finds whatever a narrower
-one finds, and the number of posts that somebody is willing to read decides. A unit that the archive lacks is the most
+enough if each of them is telling enough that k of its kind reach t. A common unit says what the archive is about: it is
+never enough alone, but adds its weight to what the others reach. So a wider proposal finds whatever a narrower one
+finds, and the number of posts that somebody is willing to read decides. A unit that the archive lacks is the most
 telling of all, for queries are also asked elsewhere; but nobody knows how many posts it has, so it is never enough alone.
 """
 
@@ -17,9 +18,9 @@ import numpy as np
 
 from covmis_build.errors import InputError
 from covmis_build.errors import counted as so_many
-from covmis_build.queries.units import Unit, units_of
+from covmis_build.queries.units import STOP_WORDS, Unit, code_of, units_of
 from covmis_build.report.result import Result
-from covmis_build.text.nodes import Node, Or, Term, at_least, conjunction_count, joined
+from covmis_build.text.nodes import And, Node, Or, Term, at_least, conjunction_count, joined
 from covmis_build.text.tokens import tokens
 
 if TYPE_CHECKING:
@@ -37,27 +38,38 @@ WIDTHS: tuple[Width, ...] = ("precise", "balanced", "broad")
 READ = (5, 25, 100)
 """Posts that the precise, the balanced and the broad query are to find at most."""
 
-UNITS, UNSEEN, LARGEST = 12, 4, 3
-"""At most so many units of a claim are requested, so many of them that the archive lacks, and so many together."""
+UNITS, UNSEEN, COMMON, LARGEST = 12, 4, 4, 3
+"""At most so many units of a claim are requested, so many that the archive lacks, so many common ones, and so many
+together."""
 
 MOST_CONJUNCTIONS = 400
 """Plain searches that a proposal may represent on a platform; forms of words go first where it is more."""
+FORMS_OF_COMMON = 2
+"""Forms of a common word that stay until those of other words went, too."""
 
 
 class Quorum(NamedTuple):
-    """So many of the claim's `of` most telling units."""
+    """So many of the claim's `of` most telling units, with so many of its common ones."""
 
     least: int
     of: int
+    common: int = 0
 
     def asks(self, known: list[Unit]) -> list[int]:
         """Which units count for it; where one is enough, those alone that the archive has."""
         return [at for at, unit in enumerate(known[: self.of]) if unit.seen or self.least > 1]
 
-    def is_in(self, narrower: Quorum, known: list[Unit]) -> bool:
-        """Whether posts that have so many units always have enough of the narrower quorum's."""
-        further = len(self.asks(known)) - len(narrower.asks(known))
-        return self.least - further >= narrower.least
+    def is_in(self, wider: Quorum, known: list[Unit]) -> bool:
+        """Whether posts of the archive that have so many units always have enough of the wider quorum's."""
+        further = len(set(self.asks(known)) - set(wider.asks(known))) if self.of > wider.of else 0
+        return self.common >= wider.common and self.least - further >= wider.least
+
+
+class Asked(NamedTuple):
+    """The units of a claim that are requested, the most telling first; the common ones only together with others."""
+
+    telling: list[Unit]
+    common: Sequence[Unit] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +92,12 @@ class UnitShown:
     forms: list[str]
     posts: int
 
+    @property
+    def line(self) -> str:
+        """Its forms; of a name of several words also the whole name."""
+        forms = " OR ".join(self.forms)
+        return forms if self.unit in forms.replace('"', "") else f"{forms} (for {self.unit})"
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Suggestions(Result):
@@ -88,6 +106,8 @@ class Suggestions(Result):
     claim: str
     proposals: list[Proposal]
     units: list[UnitShown]
+    left_out: dict[str, str]
+    """Words of the claim that are in no proposal, and why."""
     posts_in_archive: int
 
     def to_frame(self) -> pd.DataFrame:
@@ -111,6 +131,7 @@ class Suggestions(Result):
             "posts_in_archive": self.posts_in_archive,
             "suggestions": suggestions,
             "units": [asdict(unit) for unit in self.units],
+            "left_out": self.left_out,
         }
 
     @property
@@ -124,74 +145,117 @@ class Suggestions(Result):
                 last = width
             else:
                 lines.append(f"{width}: as {last}")
-        units = [f"{unit.posts:>9,}  {' OR '.join(unit.forms)}" for unit in self.units]
-        return [*lines, *(["Posts that contain each of these words:"] if units else []), *units]
+        if self.units:
+            lines.append("Posts that contain each of these words:")
+        lines += [f"{unit.posts:>9,}  {unit.line}" for unit in self.units]
+        for reason in dict.fromkeys(self.left_out.values()):
+            words = [word for word, why in self.left_out.items() if why == reason]
+            lines.append(f"Left out ({reason}): {', '.join(words)}")
+        return lines
 
 
 def suggest(
-    text: str, index: Words, *, language: str = "en", read: Sequence[int] = READ, samples: int = 2, counted: bool = True
+    text: str, index: Words, *, language: str = "", read: Sequence[int] = READ, samples: int = 2, counted: bool = True
 ) -> Suggestions:  # fmt: skip
     """Proposals for a claim; `counted` is false where the index is not of posts, but only tells how rare words are."""
     if len(read) != len(WIDTHS) or list(read) != sorted(read) or read[0] < 1:
         raise InputError("the posts to read are three ascending numbers", remedy="Write them like 5,25,100")
-    units = units_of(text, index, language)
-    known = _asked_for(units)
+    code = code_of(language, text)
+    units = units_of(text, index, code)
+    asked = _asked_for(units, code, counted=counted)
     proposals: dict[str, Proposal] = {}
-    for width, quorums in zip(WIDTHS, _profiles(known, read, counted=counted), strict=True):
-        node = bounded(known, quorums) if known else _of_unknown(text, units)
+    for width, quorums in zip(WIDTHS, _profiles(asked, read, counted=counted), strict=True):
+        node = bounded(asked, quorums) if asked.telling else _of_unknown(text, units)
         if node is None:
             break
         rows = index.rows(node) if counted else None
         posts = None if rows is None else len(rows)
         shown = [] if rows is None else index.posts.samples([rows], samples)[0]
-        reason = _reason(known, quorums, posts) if known else "no part of the claim is in the archive"
+        reason = _reason(asked, quorums, posts) if asked.telling else "no part of the claim is in the archive"
         proposals.setdefault(str(node), Proposal(width, str(node), posts, reason, shown))
     listed = [
         UnitShown(" ".join(unit.words), [str(way) for way in unit.ways], len(unit.rows)) for unit in units
     ]
-    return Suggestions(text, list(proposals.values()), listed, index.size if counted else 0)
+    left_out = _left_out(text, units, asked, code)
+    return Suggestions(text, list(proposals.values()), listed, left_out, index.size if counted else 0)
 
 
-def _asked_for(units: list[Unit]) -> list[Unit]:
-    """The most telling units, the most telling first; none where the archive has none of them."""
-    unseen = [unit.words for unit in units if not unit.seen][UNSEEN:]
-    known = [unit for unit in units if unit.words not in unseen][:UNITS]
-    return known if any(unit.seen for unit in known) else []
+def _asked_for(units: list[Unit], code: str, *, counted: bool) -> Asked:
+    """The units that are requested; none where the archive has none of them.
+
+    A common word of a language without a list of function words may be one of them, and is not requested.
+    """
+    units = [unit for unit in units if unit.name or not unit.common or code in STOP_WORDS]
+    common = [unit for unit in units if unit.common and counted]
+    telling = [unit for unit in units if unit not in common]
+    if not any(unit.seen for unit in telling):  # then those that are common are all that can be found
+        telling, common = units, []
+    unseen = [unit.words for unit in telling if not unit.seen][UNSEEN:]
+    known = [unit for unit in telling if unit.words not in unseen][:UNITS]
+    return Asked(known, common[:COMMON]) if any(unit.seen for unit in known) else Asked([])
 
 
-def _profiles(known: list[Unit], read: Sequence[int], *, counted: bool) -> list[tuple[Quorum, ...]]:
+def _left_out(text: str, units: list[Unit], asked: Asked, code: str) -> dict[str, str]:
+    """The words of the claim that are in no proposal, and why."""
+    left_out = dict[str, str]()
+    in_units = {word for unit in units for word in unit.words}
+    forms = {way.tokens[0]: unit.words[0] for unit in units for way in unit.ways if len(way.tokens) == 1}
+    for word in tokens(text):
+        if word in in_units:
+            continue
+        if word in STOP_WORDS.get(code, ()):
+            left_out[word] = "function word"
+        else:
+            left_out[word] = f"form of {forms[word]}" if word in forms else "single character"
+    for unit in units if asked.telling else ():
+        if unit not in asked.telling and unit not in asked.common:
+            why = f"more than {UNITS} words"
+            if unit.common:
+                why = "in every fifth post, as function words are"
+            elif not unit.seen:
+                why = f"more than {UNSEEN} words that no post has"
+            left_out[" ".join(unit.words)] = why
+    return left_out
+
+
+def _profiles(asked: Asked, read: Sequence[int], *, counted: bool) -> list[tuple[Quorum, ...]]:
     """For each width, the widest quorums that find no more posts than one wants to read; at least one post, if any."""
+    known = len(asked.telling)
     if not known:
         return [()] * len(read)
     if not counted:
         fixed = ((3, 5), (2, 4), (2, 6))
-        return [(Quorum(min(least, len(known)), min(of, len(known))),) for least, of in fixed]
-    has_unit = posts_by_units(known)
-    found = [(quorums, count) for quorums in thresholds(known) if (count := _count(has_unit, quorums))]
+        return [(Quorum(min(least, known), min(of, known)),) for least, of in fixed]
+    posts = np.unique(np.concatenate([unit.rows for unit in asked.telling]))
+    has_unit = posts_by_units(asked.telling)
+    has_common = np.sum([np.isin(posts, unit.rows) for unit in asked.common], axis=0)
+    found = [
+        (quorums, count) for quorums in thresholds(asked) if (count := _count(has_unit, has_common, quorums))
+    ]
     return [
         max((entry for entry in found if entry[1] <= size), key=lambda entry: entry[1], default=found[0])[0]
         for size in read
     ]
 
 
-def thresholds(known: list[Unit]) -> Iterator[tuple[Quorum, ...]]:
-    """Quorums from narrow to wide: k of the units that weigh t / k, for every t at which something changes."""
+def thresholds(asked: Asked) -> Iterator[tuple[Quorum, ...]]:
+    """Quorums from narrow to wide: so many units and common ones that they weigh t, for every t at which something changes."""
+    known = asked.telling
     weights = [unit.weight for unit in known]
+    each = min((unit.weight for unit in asked.common), default=0.0)
+    shapes = [(k, j) for k in range(1, LARGEST + 1) for j in range(min(LARGEST - k, len(asked.common)) + 1)]
     before: tuple[Quorum, ...] = ()
-    for least_sum in sorted({k * weight for k in range(1, LARGEST + 1) for weight in weights}, reverse=True):
-        quorums: list[Quorum] = []
-        for k in range(1, LARGEST + 1):
-            enough = sum(weight >= least_sum / k - 1e-9 for weight in weights)
-            quorum = Quorum(k, enough)
-            further = not quorums or enough > quorums[-1].of
-            if (
-                len(quorum.asks(known)) >= k
-                and further
-                and not any(quorum.is_in(other, known) for other in quorums)
-            ):
-                quorums.append(quorum)
-        if quorums and tuple(quorums) != before:
-            before = tuple(quorums)
+    for least_sum in sorted({k * weight + j * each for k, j in shapes for weight in weights}, reverse=True):
+        enough = [sum(weight >= (least_sum - j * each) / k - 1e-9 for weight in weights) for k, j in shapes]
+        every = [Quorum(k, of, j) for (k, j), of in zip(shapes, enough, strict=True)]
+        possible = [quorum for quorum in every if len(quorum.asks(known)) >= quorum.least]
+        quorums = tuple(
+            quorum
+            for quorum in possible
+            if not any(quorum.is_in(wider, known) for wider in possible if wider != quorum)
+        )
+        if quorums and quorums != before:
+            before = quorums
             yield before
 
 
@@ -204,22 +268,31 @@ def posts_by_units(known: list[Unit]) -> NDArray[np.int8]:
     return has_unit.cumsum(axis=1, dtype=np.int8)
 
 
-def _count(has_unit: NDArray[np.int8], quorums: Sequence[Quorum]) -> int:
-    return int(np.logical_or.reduce([has_unit[:, of - 1] >= least for least, of in quorums]).sum())
+def _count(has_unit: NDArray[np.int8], has_common: NDArray[np.int64], quorums: Sequence[Quorum]) -> int:
+    hits = [(has_unit[:, of - 1] >= least) & (has_common >= common) for least, of, common in quorums]
+    return int(np.logical_or.reduce(hits).sum())
 
 
-def bounded(known: list[Unit], quorums: Sequence[Quorum]) -> Node:
+def bounded(asked: Asked, quorums: Sequence[Quorum]) -> Node:
     """The query of these quorums; forms of words are omitted, the rarest first, while it represents too many searches."""
-    ways = [list(unit.ways) for unit in known]
+    ways = [list(unit.ways) for unit in (*asked.telling, *asked.common)]
     while True:
         parts = [joined(Or, forms) for forms in ways]
-        node = joined(
-            Or, [at_least(quorum.least, [parts[at] for at in quorum.asks(known)]) for quorum in quorums]
-        )
-        longest = max(ways, key=len)
+        node = joined(Or, [_quorum(quorum, parts, asked) for quorum in quorums])
+        longest = max(ways[len(asked.telling) :], key=len, default=[])
+        if len(longest) <= FORMS_OF_COMMON:
+            longest = max(ways, key=len)
         if conjunction_count(node) <= MOST_CONJUNCTIONS or len(longest) == 1:
             return node
         longest.pop()
+
+
+def _quorum(quorum: Quorum, parts: Sequence[Node], asked: Asked) -> Node:
+    """What a quorum asks for, of the telling units' parts and the common ones' behind them."""
+    telling = at_least(quorum.least, [parts[at] for at in quorum.asks(asked.telling)])
+    if not quorum.common:
+        return telling
+    return joined(And, [at_least(quorum.common, parts[len(asked.telling) :]), telling])
 
 
 def _of_unknown(text: str, units: list[Unit]) -> Node | None:
@@ -231,12 +304,17 @@ def _of_unknown(text: str, units: list[Unit]) -> Node | None:
     return Term(cut) if cut else None
 
 
-def _reason(known: list[Unit], quorums: Sequence[Quorum], posts: int | None) -> str:
+def _reason(asked: Asked, quorums: Sequence[Quorum], posts: int | None) -> str:
     """Why this query, in a line."""
     said = []
     for quorum in quorums:
-        asked = [known[at].shown for at in quorum.asks(known)]
-        how = f"{quorum.least} of" if quorum.least < len(asked) else "all of" if quorum.least > 1 else "has"
-        said.append(f"{how} {', '.join(asked)}")
+        words = _how_many(quorum.least, [asked.telling[at].shown for at in quorum.asks(asked.telling)])
+        common = [unit.shown for unit in asked.common]
+        said.append(f"{words}, with {_how_many(quorum.common, common)}" if quorum.common else words)
     finds = so_many(posts, "posts") if posts is not None else "no archive yet, rarity from the claim list"
     return f"{finds}: {'; or '.join(said)}"
+
+
+def _how_many(least: int, words: Sequence[str]) -> str:
+    how = "all of " if least == len(words) > 1 else f"{least} of " if len(words) > 1 else ""
+    return f"{how}{', '.join(words)}"

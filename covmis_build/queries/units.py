@@ -11,6 +11,7 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from covmis_build.text.language import detect_languages
 from covmis_build.text.nodes import Node, Or, Term, joined
 from covmis_build.text.tokens import UNSPACED, tokens
 
@@ -38,9 +39,12 @@ _ARTICLE = re.compile("[وف]?(?:[بك]?ال|لل)(?=..)")
 NAME_BONUS = 1.25
 """A.2: entity names first. A name or a number counts for a quarter more than a word that is as rare."""
 
-TOO_COMMON = 5
-"""A word in every fifth post says nothing, in whatever language."""
+COMMON, FEW_POSTS = 5, 100
+"""A word in every fifth post is common, in an archive of more than so many posts: it says the topic, or nothing."""
 
+
+LAST_LATIN = "\u024f"
+"""The last letter of the Latin script's first blocks."""
 
 _SIGNS = r"\s,;:!?()\[\]\"“”«»„¿¡،؛।。，、！？"  # noqa: RUF001 - signs of many scripts
 _PIECE = re.compile(rf"(?:[^{_SIGNS}]|(?<=\d),(?=\d))+")
@@ -54,6 +58,7 @@ class Unit(NamedTuple):
     ways: tuple[Term, ...]
     rows: Rows
     name: bool
+    common: bool
     weight: float
 
     @property
@@ -79,12 +84,9 @@ class _Piece(NamedTuple):
     phrase: bool
 
 
-def units_of(text: str, index: Words, language: str = "en", *, common: bool = False) -> list[Unit]:
-    """The claim's units, the most telling first: those that the archive lacks are the rarest.
-
-    Words in every fifth post are omitted unless `common` ones are wanted, too.
-    """
-    code = language.split("-", maxsplit=1)[0].lower() or "en"
+def units_of(text: str, index: Words, language: str = "") -> list[Unit]:
+    """The claim's units, the most telling first: those that the archive lacks are the rarest."""
+    code = code_of(language, text)
     stop = STOP_WORDS.get(code, frozenset())
     units: list[Unit] = []
     asked: set[Term] = set()  # a word and its other form are one unit
@@ -93,20 +95,27 @@ def units_of(text: str, index: Words, language: str = "en", *, common: bool = Fa
         if not asked.isdisjoint(ways):
             continue
         rows = index.rows(joined(Or, ways))
-        if not (piece.name or common) and len(rows) * TOO_COMMON > index.size > 100:
-            continue
+        common = len(rows) * COMMON > index.size > FEW_POSTS
         weight = math.log((index.size + 1) / (len(rows) + 0.5)) * (NAME_BONUS if piece.name else 1.0)
         asked.update(ways)
-        units.append(Unit(piece.words, ways, rows, piece.name, weight))
+        units.append(Unit(piece.words, ways, rows, piece.name, common, weight))
     return sorted(units, key=lambda unit: -unit.weight)
 
 
-def terms_of(text: str, index: Words, language: str = "en") -> list[Term]:
+def code_of(language: str, text: str) -> str:
+    """The code of a claim's language; where none is given, English, or what the detector says of another script."""
+    letters = [letter for letter in text if letter.isalpha()]
+    if not language and sum(letter > LAST_LATIN for letter in letters) * 2 > len(letters):
+        (language,) = detect_languages([text])
+    return language.split("-", maxsplit=1)[0].lower() or "en"
+
+
+def terms_of(text: str, index: Words, language: str = "") -> list[Term]:
     """Every word and form by which a post could be near to the claim: of its units, and each word of its names."""
     return list(
         dict.fromkeys(
             term
-            for unit in units_of(text, index, language, common=True)
+            for unit in units_of(text, index, language)
             for term in (*unit.ways, *(Term((word,)) for word in unit.words if unit.name))
         )
     )

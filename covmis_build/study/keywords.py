@@ -166,7 +166,7 @@ class MarkedPost:
 
 def suggested(words: Words, text: str, language: str) -> Suggestions:
     """Queries proposed for the text of a claim, asked of words that are open."""
-    return suggest(text, words, language=language or "en", samples=0)
+    return suggest(text, words, language=language, samples=0)
 
 
 def marked_posts(
@@ -179,7 +179,7 @@ def marked_posts(
     node, saved = (read_keywords(lines, claim.language) for lines in (keywords, claim.keywords))
     rows, before = numbers_of(words, node), numbers_of(words, saved)
     if which == "nearest":
-        terms = terms_of(claim.text, words, claim.language or "en")
+        terms = terms_of(claim.text, words, claim.language)
         known = np.union1d(rows, before)
         near = [post for post, _ in words.nearest(terms, most, besides=known)]
         numbers = words.posts.numbers(near)

@@ -14,11 +14,16 @@ from covmis_build.archive.formats import nested
 from covmis_build.archive.formats.post import iso
 from covmis_build.archive.intake import in_words
 from covmis_build.archive.reader import How, file_of, open_job, read
-from covmis_build.errors import InputError, counted
-from covmis_build.options import Columns
+from covmis_build.cleaning.language import fits, languages
+from covmis_build.errors import InputError, MissingExtra, counted
+from covmis_build.options import Cleaning, Columns
+from covmis_build.queries.units import STOP_WORDS
 from covmis_build.report.result import Result
+from covmis_build.text.language import language_code
+from covmis_build.text.tokens import tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from covmis_build.archive.formats.post import Post
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
 ROWS = 10_000
 """Rows of a file that are looked at; the form of columns is settled over all of them."""
 SHOWN = 3
+IN_LANGUAGE = 100
+"""Texts whose language is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +165,7 @@ def look(path: Path | str, study: Study | None = None) -> Look:
     seen: dict[str, SeenFile] = {}
     for job in streams.jobs([(path, name_in(path, study))]):
         if file_of(job) not in seen:
-            seen[file_of(job)] = _look(job, how, path)
+            seen[file_of(job)] = _look(job, how, path, study)
     return Look(list(seen.values()))
 
 
@@ -179,7 +186,7 @@ def name_in(path: Path, study: Study | None) -> str:
     return path.name
 
 
-def _look(job: streams.Job, how: How, path: Path) -> SeenFile:
+def _look(job: streams.Job, how: How, path: Path, study: Study | None) -> SeenFile:
     seen = SeenFile(file_of(job))
     if job.kind == streams.TABLE:
         try:
@@ -200,7 +207,7 @@ def _look(job: streams.Job, how: How, path: Path) -> SeenFile:
             return seen
     else:
         seen.by = "its lines"
-    _see_rows(seen, job, how, path)
+    _see_rows(seen, job, how, path, study)
     return seen
 
 
@@ -217,9 +224,10 @@ def _files(job: streams.Job) -> str:
     return job.name.partition("/")[2] or job.name
 
 
-def _see_rows(seen: SeenFile, job: streams.Job, how: How, path: Path) -> None:
+def _see_rows(seen: SeenFile, job: streams.Job, how: How, path: Path, study: Study | None) -> None:
     problems: dict[str, Problem] = {}
     times: list[str] = []
+    texts: list[tuple[str, str]] = []
     forms: Counter[str] = Counter()
     rows = (line for line in read(job, how=how) if line.posts or not line.note)
     for line in islice(rows, ROWS):
@@ -235,13 +243,49 @@ def _see_rows(seen: SeenFile, job: streams.Job, how: How, path: Path) -> None:
         times += [time for post in line.posts if (time := iso(post.created_at))]
         seen.reposts += sum(bool(post.repost_of) for post in line.posts)
         seen.without_text += sum(not post.text.strip() for post in line.posts)
+        written = [(post.text, post.language) for post in line.posts if post.text.strip()]
+        texts += written[: IN_LANGUAGE - len(texts)]
         seen.posts += [_shown(post) for post in line.posts[: SHOWN - len(seen.posts)]]
     seen.form = seen.form or ", ".join(form for form, count in forms.most_common() if count and form)
     seen.first, seen.last = min(times, default=""), max(times, default="")
+    seen.notes += _in_other_languages(texts, study)
     seen.problems = sorted(problems.values(), key=lambda problem: -problem.count)
     if seen.rows and not sum(forms.values()) and not seen.skipped:
         said = "".join(f": {nested.for_file(problem.example, str(path))}" for problem in seen.problems[:1])
         seen.questions.append(f"nothing in it could be read{said}")
+
+
+def _in_other_languages(texts: Sequence[tuple[str, str]], study: Study | None) -> list[str]:
+    """A note if cleaning would drop most of these texts, each with its platform's tag, for their languages.
+
+    The detector takes half a second to load: it is asked only where neither tags nor function words say that texts stay.
+    """
+    cleaning = study.settings.cleaning if study else Cleaning()
+    by_tag = cleaning.language_source == "platform"
+    stay = sum(
+        fits(language_code(tag), cleaning) if tag and by_tag else _has_words_of(text, cleaning.languages)
+        for text, tag in texts
+    )
+    if not texts or not cleaning.languages or stay * 2 > len(texts):
+        return []
+    try:
+        found = languages([text for text, _ in texts], [tag for _, tag in texts], cleaning)
+    except MissingExtra:  # cleaning says so
+        return []
+    others = Counter(language for language in found if language and not fits(language, cleaning))
+    if others.total() * 2 <= len(texts):
+        return []
+    named = ", ".join(language for language, count in others.most_common() if count * 10 >= len(texts))
+    whose = "this study keeps" if study else "a new study keeps"
+    note = f"{others.total()} of {counted(len(texts), 'texts')} look like {named or 'many languages'}"
+    return [f"{note}; {whose} {', '.join(cleaning.languages)}: set `[cleaning] languages`"]
+
+
+def _has_words_of(text: str, kept: Sequence[str]) -> bool:
+    """Whether a text has function words of a language that is kept, and no more of any other."""
+    words = set(tokens(text))
+    hits = {code: len(words & listed) for code, listed in STOP_WORDS.items()}
+    return any(hits.get(code, 0) == max(hits.values()) > 0 for code in kept)
 
 
 def _shown(post: Post) -> SeenPost:

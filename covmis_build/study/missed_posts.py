@@ -132,8 +132,7 @@ def missed_posts(
             if claim in texts:
                 columns = rows[["post_id", "text", "weight"]]
                 posts = [MissedPost(*row) for row in columns.itertuples(index=False)]
-                language = language_of[claim] or "en"
-                learned[claim] = learn(texts[claim], posts, index, language=language, read=read)
+                learned[claim] = learn(texts[claim], posts, index, language=language_of[claim], read=read)
         linked = Counter(page for pages in index.posts.addresses(missed["post_id"]) for page in pages)
     languages: dict[str, list[int]] = {}
     for language, is_missed in zip(

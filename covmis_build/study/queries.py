@@ -224,12 +224,12 @@ def suggest_queries(
     row = next((row for row in rows if row["claim_id"] == claim), None)
     if row is None and " " not in claim and (claim.isascii() or not claim.isalpha()):
         raise NoClaim.of(claim, (row["claim_id"] for row in rows))
-    text, language = (row["text"], row["language"]) if row else (claim, "")
+    text, language = (row["text"], row["language"] or "") if row else (claim, "")
     if study.places.has_files:
         with study.words(progress) as index:
             if index.size:
-                return suggest(text, index, language=language or "en", read=read, samples=samples)
+                return suggest(text, index, language=language, read=read, samples=samples)
     with TemporaryDirectory() as folder:  # collecting first: how rare words are, the claim list tells
         texts = {entry["text"]: entry["claim_id"] for entry in rows} | ({} if row else {text: ""})
         with words_of(Path(folder), {claim_id: entry for entry, claim_id in texts.items()}) as index:
-            return suggest(text, index, language=language or "en", read=read, samples=0, counted=False)
+            return suggest(text, index, language=language, read=read, samples=0, counted=False)

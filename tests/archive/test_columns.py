@@ -309,6 +309,54 @@ def test_a_file_without_times_says_so_once(file):
     assert any(note.startswith("no column of times") for note in open_job(job, How()).understood.notes)
 
 
+def understood(path):
+    (job,) = streams.jobs([(path, "archive/posts.csv")])
+    return open_job(job, How()).understood
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "chosen"),
+    [
+        ("datetime,Date", ["2021-01-16 03:19:19+00:00,16/01/2021"], "datetime"),
+        ("Date,datetime", ["16/01/2021,2021-01-16 03:19:19", ",2021-01-16 03:19:19", "17/01/2021,"], "datetime"),
+        ("date,timestamp", ["2021-01-16 03:19,1610767159"], "timestamp"),
+        ("date,time", ["2021-01-16,03:19"], "date"),
+        ("created_at,date", ["2021-01-16 03:19:19+00:00,2021-01-16 03:19:19+00:00"], "created_at"),
+        ("created_at,timestamp", ["2021-01-16 03:19:19,2023-05-01T10:00:00Z"], "created_at"),
+        ("date,posted", ["43943,Wed Apr 22 10:00:00 +0000 2020"], "posted"),
+        ("created_at,date", ["soon,2021-01-16"], "date"),
+    ],
+)  # fmt: skip
+def test_of_several_times_the_most_exact_of_the_same_days_is_read(file, header, rows, chosen):
+    seen = understood(file("\n".join([f"status_id,text,{header}", *(f"{at},hello,{row}" for at, row in enumerate(rows, 1252934402983700001))])))  # fmt: skip
+    assert seen.taken["created_at"] == [chosen]
+    first = next(name for name in ("created_at", "date", "Date") if name in header.split(","))
+    assert any(f"more exact than {first}" in note for note in seen.notes) == (chosen != first)
+
+
+def test_a_column_of_times_that_the_study_names_is_read_however_exact_others_are(file):
+    path = file(
+        "status_id,text,datetime,Date\n1252934402983700001,hello,2021-01-16 03:19:19+00:00,16/01/2021\n"
+    )
+    (line,) = reads(path, Columns(created_at="Date", platform="x"))
+    assert line.posts[0].created_at == "2021-01-16T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("16/01/2021", "Date: read as day/month/year"),
+        ("01/16/2021", "Date: read as month/day/year"),
+        ("43943", "Date: read as days since 1899-12-30"),
+        ("2021-01-16", ""),
+        ("2021-01-16 05:00 CDT", ""),
+    ],
+)
+def test_the_form_of_times_is_named_unless_it_is_iso(file, cell, said):
+    notes = understood(file(f"status_id,text,Date\n1252934402983700001,hello,{cell}\n")).notes
+    assert [note for note in notes if "read as" in note] == [said] * bool(said)
+
+
 TEXTS_OF_OTHERS = ["'@who said that' is a lie", "@who garlic", "'tis garlic", "''"]
 
 

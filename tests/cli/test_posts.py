@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 
 import pytest
 import zstandard
@@ -156,6 +158,60 @@ def test_a_missing_file_and_one_of_nothing(study, tmp_path):
     path.write_text("{\n{\n")
     code, out, _ = covmis("posts", "look", str(path), "--study", str(study))
     assert (code, "nothing in it could be read" in out) == (1, True)
+
+
+ARABIC = [
+    "تمكين المرأة سبب بطالة الرجال في هذا البلد",
+    "هذا التطعيم آمن ولا خطر منه على الأطفال",
+    "التحول الرقمي يسهل حياة الناس في كل مكان",
+]
+ENGLISH = ["The vaccine is safe for all of us", "Garlic does not cure the flu", "What is this about?"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "tag", "settings", "said"),
+    [
+        (ARABIC, "", "", "3 of 3 texts look like ar; this study keeps en: set `[cleaning] languages`"),
+        (ENGLISH, "ar", "", "3 of 3 texts look like ar; this study keeps en"),
+        (ENGLISH, "ar", 'language_source = "detector"', ""),
+        (ARABIC, "en", 'language_source = "detector"', "3 of 3 texts look like ar"),
+        (ARABIC, "", 'languages = ["en", "ar"]', ""),
+        (ENGLISH, "", 'languages = ["ar"]', "3 of 3 texts look like en; this study keeps ar"),
+        (ARABIC, "", "languages = []", ""),
+        (ENGLISH, "", "", ""),
+        (ENGLISH, "und", "", ""),
+        ([*ARABIC, *ENGLISH], "", "", ""),
+        (["", " ", ""], "", "", ""),
+    ],
+)
+def test_look_says_when_most_texts_are_in_languages_that_the_study_drops(
+    study, tmp_path, texts, tag, settings, said
+):
+    path = tmp_path / "export.csv"
+    rows = [f"{at},{text},{tag}" for at, text in enumerate(texts, 1252934402983763968)]
+    path.write_text("\n".join(["tweet_id,text,lang", *rows, ""]))
+    (study / "study.toml").write_text(f'title = "t"\n[cleaning]\n{settings}\n')
+    _, out, _ = covmis("posts", "look", str(path), "--study", str(study), "--json")
+    (seen,) = json.loads(out)["files"]
+    notes = [note for note in seen["notes"] if "look like" in note]
+    assert len(notes) == bool(said)
+    assert all(note.startswith(said) for note in notes)
+
+
+def test_look_without_a_study_names_the_default_languages(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "export.csv").write_text("tweet_id,text\n1252934402983763968,تمكين المرأة سبب بطالة الرجال\n")
+    _, out, _ = covmis("posts", "look", "export.csv")
+    assert "1 of 1 text look like ar; a new study keeps en" in out
+
+
+def test_look_at_texts_that_stay_loads_no_detector(study, posts):
+    posts.write_text("tweet_id,text\n" + "".join(f"{at},{text}\n" for at, text in enumerate(ENGLISH, 1252934402983763968)))  # fmt: skip
+    seen = "import sys; from covmis_build.study.look import look; look(sys.argv[1]); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", seen, str(posts)], capture_output=True, text=True, check=True
+    )
+    assert not {"numba", "langdetect"} & set(done.stdout.split())
 
 
 def looked_at(path, study):

@@ -9,10 +9,11 @@ from hypothesis import assume, given, settings
 
 from covmis_build.archive.words import words_of
 from covmis_build.errors import InputError, counted
-from covmis_build.queries.suggest import MOST_CONJUNCTIONS, conjunction_count, suggest, thresholds
-from covmis_build.queries.units import forms_of, units_of
+from covmis_build.queries.suggest import MOST_CONJUNCTIONS, Asked, conjunction_count, suggest, thresholds
+from covmis_build.queries.units import code_of, forms_of, units_of
 from covmis_build.text.expression import parse
 from covmis_build.text.nodes import MOST, conjunctions
+from covmis_build.text.tokens import tokens
 from tests.text.test_expression import queries
 
 POSTS = (
@@ -169,18 +170,89 @@ def test_conjunctions_are_counted_without_being_made(first, second, third):
     assert conjunction_count(node) >= len(conjunctions(node))
 
 
-def test_thresholds_go_from_narrow_to_wide(index):
-    """A wider one finds whatever a narrower one finds, and each of its parts finds something that the others do not."""
-    known = [unit for unit in units_of(CLAIM, index) if len(unit.rows)]
-    posts = [had for n in range(len(known) + 1) for had in itertools.combinations(range(len(known)), n)]
-    steps = list(thresholds(known))
+@pytest.mark.parametrize("common", [0, 1, 2])
+def test_thresholds_go_from_narrow_to_wide(index, common):
+    """A wider one finds whatever a narrower one finds, and no part of it is in another."""
+    units = [unit for unit in units_of(CLAIM, index) if unit.seen]
+    asked = Asked(units[: len(units) - common], units[len(units) - common :])
+    known = len(asked.telling)
+    posts = [had for n in range(len(units) + 1) for had in itertools.combinations(range(len(units)), n)]
+    steps = list(thresholds(asked))
     assert len(steps) == len(set(steps)) > 3
+    assert any(quorum.common == common for quorums in steps for quorum in quorums)
     found_before: set[tuple[int, ...]] = set()
     for quorums in steps:
-        found = [{had for had in posts if sum(at < of for at in had) >= least} for least, of in quorums]
+        found = [
+            {
+                had
+                for had in posts
+                if sum(at < quorum.of for at in had if at < known) >= quorum.least
+                and sum(at >= known for at in had) >= quorum.common
+            }
+            for quorum in quorums
+        ]
         assert found_before <= (found_before := set.union(*found))
         for at, own in enumerate(found):
-            assert own - set().union(*found[:at], *found[at + 1 :]), quorums
+            assert not any(own <= other for other in (*found[:at], *found[at + 1 :])), quorums
+
+
+TOPICAL = (
+    ["the vaccine is safe", "a safe vaccine", "no vaccine is safe", "safe vaccines for the young"]
+    + ["a safe neighbourhood", "drive safe", "safe and sound"] * 3
+    + ["my vaccine appointment", "vaccines again", "a vaccine queue"] * 20
+    + ["nothing to see here"] * 60
+)
+"""Half of the posts are about vaccines: the archive was collected for that."""
+
+
+def test_common_words_of_the_topic_make_a_rare_word_more_precise(tmp_path):
+    with indexed(tmp_path, TOPICAL) as index:
+        made = suggest("The vaccine is safe.", index, read=(5, 12, 100))
+    assert [row.posts for row in made.proposals] == [4, 13]
+    assert parse(made.proposals[0].expression).matches("a safe vaccine")
+    assert not parse(made.proposals[0].expression).matches("a safe neighbourhood")
+    assert "safe, with vaccine" in made.proposals[0].reason
+    assert {unit.unit: unit.posts for unit in made.units} == {"safe": 13, "vaccine": 64}
+    assert made.left_out == {"the": "function word", "is": "function word"}
+    assert "Left out (function word): the, is" in made.summary
+
+
+def test_where_all_words_are_common_they_are_the_query(tmp_path):
+    with indexed(tmp_path, TOPICAL) as index:
+        made = suggest("Vaccines sterilise.", index)
+    assert [row.posts for row in made.proposals] == [64]
+    assert not parse(made.proposals[0].expression).matches("they sterilise")
+
+
+def test_common_words_of_a_language_whose_function_words_nobody_listed_are_left_out_and_named(tmp_path):
+    with indexed(tmp_path, TOPICAL) as index:
+        made = suggest("A vaccine is safe and safest", index, language="nl")
+    assert "vaccine" not in made.proposals[0].expression
+    assert "function words" in made.left_out["vaccine"]
+    assert {unit.unit for unit in made.units} >= {"safe", "vaccine"}
+
+
+def test_every_word_of_a_claim_is_listed_or_left_out_for_a_reason(index):
+    claim = f"{CLAIM} Vaccines x {' '.join(f'unknown{letter}' for letter in 'abcdefg')}"
+    made = suggest(claim, index)
+    listed = {word for unit in made.units for word in unit.unit.split()}
+    assert set(tokens(claim)) == listed | {word for word in made.left_out if " " not in word}
+    assert made.left_out["vaccines"] == "form of vaccine"
+    assert made.left_out["x"] == "single character"
+    assert made.left_out["unknowng"] == "more than 4 words that no post has"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "code"),
+    [
+        ("pt-BR", "a vacina", "pt"),
+        ("", "تطعيم كورونا آمن", "ar"),
+        ("", "Garlic cures the flu", "en"),
+        ("", "5G 5,000", "en"),
+    ],
+)
+def test_another_script_says_the_language_of_a_claim_that_has_none(language, text, code):
+    assert code_of(language, text) == code
 
 
 def test_without_an_archive_the_claim_list_says_what_is_rare(index):
