@@ -128,7 +128,6 @@ async def _events(request: Request) -> Response:
                 about = jobs.last.to_dict()
                 yield f"data: {json.dumps(about)}\n\n"
                 if about["state"] != "running":
-                    jobs.last.was_shown = True
                     return
             await anyio.sleep(LISTENING)
 

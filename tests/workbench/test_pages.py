@@ -185,7 +185,7 @@ def test_posts_that_were_not_read_are_read_first(client, study):
     (study.places.folder / "data/archive/more.jsonl").write_text("{}\n")
     page = client.get("/queries").text
     assert 'action="/start/run-read"' in page
-    assert "have changed since" in page
+    assert "have to be read again" in page
 
 
 def test_a_button_is_a_command_whose_progress_and_end_a_page_shows(client, study):

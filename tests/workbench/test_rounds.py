@@ -87,7 +87,7 @@ def test_deciding_in_the_page_is_what_the_terminal_does(client, round_):
     script = client.get("/session/session.sh").text
     assert f"covmis round decide '{third}' --label favor --round 001 --no-discussion" in script
     assert ".decide(" in client.get("/session/session.py").text
-    assert "<button>Seal" in client.get("/rounds").text
+    assert ">Seal</button>" in client.get("/rounds").text
     labels = storage.read_table(round_.folder.folder / "labels.parquet", "labels")
     assert (labels["channel"] == "covmis").sum() == 6
 
