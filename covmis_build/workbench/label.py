@@ -55,13 +55,6 @@ async def save(request: Request) -> Response:
     round_ = bench.study.round(request.path_params["number"])
     await run_in_threadpool(round_.take_answers, annotator, answers)
     file = f"annotation/rounds/{round_.number}/sheets/{annotator}-{round_.number}.json"
-    bench.note(
-        "round",
-        "pull",
-        file,
-        "--round",
-        round_.number,
-        python=f"study.round({round_.number!r}).pull({file!r})",
-        once=True,
-    )
+    words = ("round", "pull", file, "--round", round_.number)
+    bench.note(*words, python=f"study.round({round_.number!r}).pull({file!r})", once=True)
     return Response(status_code=204)

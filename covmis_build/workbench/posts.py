@@ -45,24 +45,20 @@ def posts(request: Request) -> Response:
         "found": None,
         "marked": [],
         "look": None,
-        "large": 0,
     }
     words = ["posts", "look", "FILE"]
     name = asked.get("file", "" if shown["q"] else next(iter(files), ""))
     if name:
         path = _known(files, name)
         words, about = ["posts", "look", name], path.stat()
-        shown["large"] = about.st_size if about.st_size > LARGE and not asked.get("look") else 0
-        try:
-            shown["look"] = (
-                None
-                if shown["large"]
-                else bench.keep(
-                    f"look {name} {about.st_mtime_ns} {about.st_size}", (), lambda: study.look(path)
-                )
-            )
-        except CovmisError as error:
-            shown["problem"] = str(error)
+        if about.st_size > LARGE and not asked.get("look"):
+            shown["large"] = about.st_size
+        else:
+            same = f"look {name} {about.st_mtime_ns} {about.st_size}"
+            try:
+                shown["look"] = bench.keep(same, (), lambda: study.look(path))
+            except CovmisError as error:
+                shown["problem"] = str(error)
     elif shown["q"] and current:
         words = ["queries", "try", shown["q"]]
         try:

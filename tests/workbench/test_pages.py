@@ -172,6 +172,49 @@ def test_a_column_is_mended_by_choosing_and_the_file_is_read_so(client, study):
     assert client.get("/posts", params={"file": "data/archive/../../study.toml"}).status_code == 400
 
 
+def test_a_file_whose_first_line_is_a_post_is_read_by_choosing(client, study):
+    """And rows stay numbered when something else of the table is changed."""
+    path, form = (
+        study.places.folder / "data/archive/plain.txt",
+        {"file": "data/archive/plain.txt", "files": "plain.txt"},
+    )
+    path.write_text(
+        "garlic cures, as all people say who have ever tasted it at home or abroad\tOTHER\tOTHER\nonions\tYES\tNO\n"
+    )
+    page = client.get("/posts?file=data/archive/plain.txt").text
+    assert "the first line is no header" in page
+    assert '<option value="no" selected>a post' in page
+    saved = client.post(
+        "/posts", data=form | {"header": "no", "without_ids": "row", "platform": "plain", "as:1": "text"}
+    )
+    assert "Saved." in saved.text
+    assert "plain:row:" in saved.text
+    (rule,) = covmis.open_study(study.places.folder).settings.retrieval.columns
+    assert (rule.header, rule.id, rule.text, rule.platform) == (False, "row", "1", "plain")
+    assert '<option value="row" selected>' in saved.text
+    client.post(
+        "/posts", data=form | {"header": "no", "without_ids": "", "platform": "plain", "as:1": "text"}
+    )
+    page = client.get("/posts?file=data/archive/plain.txt").text
+    assert '<option value="" selected>made of text' in page
+    client.post(
+        "/posts", data=form | {"header": "yes", "without_ids": "row", "platform": "plain", "as:1": "text"}
+    )
+    (rule,) = covmis.open_study(study.places.folder).settings.retrieval.columns
+    assert (rule.header, rule.text) == (True, ""), "with a header columns have other names"
+
+
+def test_settings_that_are_refused_stay_as_they_were_typed(client, study):
+    typed = {"title": "Onions", "release.authors": "Muster, Anna", "cleaning.minimum_words": "4"}
+    page = client.post("/settings", data=typed)
+    assert page.status_code == 400
+    assert "Nothing was saved" in page.text
+    assert all(f'value="{text}"' in page.text for text in typed.values())
+    assert covmis.open_study(study.places.folder).settings.title == study.settings.title
+    assert "Saved." in client.post("/settings", data={"title": "Onions"}).text
+    assert "Saved." not in client.post("/settings", data={"title": "Onions"}).text, "nothing was changed"
+
+
 def test_words_are_searched_in_what_was_read(client, study):
     found = study.try_queries("garlic -yes", samples=0).queries[0].posts
     page = client.get("/posts", params={"q": "garlic -yes"}).text
@@ -213,6 +256,7 @@ def test_what_fails_says_why(client, study):
     client.post("/start/run")
     job = wait_for(client.bench.jobs)
     assert job.state == "failed"
+    assert "covmis run" not in client.get("/session/session.sh").text, "what failed is no part of a script"
     assert "claims.csv" in " ".join(job.lines)
     assert "Failed" in client.get("/").text
 
