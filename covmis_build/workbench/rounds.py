@@ -78,6 +78,7 @@ async def decide(request: Request) -> Response:
         *words, python=f"study.round({round_.number!r}).decide({item!r}, {label!r}, {reason!r}{options})"
     )
     if request.headers.get("x-part") == "case":
-        shown = {"case": case, "round": round_, "third": third, "scheme": round_.folder.scheme}
-        return bench.page(request, "case.html", *words, alone=True, **shown)
+        return bench.page(
+            request, "case.html", *words, alone=True, case=case, round=round_, third=third, scheme=round_.folder.scheme,
+        )  # fmt: skip
     return back_to(f"/rounds/{quote(round_.number, safe='')}")
