@@ -39,13 +39,8 @@ def posts(request: Request) -> Response:
     bench, asked = bench_of(request), request.query_params
     study, files = bench.study, files_of(bench)
     current = study.stages()["read"]
-    shown: dict[str, Any] = {
-        "q": asked.get("q", ""),
-        "problem": "",
-        "found": None,
-        "marked": [],
-        "look": None,
-    }
+    shown: dict[str, Any] = dict.fromkeys(("problem", "found", "look", "large"))
+    shown |= {"q": asked.get("q", ""), "marked": []}
     words = ["posts", "look", "FILE"]
     name = asked.get("file", "" if shown["q"] else next(iter(files), ""))
     if name:
