@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import tempfile
@@ -235,6 +236,7 @@ def _percent(value: float | None) -> str:
 
 
 def _sentence(text: object) -> str:
-    """A sentence of the library's: with a capital, and code where it has backticks."""
-    written = str(text)
-    return in_prose(written[:1].upper() + written[1:])
+    """A sentence of the library's: with a capital unless it begins with a file, and code where it has backticks."""
+    first, blank, rest = str(text).partition(" ")
+    is_file = re.search(r"[./_]\w", first)
+    return in_prose(f"{first if is_file else first[:1].upper() + first[1:]}{blank}{rest}")
