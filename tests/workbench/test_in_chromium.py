@@ -108,8 +108,11 @@ def test_a_disagreement_is_decided_by_its_key(browser, tmp_path):
     with opening(folder) as (opened, _):
         browser.open(opened)
         browser.open(opened.split("/?")[0] + "/rounds")
+        counts = "return document.querySelector('.filters[data-fresh]').textContent"
+        none_decided = browser.run(counts)
         browser.type_on(("\N{ARABIC LETTER TEH}", "KeyJ"), ("\N{ARABIC-INDIC DIGIT TWO}", "Digit2"))
         browser.wait("return document.querySelectorAll('.case.done').length === 1")
+        browser.wait(f"{counts} !== {json.dumps(none_decided)}", 60)
         assert (
             browser.run("return document.activeElement.querySelector('[name=item]').value") == second.item_id
         )

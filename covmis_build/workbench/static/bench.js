@@ -88,9 +88,11 @@
   });
 
   // What a decision changes elsewhere on the page: counts, what is next, whether the round can be sealed.
+  let refreshed = 0;
   async function refresh() {
+    const own = refreshed += 1;
     const answer = await fetch(location.href);
-    if (!answer.ok) return;
+    if (!answer.ok || own !== refreshed) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = all("[data-fresh]", page);
     if (fresh.length === all("[data-fresh]").length) all("[data-fresh]").forEach((old, place) => old.replaceWith(fresh[place]));
