@@ -360,7 +360,7 @@ def _rehydration(facts: ReleaseFacts) -> Section:
             else f"covmis cannot look which posts of {listed(facts.platforms)} still exist.",
         )
     if not facts.can_be_fetched:
-        made = (
+        numbered = (
             f" The ids of {count(facts.made_ids, 'post')} were made from their rows, so nobody can fetch these again: "
             "the texts come only from the same files, unchanged."
             if facts.made_ids
@@ -368,7 +368,7 @@ def _rehydration(facts: ReleaseFacts) -> Section:
         )
         return Section(
             "How to get the texts",
-            f"covmis cannot fetch posts of {listed(facts.platforms)}. If you have files of them, it joins their texts with the labels.{made}",
+            f"covmis cannot fetch posts of {listed(facts.platforms)}. If you have files of them, it joins their texts with the labels.{numbered}",
             code="covmis new with-texts\ncd with-texts\ncovmis hydrate ../corpus.csv --archive FILES --into texts",
         )
     without_ids = (
