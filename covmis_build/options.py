@@ -25,6 +25,9 @@ KINDS: tuple[str, ...] = get_args(Kind)
 RANKED = "ranked"
 """A fifth kind of hit: no query finds the post, but it is among the nearest of its claim."""
 
+ADJUDICATOR = "adjudicator"
+"""The code of the person who decides what a discussion leaves open, unless another one is given."""
+
 Part = Literal["urls", "mentions", "hashtags", "rt", "symbols"]
 """What `[cleaning] words` may leave out before it counts; `text/words.py` says what each is."""
 

@@ -114,8 +114,8 @@ class Problem:
     def of_rows(self, rows: Sequence[int]) -> str:
         """The sentence, where it is one about these rows."""
         where = f"{self.where}, {spans(rows)}" if rows else self.where
-        told = f"{where}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
-        return " ".join(told.split())
+        sentence = f"{where}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
+        return " ".join(sentence.split())
 
 
 def as_lines(problems: Iterable[Problem]) -> list[str]:
@@ -142,8 +142,8 @@ def spans(numbers: Sequence[int]) -> str:
             parts[-1][1:] = [number]
         else:
             parts.append([number])
-    told = ", ".join(" to ".join(map(str, part)) for part in parts)
-    return f"{'row' if len(numbers) == 1 else 'rows'} {told}"
+    rows = ", ".join(" to ".join(map(str, part)) for part in parts)
+    return f"{'row' if len(numbers) == 1 else 'rows'} {rows}"
 
 
 @dataclass(slots=True, repr=False)

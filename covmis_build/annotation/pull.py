@@ -171,7 +171,11 @@ def _shifted(
     for who, rows in recorded.items():
         own = present(rows[rows["phase"] == Phase.INDEPENDENT])
         labels[who] = dict(zip(own["item_id"], own["label"], strict=True))
-    sheets = [(path, read[0].annotator) for path, read in answers.items() if read and path.suffix != ".json"]
+    sheets = [
+        (path, read[0].annotator)
+        for path, read in answers.items()
+        if read and path.suffix.casefold() != ".json"
+    ]
     given = {
         path: {answer.item_id: answer.label for answer in answers[path] if answer.label} for path, _ in sheets
     }

@@ -23,6 +23,7 @@ from covmis_build.archive.formats.post import NONE, RETWEET, Claimed, Post, unes
 from covmis_build.errors import InputError, counted, nearest
 from covmis_build.files.columns import POSTS, column_of, columns_of, folded
 from covmis_build.files.ids import NOTHING, check_ids, check_rounded
+from covmis_build.files.table import is_no_header
 from covmis_build.options import KINDS, Columns
 from covmis_build.settings import toml
 from covmis_build.storage import DANGEROUS, restored
@@ -59,8 +60,6 @@ HYDRATED = ("x", "bsky", "masto")
 ID_ONLY = "id only"
 """The availability of a post of which a file has nothing but the id."""
 LONG_ID = re.compile(r"\d{15,20}")
-DATE, LONGEST_NAME = re.compile(r"\d\d:\d\d|\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}"), 60
-"""What no column is called."""
 ESCAPES = re.compile(r"&(?:amp|lt|gt|quot|#\d+);")
 MARKED = frozenset(("'", *DANGEROUS))
 PROTECTED = frozenset(f"'{mark}" for mark in MARKED)
@@ -161,8 +160,7 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
             understood.taken.pop(what, None)
     if "id" not in understood.taken and rule.id is None:
         number = _id_in_first_line(header)
-        no_header = number or any(len(cell) > LONGEST_NAME or DATE.search(cell) for cell in header)
-        hint = f'If the first line is no header: header = false, id = "{number or "row"}"' if no_header else (
+        hint = f'If the first line is no header: header = false, id = "{number or "row"}"' if is_no_header(header) else (
             'Name it: id = "COLUMN", and whose ids these are: platform = "x", or a name of your own. '
             'If there is none: id = "row" (the row\'s number) or id = "" (made of text, time and author), and a platform, e.g. "forum"'
         )  # fmt: skip

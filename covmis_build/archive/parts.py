@@ -20,7 +20,7 @@ INTAKE = "intake"
 """The folder next to the parts: what was read from the files of each."""
 NOTES = b"covmis"
 
-READER = 5
+READER = 6
 """Raised by hand when a file is read as something else than before: all files are read again."""
 
 

@@ -9,7 +9,7 @@ from covmis_build.archive.store import POSTS
 from covmis_build.building.flow import WORDS, ask
 from covmis_build.building.store import files_here
 from covmis_build.errors import InputError
-from covmis_build.options import RANKED
+from covmis_build.options import ADJUDICATOR, RANKED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,7 +162,7 @@ def _round_story(places: Places, item_id: str, about: str) -> Iterator[str]:
                 "ORDER BY given_at, annotator", item_id, labels=labels,
             )  # fmt: skip
             for phase, annotator, label in given:
-                who = "" if annotator == "adjudicator" else f" {annotator}"
+                who = "" if annotator == ADJUDICATOR else f" {annotator}"
                 yield SAID.get(phase, "{annotator} labelled it {label}.").format(
                     annotator=annotator, who=who, label=label
                 )

@@ -361,7 +361,7 @@ def _rehydration(facts: ReleaseFacts) -> Section:
         )
     if not facts.can_be_fetched:
         numbered = (
-            f" The ids of {count(facts.made_ids, 'post')} were made from their rows, so nobody can fetch these again: "
+            f" The ids of {count(facts.made_ids, 'post')} were made from their rows, so these cannot be fetched again: "
             "the texts come only from the same files, unchanged."
             if facts.made_ids
             else ""

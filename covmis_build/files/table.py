@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
@@ -212,12 +213,13 @@ def above_header(lines: Sequence[Sequence[str]]) -> list[str]:
     return [f"{counted(len(lines), 'lines')} above the header left out, with '{text[:40]}'"] if lines else []
 
 
-def _is_no_header(header: Sequence[str]) -> bool:
-    """Whether a column is called by a long number or a whole text, as no person calls one."""
-    return any((len(name) >= LONG_NUMBER and name.isdecimal()) or len(name) > LONGEST_NAME for name in header)
+def is_no_header(header: Sequence[str]) -> bool:
+    """Whether a column is called by a long number, a date or a whole text, as no person calls one."""
+    return any(len(name) > LONGEST_NAME or NO_NAME.search(name.strip()) for name in header)
 
 
-LONG_NUMBER, LONGEST_NAME = 9, 60
+LONGEST_NAME = 60
+NO_NAME = re.compile(r"^\d{9,}$|\d\d:\d\d|\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}")
 
 
 def one_of_each_name(table: Table) -> Table:
@@ -236,7 +238,7 @@ def one_of_each_name(table: Table) -> Table:
                     remedy="Rename or remove one"
                     + (
                         "; or the first line is no header: header = false"
-                        if _is_no_header(table.header)
+                        if is_no_header(table.header)
                         else ""
                     ),
                 )

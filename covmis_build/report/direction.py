@@ -11,7 +11,7 @@ APART = re.compile(r"(?:https?://|www\.)\S+|(?<!\w)@\w+|(?<!\w)#[0-9A-Za-z_\u00c
 
 
 def direction(text: str) -> str:
-    r"""The value of HTML's `dir`: `rtl`, `ltr`, or `auto` where no letter (or neither direction) has the say.
+    r"""The value of HTML's `dir`: `rtl`, `ltr`, or `auto` where there are no letters, or as many of both.
 
     >>> arabic = "\N{ARABIC LETTER MEEM}\N{ARABIC LETTER NOON}"
     >>> [direction(text) for text in (f"@who covid {arabic} {arabic} {arabic}", f"a test of {arabic}", "12 https://a.b")]

@@ -179,7 +179,9 @@ def release(
 def checks(study: Study) -> list[ReleaseCheck]:
     """What a release should have, and whether it is there: current tables, whole seals, then what its checklist asks for."""
     broken = [check.round for check in study.verify_rounds().rounds if check.sealed and not check.stands]
-    changed = f"sealed rounds that changed: {', '.join(broken) or 'none'}; `covmis round verify` says what"
+    changed = (
+        f"sealed rounds that changed: {', '.join(broken)}; `covmis round verify` says what" if broken else ""
+    )
     return [
         ReleaseCheck(all(study.stages().values()), "tables are current", "tables are out of date: `covmis run`"),
         ReleaseCheck(not broken, "seals hold", changed),

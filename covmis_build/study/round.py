@@ -11,7 +11,7 @@ from covmis_build import storage
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import SHEETS, Channel, Problem, Pulled
 from covmis_build.errors import InputError, counted
-from covmis_build.options import is_machine
+from covmis_build.options import ADJUDICATOR, is_machine
 from covmis_build.report.result import Result
 from covmis_build.study import rounds
 
@@ -252,7 +252,7 @@ class Round(Result):
         )  # fmt: skip
 
     def adjudicate(
-        self, adjudicator: str = "adjudicator", *, discuss: bool = True, channel: str = ""
+        self, adjudicator: str = ADJUDICATOR, *, discuss: bool = True, channel: str = ""
     ) -> Settlement:
         """Settle disagreements: first a discussion, then an adjudicator; again after each step.
 
@@ -290,7 +290,7 @@ class Round(Result):
 
     def decide(
         self, item: str, label: str, reason: str = "", *, sub_label: str = "", error_class: str = "",
-        adjudicator: str = "adjudicator", discuss: bool = True, instead_of: str | None = None,
+        adjudicator: str = ADJUDICATOR, discuss: bool = True, instead_of: str | None = None,
     ) -> Disagreement:  # fmt: skip
         """Decide one disagreement: what its annotators agreed on, or the adjudicator's label.
 

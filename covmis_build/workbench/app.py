@@ -80,6 +80,7 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
             Route("/end", _end, methods=["POST"]),
             Route("/events", _events),
             Route("/static/style.css", _style),
+            Route("/static/bench.js", _script),
             Mount("/static", StaticFiles(directory=OWN.parent / "static")),
         ],
         exception_handlers={CovmisError: _refused, HTTPException: _missing},
@@ -91,6 +92,12 @@ def application(folder: Path, port: int, *, read_only: bool = False) -> Guard:
 def _style(_: Request) -> Response:
     """The one style sheet of all pages, those of the reports among them."""
     return Response((TEMPLATES / "style.css").read_bytes(), media_type="text/css")
+
+
+def _script(_: Request) -> Response:
+    """The script of all pages; what a key stands for is also in the offline page's."""
+    script = b"".join(path.read_bytes() for path in (TEMPLATES / "keys.js", OWN.parent / "static/bench.js"))
+    return Response(script, media_type="text/javascript")
 
 
 def _refused(request: Request, error: Exception) -> Response:

@@ -193,7 +193,7 @@ def test_a_setting_says_that_posts_are_simulated_not_the_title(tmp_path) -> None
 def test_the_card_says_that_nobody_can_fetch_posts_without_ids(tmp_path) -> None:
     gold, frozen = made_frozen(2, 5)
     corpus = make_corpus(gold, frozen, Release())
-    deleted, again = "Posts are deleted continually", "nobody can fetch these again"
+    deleted, again = "Posts are deleted continually", "cannot be fetched again"
     for platforms, made, told in (
         ({"X": 9}, 0, {deleted}),
         ({"X": 5, "forum": 4}, 4, {deleted, "4 posts cannot be fetched"}),

@@ -84,7 +84,7 @@ def offline_page(  # noqa: PLR0913 - each is something that the page shows or do
         ],
         **({"save": save} if save else {}),
     }
-    script = (TEMPLATES / "offline.js").read_text("utf-8")
+    script = "".join((TEMPLATES / name).read_text("utf-8") for name in ("keys.js", "offline.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return render(
         "offline.html",
