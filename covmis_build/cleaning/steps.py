@@ -155,7 +155,7 @@ def measure(block: pa.Table, *, options: Cleaning, seed: int) -> pa.Table:
         "post_id": post_ids,
         "detected_language": languages,
         "language_fits": [int(fits[tag]) for tag in languages],
-        "least_length": [str(rules[tag]) for tag in languages],
+        "least_length": [rules[tag].in_full for tag in languages],
         "long_enough": [
             int(words.long_enough(text, rules[tag])) for text, tag in zip(texts, languages, strict=True)
         ],

@@ -15,7 +15,7 @@ from covmis_build.annotation.channels.sheets import ROW, read_rows
 from covmis_build.annotation.checks import how_many, own_again
 from covmis_build.annotation.frozen_items import freeze, frozen_items, next_claims
 from covmis_build.annotation.gold import How, check_seals
-from covmis_build.annotation.guideline import read_guideline
+from covmis_build.annotation.guideline import as_html, read_guideline
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.training import frozen_anew, known_items, write_key, written_reasons
 from covmis_build.claims.lists import read_claims
@@ -31,6 +31,8 @@ from covmis_build.study.round_settings import settings_of_tables
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from markupsafe import Markup
 
     from covmis_build.annotation.round_folder import RoundFolder
     from covmis_build.engine import Progress
@@ -93,6 +95,11 @@ def open_round(
         if not pilot and (options.checks or options.repeats):
             _hide_posts(study, round_, how_many(frozen, options))
     return round_
+
+
+def guideline_html(study: Study) -> Markup:
+    """The guideline as it is now, for people to read; a round that is opened keeps it."""
+    return as_html(read_guideline(study.places.guideline))
 
 
 def _named(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from covmis_build.errors import counted
 from covmis_build.text.language import language_code, language_name
 from covmis_build.text.words import default_unit
 
@@ -29,9 +30,21 @@ class LengthRule(NamedTuple):
     minimum: int
     unit: str
     without: tuple[str, ...]
+    english_words: int = 0
+    """The `minimum_words` of the settings, where that is another number than the minimum in this language."""
 
     def __str__(self) -> str:
         return f"{self.minimum} {self.unit}"
+
+    @property
+    def in_full(self) -> str:
+        """The least length, and which setting it comes from if its number is another.
+
+        >>> LengthRule(9, "words", (), 10).in_full
+        '9 words (as much text as 10 English words)'
+        """
+        english = counted(self.english_words, "English words")
+        return f"{self} (as much text as {english})" if self.english_words else str(self)
 
 
 def length_rule(language: str, options: Cleaning) -> LengthRule:
@@ -40,14 +53,15 @@ def length_rule(language: str, options: Cleaning) -> LengthRule:
     `minimum_words` is a number of English words; in other languages as much text must be there.
     """
     rules = {language_code(tag): rule for tag, rule in options.words.items()}
-    base = language.partition("-")[0]
+    base, english = language.partition("-")[0], 0
     rule = rules.get(language) or rules.get(base)
     unit = (rule and rule.unit) or default_unit(language)
     if rule and rule.minimum is not None:
         minimum = rule.minimum
     elif (minimum := options.minimum_words) and unit == default_unit(language):
         minimum = max(1, (minimum * PER_TEN_ENGLISH_WORDS.get(base, 10) + 5) // 10)
-    return LengthRule(minimum, unit, rule.without if rule else ())
+        english = options.minimum_words if minimum != options.minimum_words else 0
+    return LengthRule(minimum, unit, rule.without if rule else (), english)
 
 
 def least_lengths(options: Cleaning) -> str:

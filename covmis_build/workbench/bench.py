@@ -80,6 +80,8 @@ class Bench:
     acts: list[Act] = field(default_factory=list)
     dropped: dict[str, Path] = field(default_factory=dict)
     """Files that were dropped in, each in a folder of its own outside the study: claims to import, predictions to score."""
+    said: str = ""
+    """What the next page says has been done."""
     _kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
@@ -135,8 +137,10 @@ class Bench:
         self, request: Request, template: str, *command: str, code: int = 200, **context: Any
     ) -> HTMLResponse:
         """A page; `command` are the words of the command line that shows the same."""
+        said = "" if "x-part" in request.headers else self.said
+        self.said = self.said.removeprefix(said)
         html = self.templates.get_template(template).render(
-            here=request.url.path, title=self._title(), job=self.jobs.shown(), saved="saved" in request.query_params,
+            here=request.url.path, title=self._title(), job=self.jobs.shown(), said=said,
             command=shlex.join(["covmis", *command]), **context,
         )  # fmt: skip
         return HTMLResponse(html, code)
@@ -219,11 +223,9 @@ def blocks_of(request: Request) -> Iterator[bytes]:
         yield block
 
 
-def back_to(place: str, *, saved: bool = False) -> Response:
-    """Go to a page of ours, which says if something was saved; what names another place leads to the overview."""
+def back_to(place: str) -> Response:
+    """Go to a page of ours; what names another place leads to the overview."""
     ours = place.startswith("/") and not place.startswith(("//", "/\\"))
-    if saved:
-        place += f"{'&' if '?' in place else '?'}saved=yes"
     return RedirectResponse(place if ours else "/", 303)
 
 

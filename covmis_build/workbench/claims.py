@@ -46,15 +46,8 @@ def claims(request: Request) -> Response:
     template = "claims_seen.html" if request.headers.get("x-part") else "claims.html"
     known = [] if request.headers.get("x-part") else claims_of(bench.study)
     return bench.page(
-        request,
-        template,
-        *words,
-        name=name,
-        fields=FIELDS,
-        claims=known[:MOST_SHOWN],
-        all=len(known),
-        **shown,
-    )
+        request, template, *words, name=name, fields=FIELDS, claims=known[:MOST_SHOWN], all=len(known), **shown,
+    )  # fmt: skip
 
 
 def _chosen(looked: LookedAt, given: Mapping[str, str]) -> dict[str, str]:
@@ -82,7 +75,8 @@ async def save(request: Request) -> Response:
     if path is None:
         raise InputError("no list of claims was dropped in", remedy="Drop it in once more")
     chosen = _chosen(await run_in_threadpool(study.look_at_claims, path), form)
-    await run_in_threadpool(lambda: study.import_claims(path, columns=chosen))
+    brought = await run_in_threadpool(lambda: study.import_claims(path, columns=chosen))
+    bench.said = "; ".join(brought.sentences[:-1])  # the last names the next command
     options = f", columns={chosen!r}" if chosen else ""
     bench.note(*_words(bench, path, chosen), python=f"study.import_claims({path.name!r}{options})")
     bench.forget("claims")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
-from covmis_build.errors import UnknownName
+from covmis_build.errors import CovmisError, UnknownName
+from covmis_build.study.keywords import claims_of
 from covmis_build.study.new import is_study, new_study
 from covmis_build.workbench.bench import Bench, back_to, bench_of, form_of
 
@@ -46,8 +47,16 @@ def overview(request: Request) -> Response:
     answers = sum(worker.items - worker.left for worker in workers)
     return bench.page(
         request, "overview.html", "status", status=status, steps={step.name: step for step in status.flow},
-        rounds=rounds, answers=answers, files=bench.study.intake.files, next=_next(status.next),
+        rounds=rounds, answers=answers, claims=_claims(bench), files=bench.study.intake.files, next=_next(status.next),
     )  # fmt: skip
+
+
+def _claims(bench: Bench) -> int | None:
+    """How many claims there are now; None where the list cannot be read."""
+    try:
+        return len(claims_of(bench.study))
+    except CovmisError:
+        return None
 
 
 def _next(sentence: str) -> dict[str, str]:

@@ -128,4 +128,5 @@ async def save(request: Request) -> Response:
     await run_in_threadpool(lambda: study.set_columns(form["files"], **kept))
     said = "".join(f", {key}={value!r}" for key, value in kept.items())
     bench.note(python=f"study.set_columns({form['files']!r}{said})")
-    return back_to(f"/posts?file={quote(name, safe='')}", saved=True)
+    bench.said = "Saved."
+    return back_to(f"/posts?file={quote(name, safe='')}")

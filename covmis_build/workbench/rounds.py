@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 
+from covmis_build.study.open_round import guideline_html
 from covmis_build.workbench.bench import ROUNDS, Bench, back_to, bench_of, form_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def rounds(request: Request) -> Response:
     numbers = [row.round for row in bench.status().rounds]
     wanted = request.path_params.get("number", "" if study.rounds else next(iter(numbers), ""))
     if not wanted and not numbers:
-        return bench.page(request, "no_round.html", "round", "open")
+        return bench.page(request, "no_round.html", "round", "open", guideline=guideline_html(study))
     round_ = study.round(wanted)
     number, folder = round_.number, round_.folder
     cases = () if folder.has_key else bench.keep(f"cases {number}", ROUNDS, round_.cases).rows

@@ -40,15 +40,8 @@ def _page(request: Request, typed: Mapping[str, str], problem: str = "") -> Resp
     tables = [
         (table or "study", list(group)) for table, group in groupby(rows.values(), lambda row: row.table)
     ]
-    return bench.page(
-        request,
-        "settings.html",
-        "run",
-        code=400 if problem else 200,
-        first=first,
-        tables=tables,
-        problem=problem,
-    )
+    code = 400 if problem else 200
+    return bench.page(request, "settings.html", "run", code=code, first=first, tables=tables, problem=problem)
 
 
 async def save(request: Request) -> Response:
@@ -64,4 +57,5 @@ async def save(request: Request) -> Response:
     if changes:
         said = ", ".join(f"{name}={value!r}" for name, value in changes.items())
         bench.note(python=f"study.change({said})")
-    return back_to("/settings", saved=bool(changes))
+        bench.said = "Saved."
+    return back_to("/settings")

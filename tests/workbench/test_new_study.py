@@ -54,8 +54,12 @@ def test_an_empty_folder_becomes_a_sample_and_the_script_does_the_same(client, o
     assert "<b>2 claims</b>" in seen
     assert "covmis claims import ../claims.csv" in seen
     assert "moon" in seen, "nothing is imported yet"
-    client.post("/claims", data={"text": "claim"})
+    imported = client.post("/claims", data={"text": "claim"}).text
+    assert "2 claims added, 0 already there" in imported
+    assert "How to label a post</h1>" in client.get("/rounds").text, "the guideline, before a round keeps it"
+    assert '<span class="k">Claims</span><div class="v">2</div>' in client.get("/").text
     claims = client.get("/claims").text
+    assert "2 claims added" not in claims
     assert "Garlic keeps the virus away." in claims
     assert "moon" not in claims
     assert not client.bench.dropped
