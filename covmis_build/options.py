@@ -260,7 +260,7 @@ class Annotation:
     per_item: Annotated[int, says("annotators for each item", ge=1)] = 2
     show: Annotated[tuple[Literal["card", "quoted", "date", "parent", "media", "fact_check"], ...], says('context that annotators see; also "parent", "media", "fact_check"')] = ("card", "quoted", "date")  # fmt: skip
     audit: Annotated[float, says("share of automatic labels that annotators check without knowing it", ge=0, le=1)] = 0.05  # fmt: skip
-    channel: Annotated[Literal["label-studio", "csv", "xlsx", "html"], says('"label-studio"; or "xlsx", "csv" (sheets), "html" (an offline page): neither needs a server')] = "label-studio"  # fmt: skip
+    channel: Annotated[Literal["label-studio", "csv", "xlsx", "html"], says('"label-studio"; or "xlsx", "csv" (sheets), "html" (an offline page), which need no server')] = "label-studio"  # fmt: skip
     label_studio_url: Annotated[Url, says("a Label Studio server; empty: the local one of `covmis label-studio up`")] = ""  # fmt: skip
     order_of_items: Annotated[Literal["claim", "mixed"], says('"claim": posts of one claim together; or "mixed". Each annotator has a different order')] = "claim"  # fmt: skip
     target: Annotated[Target | None, says('the agreement that you aim for, e.g. { coefficient = "kappa", at_least = 0.67 }; also alpha, ac1, raw')] = None  # fmt: skip
@@ -327,7 +327,9 @@ class Release:
     text: Annotated[bool, says("publish texts, not only ids: read your platform's terms first")] = False
     mask_mentions: Annotated[bool, says("replace @names by @user in published texts")] = True
     licence: Annotated[str, says('the licence of your labels: an SPDX id such as "CC-BY-4.0", or a file of the study')] = ""  # fmt: skip
-    simulated: Annotated[bool, says("the posts are made up; card, methods and metadata say so")] = False
+    simulated: Annotated[
+        bool, says("whether the posts are made up; if so, card, methods and metadata say it")
+    ] = False
     individual_labels: Annotated[bool, says("publish each annotator's labels, under new random codes; false: only shares")] = True  # fmt: skip
     splits: Annotated[Splits | None, says('parts of the corpus, e.g. { scheme = "grouped", fractions = [0.7, 0.1, 0.2] }; or chronological, stratified; see docs/guides/release.md')] = None  # fmt: skip
     authors: Annotated[tuple[Author, ...], says('of the corpus, e.g. [{ name = "Curie, Marie", orcid = "…", affiliation = "…" }]')] = ()  # fmt: skip

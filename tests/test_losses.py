@@ -42,7 +42,7 @@ def repost(at):
     [
         ([repost(at) for at in range(40)] + [{"full_text": LONG.format(at)} for at in range(3)], 'reposts. `[retrieval] reposts = "keep"` would keep them'),
         ([{"full_text": LONG.format(at), "lang": "de" if at % 3 else "fr"} for at in range(40)], "other languages (de 26, fr 14). `[cleaning] languages` is en"),
-        ([{"full_text": f"garlic number {at}"} for at in range(60)], "`[cleaning] words = { en = { minimum = 3 } }` would drop about a tenth"),
+        ([{"full_text": f"garlic number {at}"} for at in range(60)], "`[cleaning] minimum_words = 3` would drop about a tenth"),
         ([{"full_text": f"{LONG.format(at)} {'abcdefghijklmnopqrst'[at] * 9} {'abcdefghijklmnopqrst'[-at] * 12}"} for at in range(20)], "would keep 1 claim of these"),
     ],
     ids=["reposts", "languages", "words", "minimum_posts"],
@@ -154,11 +154,23 @@ def test_a_round_with_blank_cells_says_so_before_it_is_sealed_and_released(tmp_p
         if code == "a2":
             sheet.loc[0, "label"] = ""
             sheet.loc[1, "label"] = "skip"
+            sheet.loc[[2, 3], "label"] = ["favor", "against"]
         sheet.to_csv(path, index=False)
     opened.pull()
     settled = opened.adjudicate()
-    assert (settled.disagreements, settled.unlabelled, settled.single, settled.to_discuss) == (1, 1, 1, 0)
-    assert "1 post with only one label" in settled.summary[0]
+    assert (settled.disagreements, settled.unlabelled, settled.single, settled.to_discuss) == (3, 1, 1, 2)
+    on_sheet = pd.read_csv(study.places.rounds / "001/sheets/discussion.csv", dtype=str)["item_id"].tolist()
+    assert on_sheet == [*sheet["item_id"][[2, 3]], sheet["item_id"][1]], "the post with one label comes last"
+    opened.report()
+    report = (study.places.rounds / "001/report.html").read_text("utf-8")
+    assert "2 posts with all their labels and comments, and 1 post with only one label" in report
+    for at, label in ((1, "favor"), (2, "favor"), (3, "favor")):
+        opened.decide(sheet["item_id"][at], label)
+    settled = opened.adjudicate()
+    assert (settled.disagreements, settled.discussed, settled.single, settled.to_discuss) == (3, 2, 1, 0)
+    assert "2 disagreements: 2 settled by discussion" in settled.summary[0]
+    assert "2 disagreements, 1 post with only one label" in str(opened.status())
+    assert "1 further post with only one label" in settled.summary[0]
     assert "majority" not in settled.summary[0]
     assert "1 post without enough labels" in settled.summary[0]
     with pytest.raises(CheckFailed, match="no final label"):

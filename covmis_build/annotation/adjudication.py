@@ -43,8 +43,9 @@ from covmis_build.annotation.channels.sheets import (
 )
 from covmis_build.annotation.channels.workbooks import Grid, xlsx
 from covmis_build.annotation.frozen_items import by_item
-from covmis_build.annotation.gold import How, decide_round, undecided_items, write_decisions
+from covmis_build.annotation.gold import decide_round, undecided_items, write_decisions
 from covmis_build.errors import counted
+from covmis_build.options import Labels, is_machine
 from covmis_build.report.result import Result
 from covmis_build.storage import csv_bytes
 
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from covmis_build.annotation.round_folder import RoundFolder
-    from covmis_build.options import Labels
     from covmis_build.records import Label
 
 ERROR_CLASSES = ("slip", "guideline", "context", "ambiguous", "other")
@@ -88,6 +88,17 @@ def differing(answers: Mapping[str, Sequence[Label]], per_item: int) -> list[str
             len({row.label for row in counting}) > 1 or all(row.status == Status.SKIPPED for row in counting)
         )
     ]
+
+
+def with_one_label(answers: Mapping[str, Sequence[Label]]) -> set[str]:
+    """The items that only one person gave a label, since the others skipped them; it counts unless it is decided otherwise."""
+    found = set()
+    for item, rows in answers.items():
+        given = [row for row in deciding(rows) if row.status == Status.GIVEN]
+        people = [row for row in given if not is_machine(row.annotator)]
+        if len(people) == 1 and len({row.label for row in given}) == 1:
+            found.add(item)
+    return found
 
 
 def undecided(frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int) -> list[str]:
@@ -186,8 +197,8 @@ def decision_sheet(
     order = sorted(before, key=lambda row: any(row.get(name, "").strip() for name in WRITTEN))
     filled = {row["item_id"].strip(): row for row in order}
     rows = []
-    # posts with one label, which need no decision, come last
-    for item in sorted(wanted, key=lambda item: (len(versions_of[item]) < 2, places[item]["claim_id"], item)):
+    alone = with_one_label(answered(frozen, labels))  # they need no decision, and come last
+    for item in sorted(wanted, key=lambda item: (item in alone, places[item]["claim_id"], item)):
         cells = fixed_cells(places[item])
         for letter, label, comment in versions_of[item]:
             cells |= {letter: label, f"comment {letter}": comment}
@@ -357,6 +368,7 @@ class Settlement(Result):
     adjudication: str = ""
     single: int = 0
     """Posts of which one annotator gave the only label, since the others skipped them."""
+    by_majority: int = 0
 
     @property
     def warnings(self) -> list[str]:
@@ -366,16 +378,14 @@ class Settlement(Result):
     @property
     def summary(self) -> list[str]:
         """The counts in words, and what to do."""
-        waiting = self.to_discuss + self.to_adjudicate
-        by_most = self.disagreements - self.discussed - self.adjudicated - waiting - self.single
         told = (
             f"{counted(self.disagreements - self.single, 'disagreements')}: "
-            + (f"{by_most} settled by the majority, " if by_most else "")
+            + (f"{self.by_majority} settled by the majority, " if self.by_majority else "")
             + f"{self.discussed} settled by discussion, "
             f"{self.adjudicated} by the adjudicator; {self.to_discuss} to discuss, "
             f"{self.to_adjudicate} for the adjudicator."
             + (
-                f" {counted(self.single, 'posts')} with only one label, which counts unless you decide otherwise."
+                f" {counted(self.single, 'further posts')} with only one label (skipped by the others): final unless you change it."
                 if self.single
                 else ""
             )
@@ -384,7 +394,7 @@ class Settlement(Result):
             told += f" {counted(self.unlabelled, 'posts')} without enough labels: `covmis round status` shows whose."
         if not self.to_discuss and not self.to_adjudicate:
             return [told]
-        settled = "; rows that a majority decided may stay unchanged" if by_most else ""
+        settled = "; rows that a majority decided may stay unchanged" if self.by_majority else ""
         settled += "; the last rows have only one label and may stay empty" if self.single else ""
         to_fill = [f"{self.discussion} (a label, or `undecided`{settled})"] if self.to_discuss else []
         to_fill += [f"{self.adjudication} (the adjudicator's label)"] if self.to_adjudicate else []
@@ -405,7 +415,7 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
     disputed = set(disagreements(frozen, labels, round_.per_item))
     decisions = write_decisions(round_)
     decided = set(decisions["item_id"])
-    single = decisions["item_id"].isin(disputed) & (decisions["how"] == How.SINGLE)
+    alone = with_one_label(answered(frozen, labels)) & disputed
     current = present(labels)
     final = current[(current["status"] == Status.GIVEN) & current["item_id"].isin(disputed)]
     third = set(final.loc[final["phase"] == Phase.ADJUDICATION, "item_id"])
@@ -415,8 +425,8 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
     return Settlement(
         round=round_.number,
         disagreements=len(disputed),
-        discussed=len(talked),
-        adjudicated=len(third),
+        discussed=len(talked - alone),
+        adjudicated=len(third - alone),
         to_discuss=len(disputed - talked - third - waiting - decided) if discuss else 0,
         to_adjudicate=len(waiting - third - decided),
         added=pulled.added,
@@ -424,7 +434,8 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
         unlabelled=len(unlabelled),
         discussion=_where(round_, DISCUSSION_SHEET),
         adjudication=_where(round_, ADJUDICATION_SHEET),
-        single=int(single.sum()),
+        single=len(alone),
+        by_majority=len((disputed & decided) - alone - talked - third),
     )
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from covmis_build.annotation import adjudication
 from covmis_build.annotation import round_folder as record
-from covmis_build.annotation.answers import Channel, Phase, Status, labels_of, present
+from covmis_build.annotation.answers import Channel, Phase, Status, answered, labels_of, present
 from covmis_build.annotation.frozen_items import by_item
-from covmis_build.annotation.gold import How, decide_round, write_decisions
+from covmis_build.annotation.gold import decide_round, write_decisions
 from covmis_build.errors import InputError, counted
 from covmis_build.report.result import Result
 from covmis_build.text.shown import shown_parts
@@ -52,6 +52,8 @@ class Disagreement(Result):
     """What the discussion noted."""
     by_adjudicator: bool = False
     """Whether the next decision is the adjudicator's."""
+    alone: bool = False
+    """Whether only one person gave a label, since the others skipped the post."""
 
     @property
     def text(self) -> str:
@@ -104,7 +106,7 @@ class Disagreements(Result):
         """How many wait, and a row for each."""
         import pandas as pd
 
-        single = sum(row.how == How.SINGLE for row in self.rows)
+        single = sum(row.alone for row in self.rows)
         alone = f" {counted(single, 'posts')} with only one label." if single else ""
         differ = counted(len(self.rows) - single, "disagreements")
         sentence = f"Round {self.round}: {differ}, {len(self.waiting)} to decide.{alone}"
@@ -134,6 +136,7 @@ def disagreements_of(round_: RoundFolder, *, seed: int) -> Disagreements:
     by_adjudicator = third | set(judged["item_id"])
     notes, reasons = adjudication.talked(labels), _reasons(current)
     order = {label: at for at, label in enumerate(round_.scheme.values)}
+    alone = adjudication.with_one_label(answered(frozen, labels))
     disagreements = []
     for item, versions in adjudication.versions(frozen, labels, disputed, seed=seed).items():
         label, how = decided.get(item, ("", ""))
@@ -142,7 +145,7 @@ def disagreements_of(round_: RoundFolder, *, seed: int) -> Disagreements:
         disagreements.append(
             Disagreement(
                 round_.number, item, shown_parts(items[item]), tuple(versions), " / ".join(given),
-                State.DECIDED if label else waits, label, how, reasons.get(item, ""), notes.get(item, ""), item in by_adjudicator,
+                State.DECIDED if label else waits, label, how, reasons.get(item, ""), notes.get(item, ""), item in by_adjudicator, item in alone,
             )
         )  # fmt: skip
     places = {state: at for at, state in enumerate((State.FOR_ADJUDICATOR, State.TO_DISCUSS, State.DECIDED))}

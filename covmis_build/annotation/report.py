@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, to_builtins
 
-from covmis_build.annotation.adjudication import differing
+from covmis_build.annotation.adjudication import differing, with_one_label
 from covmis_build.annotation.agreement import Agreement, agreement
 from covmis_build.annotation.answers import Status, answered, present, stale, usable
 from covmis_build.annotation.frozen_items import by_item, for_people
@@ -287,14 +287,14 @@ def audit(frozen: pd.DataFrame, labels: pd.DataFrame) -> Audit | None:
 
 def cases(frozen: pd.DataFrame, answers: Mapping[str, Sequence[Label]], per_item: int) -> Iterable[Case]:
     """Every disagreement: what was shown, and every annotator's label and comment. `answers` are those of `answered`."""
-    wanted = differing(answers, per_item)
+    wanted, alone = differing(answers, per_item), with_one_label(answers)
     rows = by_item(frozen[frozen["item_id"].isin(wanted)])
     for item in wanted:
         said = (
             Said(answer.annotator, answer.label or answer.status, answer.sub_label, answer.comment)
             for answer in sorted(answers[item], key=lambda answer: answer.annotator)
         )
-        yield Case(item, rows[item]["kind"], shown_parts(rows[item]), tuple(said))
+        yield Case(item, rows[item]["kind"], shown_parts(rows[item]), tuple(said), item in alone)
 
 
 def as_json(numbers: Mapping[str, Any]) -> str:
@@ -363,6 +363,8 @@ class Case:
     kind: str
     parts: Parts
     said: tuple[Said, ...]
+    alone: bool = False
+    """Whether only one person gave a label."""
 
 
 def cases_html(cases: Sequence[Case]) -> Markup:

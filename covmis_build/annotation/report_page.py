@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from covmis_build.stats.agreement import Figure
 
 INTERVAL = "95% interval over items"
+TWO_INTERVALS = "An interval over items is for other posts of these claims; an interval over claims is for other claims like these."
 
 
 def report_page(
@@ -90,7 +91,7 @@ def _coefficients(compared: Agreement, notes: Sequence[str]) -> Section:
         for figure in compared.figures
         if figure.value is not None
     ]
-    prose = "\n\n".join(notes)
+    prose = "\n\n".join([*notes, TWO_INTERVALS])
     if compared.kappa_max is not None:
         prose += f"\n\nWith these label frequencies kappa cannot exceed {compared.kappa_max:.3f}."
     forest = [
@@ -299,6 +300,10 @@ def _checks(checks: Checked | None) -> list[Section]:
 
 
 def _disagreements(findings: Findings) -> Section:
-    count = len(findings.disagreements)
-    prose = f"{counted(count, 'posts')} with all their labels and comments." if count else "There are none."
+    single = sum(case.alone for case in findings.disagreements)
+    differ = counted(len(findings.disagreements) - single, "posts")
+    more = f", and {counted(single, 'posts')} with only one label" if single else ""
+    prose = (
+        f"{differ} with all their labels and comments{more}." if findings.disagreements else "There are none."
+    )
     return Section("Disagreements", prose=prose, body=cases_html(findings.disagreements))

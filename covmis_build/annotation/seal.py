@@ -54,7 +54,7 @@ class Seal(Result):
         """What to keep of it."""
         return [
             f"Round {self.round} is sealed: {self.seal}",
-            "Give this hash to others, for example in a preregistration: they can then verify that nothing was changed.",
+            "Give this hash to others, for example in the paper: they can then verify that nothing was changed.",
         ]
 
 

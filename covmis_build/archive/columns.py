@@ -72,6 +72,10 @@ DIGITS_IN_2006 = 7
 """Ids of X's first year have at most so many."""
 
 
+IN_SETTINGS = ". In study.toml: "
+"""What stands in a question before the settings that answer it."""
+
+
 @dataclass(slots=True)
 class Understood:
     """What a file of rows is understood to be; `questions` must be answered before it can be read."""
@@ -128,7 +132,9 @@ def understand(
         understood.notes.append("posts are numbered by their rows")
     _name_columns(understood, path)
     if understood.questions and (name := _addresses_of_posts(table)):
-        understood.questions = [f'no column of post ids, but links to posts in {name}: id = "{name}"']
+        understood.questions = [
+            f'no column of post ids, but links to posts in {name}{IN_SETTINGS}id = "{name}"'
+        ]
         understood.taken["id"] = [name]
     if not understood.questions:
         _choose_times(understood, table)
@@ -160,13 +166,12 @@ def _name_columns(understood: Understood, path: Path | str) -> None:
             understood.taken.pop(what, None)
     if "id" not in understood.taken and rule.id is None:
         number = _id_in_first_line(header)
-        hint = f'If the first line is no header: header = false, id = "{number or "row"}"' if is_no_header(header) else (
-            'Name it: id = "COLUMN", and whose ids these are: platform = "x", or a name of your own. '
+        hint = f'if the first line is no header, header = false, id = "{number or "row"}"' if is_no_header(header) else (
+            'id = "COLUMN", and platform = "x" if these are ids of X; for numbers of your own, any new name, e.g. "mine". '
             'If there is none: id = "row" (the row\'s number) or id = "" (made of text, time and author), and a platform, e.g. "forum"'
         )  # fmt: skip
-        understood.questions.append(
-            f"no column of post ids among: {' '.join(', '.join(filter(None, header)).split())[:120]}. {hint}"
-        )
+        all_names = " ".join(", ".join(filter(None, header)).split())[:120]
+        understood.questions.append(f"no column of post ids among: {all_names}{IN_SETTINGS}{hint}")
 
 
 def _addresses_of_posts(table: Table) -> str:
@@ -305,7 +310,7 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
     understood.platform = rule.platform or _platform(understood, table, bare, native_ids, moments)
     if (understood.file_hash or rule.id == "") and understood.platform in {"", *HYDRATED}:
         understood.questions.append(
-            'ids that covmis makes need a platform of their own, e.g. platform = "forum"'
+            f'ids that covmis makes need a new platform name{IN_SETTINGS}platform = "forum", for example'
         )
 
 
@@ -382,7 +387,7 @@ def _compare_with_ids(understood: Understood, native_ids: Sequence[str], moments
     else:
         remedy = 'timezone = "Europe/Berlin" or the like'
     understood.questions.append(
-        f"{column}: times have no zone, and differ from the times in the ids by {' and '.join(hours)} hours ({remedy})"
+        f"{column}: times have no zone, and differ from the times in the ids by {' and '.join(hours)} hours{IN_SETTINGS}{remedy}"
     )
 
 
@@ -473,9 +478,7 @@ def _platform_of_words(understood: Understood, native_ids: Sequence[str]) -> str
 
 def _whose(native: str) -> str:
     named = '"x", "weibo", or' if native.isdigit() else '"forum",'
-    return (
-        f"whose ids are these? {native[:60]} …: name the platform, e.g. platform = {named} a name of your own"
-    )
+    return f"which platform are these ids from? {native[:60]} …{IN_SETTINGS}platform = {named} a name of your own"
 
 
 def _column(block: Sequence[Sequence[str]], at: Sequence[int], between: str = "/") -> list[str]:

@@ -130,9 +130,10 @@ def _pair_story(places: Places, claim_id: str, post_id: str) -> Iterator[str]:
             yield f"{about}, no query found it, but it is among the nearest posts."
             continue
         words = f" ({', '.join(matched)})" if matched else ""
-        checked = {"yes": "and matches here", "no": "but does not match here"}.get(
-            verified, "as the claim list gave it"
-        )
+        checked = {
+            "yes": "and its text here matches the query",
+            "no": "but its text here does not match the query",
+        }.get(verified, "as the claim list gave it")
         yield f"{about}, the {_plain(kind)} query {query_id} found it{words}, {checked}."
     fates = ask(f"SELECT step, reason, kept_instead, similarity FROM dropped {match} ORDER BY step", *pair,
                 dropped=places.table("dropped"))  # fmt: skip

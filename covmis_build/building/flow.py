@@ -52,9 +52,10 @@ class Step:
     def why(self, most: int) -> str:
         """The most frequent reasons with their counts, and how many others there are."""
         ranked = sorted(self.reasons.items(), key=lambda pair: -pair[1])
+        most += len(ranked) == most + 1  # a single further reason is as short as its number
         others = sum(count for _, count in ranked[most:])
         shown = [
-            f"{reason.removeprefix(OF_A_CLAIM)}: {counted(count, 'claims')}"
+            f"{counted(count, 'claims')} with {reason.removeprefix(OF_A_CLAIM)}"
             if reason.startswith(OF_A_CLAIM)
             else f"{reason}: {count:,}"
             for reason, count in ranked[:most]

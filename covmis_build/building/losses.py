@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from covmis_build.building.flow import ask
@@ -65,7 +66,11 @@ def advice(places: Places, settings: Settings, step: Step, short: str | None = N
         return ""
     if step.name == "minimum_posts":
         return _with_fewer(places)
-    return _advice(places, settings, step, short) if step.name in {"retrieve", "language", "words"} else ""
+    return (
+        _advice(places, settings, step, short)
+        if step.name in {"retrieve", "one_claim_per_post", "language", "words"}
+        else ""
+    )
 
 
 def _with_fewer(places: Places) -> str:
@@ -79,22 +84,30 @@ def _with_fewer(places: Places) -> str:
     return f"`[cleaning] minimum_posts = {middle}` would keep {counted(kept, 'claims')} of these"
 
 
+OF_RETRIEVAL = {
+    "repost": 'reposts. `[retrieval] reposts = "keep"` would keep them',
+    "outside since and until": "outside `[retrieval]` since and until",
+    "does not match locally": "posts do not match their query here. `[retrieval] require_match` says which kinds must",
+}
+"""Reasons of `retrieve`, and the settings behind them."""
+
+
 def _advice(places: Places, settings: Settings, step: Step, short: str | None = None) -> str:
     """What a step dropped most, and the setting behind it."""
     reason, count = max(step.reasons.items(), key=lambda pair: pair[1])
     most = "" if count == step.dropped_pairs else f"{count:,} "
-    if reason == "repost":
-        return f'{most}reposts. `[retrieval] reposts = "keep"` would keep them'
-    if reason == "outside since and until":
-        return f"{most}outside `[retrieval]` since and until"
-    if reason == "does not match locally":
-        return f"{most}posts do not match their query here. `[retrieval] require_match` says which kinds must"
+    if reason in OF_RETRIEVAL:
+        return f"{most}{OF_RETRIEVAL[reason]}"
+    if step.name == "one_claim_per_post":
+        return "posts of several claims stay with one. `[cleaning] one_claim_per_post = false` would keep them with all"
     if step.name == "language":
-        languages = sorted(step.reasons.items(), key=lambda pair: -pair[1])[:3]
-        shown = ", ".join(f"{name.removeprefix('language ')} {number:,}" for name, number in languages)
+        languages = sorted(step.reasons.items(), key=lambda pair: -pair[1])
+        shown = ", ".join(f"{name.removeprefix('language ')} {number:,}" for name, number in languages[:3])
+        shown += f", {len(languages) - 3} more" * (len(languages) > 3)
         kept = f"`[cleaning] languages` is {', '.join(settings.cleaning.languages)}"
         code = languages[0][0].removeprefix("language ").partition("-")[0]
-        return f"other languages ({shown}). {kept}" + (f'; "{code}" is not in it' if len(code) < 4 else "")
+        kept += f'; "{code}" is not in it' if len(code) < 4 else ""
+        return f"other languages ({shown}). {kept}. Of short texts the detected language is often wrong"
     if step.name == "words":
         rule = f"`[cleaning] minimum_words` is {settings.cleaning.minimum_words}"
         short = short_posts(places, settings.cleaning) if short is None else short
@@ -110,22 +123,34 @@ def short_posts(places: Places, options: Cleaning) -> str:
     # posts without a tag that are still here have the only language of the settings
     only = options.languages[0] if len(options.languages) == 1 else ""
     counts = ask(COUNTS, only, **files)
-    losing = [row for row in counts if row[0] and row[1] >= FEWEST and row[2] > TENTH * row[1]]
+    many = [row for row in counts if row[0] and row[1] >= FEWEST]
+    losing = [row for row in many if row[2] > TENTH * row[1]]
     if not losing:
         return ""
-    rules = dict[str, str]()
+    least = dict[str, int]()
     for language, _, _ in losing[:SHOWN]:
         rule = length_rule(language, options)
         texts = ask(TEXTS, only, language, **files)
         lengths = sorted(count_words(text, unit=rule.unit, without=rule.without) for (text,) in texts)
         code = language_code(language)  # posts may say English where settings say en
-        rules.setdefault(code, f"{code} = {{ minimum = {lengths[int(TENTH * len(lengths))]} }}")
+        least.setdefault(code, lengths[int(TENTH * len(lengths))])
+    rules = ", ".join(f"{code} = {{ minimum = {number} }}" for code, number in least.items())
+    setting = f"words = {{ {rules} }}"
+    if len(many) == 1 and not options.words:
+        setting = f"minimum_words = {_in_english(losing[0][0], min(least.values()), options)}"
     shown = ", ".join(f"{language} ({short:,} of {posts:,})" for language, posts, short in losing[:SHOWN])
     others = f" and {len(losing) - SHOWN} other languages" if len(losing) > SHOWN else ""
     return (
         f"The minimum length drops more than a tenth of the posts in {shown}{others}. "
-        f"`[cleaning] words = {{ {', '.join(rules.values())} }}` would drop about a tenth."
+        f"`[cleaning] {setting}` would drop about a tenth."
     )
+
+
+def _in_english(language: str, least: int, options: Cleaning) -> int:
+    """The largest `minimum_words`, a number of English words, that asks no more than this of the language."""
+    numbers = range(options.minimum_words, 0, -1)
+    lengths = (length_rule(language, replace(options, minimum_words=number)).minimum for number in numbers)
+    return next((number for number, length in zip(numbers, lengths, strict=False) if length <= least), 0)
 
 
 SHOWN = 3

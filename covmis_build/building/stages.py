@@ -329,7 +329,7 @@ STAGES = (
         ("posts", "hits", "candidates", "provenance", "retrieve.dropped"), lambda _: [], _make_retrieve, large=True,
     ),
     Stage(
-        "clean", 8, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
+        "clean", 9, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
         _clean_files, _make_clean, large=True,
     ),
     Stage(

@@ -68,11 +68,14 @@ class Mapped(NamedTuple):
 
 
 def map_columns(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -> Mapped:
-    """What the columns hold: first as the user says, then as the list's shape has it, then by their names."""
+    """What the columns hold: first as the user says, then as the list's shape has it, then by their names.
+
+    A field that is `named` with an empty column has none.
+    """
     for field, column in named.items():
         if field not in CLAIMS:
             raise InputError(f"no field of a claim is called '{field}'", remedy=nearest(field, CLAIMS))
-        if column not in sheet.header:
+        if column and column not in sheet.header:
             raise InputError(
                 f"has no column '{column}'", file=path, row=1, remedy=nearest(column, sheet.header)
             )
@@ -91,9 +94,10 @@ def map_columns(sheet: Sheet, path: Path, form: str, named: Mapping[str, str]) -
                 columns[field] = column
             elif column.lower() == "claim_id":
                 raise _no_ids(sheet, path, column)
+    columns = {field: column for field, column in columns.items() if column}
     _settle_text(columns, sheet, path)
     _settle_url(columns, sheet)
-    if "claim_id" not in columns and (index := _index_column(sheet)) is not None:
+    if "claim_id" not in {*columns, *named} and (index := _index_column(sheet)) is not None:
         columns["claim_id"] = index
     left_over = [name for name in sheet.header if name and name not in columns.values()]
     return Mapped(shape.name, columns, left_over)

@@ -25,7 +25,8 @@ def import_list(
     ] = None,
     text: Annotated[str, Option(metavar="COLUMN", help="The column with the claims' texts.")] = "",
     column: Annotated[
-        list[str] | None, Option(metavar="FIELD=COLUMN", help="The column of another field; repeatable.")
+        list[str] | None,
+        Option(metavar="FIELD=COLUMN", help="The column of another field (FIELD=: none); repeatable."),
     ] = None,
     look: Annotated[bool, Option("--look", help="Only preview the list; write nothing.")] = False,
     form: Annotated[
@@ -44,7 +45,7 @@ def import_list(
 
     Example: covmis claims import misinformation.csv
     """
-    columns = pairs_of("--column", column, "FIELD=COLUMN") | ({"text": text} if text else {})
+    columns = pairs_of("--column", column, "FIELD=COLUMN", str) | ({"text": text} if text else {})
     if look:
         if source is None:
             raise InputError("--look is for a FILE", remedy="Name the list to look at")

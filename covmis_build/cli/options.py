@@ -87,15 +87,22 @@ def numbers(text: str, option: str, kind: type[N]) -> list[N]:
     return values
 
 
+def _written(text: str) -> str:
+    """A text that is not empty."""
+    if not text:
+        raise ValueError
+    return text
+
+
 def pairs_of(
-    option: str, given: Sequence[str] | None, form: str, value: Callable[[str], Any] = str
+    option: str, given: Sequence[str] | None, form: str, value: Callable[[str], Any] = _written
 ) -> dict[str, Any]:
-    """Values given as NAME=VALUE; each name once, or with the same value."""
+    """Values given as NAME=VALUE; each name once, or with the same value. A `value` that it cannot be raises ValueError."""
     pairs: dict[str, Any] = {}
     for pair in given or ():
         name, _, text = (part.strip() for part in pair.partition("="))
         problem = InputError(f"{option} {pair}: write {form}")
-        if not (name and text):
+        if not name or "=" not in pair:
             raise problem
         try:
             new = value(text)

@@ -191,7 +191,7 @@ def _sampling(facts: ReleaseFacts, numbers: Statistics) -> Section:
     drawn = facts.sampling
     design = (
         "each post was sampled independently (Poisson)"
-        + (", the largest near-duplicate clusters with certainty" if drawn.certain else "")
+        + (", large near-duplicate clusters, if any, with certainty" if drawn.certain else "")
         if drawn.design == "poisson"
         else "they were sampled in two phases, a fixed number per claim"
     )
@@ -210,7 +210,7 @@ def _sampling(facts: ReleaseFacts, numbers: Statistics) -> Section:
         ),
         tables=[
             ("Estimated shares with 95% intervals", shares, names),
-            ("Weights", numbers.weights, {"design_effect": "design effect"}),
+            ("Weights", numbers.weights, {"design_effect": "design effect of the weights (Kish)"}),
         ]
         if numbers.rows
         else [],
@@ -233,7 +233,7 @@ def _annotation(facts: ReleaseFacts, numbers: Statistics) -> Section:
         ),
         *([facts.machines_told] if facts.machines else []),
         (
-            f"Shown with claim and post: {listed(facts.annotation.show)}. Not shown: query type, automatic labels, predictions."
+            f"Shown with claim and post, where a post has it: {listed(facts.annotation.show)}. Not shown: query type, automatic labels, predictions."
         ),
         *([checked] if checked else []),
         f"Automatic labels: {rules}{'; none in this corpus' if none_here else ''}."

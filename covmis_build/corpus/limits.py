@@ -49,7 +49,7 @@ def _reach(facts: ReleaseFacts, numbers: Statistics) -> list[str]:
         )
         sentences.append(
             f"Weights run from {weights['smallest']:.3g} to {weights['largest']:.3g}; plain counts overstate posts with small "
-            f"weights. The design effect of the weights is {weights['design_effect']:.2f}."
+            f"weights. Unequal weights alone give a design effect of {weights['design_effect']:.2f} (Kish)."
         )
     return sentences
 

@@ -55,7 +55,7 @@ def statistics_html(facts: ReleaseFacts, numbers: Statistics) -> str:
         page.Section(
             "Claims",
             "",
-            page.table_html(numbers.claim_sizes, names=NAMES, digits=2, caption="Posts a claim")
+            page.table_html(numbers.claim_sizes, names=NAMES, digits=2, caption="Posts per claim")
             + page.table_html(numbers.per_claim, names=NAMES, headings=1),
             (_claims_figure(numbers),) if 0 < numbers.claims <= MOST_CLAIMS else (),
         ),
@@ -69,7 +69,7 @@ def statistics_latex(facts: ReleaseFacts, numbers: Statistics) -> str:
     tables: list[tuple[str, str, pd.DataFrame, int]] = [
         ("sources", "Posts by source and label", numbers.by_source, 0),
         ("kinds", "Posts by query type and label", numbers.by_kind, 0),
-        ("claims", "Posts a claim", numbers.claim_sizes, 2),
+        ("claims", "Posts per claim", numbers.claim_sizes, 2),
         ("months", "Posts by month and label", numbers.per_month, 0),
         ("lengths", "Lengths of texts", numbers.lengths, 1),
         ("shares", "Estimated shares with 95% intervals", _shares(numbers), 3),

@@ -60,7 +60,7 @@ def methods_sentences(
     yield (
         f"Shares are Hájek means with the weights 1/(p_claim·p_sample), with {level:.0%} Wilson intervals (Student's t) over posts "
         f"based on the effective sample size{', within what the labelled posts leave possible' * bool(known)}. Totals are "
-        f"the share times the number of pairs of a claim and a post{known}; a post that several claims found counts for each."
+        f"the share times the number of pairs of a claim and a post left after cleaning{known}; a post counts for every claim that found it."
     )
     if calibrated:
         yield (

@@ -118,7 +118,9 @@ class Estimates(Result):
     def summary(self) -> list[str | pd.DataFrame]:
         """The figures that people look at first, and the sentences."""
         compared = bool(len(self.differences))
-        table = self.differences.drop(columns=["over", "why"]) if compared else self.shares[list(SHOWN)]
+        of_kinds = self.shares["scope"] == Scope.KIND
+        told = self.shares[~of_kinds] if len(set(self.shares.loc[of_kinds, "name"])) == 1 else self.shares
+        table = self.differences.drop(columns=["over", "why"]) if compared else told[list(SHOWN)]
         shown = table.assign(estimand=[Estimand(name).in_words for name in table["estimand"]])
         shown = shown.rename(columns=lambda name: name.replace("_", " ")).rename(columns={"estimand": "of"})
         said = [*differences.sentences(self.differences, self.level), ""] if compared else []

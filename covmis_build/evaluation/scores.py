@@ -217,6 +217,10 @@ class Scores(Evaluated):
         tables.append(("By class", self.classes))
         return tables + [(f"By {name}", table) for name, table in self.groups().items()]
 
+    def legend(self) -> pd.DataFrame:
+        """What the measures' symbols mean."""
+        return legend(self.table["measure"])
+
     def html(self) -> str:
         """The page: tables, forest plots and confusion matrices."""
         from covmis_build.report.page import Section, page, table_html
@@ -238,7 +242,7 @@ class Scores(Evaluated):
         sections += [
             Section(f"By {name}", body=table_html(table, headings=2)) for name, table in self.groups().items()
         ]
-        sections.append(Section("The measures", body=table_html(legend(self.table["measure"]))))
+        sections.append(Section("The measures", body=table_html(self.legend())))
         return page("Evaluation", sections, study=self.study, lead=f"Labels: {', '.join(self.labels)}.")
 
     def _forests(self) -> Sequence[str]:

@@ -90,6 +90,11 @@ class SeenFile:
     """Whether study.toml says how it is read."""
 
     @property
+    def asks(self) -> list[str]:
+        """The questions without the settings that answer them, for a form that writes these."""
+        return [question.partition(columns.IN_SETTINGS)[0] for question in self.questions]
+
+    @property
     def lines(self) -> list[str]:
         """What was understood, line by line."""
         first = "the first " * (self.rows == ROWS)

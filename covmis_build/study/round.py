@@ -408,6 +408,8 @@ class Round(Result):
             pushed = f"Next: `covmis round push{which}`, then pull. Push again after that: each yes goes to a second person."
             settled = f"`covmis round adjudicate{which}` resolves the rest."
             return [self.sentence, f"{pushed} {settled}"]
+        to_label_studio = self.study.settings.annotation.channel == "label-studio"
+        channels = " (Label Studio; `--channel xlsx`: workbooks, `html`: offline pages)" * to_label_studio
         registered = self.folder.about.predictions or {}
         return [
             self.sentence,
@@ -415,7 +417,7 @@ class Round(Result):
                 f"Registered {name} ({sha256[:12]}): keep the file as it is."
                 for name, sha256 in registered.items()
             ),
-            f"Frozen in {self.to_dict()['folder']}/. Next: `covmis round push{which}`.",
+            f"Frozen in {self.to_dict()['folder']}/. Next: `covmis round push{which}`{channels}.",
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 SHOWN = {
-    **{name: name for name in ("claims", "queries", "posts", "hits", "items")},
+    **{name: name for name in ("claims", "queries", "posts")},
+    "items": "pairs",
     "sample": "sampled posts",
 }
 """The tables whose rows are counted for people, and what these are."""

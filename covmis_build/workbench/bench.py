@@ -55,6 +55,7 @@ TABLES = ("data/build/*.parquet", "data/build/ledger.jsonl", "queries/*")
 STORE = ("data/build/parts.parquet", "data/build/older_copies.parquet", "data/build/intake.parquet")
 ROUNDS = ("annotation/rounds/*", "annotation/rounds/*/*", "annotation/rounds/*/sheets/*")
 """Files that most figures depend on."""
+STATE = (*TABLES, *ROUNDS, "data/release/checksums.txt")
 
 
 class Act(NamedTuple):
@@ -118,20 +119,12 @@ class Bench:
 
     def progress(self, round_: Round) -> Progress:
         """Where a round stands, and what is next in the study."""
-        return self.keep(
-            f"round {round_.number} {sorted(self.study.stages().items())}",
-            (*TABLES, *ROUNDS, "data/release/checksums.txt"),
-            round_.status,
-        )
+        return self.keep(f"round {round_.number} {sorted(self.study.stages().items())}", STATE, round_.status)
 
     def status(self) -> Status:
         """Where the study stands; the stages are looked at anew each time."""
         study = self.study
-        return self.keep(
-            f"status {sorted(study.stages().items())}",
-            (*TABLES, *ROUNDS, "data/release/checksums.txt"),
-            study.status,
-        )
+        return self.keep(f"status {sorted(study.stages().items())}", STATE, study.status)
 
     def page(
         self, request: Request, template: str, *command: str, code: int = 200, **context: Any

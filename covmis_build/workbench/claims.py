@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
     from covmis_build.study.claims import LookedAt
 
-FIELDS = ("text", "claim_id", "keywords", "titles", "news_urls", "fact_check_urls", "language", "first_seen", "verdict", "posts")  # fmt: skip
+FIELDS = {
+    "text": "the claim", "claim_id": "id", "keywords": "keywords", "titles": "titles of articles", "news_urls": "URLs of news",
+    "fact_check_urls": "URLs of fact-checks", "language": "language", "first_seen": "first seen", "verdict": "verdict",
+    "posts": "ids of posts",
+}  # fmt: skip
 """What a column of a list of claims may be."""
 MOST_SHOWN = 200
 
@@ -53,7 +57,14 @@ def claims(request: Request) -> Response:
 def _chosen(looked: LookedAt, given: Mapping[str, str]) -> dict[str, str]:
     """The columns that were chosen otherwise than the list's own names say."""
     own = looked.understood.columns
-    return {name: given[name] for name in FIELDS if given.get(name) and given[name] != own.get(name)}
+    read_as = {key.removeprefix("as:"): given[key] for key in given if key.startswith("as:")}
+    chosen = {}
+    for name in FIELDS if read_as else ():
+        columns = [column for column, field in read_as.items() if field == name]
+        fresh = [column for column in columns if column != own.get(name)]
+        if fresh or (own.get(name) in read_as and not columns):
+            chosen[name] = fresh[0] if fresh else ""
+    return chosen
 
 
 def _words(bench: Bench, path: Path, chosen: Mapping[str, str]) -> list[str]:

@@ -77,39 +77,45 @@ FEW = 10
 
 
 def over_time(rows: Sequence[Any], series: int, name: str) -> Markup:
-    """A share at each time, with its band; `rows` have name, share, low, high and n."""
-    rows = [row for row in rows if math.isfinite(row.share)]
+    """A share in each month (YYYY-MM) that has any, with its interval where that is known; neighbouring months are joined."""
+    known = {_month(row.name): row for row in rows if math.isfinite(row.share)}
     width, height, left, top, bottom = 300, 150, 42, 10, 22
+    first, span = min(known, default=0), max(known, default=0) - min(known, default=0) + 1
 
-    def x(at: int) -> str:
-        return f"{left + (width - left - 8) * (at + 0.5) / len(rows):.1f}"
+    def x(month: int) -> str:
+        return f"{left + (width - left - 8) * (month - first + 0.5) / span:.1f}"
 
-    def y(share: float, instead: float = 0.0) -> str:
-        share = share if math.isfinite(share) else instead
+    def y(share: float) -> str:
         return f"{top + (height - top - bottom) * (1 - min(max(share, 0.0), 1.0)):.1f}"
 
-    grid = "".join(
+    parts = [
         f'<line class="grid" x1="{left}" x2="{width - 8}" y1="{y(tick)}" y2="{y(tick)}"/>'
         f'<text class="tick end" x="{left - 5}" y="{float(y(tick)) + 3.5:.1f}">{tick:.0%}</text>'
         for tick in (0, 0.5, 1)
-    )
-    edge = [f"{x(at)},{y(row.low, row.share)}" for at, row in enumerate(rows)]
-    edge += [f"{x(at)},{y(row.high, row.share)}" for at, row in reversed(list(enumerate(rows)))]
-    line = " ".join(f"{x(at)},{y(row.share)}" for at, row in enumerate(rows))
-    dots = "".join(
-        f'<circle class="c{series}{" hollow" if row.n < FEW else ""}" cx="{x(at)}" cy="{y(row.share)}" r="3.1">'
-        f"<title>{escape(row.name)}: {row.share:.0%} ({row.why or f'{row.low:.0%} to {row.high:.0%}'}), {row.n:.0f} posts</title></circle>"
-        for at, row in enumerate(rows)
-    )
-    names = "".join(
-        f'<text class="tick mid" x="{x(at)}" y="{height - 6}">{escape(row.name[2:])}</text>'
-        for at, row in enumerate(rows)
-        if at % -(-len(rows) // 4) == 0
-    )
+    ]
+    for month, row in sorted(known.items()):
+        if math.isfinite(row.low) and math.isfinite(row.high):
+            parts.append(f'<line class="whisker c{series}" x1="{x(month)}" x2="{x(month)}" y1="{y(row.low)}" y2="{y(row.high)}"/>')  # fmt: skip
+        if after := known.get(month + 1):
+            parts.append(f'<line class="line c{series}" x1="{x(month)}" x2="{x(month + 1)}" y1="{y(row.share)}" y2="{y(after.share)}"/>')  # fmt: skip
+    parts += [
+        f'<circle class="c{series}{" hollow" if row.n < FEW else ""}" cx="{x(month)}" cy="{y(row.share)}" r="3.1">'
+        f"<title>{escape(row.name)}: {row.share:.0%} ({row.why or f'{row.low:.0%} to {row.high:.0%}'}), n {row.n:.0f}</title></circle>"
+        for month, row in known.items()
+    ]
+    parts += [
+        f'<text class="tick mid" x="{x(month)}" y="{height - 6}">{month // 12 % 100:02}-{month % 12 + 1:02}</text>'
+        for month in range(first, first + span, -(-span // 4))
+    ]
     return Markup(  # noqa: S704 - numbers of ours, and names that are escaped
-        f'<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(name)}">{grid}'
-        f'<polygon class="band c{series}" points="{" ".join(edge)}"/><polyline class="line c{series}" points="{line}"/>{dots}{names}</svg>'
+        f'<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(name)}">{"".join(parts)}</svg>'
     )
+
+
+def _month(name: str) -> int:
+    """The number of a month since the year 0."""
+    year, _, month = name.partition("-")
+    return 12 * int(year) + int(month) - 1
 
 
 def trade_off(rows: Sequence[Any], chosen: int) -> Markup:
@@ -141,7 +147,7 @@ def trade_off(rows: Sequence[Any], chosen: int) -> Markup:
     line = " ".join(f"{x(row.hours)},{y(row.half_width_pool)}" for row in rows)
     dots = "".join(
         f'<circle class="c1{"" if row is own else " hollow"}" cx="{x(row.hours)}" cy="{y(row.half_width_pool)}" r="{6 if row is own else 3.2}">'
-        f"<title>{row.per_claim} posts a claim: {row.hours:.1f} hours, ±{100 * row.half_width_pool:.1f} points</title></circle>"
+        f"<title>{row.per_claim} posts per claim: {row.hours:.1f} hours, ±{100 * row.half_width_pool:.1f} points</title></circle>"
         for row in rows
     )
     return Markup(  # noqa: S704 - numbers and words of ours alone

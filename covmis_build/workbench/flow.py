@@ -25,12 +25,7 @@ def flow(request: Request) -> Response:
             lambda: study.dropped_posts(step, reason=reason, claim=claim, status=status),
         )
         command += ["--dropped", step]
-        command += [
-            word
-            for name, value in (("--reason", reason), ("--claim", claim))
-            if value
-            for word in (name, value)
-        ]
+        command += ["--reason", reason] * bool(reason) + ["--claim", claim] * bool(claim)
     chains = status.chains[:5] if step in {"", "near_duplicates"} else []
     texts = bench.keep("texts of chains", TABLES, lambda: chain_texts(study, chains)) if chains else {}
     steps = [each for each in status.flow if each.pairs is not None]

@@ -35,6 +35,13 @@ BUTTONS = {
     "run": "Bring the study up to date", "round open": "Open the next round", "release": "Write the release",
 }  # fmt: skip
 
+LEADS = (
+    ("put posts", "/posts", "Add posts"), ("more posts", "/flow", "See where posts were lost"),
+    ("claims import", "/claims", "Add claims"), ("queries", "/queries", "Go to the queries"),
+    ("posts look", "/posts", "Look at the posts"), ("estimate", "/results", "See the results"),
+)  # fmt: skip
+"""How a next step or its command begins, and the page where it is done."""
+
 
 def overview(request: Request) -> Response:
     """The first page; where there is no study yet, one that makes it."""
@@ -64,25 +71,13 @@ def _next(sentence: str) -> dict[str, str]:
     asked = re.search(r"`covmis ([a-z ]+)", sentence)
     command = asked[1].strip() if asked else ""
     unfinished = re.search(r"finish round (\w+)", sentence)
-    place, text = "", ""
+    place, text = "", BUTTONS.get(command, "")
     if unfinished:
         place, text = f"/rounds/{unfinished[1]}", f"Go on with round {unfinished[1]}"
-    elif sentence.startswith("put posts"):
-        place, text = "/posts", "Add posts"
-    elif sentence.startswith("more posts"):
-        place, text = "/flow", "See where posts were lost"
-    elif command in BUTTONS:
-        text = BUTTONS[command]
-    elif command.startswith("queries"):
-        place, text = "/queries", "Go to the queries"
-    elif command.startswith("posts look"):
-        place, text = "/posts", "Look at the posts"
-    return {
-        "sentence": sentence,
-        "command": command if command in BUTTONS else "",
-        "place": place,
-        "text": text,
-    }
+    elif not text:
+        leads = (lead for start, *lead in LEADS if sentence.startswith(start) or command.startswith(start))
+        place, text = next(leads, ("", ""))
+    return {"sentence": sentence, "command": command * (command in BUTTONS), "place": place, "text": text}
 
 
 async def new(request: Request) -> Response:

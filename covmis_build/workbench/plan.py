@@ -67,7 +67,7 @@ def plan(request: Request) -> Response:
             request, "refused.html", "sample", "--plan", sentence=bench.sentence_of(error), stale=stale
         )
     timed = known.cost.seconds
-    asked = _asked(request.query_params, settings, round(timed or SECONDS))
+    asked = _asked(request.query_params, settings, max(round(timed or SECONDS), 1))
     plans = known.plans(
         [*CURVE, asked.posts], seconds=asked.seconds, share=asked.share, per_item=asked.people
     )

@@ -139,7 +139,7 @@ def test_an_index_column_is_no_claim_and_no_id(file):
 
 def test_bare_numbers_are_asked_about_unless_something_says_whose_they_are(file):
     tiktok = file("id,text,created\n6924226890000000001,hello,2021-02-01T09:36:43Z\n")
-    assert "whose ids are these?" in question(tiktok)
+    assert "which platform are these ids from?" in question(tiktok)
     rule = Columns("*.csv", platform="tiktok", created_at="created")
     assert question(tiktok, rule) == ""
     (one,) = reads(tiktok, rule)
@@ -230,7 +230,7 @@ def test_a_column_of_addresses_is_proposed_and_the_pasted_lines_read_it(file):
     [
         (["t3_1grw0wj", "t1_fx1abc"], ["reddit:t3_1grw0wj", "reddit:t1_fx1abc"], ""),
         (["7331091005_10154123560186006"], ["facebook:7331091005_10154123560186006"], ""),
-        (["a-7", "b-8"], [], "whose ids are these? a-7"),
+        (["a-7", "b-8"], [], "which platform are these ids from? a-7"),
         (["forum:a-7", "https://x.com/a/status/5"], ["forum:a-7", "x:5"], ""),
     ],
 )
@@ -288,7 +288,7 @@ def test_rows_without_text_are_counted_and_a_title_is_proposed(file):
 def test_ids_are_never_made_for_a_platform_that_is_asked_by_id(file):
     path = file("text\nhello\n")
     for made in ("", "row"):
-        assert "need a platform of their own" in question(path, Columns(id=made, platform="x"))
+        assert "need a new platform name" in question(path, Columns(id=made, platform="x"))
         assert question(path, Columns(id=made, platform="x-export")) == ""
 
 

@@ -81,6 +81,9 @@ def test_the_user_names_columns_and_misnames_them(tmp_path):
     assert (row["claim_id"], row["text"]) == ("mine-0001", "Der Mond ist aus Käse gemacht")
     assert row["fact_check_urls"] == ["https://mimikama.org/x"]
     assert understood.left_over == ["nr"]
+    path = written(tmp_path, "more.csv", "id,text,keywords\n7,The moon is made of cheese,moon\n")
+    (row,) = read_list(path, columns={"keywords": "", "claim_id": ""}).claims.to_dict("records")
+    assert (row["claim_id"], row["keywords"]) == ("more-0001", []), "a field named with nothing has no column"
 
 
 @pytest.mark.parametrize("header", ["claim_id,text,keyword", "claim_id,text,fact_check_url"])

@@ -54,7 +54,7 @@ def test_an_empty_folder_becomes_a_sample_and_the_script_does_the_same(client, o
     assert "<b>2 claims</b>" in seen
     assert "covmis claims import ../claims.csv" in seen
     assert "moon" in seen, "nothing is imported yet"
-    imported = client.post("/claims", data={"text": "claim"}).text
+    imported = client.post("/claims", data={"as:claim": "text"}).text
     assert "2 claims added, 0 already there" in imported
     assert "How to label a post</h1>" in client.get("/rounds").text, "the guideline, before a round keeps it"
     assert '<span class="k">Claims</span><div class="v">2</div>' in client.get("/").text
@@ -124,11 +124,13 @@ def test_a_list_of_claims_is_mended_by_choosing(study, tmp_path):
     )
     page = client.get("/claims").text
     assert HOSTILE not in page
-    live = client.get("/claims", params={"text": "note"}, headers={"x-part": "live"}).text
+    live = client.get(
+        "/claims", params={"as:statement": "text", "as:note": "text"}, headers={"x-part": "live"}
+    ).text
     assert "Lemons cure it" in live
     assert "--column text=note" in live
     assert "garlic" in client.get("/queries").text
-    client.post("/claims", data={"text": "note"})
+    client.post("/claims", data={"as:statement": "", "as:note": "text", "as:who": ""})
     rows = study.places.claims_csv.read_text("utf-8-sig")
     assert "Lemons cure it" in rows
     assert "Garlic cures the virus" in rows

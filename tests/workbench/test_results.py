@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
+
+import pandas as pd
 import pytest
 
 from covmis_build import storage
 from covmis_build.evaluation.rendering import bounded
 from covmis_build.study.score import labelled_items
 from covmis_build.study.study import open_study
+from covmis_build.workbench.figures import over_time
 from tests.annotation.small import covmis, label_both, pushed, study
 from tests.workbench.conftest import client_of
 
@@ -35,10 +40,25 @@ def test_shares_are_those_of_estimate(labelled):
             assert f'<span class="k">{row.label}</span><div class="big">{percent(row.share)}</div>' in page
         claims = shares.query("estimand == @of and scope == 'claim' and label == 'against'")
         for row in claims.itertuples():
-            told = f'{percent(row.share)} <span class="soft">{percent(row.low)} to {percent(row.high)}, n {row.n}'
+            imprecise = " (imprecise: few posts decide)" if row.flagged else ""
+            told = f'{percent(row.share)} <span class="soft">{percent(row.low)} to {percent(row.high)}{imprecise}, n {row.n}'
             assert told in page
     assert "Claim 0 &lt;i&gt;says&lt;/i&gt;" in page
     assert client.get("/results?of=x&label=<script>").status_code == 200
+
+
+def test_months_stand_where_they_are_in_time_and_an_unknown_interval_is_not_drawn():
+    columns = ["name", "share", "low", "high", "n", "why"]
+    rows = [
+        ("2020-12", 0.5, 0.4, 0.6, 20, ""),
+        ("2021-01", 0.6, 0.5, 0.7, 20, ""),
+        ("2022-01", 1.0, math.nan, math.nan, 1, "no interval"),
+    ]
+    drawn = str(over_time(list(pd.DataFrame(rows, columns=columns).itertuples(index=False)), 1, "favor"))
+    places = [float(place) for place in re.findall(r'<circle[^>]* cx="([\d.]+)"', drawn)]
+    assert places[2] - places[1] == pytest.approx(12 * (places[1] - places[0]), rel=0.05)
+    assert drawn.count('class="whisker') == 2
+    assert drawn.count('class="line') == 1, "only neighbouring months are joined"
 
 
 def test_posts_without_a_final_label_are_warned_of_wherever_shares_are(tmp_path):

@@ -186,6 +186,7 @@ def test_a_new_study_from_posts_that_nobody_here_made(browser, tmp_path, data_ho
             )
         assert "so far" in browser.run("return document.querySelector('main').textContent")
         lead.decide("001")
+        browser.run("document.querySelector('details.seal').open = true")
         lead.start("Seal")
         assert shown_shares(lead) == shares_of(folder)
         lead.go("/")
