@@ -169,7 +169,7 @@ def test_a_round_with_blank_cells_says_so_before_it_is_sealed_and_released(tmp_p
     settled = opened.adjudicate()
     assert (settled.disagreements, settled.discussed, settled.single, settled.to_discuss) == (3, 2, 1, 0)
     assert "2 disagreements: 2 settled by discussion" in settled.summary[0]
-    assert "2 disagreements, 1 post with only one label" in str(opened.status())
+    assert "2 disagreements, and 1 post with only one label, which is final" in str(opened.status())
     assert "1 further post with only one label" in settled.summary[0]
     assert "majority" not in settled.summary[0]
     assert "1 post without enough labels" in settled.summary[0]

@@ -141,18 +141,19 @@ def to_decide(
     frozen: pd.DataFrame, labels: pd.DataFrame, per_item: int, *, discuss: bool
 ) -> tuple[list[str], list[str]]:
     """The items that are sent for discussion (none if there is to be none), and those for the adjudicator."""
-    here = _decided_here(labels)
-    disputed = [item for item in disagreements(frozen, labels, per_item) if item not in here]
+    here = _decided_here(labels, Status.GIVEN)
+    passed_on = _decided_here(labels, Status.SKIPPED)
+    disputed = [item for item in disagreements(frozen, labels, per_item) if item not in here | passed_on]
     if not discuss:
         return [], disputed
     return disputed, [item for item in undecided(frozen, labels, per_item) if item not in here]
 
 
-def _decided_here(labels: pd.DataFrame) -> set[str]:
-    """The items that were decided with `covmis round decide` or in the browser, which need no second answer."""
+def _decided_here(labels: pd.DataFrame, status: Status) -> set[str]:
+    """The items that were decided, or passed on to the adjudicator, with `covmis round decide` or in the browser."""
     current = present(labels)
     deciding_phase = current["phase"].isin([Phase.DISCUSSION, Phase.ADJUDICATION])
-    mine = current[deciding_phase & (current["status"] == Status.GIVEN)]
+    mine = current[deciding_phase & (current["status"] == status)]
     return set(mine.loc[mine["channel"] == Channel.COVMIS, "item_id"])
 
 

@@ -10,7 +10,7 @@ from covmis_build.annotation import adjudication
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Channel, Phase, Status, answered, labels_of, present
 from covmis_build.annotation.frozen_items import by_item
-from covmis_build.annotation.gold import decide_round, write_decisions
+from covmis_build.annotation.gold import How, decide_round, write_decisions
 from covmis_build.errors import InputError, counted
 from covmis_build.report.result import Result
 from covmis_build.text.shown import shown_parts
@@ -110,7 +110,10 @@ class Disagreements(Result):
         alone = f" {counted(single, 'posts')} with only one label." if single else ""
         differ = counted(len(self.rows) - single, "disagreements")
         sentence = f"Round {self.round}: {differ}, {len(self.waiting)} to decide.{alone}"
-        rows = [(row.item_id, row.pair, row.state, row.label) for row in self.rows]
+        rows = [
+            (row.item_id, row.pair, "one label" if row.how == How.SINGLE else row.state, row.label)
+            for row in self.rows
+        ]
         return [
             sentence,
             *([pd.DataFrame(rows, columns=["item", "labels", "state", "decision"])] if rows else []),

@@ -75,10 +75,14 @@ class Progress(Result):
             columns={name: str(name).replace("_", " ") for name in people}
             | {"invalid": "of these to correct"}
         )
-        alone = f", {counted(self.single, 'posts')} with only one label" if self.single else ""
+        alone = (
+            f", and {counted(self.single, 'posts')} with only one label, which is final"
+            if self.single
+            else ""
+        )
         lacking = self.undecided - self.to_decide
         open_ = (
-            f": {self.to_decide:,} to decide, {lacking:,} that lack answers"
+            f": {self.to_decide:,} to decide, {lacking:,} that too few have answered"
             if lacking and self.to_decide
             else ""
         )

@@ -129,6 +129,11 @@ class RoundFolder:
     folder: Path
     about: About
 
+    @classmethod
+    def at(cls, place: Path) -> RoundFolder:
+        """The round in this folder, as its files are now."""
+        return cls(place, _read_about(place / "round.json"))
+
     @property
     def number(self) -> str:
         """The round's number, three digits."""
@@ -193,7 +198,7 @@ class RoundFolder:
         place = RoundKind.CHECKS.folder(self.folder.parent) / f"{RoundKind.CHECKS}{self.number}"
         if self.kind or not (place / "items.parquet").exists():
             return None
-        return RoundFolder(place, _read_about(place / "round.json"))
+        return RoundFolder.at(place)
 
     @property
     def asks_relevance(self) -> bool:
@@ -358,7 +363,7 @@ def all_labels(rounds: Path) -> pd.DataFrame:
 def rounds_of_kind(rounds: Path, kind: RoundKind) -> list[RoundFolder]:
     """The rounds of one kind, in order; `rounds` is where those that count stand."""
     folders = sorted(kind.folder(rounds).glob(f"{kind}[0-9][0-9][0-9]/items.parquet"))
-    return [RoundFolder(path.parent, _read_about(path.with_name("round.json"))) for path in folders]
+    return [RoundFolder.at(path.parent) for path in folders]
 
 
 def every_round(rounds: Path) -> list[RoundFolder]:

@@ -22,7 +22,7 @@ from covmis_build.archive import dates, ids
 from covmis_build.archive.formats.post import NONE, RETWEET, Claimed, Post, unescaped
 from covmis_build.errors import InputError, counted, nearest
 from covmis_build.files.columns import POSTS, column_of, columns_of, folded
-from covmis_build.files.ids import NOTHING, check_ids, check_rounded
+from covmis_build.files.ids import BROKEN, NOTHING, check_ids, check_rounded, is_broken
 from covmis_build.files.table import is_no_header
 from covmis_build.options import KINDS, Columns
 from covmis_build.settings import toml
@@ -72,6 +72,8 @@ DIGITS_IN_2006 = 7
 """Ids of X's first year have at most so many."""
 
 
+FEW_BROKEN = 0.01
+"""A share of ids in scientific notation that costs only their rows; the other ids are checked for rounding."""
 IN_SETTINGS = ". In study.toml: "
 """What stands in a question before the settings that answer it."""
 
@@ -299,7 +301,8 @@ def _look_at_values(understood: Understood, table: Table, path: Path | str, clai
         )
     check_rounded(path, table.rounded, taken.get("id", []))
     bare = [native for native in native_ids if native and ":" not in native]
-    check_ids(path, bare, addressed=partial(in_addresses, table, at["id"][0]) if "id" in at else None)
+    addressed = partial(in_addresses, table, at["id"][0]) if "id" in at else None
+    check_ids(path, bare, left_out=FEW_BROKEN, addressed=addressed)
     _settle_times(understood, native_ids, moments)
     _leave_out(understood, named_claims, claims, marks)
     if not rule.escapes and counts.escaped > 0.005 * understood.rows:
@@ -537,6 +540,8 @@ class Reading:
             post_id = f"{self.platform}:{ROW}:{native}"
         else:
             native = self.native(cells)
+            if is_broken(native):
+                raise NotAPost(f"the id {native[:60]} {BROKEN}")
             known = (
                 self.platform == "x" and len(native) <= LONGEST_X and native.isdecimal() and native.isascii()
             )

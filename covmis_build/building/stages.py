@@ -329,7 +329,7 @@ STAGES = (
         ("posts", "hits", "candidates", "provenance", "retrieve.dropped"), lambda _: [], _make_retrieve, large=True,
     ),
     Stage(
-        "clean", 9, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
+        "clean", 10, ("retrieve",), ("cleaning",), ("items", "chains", "clean.dropped", "frozen.dropped"),
         _clean_files, _make_clean, large=True,
     ),
     Stage(

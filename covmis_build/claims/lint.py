@@ -78,7 +78,7 @@ class Findings(Result):
             return [*lines, f"{counted(len(self), 'findings')} in {counted(self.claims, 'claims')}."]
         counts = {
             "about single claims": len(self),
-            f"about most or all of the {self.claims:,}": len(self.summaries),
+            f"about the list of {self.claims:,} claims": len(self.summaries),
         }
         parts = [f"{counted(number, 'findings')} {about}" for about, number in counts.items() if number]
         return [*lines, *self.summaries, f"{' and '.join(parts)}."]

@@ -54,6 +54,6 @@ def draw(block: pa.Table, *, seed: int) -> pa.Table:
 STEP = Step(
     name="one_claim_per_post",
     drops=lambda options: "c.rank_in_post > 1" if options.one_claim_per_post else "1 = 0",
-    reason=lambda pair, _: f"stays with another of its {pair.n_claims} claims",
+    reason=lambda _pair, _options: "stays with another of its claims",
     kept_instead=lambda pair: f"{pair.first_claim}|{pair.post_id}",
 )

@@ -24,7 +24,6 @@ class Pair(NamedTuple):
     kept: str
     least_length: str
     detected_language: str
-    n_claims: int
     first_claim: str
 
 

@@ -84,7 +84,7 @@ SELECT f.*, CASE WHEN c.step_if_not_frozen = '' THEN c.kinds END AS found_by
 FROM frozen AS f LEFT JOIN counted AS c ON c.claim_id = f.claim_id AND c.post_id = f.post_id"""
 
 OVERRULED = """
-SELECT claim_id, post_id, n_claims, first_claim, detected_language, least_length, group_id, kept, similarity,
+SELECT claim_id, post_id, first_claim, detected_language, least_length, group_id, kept, similarity,
   step_if_not_frozen AS step
 FROM counted WHERE frozen = 1 AND kinds IS NOT NULL AND step_if_not_frozen <> '' ORDER BY claim_id, post_id"""
 

@@ -23,6 +23,7 @@ MANY = 20
 """Ids of which not all are exact as floats by chance: of real lists of X's 26 to 72% are."""
 WHOLE = 0.9
 NEXT_TO_IMPOSSIBLE = -math.log(1e-6)
+BROKEN = "was broken by a spreadsheet"
 REMEDY = 'Export the ids again as text: in R with colClasses = "character", in pandas with dtype=str, in a spreadsheet as text cells'
 
 
@@ -37,31 +38,41 @@ def check_rounded(path: Path | str, rounded: Collection[str], of_ids: Collection
             )
 
 
+def is_broken(post_id: str) -> bool:
+    """Whether a program has written this id as a number in scientific notation.
+
+    >>> is_broken("1.25E+18"), is_broken("1250812508125081250"), is_broken("12e4")
+    (True, False, False)
+    """
+    head, _, tail = post_id.strip().upper().partition("E")
+    return (
+        (tail[:1] in {"+", "-"} or "." in head)
+        and tail.lstrip("+-").isdigit()
+        and head.replace(".", "").replace(",", "").isdigit()
+    )
+
+
 def check_ids(
     path: Path | str,
     ids: Sequence[str],
     *,
     first: int = 2,
     repeated: bool = False,
+    left_out: float = 0.0,
     addressed: Callable[[set[str]], Collection[str]] | None = None,
 ) -> None:
     """Refuse platform ids that a program has read as numbers and rounded.
 
-    Scientific notation is always refused; `first` is the row of the first id. Other rounding shows in the ids together:
+    Scientific notation is refused, unless it is in so small a share that the caller has its rows `left_out`; `first` is the
+    row of the first id. Other rounding shows in the ids together:
     zeros after the 15th digit in far more of them than chance gives, or all of them numbers that a float holds exactly.
     Where an id is in several rows (`repeated`), it counts once. `addressed` gives those of some ids that are also in an
     address of their own row: these are whole.
     """
-    for number, post_id in enumerate(ids, start=first):
-        head, _, tail = post_id.strip().upper().partition("E")
-        if (
-            (tail[:1] in {"+", "-"} or "." in head)
-            and tail.lstrip("+-").isdigit()
-            and head.replace(".", "").replace(",", "").isdigit()
-        ):
-            raise BrokenIds(
-                f"the id {post_id} was broken by a spreadsheet", file=path, row=number, remedy=REMEDY
-            )
+    broken = [(number, post_id) for number, post_id in enumerate(ids, start=first) if is_broken(post_id)]
+    if len(broken) > left_out * len(ids):
+        number, post_id = broken[0]
+        raise BrokenIds(f"the id {post_id} {BROKEN}", file=path, row=number, remedy=REMEDY)
     ids = list(dict.fromkeys(ids)) if repeated else ids
     long = [post_id for post_id in ids if len(post_id) >= SMALLEST_LONG_ID and post_id.isdecimal()]
     cut = [post_id for post_id in long if not post_id[KEPT_DIGITS:].strip("0")]

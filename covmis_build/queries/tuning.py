@@ -53,7 +53,7 @@ class Tuned(Result):
         of = f"{counted(self.posts, 'posts')} of {self.posts_in_archive:,}"
         compared = self.saved and (self.new or self.lost)
         changed = f"; {self.new:,} new, {self.lost:,} lost against the saved keywords" if compared else ""
-        return [Listing(("word", "only it adds", "only it keeps out"), rows), f"{of}{changed}."]
+        return [Listing(("word", "posts it adds", "posts it keeps out"), rows), f"{of}{changed}."]
 
 
 def read_keywords(lines: Sequence[str], language: str = "") -> Node | None:

@@ -103,11 +103,24 @@ def units_of(text: str, index: Words, language: str = "") -> list[Unit]:
 
 
 def code_of(language: str, text: str) -> str:
-    """The code of a claim's language; where none is given, English, or what the detector says of another script."""
+    """The code of a claim's language.
+
+    Where none is given: of another script what the detector says, of Latin letters the language of most function words, if
+    there are several of them; else English.
+    """
     letters = [letter for letter in text if letter.isalpha()]
     if not language and sum(letter > LAST_LATIN for letter in letters) * 2 > len(letters):
         (language,) = detect_languages([text])
+    if not language and len(most := languages_of_function_words(text, least=2)) == 1:
+        (language,) = most
     return language.split("-", maxsplit=1)[0].lower() or "en"
+
+
+def languages_of_function_words(text: str, *, least: int = 1) -> list[str]:
+    """The language of which a text has most function words, and others of which it has as many; at least so many."""
+    words = set(tokens(text))
+    hits = {code: len(words & listed) for code, listed in STOP_WORDS.items()}
+    return [code for code, count in hits.items() if count == max(hits.values()) >= least]
 
 
 def terms_of(text: str, index: Words, language: str = "") -> list[Term]:

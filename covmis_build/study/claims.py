@@ -151,7 +151,7 @@ class LookedAt(Result):
             parts.append(f"{row['claim_id']}  {row['text']}")
             for name in ("titles", "news_urls", "fact_check_urls"):
                 parts += [f"    {name}: {value}" for value in row[name]]
-        return [*parts, "Nothing was written. Import it without --look."]
+        return [*parts, "A preview: nothing was written."]
 
     def verdicts(self) -> list[tuple[str, int, str]]:
         """Each verdict, how many claims have it, and whether it says misinformation; the most frequent first."""

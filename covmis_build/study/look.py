@@ -15,12 +15,11 @@ from covmis_build.archive.formats.post import iso
 from covmis_build.archive.intake import in_words
 from covmis_build.archive.reader import How, file_of, open_job, read
 from covmis_build.cleaning.language import fits, languages
-from covmis_build.errors import InputError, MissingExtra, counted
+from covmis_build.errors import BrokenIds, InputError, MissingExtra, counted
 from covmis_build.options import Cleaning, Columns
-from covmis_build.queries.units import STOP_WORDS
+from covmis_build.queries.units import languages_of_function_words
 from covmis_build.report.result import Result
 from covmis_build.text.language import language_code
-from covmis_build.text.tokens import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,7 +197,8 @@ def _look(job: streams.Job, how: How, path: Path, study: Study | None) -> SeenFi
             understood = open_job(job, how).understood
         except InputError as error:
             seen.form, seen.by, seen.questions = "table", "its first bytes", [str(error)]
-            _see_without_header(seen, job, how)
+            if not isinstance(error, BrokenIds):
+                _see_without_header(seen, job, how)
             return seen
         seen.form, seen.by = understood.form, understood.by
         seen.columns, seen.left_over = understood.taken, understood.left_over
@@ -266,9 +266,11 @@ def _in_other_languages(texts: Sequence[tuple[str, str]], study: Study | None) -
     The detector takes half a second to load: it is asked only where neither tags nor function words say that texts stay.
     """
     cleaning = study.settings.cleaning if study else Cleaning()
-    by_tag = cleaning.language_source == "platform"
+    by_tag, kept = cleaning.language_source == "platform", set(cleaning.languages)
     stay = sum(
-        fits(language_code(tag), cleaning) if tag and by_tag else _has_words_of(text, cleaning.languages)
+        fits(language_code(tag), cleaning)
+        if tag and by_tag
+        else not kept.isdisjoint(languages_of_function_words(text))
         for text, tag in texts
     )
     if not texts or not cleaning.languages or stay * 2 > len(texts):
@@ -284,13 +286,6 @@ def _in_other_languages(texts: Sequence[tuple[str, str]], study: Study | None) -
     whose = "this study keeps" if study else "a new study keeps"
     note = f"{others.total()} of {counted(len(texts), 'texts')} look like {named or 'many languages'}"
     return [f"{note}; {whose} {', '.join(cleaning.languages)}: set `[cleaning] languages`"]
-
-
-def _has_words_of(text: str, kept: Sequence[str]) -> bool:
-    """Whether a text has function words of a language that is kept, and no more of any other."""
-    words = set(tokens(text))
-    hits = {code: len(words & listed) for code, listed in STOP_WORDS.items()}
-    return any(hits.get(code, 0) == max(hits.values()) > 0 for code in kept)
 
 
 def _shown(post: Post) -> SeenPost:

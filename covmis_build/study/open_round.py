@@ -91,7 +91,7 @@ def open_round(
             study.places.rounds, frozen, options, study.settings.labels, read_guideline(study.places.guideline),
             now=storage.moment(), settings=settings_of_tables(study.places, study.settings), predictions=registered,
         )  # fmt: skip
-        round_ = Round(study, folder)
+        round_ = Round(study, folder.folder)
         if not pilot and (options.checks or options.repeats):
             _hide_posts(study, round_, how_many(frozen, options))
     return round_
@@ -175,7 +175,7 @@ def open_training(study: Study, items: int, pass_mark: float | None, sheet: Path
                 "no sealed round has posts whose gold several people stand behind",
                 remedy="Seal a round first: training is on posts whose label is known; or name a sheet of them (gold, --gold)",
             )
-        return Round(study, _open_beside(study, RoundKind.TRAINING, number, known, chosen, pass_mark))
+        return Round(study, _open_beside(study, RoundKind.TRAINING, number, known, chosen, pass_mark).folder)
 
 
 def _hide_posts(study: Study, round_: Round, checks: int) -> None:

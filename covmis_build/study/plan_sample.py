@@ -128,12 +128,14 @@ class SamplePlan(Result):
         """How the plans were calculated, and what else a sample of this size can tell."""
         if self.cost.seconds is None:
             hours = (
-                "No label so far says how long it took, so hours are unknown: name the seconds a label takes with "
-                "--seconds."
+                "Hours are unknown, since no label so far has a time: give the seconds per label (`--seconds`, in Python "
+                "`seconds`)."
             )
         else:
             of = f"the mean of {self.cost.labels:,} labels" if self.cost.labels else "as given"
-            hours = f"Hours: {self.per_item} people an item, {self.cost.seconds:.0f} seconds a label ({of})."
+            hours = (
+                f"Hours: {self.per_item} people per post, {self.cost.seconds:.0f} seconds per label ({of})."
+            )
         return [
             hours,
             (

@@ -112,6 +112,13 @@ class Trial(Result):
         ]  # fmt: skip
         return {"posts_in_archive": self.posts_in_archive, "queries": queries}
 
+    def to_frame(self) -> pd.DataFrame:
+        """A row a query: its id, the expression, and how many posts it finds."""
+        import pandas as pd
+
+        rows = [(query.query_id, query.expression, query.posts) for query in self.queries]
+        return pd.DataFrame(rows, columns=["query_id", "expression", "posts"])
+
     @property
     def summary(self) -> Summary:
         """What each query finds, with a line for each sample."""

@@ -235,7 +235,7 @@ class Recall:
                 now=storage.moment(), settings=settings_of_tables(study.places, study.settings),
                 frame=asdict(frame.facts),
             )  # fmt: skip
-        return Round(study, folder)
+        return Round(study, folder.folder)
 
     def report(self, *, level: float = 0.95) -> RecallReport:
         """What the last draw's labels say, with those of earlier draws from the same frame."""

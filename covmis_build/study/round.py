@@ -37,7 +37,12 @@ class Round(Result):
     """One opened round."""
 
     study: Study
-    folder: RoundFolder
+    place: Path
+
+    @property
+    def folder(self) -> RoundFolder:
+        """Its folder, as its files are now."""
+        return record.RoundFolder.at(self.place)
 
     def __repr__(self) -> str:
         return f"<{self.sentence.rstrip('.')}>"
@@ -340,7 +345,7 @@ class Round(Result):
         from covmis_build.annotation.seal import reopen
 
         with self.study.locked_rounds("covmis round reopen"):
-            return Round(self.study, reopen(self.folder, list(items), reason, now=storage.moment()))
+            return Round(self.study, reopen(self.folder, list(items), reason, now=storage.moment()).folder)
 
     def _check_adjudicator(self, code: str) -> None:
         from covmis_build.settings import CODE

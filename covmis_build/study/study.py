@@ -331,13 +331,13 @@ class Study:
         return LookedAt(read_list(Path(path), form, columns or {}))
 
     def lint_claims(self, *, accept: str | Sequence[str] = ()) -> Findings:
-        """Check the claim list against A.1; proposals of the findings named in `accept` are carried out first."""
+        """Check the claim list (compound claims, quotations, shared URLs, …); proposals of the findings named in `accept` are carried out first."""
         from covmis_build.study.claims import lint_claims
 
         return lint_claims(self, accept=_several(accept))
 
     def select_claims(self, top: int) -> Selection:
-        """Select the claims with most posts found through titles and addresses (A.1)."""
+        """Select the claims with most posts found through titles and URLs."""
         from covmis_build.study.claims import select_claims
 
         return select_claims(self, top)
@@ -414,14 +414,15 @@ class Study:
         from covmis_build.annotation.round_folder import all_rounds
         from covmis_build.study.round import Round
 
-        return [Round(self, folder) for folder in all_rounds(self.places.rounds)]
+        return [Round(self, round_.folder) for round_ in all_rounds(self.places.rounds)]
 
     def round(self, number: str | int = "") -> Round:
         """The round with this number, or the last one opened."""
         from covmis_build.annotation.round_folder import find
         from covmis_build.study.round import Round
 
-        return Round(self, find(self.places.rounds, f"{number:03}" if isinstance(number, int) else number))
+        name = f"{number:03}" if isinstance(number, int) else number
+        return Round(self, find(self.places.rounds, name).folder)
 
     def open_round(  # noqa: PLR0913 - each is an option of the command
         self, claims: int | Sequence[str] = 0, *, pilot: bool = False, training: bool = False, run: bool = False, items: int = 20,
@@ -565,7 +566,7 @@ class Study:
         return Questions.of(self, posts, list(labels))
 
     def admit(self, predictions: Path | str, *, name: str, epsilon: float) -> Admission:
-        """May this machine are in for a person here? Its first epsilon is kept, and another one refused."""
+        """Test whether a machine may take the place of a person in this study. Its first epsilon is kept, and another one refused."""
         from covmis_build.study.admit import admit_in_study
 
         return admit_in_study(self, Path(predictions), name=name, epsilon=epsilon)

@@ -190,10 +190,10 @@ def test_what_is_true_of_most_claims_is_said_once():
         "addresses: 7 of 7 claims: each has neither a news address nor a fact-check (fine where keywords find enough posts)",
     )
     assert len(found) == 0
-    assert found.summary[-1] == "1 finding about most of the 7."
+    assert found.summary[-1] == "1 finding about the list of 7 claims."
     claims.append(Claim("8", "No evidence that garlic cures the flu.", keywords=["garlic"]))
     found = lint(checked(claims, "claims.csv"))
-    assert found.summary[-1] == "1 finding about single claims and 1 finding about most of the 8."
+    assert found.summary[-1] == "1 finding about single claims and 1 finding about the list of 8 claims."
 
 
 def test_a_claim_that_no_query_can_find_is_named():

@@ -249,9 +249,12 @@ def test_every_word_of_a_claim_is_listed_or_left_out_for_a_reason(index):
         ("", "تطعيم كورونا آمن", "ar"),
         ("", "Garlic cures the flu", "en"),
         ("", "5G 5,000", "en"),
+        ("", "El juicio del procés es una farsa", "es"),
+        ("", "Die Maske ist nicht sicher", "de"),
+        ("en", "El juicio del procés es una farsa", "en"),
     ],
 )
-def test_another_script_says_the_language_of_a_claim_that_has_none(language, text, code):
+def test_script_and_function_words_say_the_language_of_a_claim_that_has_none(language, text, code):
     assert code_of(language, text) == code
 
 
