@@ -1,6 +1,6 @@
-"""Models on disk: numbers and words, nothing that runs when it is read.
+"""Linear models on disk: numbers and words, loaded without running code.
 
-The weights in a model's folder (`folder.py`) are one file of arrays. The same training writes the same bytes.
+The weights in a model's folder (`folder.py`) are one file of arrays. Equal trainings write equal bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORMAT = 2
 
 
 def save(model: Model, folder: Path, card: dict[str, Any] | None = None) -> None:
-    """Write a model; `card` says what it was trained on."""
+    """Write a model. `card` describes its training data."""
     arrays: dict[str, Any] = {}
     parts = []
     for number, (target, part) in enumerate(model.parts.items()):
@@ -47,7 +47,7 @@ def save(model: Model, folder: Path, card: dict[str, Any] | None = None) -> None
 
 
 def load(folder: Path) -> Model:
-    """Read a model back; it predicts what it predicted."""
+    """Load a model; its predictions are the same as before saving."""
     path = folder / NAME
     if not path.is_file():
         raise InputError("is no model", file=folder, remedy="Make one with `covmis model train`")
@@ -72,12 +72,12 @@ def _options(saved: dict[str, Any]) -> Linear:
 
 
 def card(folder: Path) -> dict[str, Any]:
-    """What a model was trained on."""
+    """Return the description of a model's training."""
     return dict(told(folder)["card"])
 
 
 def _described(features: Features) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Features as words and numbers."""
+    """Describe features as words and numbers."""
     if isinstance(features, Grams):
         vectorizer = features.vectorizer
         kinds = {analyzer: kind for kind, analyzer in ANALYZERS.items()}

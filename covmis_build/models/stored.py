@@ -1,4 +1,4 @@
-"""A trained model of any kind, written to its folder and read back."""
+"""Save and load trained models of any kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ StanceModel = Model | EncoderModel | BertScoreModel | NliModel
 
 
 def save(model: StanceModel, options: Options, folder: Path, card: dict[str, Any]) -> None:
-    """Write a model, with the options that it was asked for: those of a step may have been changed on the way."""
+    """Write a model with the requested options; those of a step may have been changed."""
     if isinstance(model, EncoderModel) and isinstance(options, Encoder):
         save_encoder(replace(model, options=options), folder, card)
     elif isinstance(model, BertScoreModel) and isinstance(options, BertScore):
@@ -34,7 +34,7 @@ def save(model: StanceModel, options: Options, folder: Path, card: dict[str, Any
 
 
 def load(folder: Path) -> StanceModel:
-    """The model in this folder."""
+    """Load the model in this folder."""
     described = told(folder)
     if described.get("bertscore"):
         return load_bertscore(folder)
