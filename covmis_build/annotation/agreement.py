@@ -187,13 +187,13 @@ def agreement(
     labels: Sequence[str] | None = None,
     order: Sequence[str] | None = None,
 ) -> Agreement:
-    """Compare people's labels.
+    """Measure the agreement between annotators.
 
-    `frame` is long, a row a label, or wide, a row an item and a column a person: then `annotator` lists those columns
-    (default: all but item, claim and round), and the index names the items if no column does. `claim` and `round` name
-    columns (default: claim or claim_id, and round, where there are such columns; items may be item_id, too). `labels` declares the scheme (default: the labels
-    that occur); `order` declares them ordered, which adds weighted kappa and the ordinal and interval alphas. A row or
-    cell without a label is an item that this person has not labelled.
+    `frame` is long (one row per label) or wide (one row per item, one column per annotator). For a wide frame `annotator` lists
+    the annotator columns (default: all but item, claim and round), and the index names the items if no column does. `claim` and
+    `round` name columns (default: claim or claim_id, and round, if present; items may be item_id). `labels` declares the
+    scheme (default: the labels that occur). `order` declares ordered labels, which adds weighted kappa and the ordinal and
+    interval alphas. A row or cell without a label means that this annotator has not labelled the item.
 
     >>> import pandas as pd
     >>> wide = pd.DataFrame({"item": [1, 2, 3, 4], "x": list("aabb"), "y": list("abbb")})

@@ -390,7 +390,7 @@ def _models(places: Places, posts: set[str]) -> list[str]:
     for folder in stopped:
         storage.remove(folder)
     for folder in folders:
-        for path in [*folder.glob("weights-*"), folder / model_folder.NAME]:  # the model's name goes last
+        for path in [*folder.glob("weights-*"), folder / model_folder.NAME]:  # model.json goes last
             storage.remove(path)
     return [places.relative(folder) for folder in [*folders, *stopped]]
 
