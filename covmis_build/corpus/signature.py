@@ -1,4 +1,4 @@
-"""A signature over checksums.txt by an SSH key (`ssh-keygen -Y`), so that who has the release knows whose it is."""
+"""Sign checksums.txt with an SSH key (`ssh-keygen -Y`), so that users can verify the publisher."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from covmis_build.errors import InputError
 SIGNED = "checksums.txt"
 SIGNATURE = f"{SIGNED}.sig"
 NAMESPACE = "covmis-release"
-"""What the signature is for: one made for something else does not pass."""
+"""Purpose of the signature: signatures for other purposes are invalid."""
 
 
 def sign(folder: Path, key: Path) -> Path:
-    """Sign a finished release with this private key (or the public one of a key that an agent holds)."""
+    """Sign a finished release with this private key (or the public key of one held by an agent)."""
     if not key.is_file():
         raise InputError(
             "is not there", file=key, remedy="Name an SSH key; `ssh-keygen -t ed25519` makes one"
@@ -35,7 +35,7 @@ def sign(folder: Path, key: Path) -> Path:
 
 
 def checked(folder: Path, signers: Path | None) -> tuple[bool, str]:
-    """Whether the signature is one of these checksums, and whose; `signers` as ssh-keygen(1), ALLOWED SIGNERS."""
+    """Verify the signature of these checksums and return the signer; `signers` as in ssh-keygen(1), ALLOWED SIGNERS."""
     at = str(folder / SIGNATURE)
     if signers is None:
         passed, told = _asked(folder, "check-novalidate", "-n", NAMESPACE, "-s", at)
