@@ -1,7 +1,7 @@
-"""Whether a table's quotation marks quote its cells, or are signs of its texts.
+"""Detect whether a table's quotation marks quote cells, or are characters of its texts.
 
-Who writes tabs between cells often quotes none of them: `1<tab>"No!" she said`. Read as quoted, such a cell has no end
-that belongs to it, or it takes in the rows below up to the next quotation mark, without a word.
+Programs that separate cells by tabs often do not quote: `1<tab>"No!" she said`. If parsed as quoted, such a cell has no
+end, or silently includes the rows below up to the next quotation mark.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _QUOTED = re.compile(r'"[^"\t]*"(?:\t"[^"\t]*")*')
 
 
 def are_signs(lines: Callable[[], Iterable[str]], separator: str) -> bool:
-    r"""Whether each line by itself has all cells, while quoted some would not end on their line.
+    r"""True if each line has all cells when unquoted, while some would not end on their line when quoted.
 
     >>> are_signs(lambda: ['id\ttext\n', '1\t"No!" she said\n'], "\t"), are_signs(lambda: ['1\t"No!"\n'], "\t")
     (True, False)
@@ -47,12 +47,12 @@ def are_signs(lines: Callable[[], Iterable[str]], separator: str) -> bool:
 
 
 class _Told(NamedTuple):
-    """What a file tells of its marks, line by line: `tabs` of the first line, none if its cells are quoted."""
+    """Findings about a file's quotation marks; `tabs` of the first line, none if its cells are quoted."""
 
     tabs: int
     marked: bool
     odd_line: int = 0
-    """The first with more tabs or fewer."""
+    """The first line with another number of tabs."""
     odd_tabs: int = 0
 
 
@@ -69,7 +69,7 @@ def _told_by(lines: Iterable[str]) -> _Told:
 
 
 def _refuse_rows_in_a_row(lines: Iterable[str], told: _Told) -> None:
-    """Lines that are whole rows on their own would become one row, if marks quote: nobody can know which is meant."""
+    """Refuse lines that are complete rows but would be joined if marks quote, because either could be meant."""
     whole: list[bool] = []
 
     def seen() -> Iterator[str]:
@@ -89,11 +89,11 @@ def _refuse_rows_in_a_row(lines: Iterable[str], told: _Told) -> None:
                 )
             whole.clear()
     except csv.Error:
-        return  # the reader says so, and keeps what came before
+        return  # the reader reports it, and keeps what came before
 
 
 def rows_of(lines: Iterable[str], separator: str, *, signs: bool) -> Iterator[list[str]]:
-    """The cells of each row; `signs`: quotation marks are signs of the texts."""
+    """Return the cells of each row; with `signs`, quotation marks are characters of the texts."""
     if signs:
         return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
     return csv.reader(lines, delimiter=separator, strict=True)
