@@ -62,7 +62,7 @@ class Address(PosixPath):
         """Return size and modification time."""
         from pyarrow.fs import FileType
 
-        with _told(self):
+        with _reporting_failures(self):
             info = self._system.get_file_info(self._inside)
         if info.type is FileType.NotFound:
             raise FileNotFoundError(2, "there is no such file", str(self))
@@ -99,7 +99,7 @@ class Address(PosixPath):
         """Yield all matching files below it."""
         from pyarrow.fs import FileSelector, FileType
 
-        with _told(self):
+        with _reporting_failures(self):
             below = self._system.get_file_info(FileSelector(self._inside, recursive=True))
         for info in below:
             path = self.joinpath(*info.path.removeprefix(self._inside).strip("/").split("/"))
@@ -121,7 +121,7 @@ class Address(PosixPath):
         """Open for reading with random access."""
         if mode != "rb":
             raise InputError(f"cannot be opened to write ({mode})", file=self)
-        with _told(self):
+        with _reporting_failures(self):
             return io.BufferedReader(_Stream(self, self._system.open_input_file(self._inside)), AHEAD)
 
     def read_bytes(self) -> bytes:
@@ -132,13 +132,13 @@ class Address(PosixPath):
     def unlink(self, missing_ok: bool = False) -> None:
         """Delete it."""
         if self.exists() or not missing_ok:
-            with _told(self):
+            with _reporting_failures(self):
                 self._system.delete_file(self._inside)
 
     def remove(self) -> None:
         """Delete it with everything below it; a missing one is no error."""
         if self.is_dir():
-            with _told(self, "removed"):
+            with _reporting_failures(self, "removed"):
                 self._system.delete_dir(self._inside)
         else:
             self.unlink(missing_ok=True)
@@ -150,7 +150,7 @@ class Address(PosixPath):
         """
         from pyarrow.fs import LocalFileSystem, copy_files
 
-        with _told(self, "written"):
+        with _reporting_failures(self, "written"):
             here = LocalFileSystem()
             copy_files(str(path), self._inside, source_filesystem=here, destination_filesystem=self._system)
 
@@ -169,13 +169,13 @@ def _system(scheme: str, host: str, _process: int) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it; one per process."""
     from pyarrow.fs import FileSystem
 
-    with _told(f"{scheme}//{host}"):
+    with _reporting_failures(f"{scheme}//{host}"):
         system, root = FileSystem.from_uri(f"{scheme}//{host}/")
         return system, str(root)
 
 
 @contextmanager
-def _told(address: Path | str, done: str = "read") -> Iterator[None]:
+def _reporting_failures(address: Path | str, done: str = "read") -> Iterator[None]:
     """Report a store's refusal or a network failure in one line, never as a damaged file."""
     import pyarrow as pa
 
@@ -204,7 +204,7 @@ class _Stream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        with _told(self.address):
+        with _reporting_failures(self.address):
             content = self.file.read(len(buffer))
         buffer[: len(content)] = content
         return len(content)

@@ -70,7 +70,7 @@ def parse(data: dict[str, Any], *, file: Path | str = "study.toml") -> Settings:
     data = _without_retired(data, file)
     try:
         settings: Settings = _record(data, Settings, "")
-        for rule in _together(settings):
+        for rule in _conflicts(settings):
             raise rule
     except InputError as error:
         raise error.at(file) from None
@@ -201,7 +201,7 @@ def _scheme_defaults(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _together(settings: Settings) -> Iterator[InputError]:
+def _conflicts(settings: Settings) -> Iterator[InputError]:
     """Check rules between settings, and names that other settings declare."""
     if not settings.title.strip() or "\n" in settings.title.strip():
         yield InputError("title must be one line of text", remedy='Like title = "Vaccine rumours, 2026"')

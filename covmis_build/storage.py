@@ -58,7 +58,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
             path.put(whole)
         return
     target = _target(path)
-    with _whole(path), _beside(target, _new_file) as beside:
+    with _reporting_failed_write(path), _temporary(target, _new_file) as beside:
         _register(path)
         yield beside
         _flush(beside)
@@ -77,7 +77,7 @@ def _target(path: Path) -> Path:
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[None]:
+def _reporting_failed_write(path: Path) -> Iterator[None]:
     """Report a failed write in one line (the old file is unchanged)."""
     try:
         yield
@@ -86,7 +86,7 @@ def _whole(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _beside(target: Path, create: Callable[[Path], Path]) -> Iterator[Path]:
+def _temporary(target: Path, create: Callable[[Path], Path]) -> Iterator[Path]:
     """Create a file or folder next to the target, locked during its process's life, and deleted at the end if still there."""
     make_folder(target.parent)
     _sweep(target.parent)
@@ -228,7 +228,7 @@ def filling(path: Path) -> Iterator[Path]:
     >>> [one.name for one in target.parent.iterdir()]
     ['weights-1f3a']
     """
-    with _whole(path), _beside(path, _new_folder) as beside:
+    with _reporting_failed_write(path), _temporary(path, _new_folder) as beside:
         _register(path)
         yield beside
         for inside_it in [*beside.rglob("*"), beside]:
@@ -387,7 +387,7 @@ def write_table(path: Path, frame: pd.DataFrame, table: str) -> None:
 
 def append_bytes(path: Path, data: bytes) -> None:
     """Append bytes to a file, on disk when this returns; for journals whose readers ignore an incomplete end."""
-    with _whole(path):
+    with _reporting_failed_write(path):
         make_folder(path.parent)
         _register(path)
         new = not path.exists()
@@ -402,7 +402,7 @@ def append_bytes(path: Path, data: bytes) -> None:
 
 def append_line(path: Path, line: bytes) -> None:
     """Append one line to a journal, completely or not at all. An incomplete last line is removed first."""
-    with _whole(path):
+    with _reporting_failed_write(path):
         make_folder(path.parent)
         new = not path.exists()
         handle = os.open(_target(path), os.O_RDWR | os.O_CREAT, 0o666)

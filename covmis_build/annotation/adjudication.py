@@ -43,7 +43,7 @@ from covmis_build.annotation.channels.sheets import (
 )
 from covmis_build.annotation.channels.workbooks import Grid, xlsx
 from covmis_build.annotation.frozen_items import by_item
-from covmis_build.annotation.gold import How, decide_round, undecided_items, write_decisions
+from covmis_build.annotation.gold import LabelSource, decide_round, undecided_items, write_decisions
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
 from covmis_build.storage import csv_bytes
@@ -405,7 +405,7 @@ def settlement(round_: RoundFolder, pulled: Pulled, *, discuss: bool = True) -> 
     disputed = set(disagreements(frozen, labels, round_.per_item))
     decisions = write_decisions(round_)
     decided = set(decisions["item_id"])
-    single = decisions["item_id"].isin(disputed) & (decisions["how"] == How.SINGLE)
+    single = decisions["item_id"].isin(disputed) & (decisions["how"] == LabelSource.SINGLE)
     current = present(labels)
     final = current[(current["status"] == Status.GIVEN) & current["item_id"].isin(disputed)]
     third = set(final.loc[final["phase"] == Phase.ADJUDICATION, "item_id"])

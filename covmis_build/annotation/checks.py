@@ -88,7 +88,7 @@ def own_again(
     A post is repeated only once per annotator.
     """
     folders = [folder for round_ in sealed for folder in (round_, round_.checks) if folder]
-    times = Counter((row.annotator, row.item_id) for folder in folders for row in _given(folder))
+    times = Counter((row.annotator, row.item_id) for folder in folders for row in _independent_labels(folder))
     again = {}
     for who, items in work.items():
         once = [
@@ -150,9 +150,9 @@ def checks_of(checks: RoundFolder, rounds: Sequence[RoundFolder]) -> Checked:
 
 
 def _repeats(checks: RoundFolder, earlier: Sequence[RoundFolder]) -> list[Repeat]:
-    before = {(row.annotator, row.item_id): row for round_ in earlier for row in _given(round_)}
+    before = {(row.annotator, row.item_id): row for round_ in earlier for row in _independent_labels(round_)}
     pairs: dict[str, list[tuple[bool, float]]] = {}
-    for row in _given(checks):
+    for row in _independent_labels(checks):
         then = before.get((row.annotator, row.item_id))
         if then:
             equal = then.label == row.label
@@ -166,7 +166,7 @@ def _repeats(checks: RoundFolder, earlier: Sequence[RoundFolder]) -> list[Repeat
     return rows
 
 
-def _given(round_: RoundFolder) -> list[Label]:
+def _independent_labels(round_: RoundFolder) -> list[Label]:
     """Return the independent labels of people."""
     return labels_of(independent(usable(round_.labels(), round_.items())))
 

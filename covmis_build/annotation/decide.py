@@ -10,7 +10,7 @@ from covmis_build.annotation import adjudication
 from covmis_build.annotation import round_folder as record
 from covmis_build.annotation.answers import Channel, Phase, Status, labels_of, present
 from covmis_build.annotation.frozen_items import by_item
-from covmis_build.annotation.gold import How, decide_round, write_decisions
+from covmis_build.annotation.gold import LabelSource, decide_round, write_decisions
 from covmis_build.errors import InputError, counted
 from covmis_build.report.result import Result
 from covmis_build.text.shown import shown_parts
@@ -104,7 +104,7 @@ class Disagreements(Result):
         """Return the number of undecided ones, and one row each."""
         import pandas as pd
 
-        single = sum(row.how == How.SINGLE for row in self.rows)
+        single = sum(row.how == LabelSource.SINGLE for row in self.rows)
         alone = f" {counted(single, 'posts')} with only one label." if single else ""
         differ = counted(len(self.rows) - single, "disagreements")
         sentence = f"Round {self.round}: {differ}, {len(self.waiting)} to decide.{alone}"

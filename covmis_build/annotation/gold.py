@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from covmis_build.records import Label
 
 
-class How(StrEnum):
+class LabelSource(StrEnum):
     """The source of a gold label."""
 
     AUTOMATIC = "automatic"
@@ -112,33 +112,36 @@ def decide(frozen: pd.DataFrame, labels: pd.DataFrame, *, per_item: int, twice: 
     """
     import pandas as pd
 
-    settled = _settled(frozen, labels)
+    settled = _decided_labels(frozen, labels)
     answers = answered(frozen, labels)
     rows = []
     for row in rows_of(frozen):
         item = row["item_id"]
         if item not in answers:
-            rows.append((item, row["automatic_label"], How.AUTOMATIC, row["round"]))
+            rows.append((item, row["automatic_label"], LabelSource.AUTOMATIC, row["round"]))
             continue
         decision = settled.get(item) or _independent(answers[item], per_item, twice)
         if decision:
             label, how = decision
-            rows.append((item, label, How.AUDITED if row["automatic_label"] else how, row["round"]))
+            rows.append((item, label, LabelSource.AUDITED if row["automatic_label"] else how, row["round"]))
     return pd.DataFrame(rows, columns=["item_id", "label", "how", "round"], dtype=object)
 
 
-def _settled(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, tuple[str, How]]:
+def _decided_labels(frozen: pd.DataFrame, labels: pd.DataFrame) -> dict[str, tuple[str, LabelSource]]:
     """Return the items decided in discussion or adjudication; the adjudicator takes precedence."""
     current = usable(labels, frozen)
     current = current[current["status"] == Status.GIVEN]
-    settled: dict[str, tuple[str, How]] = {}
-    for phase, how in ((Phase.DISCUSSION, How.DISCUSSED), (Phase.ADJUDICATION, How.ADJUDICATED)):
+    settled: dict[str, tuple[str, LabelSource]] = {}
+    for phase, how in (
+        (Phase.DISCUSSION, LabelSource.DISCUSSED),
+        (Phase.ADJUDICATION, LabelSource.ADJUDICATED),
+    ):
         rows = current[current["phase"] == phase]
         settled |= {item: (label, how) for item, label in zip(rows["item_id"], rows["label"], strict=True)}
     return settled
 
 
-def _independent(rows: list[Label], per_item: int, twice: str) -> tuple[str, How] | None:
+def _independent(rows: list[Label], per_item: int, twice: str) -> tuple[str, LabelSource] | None:
     counted = [row for row in deciding(rows) if row.status == Status.GIVEN]
     people = [row for row in counted if not is_machine(row.annotator)]
     given = [row.label for row in counted]
@@ -146,5 +149,5 @@ def _independent(rows: list[Label], per_item: int, twice: str) -> tuple[str, How
         return None  # labels of models alone give no gold
     label, count = Counter(given).most_common(1)[0]
     if count == len(given):
-        return label, How.SINGLE if len(people) == 1 else How.AGREED
-    return (label, How.MAJORITY) if len(people) >= 3 and 2 * count > len(given) else None
+        return label, LabelSource.SINGLE if len(people) == 1 else LabelSource.AGREED
+    return (label, LabelSource.MAJORITY) if len(people) >= 3 and 2 * count > len(given) else None

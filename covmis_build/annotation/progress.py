@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.annotation import adjudication
 from covmis_build.annotation.answers import Phase, Status, present, usable_among
 from covmis_build.annotation.channels.label_studio.projects import known_projects
-from covmis_build.annotation.gold import How, decisions_of, undecided_items
+from covmis_build.annotation.gold import LabelSource, decisions_of, undecided_items
 from covmis_build.annotation.round_folder import RoundKind, kind_of
 from covmis_build.errors import counted
 from covmis_build.report.result import Result
@@ -118,7 +118,7 @@ def progress_of(round_: RoundFolder, work: Mapping[str, Sequence[str]]) -> Progr
     differ = adjudication.disagreements(frozen, round_.labels(), round_.per_item)
     decisions = decisions_of(round_)
     undecided = undecided_items(frozen, decisions)
-    single = decisions.loc[decisions["how"] == How.SINGLE, "item_id"]
+    single = decisions.loc[decisions["how"] == LabelSource.SINGLE, "item_id"]
     advice = (
         _advice_on_relevance(round_, people, differ, undecided)
         if round_.asks_relevance

@@ -470,7 +470,7 @@ def _clocks(fresh: pd.DataFrame) -> list[Problem]:
     return problems
 
 
-def note_told(round_: RoundFolder, pulled: Pulled) -> None:
+def note_reported_problems(round_: RoundFolder, pulled: Pulled) -> None:
     """Record reported problems as hashes, and mark those that an earlier pull reported."""
     path = round_.folder / "told.json"
     before = set(read_json(path)["told"]) if path.exists() else set()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import keyed, storage
 from covmis_build.annotation.answers import Phase, labels_of, usable
 from covmis_build.annotation.frozen_items import FROZEN, by_item, rows_of
-from covmis_build.annotation.gold import How
+from covmis_build.annotation.gold import LabelSource
 from covmis_build.annotation.report import Case, Said, cases_html
 from covmis_build.annotation.round_folder import read_json
 from covmis_build.errors import counted
@@ -30,7 +30,13 @@ if TYPE_CHECKING:
 
     from covmis_build.annotation.round_folder import RoundFolder
 
-KNOWN = (How.AGREED, How.DISCUSSED, How.ADJUDICATED, How.MAJORITY, How.AUDITED)
+KNOWN = (
+    LabelSource.AGREED,
+    LabelSource.DISCUSSED,
+    LabelSource.ADJUDICATED,
+    LabelSource.MAJORITY,
+    LabelSource.AUDITED,
+)
 """Gold sources with several people. A rule's or a single person's label is not reliable enough for a key."""
 
 

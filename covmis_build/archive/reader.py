@@ -45,7 +45,7 @@ class Read(NamedTuple):
     note: str = ""
 
 
-class How(NamedTuple):
+class ReadingOptions(NamedTuple):
     """The study's reading options: rules for columns, and the claims' ids."""
 
     rules: tuple[Columns, ...] = ()
@@ -66,7 +66,7 @@ class How(NamedTuple):
 def read(
     job: streams.Job,
     forget: Forget = Forget(),  # noqa: B008 - empty
-    how: How = How(),  # noqa: B008 - likewise
+    how: ReadingOptions = ReadingOptions(),  # noqa: B008 - likewise
 ) -> Iterator[Read]:
     """Read all lines of a job, in any format.
 
@@ -123,11 +123,11 @@ def _lines(blocks: Iterable[streams.Block], forget: Forget) -> Iterator[Read]:
                     line_read = _in_another_form(file, at, content, error)
                     form = form or line_read.form
                     read_line = formats.READERS[form]
-                    yield _without(line_read, content, forget) if forgets else line_read
+                    yield _without_purged(line_read, content, forget) if forgets else line_read
             else:
                 skipped = NOTHING if posts and type(posts) is list else _skipped(posts)
                 line_read = Read(file, at, form, posts, "", skipped, _emptied(posts))
-                yield _without(line_read, content, forget) if forgets else line_read
+                yield _without_purged(line_read, content, forget) if forgets else line_read
             at += len(line) + 1
 
 
@@ -139,7 +139,7 @@ class Opened(NamedTuple):
     tool: formats.TableTool | None
 
 
-def open_job(job: streams.Job, how: How) -> Opened:
+def open_job(job: streams.Job, how: ReadingOptions) -> Opened:
     """Detect a table's meaning. Raises InputError, or BrokenIds for broken ids."""
     path = place(job.path)
     status = path.stat()
@@ -156,7 +156,7 @@ MOST_SEEN = 256
 """Maximum number of cached detections per process: each one reads all rows."""
 
 
-def _opened(job: streams.Job, rule: Columns | None, how: How) -> Opened:
+def _opened(job: streams.Job, rule: Columns | None, how: ReadingOptions) -> Opened:
     name = file_of(job)
     with doubted(name):
         header = rule is None or rule.header
@@ -171,7 +171,7 @@ def _opened(job: streams.Job, rule: Columns | None, how: How) -> Opened:
         return Opened(table, _of_tool(table, known, tool, name), tool)
 
 
-def _hash_of(job: streams.Job, how: How) -> str:
+def _hash_of(job: streams.Job, how: ReadingOptions) -> str:
     """Return the hash of a job's decompressed content, used in ids of its rows."""
     with streams.open_whole(job, how.limits) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[: columns.HASHED]  # type: ignore[arg-type]
@@ -193,7 +193,7 @@ def file_of(job: streams.Job) -> str:
     return f"{job.name}!{job.member}" if job.member else job.name
 
 
-def _rows(job: streams.Job, forget: Forget, how: How) -> Iterator[Read]:
+def _rows(job: streams.Job, forget: Forget, how: ReadingOptions) -> Iterator[Read]:
     """Read the rows of a table."""
     name = file_of(job)
     try:
@@ -292,7 +292,7 @@ def _in_another_form(file: str, place: int, content: bytes, error: Exception) ->
         return Read(file, place, form, [], in_one_line(str(again) or str(error) or missing))
 
 
-def _without(line: Read, content: bytes, forget: Forget) -> Read:
+def _without_purged(line: Read, content: bytes, forget: Forget) -> Read:
     """Return the line as `covmis purge` would leave it, and the ids of purged posts."""
     if not line.posts or not forget.touches(content):
         return line

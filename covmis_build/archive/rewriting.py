@@ -218,15 +218,15 @@ def _sheet(data: bytes, forget: Forget) -> tuple[bytes, int]:
     """Remove rows of a table that name a purged post or author in any cell, and make URLs of them invalid."""
     text = data.decode("utf-8-sig", "surrogateescape")
     separator = separator_of(text)
-    signs = quotation_marks.are_signs(lambda: io.StringIO(text, newline=""), separator)
+    quotes_are_literal = quotation_marks.are_literal(lambda: io.StringIO(text, newline=""), separator)
     # a rough check is enough: the result is verified again
     reader = partial(csv.reader, io.StringIO(text, newline=""), delimiter=separator)
-    rows = list(reader(quoting=csv.QUOTE_NONE) if signs else reader())
+    rows = list(reader(quoting=csv.QUOTE_NONE) if quotes_are_literal else reader())
     kept = [row for row in rows if forget.names.isdisjoint(storage.restored(cell.strip()) for cell in row)]
     left = [[forget.without_addresses(cell) for cell in row] for row in kept]
     changed = len(rows) - len(kept) + sum(before != after for before, after in zip(kept, left, strict=True))
     out = io.StringIO(newline="")
-    if signs:
+    if quotes_are_literal:
         csv.writer(out, delimiter=separator, quoting=csv.QUOTE_NONE, quotechar=None).writerows(left)
     else:
         csv.writer(out, delimiter=separator).writerows(left)

@@ -23,7 +23,7 @@ from covmis_build.archive import columns, formats, streams, words_file
 from covmis_build.archive.forgetting import Forget
 from covmis_build.archive.intake import Outcome
 from covmis_build.archive.parts import INTAKE, READER, Facts, Parts, ReadUnder, noted, stands, write_seen
-from covmis_build.archive.reader import How, file_of, in_one_line, open_job, read
+from covmis_build.archive.reader import ReadingOptions, file_of, in_one_line, open_job, read
 from covmis_build.archive.store import OLDER_COPIES, STORE, PartWriter, Store
 from covmis_build.archive.streams import Job
 from covmis_build.archive.walk import archive_files, first_of_each
@@ -84,12 +84,14 @@ def read_archive(
     `claims` are the ids that a column may name. Of posts in `forget` only the id is read. `content` returns a file's SHA-256
     (default: it is computed).
     """
-    how, content = How.of(options, claims), content or storage.sha256_of
+    how, content = ReadingOptions.of(options, claims), content or storage.sha256_of
     files = archive_files(archive)
     engine.reach(first_of_each(archive, files))
     _check_place(engine, parts.folder)
     contents = {str(file.path): content(file.path) for file in files}
-    jobs_of = {part_of(jobs, contents, how): jobs for jobs in _together(streams.jobs(files), contents)}
+    jobs_of = {
+        part_of(jobs, contents, how): jobs for jobs in _grouped_into_parts(streams.jobs(files), contents)
+    }
     now = ReadUnder(
         _hash(sorted(forget.posts | forget.authors)) if forget else "", claims=_hash(sorted(how.claims))
     )
@@ -169,7 +171,7 @@ SELECT file, place, reason FROM seen WHERE outcome IN ('{LINE}', '{Outcome.REFUS
 """
 
 
-def part_of(jobs: Sequence[Job], contents: Mapping[str, str], how: How) -> str:
+def part_of(jobs: Sequence[Job], contents: Mapping[str, str], how: ReadingOptions) -> str:
     """Return the name of a part: equal files read in the same way have the same name."""
     told = [
         [job.name, job.member, job.start, job.end, job.kind, contents[job.path], str(how.rule(job.name))]
@@ -178,7 +180,7 @@ def part_of(jobs: Sequence[Job], contents: Mapping[str, str], how: How) -> str:
     return _hash([READER, list(how.limits), told, *registry.versions(formats.GROUP)])
 
 
-def _together(jobs: Iterable[Job], contents: Mapping[str, str]) -> Iterator[list[Job]]:
+def _grouped_into_parts(jobs: Iterable[Job], contents: Mapping[str, str]) -> Iterator[list[Job]]:
     """Group jobs into parts, in order."""
     small, size = list[Job](), 0
     for job in jobs:
@@ -196,7 +198,7 @@ def _together(jobs: Iterable[Job], contents: Mapping[str, str]) -> Iterator[list
 
 
 def _standing(
-    parts: Parts, part: str, jobs: Sequence[Job], forget: Forget, how: How, now: ReadUnder,
+    parts: Parts, part: str, jobs: Sequence[Job], forget: Forget, how: ReadingOptions, now: ReadUnder,
     content: Callable[[Path], str],
 ) -> Facts | None:  # fmt: skip
     """Return an existing part's facts if building it again would give the same; otherwise None."""
@@ -216,7 +218,7 @@ def _standing(
     return facts
 
 
-def _touches(job: Job, forget: Forget, how: How) -> bool:
+def _touches(job: Job, forget: Forget, how: ReadingOptions) -> bool:
     """True if a file may contain purged data; tables are not checked."""
     if job.kind == streams.TABLE:
         return bool(forget)
@@ -228,7 +230,7 @@ def _hash(told: object) -> str:
 
 
 def read_parts(
-    block: pa.Table, *, folder: str, forget: Forget, how: How, now: ReadUnder
+    block: pa.Table, *, folder: str, forget: Forget, how: ReadingOptions, now: ReadUnder
 ) -> Iterator[pa.Table]:
     """Build the parts that these rows name. Returns their facts. Broken ids are an error."""
     for row in block.to_pylist():
@@ -243,7 +245,7 @@ def read_parts(
         yield pa.Table.from_pylist([{"part": row["part"], **facts._asdict()}], schema=MADE)
 
 
-def _problem_of(job: Job, forget: Forget, how: How) -> str:
+def _problem_of(job: Job, forget: Forget, how: ReadingOptions) -> str:
     """Return why reading a file crashes its process; empty if it does not."""
     try:
         in_child(_exhaust, job, forget, how)
@@ -252,13 +254,13 @@ def _problem_of(job: Job, forget: Forget, how: How) -> str:
     return ""
 
 
-def _exhaust(job: Job, forget: Forget, how: How) -> None:
+def _exhaust(job: Job, forget: Forget, how: ReadingOptions) -> None:
     for _ in read(job, forget, how):
         pass
 
 
 def _make(
-    folder: Path, part: str, jobs: Sequence[Job], forget: Forget, how: How, now: ReadUnder, crashed: Mapping[Job, str]
+    folder: Path, part: str, jobs: Sequence[Job], forget: Forget, how: ReadingOptions, now: ReadUnder, crashed: Mapping[Job, str]
 ) -> Facts:  # fmt: skip
     """Build one part. The intake is written before the posts, so that an existing part is always complete."""
     gc.set_threshold(*FEWER_COLLECTIONS)
@@ -291,7 +293,7 @@ FEWER_COLLECTIONS = (100_000, 50, 100)
 """Garbage collection thresholds: posts are many long-lived objects, and the default costs a seventh of the time."""
 
 
-def _refusal(job: Job, how: How) -> tuple[str, str]:
+def _refusal(job: Job, how: ReadingOptions) -> tuple[str, str]:
     """Return why a file is refused, and the settings to fill in; empty if it is not."""
     if job.path != job.path.encode("utf-8", "replace").decode():
         return "the file's name is no text: rename it", ""  # no table can hold it

@@ -33,7 +33,7 @@ class _Content(NamedTuple):
     unreadable: int
 
 
-def take_out(path: Path, forget: Forget, how: reader.How = reader.How()) -> Rewritten:  # noqa: B008 - never changes
+def take_out(path: Path, forget: Forget, how: reader.ReadingOptions = reader.ReadingOptions()) -> Rewritten:  # noqa: B008 - never changes
     """Rewrite one file. Raises an error if purged data would remain or other posts would be lost."""
     before = _read(path, forget, how)
     done = rewriting.rewrite(path, forget, check=partial(_check, before, path, forget, how))
@@ -42,7 +42,7 @@ def take_out(path: Path, forget: Forget, how: reader.How = reader.How()) -> Rewr
     return done
 
 
-def _check(before: _Content, path: Path, forget: Forget, how: reader.How, rewritten: Path) -> None:
+def _check(before: _Content, path: Path, forget: Forget, how: reader.ReadingOptions, rewritten: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         named = Path(folder) / path.name  # some formats are detected by the file's name
         named.symlink_to(rewritten.resolve())
@@ -53,7 +53,7 @@ def _check(before: _Content, path: Path, forget: Forget, how: reader.How, rewrit
         )
 
 
-def _read(path: Path, forget: Forget, how: reader.How) -> _Content:
+def _read(path: Path, forget: Forget, how: reader.ReadingOptions) -> _Content:
     forgotten = others = unreadable = 0
     try:
         for job in streams.jobs([(path, path.name)]):

@@ -37,7 +37,7 @@ def archive_files(archive: Sequence[Path], *, hidden: bool = False) -> list[Arch
             if hidden or not any(part.startswith(".") for part in below.parts):
                 names.setdefault(path, below.as_posix())
     in_order = sorted(names.items(), key=lambda pair: (pair[1], str(pair[0])))
-    return [ArchiveFile(path, name) for path, name in _told_apart(in_order)]
+    return [ArchiveFile(path, name) for path, name in _with_unique_names(in_order)]
 
 
 def first_of_each(archive: Sequence[Path], files: Sequence[ArchiveFile]) -> list[Path]:
@@ -98,16 +98,19 @@ def _unseen(error: OSError) -> None:
     raise InputError(f"cannot be read: {error.strerror}", file=error.filename) from error
 
 
-def _told_apart(files: list[tuple[Path, str]]) -> list[tuple[Path, str]]:
+def _with_unique_names(files: list[tuple[Path, str]]) -> list[tuple[Path, str]]:
     """Lengthen the names of files that would be equal by parts of their path, from its end, as needed."""
     count_of_name = Counter(name for _, name in files)
     if all(count == 1 for count in count_of_name.values()):
         return files
     count_of_end = Counter(path.parts[at:] for path, _ in files for at in range(len(path.parts)))
-    return [(path, name if count_of_name[name] == 1 else _apart(path, count_of_end)) for path, name in files]
+    return [
+        (path, name if count_of_name[name] == 1 else _shortest_unique_end(path, count_of_end))
+        for path, name in files
+    ]
 
 
-def _apart(path: Path, count_of_end: Counter[tuple[str, ...]]) -> str:
+def _shortest_unique_end(path: Path, count_of_end: Counter[tuple[str, ...]]) -> str:
     """Return the shortest unique end of a path. The folders above it are private."""
     ends = (path.parts[-length:] for length in range(1, len(path.parts)))
     return "/".join(next((end for end in ends if count_of_end[end] == 1), path.parts[1:]))

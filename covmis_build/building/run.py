@@ -118,7 +118,7 @@ def current(places: Places, settings: Settings) -> dict[str, bool]:
         entry = ledger.last(entries, stage.name)
         states[stage.name] = (
             entry is not None
-            and _stands(places, stage, entry, cache)
+            and _is_unchanged(places, stage, entry, cache)
             and (entry.key == key.whole or entry.key_without_rounds == key.without_rounds)
         )
     return states
@@ -182,10 +182,10 @@ def _setting(settings: Settings, name: str) -> Any:
 
 
 def _is_current(places: Places, stage: Stage, entry: Entry, key: Key, cache: dict[str, list[Any]]) -> bool:
-    return entry.key == key.whole and _stands(places, stage, entry, cache)
+    return entry.key == key.whole and _is_unchanged(places, stage, entry, cache)
 
 
-def _stands(places: Places, stage: Stage, entry: Entry, cache: dict[str, list[Any]]) -> bool:
+def _is_unchanged(places: Places, stage: Stage, entry: Entry, cache: dict[str, list[Any]]) -> bool:
     """True if the tables of a finished stage exist unchanged."""
     content = functools.partial(ledger.content, cache=cache)
     return (

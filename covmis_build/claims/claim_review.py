@@ -62,9 +62,9 @@ def merged(reviews: Iterable[Review]) -> list[Claim]:
             continue
         key = hashlib.sha256(text.casefold().encode("utf-8", "replace")).hexdigest()[:10]
         claim = claims.setdefault(key, Claim(f"c{key}", text))
-        claim.titles = _together(claim.titles, review.titles)
-        claim.news_urls = _together(claim.news_urls, review.news_urls)
-        claim.fact_check_urls = _together(claim.fact_check_urls, review.fact_check_urls)
+        claim.titles = _union(claim.titles, review.titles)
+        claim.news_urls = _union(claim.news_urls, review.news_urls)
+        claim.fact_check_urls = _union(claim.fact_check_urls, review.fact_check_urls)
         claim.language = claim.language or review.language
         claim.verdict = claim.verdict or review.verdict
         claim.misinformation = is_misinformation(claim.verdict)
@@ -72,7 +72,7 @@ def merged(reviews: Iterable[Review]) -> list[Claim]:
     return list(claims.values())
 
 
-def _together(known: Sequence[str], more: Sequence[str]) -> list[str]:
+def _union(known: Sequence[str], more: Sequence[str]) -> list[str]:
     """Add URLs that are not known in any spelling."""
     first: dict[str, str] = {}
     for address in filter(None, (*known, *more)):

@@ -110,7 +110,7 @@ def _accepted(claims: pd.DataFrame, finding: dict[Any, Any]) -> pd.DataFrame:
     at = _row(claims, claim_id)
     rows = _rows(claims)
     if rule in {"shared", "addresses"}:
-        rows[at] = _without(rows[at], rule, proposal.removeprefix(WITHOUT))
+        rows[at] = _without_url(rows[at], rule, proposal.removeprefix(WITHOUT))
         return _joined(claims, rows)
     rows[at] = {
         **rows[at],
@@ -120,7 +120,7 @@ def _accepted(claims: pd.DataFrame, finding: dict[Any, Any]) -> pd.DataFrame:
     return _joined(claims, rows)
 
 
-def _without(row: dict[str, Any], rule: str, address: str) -> dict[str, Any]:
+def _without_url(row: dict[str, Any], rule: str, address: str) -> dict[str, Any]:
     """Remove this URL from a claim, in any spelling."""
     key = canonical_url(address) or address
     columns = ("fact_check_urls",) if rule == "shared" else ("news_urls", "fact_check_urls")

@@ -189,17 +189,17 @@ def _same_story(rows: list[Any]) -> Iterator[_Finding]:
             for first, second in itertools.combinations(ids if len(ids) <= MANY else [], 2):
                 if _likeness(words[order[first]], words[order[second]]) >= RELATED:
                     reasons[order[first], order[second]].append(f"the {what} {key}")
-    for pair in _alike(words):
+    for pair in _similar_pairs(words):
         reasons[pair].append("nearly the same words")
     for (first_at, second_at), why in sorted(reasons.items()):
         first, second = rows[first_at], rows[second_at]
-        if _origins(first) & _origins(second) or _tell_apart(first["text"], second["text"]):
+        if _origins(first) & _origins(second) or _are_distinct(first["text"], second["text"]):
             continue  # split intentionally, or about two different things
         says = f"may be the same story as {second['claim_id']}: {'; '.join(why)}"
         yield _Finding(first["claim_id"], "merge", says, second["claim_id"])
 
 
-def _tell_apart(first: str, second: str) -> bool:
+def _are_distinct(first: str, second: str) -> bool:
     """True if each has a name that the other lacks, or many other words: two persons, years or remedies."""
     mine, others = _names(first) - set(tokens(second)), _names(second) - set(tokens(first))
     words = [{token[:4] for token in tokens(text) if len(token) > 3} for text in (first, second)]
@@ -233,7 +233,7 @@ def _by_key(rows: list[Any], column: str) -> dict[str, list[str]]:
     return claims_of
 
 
-def _alike(words: list[set[str]]) -> Iterator[tuple[int, int]]:
+def _similar_pairs(words: list[set[str]]) -> Iterator[tuple[int, int]]:
     """Return pairs with many common words, found by their rarest words."""
     where: dict[str, list[int]] = defaultdict(list)
     for at, mine in enumerate(words):

@@ -188,7 +188,7 @@ def _fetched(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, crawled
             return False
         tried = spent.requests
         page = persistently(
-            lambda cursor=cursor, most=most: _asked(job, cursor, most, how, spent),  # type: ignore[misc]
+            lambda cursor=cursor, most=most: _paced_request(job, cursor, most, how, spent),  # type: ignore[misc]
             clock=how.clock,
             notice=how.notice,
             renew=how.renew,
@@ -229,7 +229,7 @@ def _fetched(job: Job, path: Path, last: pages.Stamp | None, how: Crawl, crawled
         cursor, number = following, number + 1
 
 
-def _asked(job: Job, cursor: str, most: int, how: Crawl, spent: Spent) -> Page:
+def _paced_request(job: Job, cursor: str, most: int, how: Crawl, spent: Spent) -> Page:
     """Make one request at the platform's allowed rate."""
     if how.platform.pace and spent.requests:
         how.clock.sleep(how.platform.pace)

@@ -38,19 +38,19 @@ def checked(folder: Path, signers: Path | None) -> tuple[bool, str]:
     """Verify the signature of these checksums and return the signer; `signers` as in ssh-keygen(1), ALLOWED SIGNERS."""
     at = str(folder / SIGNATURE)
     if signers is None:
-        passed, told = _asked(folder, "check-novalidate", "-n", NAMESPACE, "-s", at)
+        passed, told = _run_ssh_keygen(folder, "check-novalidate", "-n", NAMESPACE, "-s", at)
         return passed, f"{told}; whose key that is, `--signers FILE` tells" if passed else told
     if not signers.is_file():
         raise InputError("is not there", file=signers, remedy="See ALLOWED SIGNERS in `man ssh-keygen`")
-    known, names = _asked(folder, "find-principals", "-s", at, "-f", str(signers))
+    known, names = _run_ssh_keygen(folder, "find-principals", "-s", at, "-f", str(signers))
     if not known or not names:
         return False, f"the key is none of {signers.name}"
-    return _asked(
+    return _run_ssh_keygen(
         folder, "verify", "-n", NAMESPACE, "-s", at, "-f", str(signers), "-I", names.split(",")[0].strip()
     )
 
 
-def _asked(folder: Path, question: str, *words: str) -> tuple[bool, str]:
+def _run_ssh_keygen(folder: Path, question: str, *words: str) -> tuple[bool, str]:
     done = _ssh_keygen(question, *words, given=(folder / SIGNED).read_text("utf-8"))
     return done.returncode == 0, _last(done.stdout if done.returncode == 0 else done.stderr)
 

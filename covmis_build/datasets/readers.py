@@ -108,10 +108,10 @@ def _once(rows: list[Row], dataset: Dataset) -> tuple[list[Row], int]:
 
 
 def _in_order(row: Row) -> tuple[str, ...]:
-    return tuple(_whole(getattr(row, name)) for name in COLUMNS[1:])
+    return tuple(_without_surrogates(getattr(row, name)) for name in COLUMNS[1:])
 
 
-def _whole(text: str) -> str:
+def _without_surrogates(text: str) -> str:
     """Replace unpaired surrogates, which JSON can represent, by U+FFFD, so that every format can store the text."""
     if text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text):
         return text

@@ -254,8 +254,8 @@ class SparkEngine:
             for data in kept:
                 data.unpersist()
         self._stack.close()
-        if error is not None and (told := spark_workers.told(error)):
-            raise told from error
+        if error is not None and (reported := spark_workers.error_from_worker(error)):
+            raise reported from error
 
     @property
     def sees_this_disk(self) -> bool:

@@ -109,7 +109,7 @@ def _expression(text: str) -> Any:
     return f.expr(text)
 
 
-def _alike(pairs: DataFrame, body: DataFrame, corpus: Corpus) -> DataFrame:
+def _similarities(pairs: DataFrame, body: DataFrame, corpus: Corpus) -> DataFrame:
     """Return the similarity of these pairs of rows."""
     for side in "ab":
         named = (f"{name} AS {name}_{side}" for name in ("body", "square"))
@@ -220,7 +220,7 @@ def _members(placed: DataFrame, labels: DataFrame, body: DataFrame, corpus: Corp
     pairs = named.where("row <> kept_row").selectExpr(
         "LEAST(row, kept_row) AS a", "GREATEST(row, kept_row) AS b"
     )
-    alike = _alike(pairs.distinct(), body, corpus)
+    alike = _similarities(pairs.distinct(), body, corpus)
     named = named.selectExpr("*", "LEAST(row, kept_row) AS a", "GREATEST(row, kept_row) AS b")
     return named.join(alike, ["a", "b"], "left").selectExpr(
         "scope", "post_id", "row", "group_id", "kept", "COALESCE(similarity, 1.0D) AS similarity"

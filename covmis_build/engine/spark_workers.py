@@ -137,7 +137,7 @@ THEIRS = re.compile(r"^(?:Caused by: )?((?:\w+\.)*\w*(?:Error|Exception): .+)$",
 MEMORY = "--conf spark.driver.memory=6g gives more to Spark on this machine, spark.executor.memory to a cluster's workers"
 
 
-def told(error: BaseException) -> CovmisError | None:
+def error_from_worker(error: BaseException) -> CovmisError | None:
     """Return Spark's error in one line, a worker's covmis error as raised there; None if it is not Spark's."""
     if not type(error).__module__.startswith(("pyspark.", "py4j.")):
         return None

@@ -76,12 +76,12 @@ def methods_sentences(
     }
     for estimand, words in meant.items():
         pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == estimand)]
-        yield f"Of all {words}, estimated shares are: {_told(pool, 'share', 'low', 'high')}."
+        yield f"Of all {words}, estimated shares are: {_listed_shares(pool, 'share', 'low', 'high')}."
     if shares["by_people"].notna().any():
         pool = shares[(shares["scope"] == Scope.POOL) & (shares["estimand"] == Estimand.MESSAGES)]
         yield (
             "With each annotator's own labels, before any discussion or adjudication, the shares of unique posts are: "
-            f"{_told(pool, 'by_people', 'by_people_low', 'by_people_high')}. These intervals include the differences between "
+            f"{_listed_shares(pool, 'by_people', 'by_people_low', 'by_people_high')}. These intervals include the differences between "
             f"annotators ({pool['by_people_over'].iloc[0]})."
         )
     with_interval = shares["flagged"].astype(bool) & (shares["why"].fillna("") == "")
@@ -100,7 +100,7 @@ def methods_sentences(
     yield from audits.sentences(checked, level=level)
 
 
-def _told(shares: pd.DataFrame, value: str, low: str, high: str) -> str:
+def _listed_shares(shares: pd.DataFrame, value: str, low: str, high: str) -> str:
     """Return each label's share with its interval, or why there is none."""
     return ", ".join(
         f"{row['label']} {row[value]:.1%} ({between(row[low], row[high], '.1%') or row['why']})"

@@ -105,15 +105,15 @@ def _shown(shares: pd.DataFrame) -> pd.DataFrame:
     rows = [
         (
             Estimand(row["estimand"]).in_words, row["name"] or row["scope"], row["label"], row["share"],
-            between(row["low"], row["high"]), _whole(row["effective_n"]), bool(row["flagged"]), row["unweighted"],
-            _whole(row["total"]), between(row["total_low"], row["total_high"], ",.0f"),
+            between(row["low"], row["high"]), _as_integer(row["effective_n"]), bool(row["flagged"]), row["unweighted"],
+            _as_integer(row["total"]), between(row["total_low"], row["total_high"], ",.0f"),
         )
         for row in shares.to_dict("records")
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=list(SHOWN), dtype=object)
 
 
-def _whole(value: float) -> int | None:
+def _as_integer(value: float) -> int | None:
     return round(value) if math.isfinite(value) else None
 
 

@@ -137,7 +137,7 @@ def _figures(report: RecallReport) -> pd.DataFrame:
     rows = [
         (
             names[row["scope"]], str(row["name"]).replace("_", " "), row["recall"], f"{row['low']:.3f} to {row['high']:.3f}",
-            _whole(row["missed"]), _whole(row["labels"]), _whole(row["relevant"]),
+            _as_integer(row["missed"]), _as_integer(row["labels"]), _as_integer(row["relevant"]),
         )
         for row in report.figures.to_dict("records")
     ]  # fmt: skip
@@ -158,7 +158,7 @@ def _stances(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _whole(value: float) -> int | None:
+def _as_integer(value: float) -> int | None:
     return round(value) if math.isfinite(value) else None
 
 

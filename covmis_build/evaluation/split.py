@@ -80,7 +80,7 @@ def splits(  # noqa: PLR0913 - every option is named
     named = [group] if isinstance(group, str) and group else list(group)
     if scheme == "leave_one_out":
         return _leave_one_out(frame, named)
-    together = _together(frame, scheme, named, time, id, text, similarity)
+    together = _groups_to_keep(frame, scheme, named, time, id, text, similarity)
     if scheme in {"chronological", "stratified_chronological"}:
         return _in_time(frame, ids, times(frame, time, id), together, scheme, cuts, shares, label)
     labels = _column(frame, (label,), "labels")
@@ -109,7 +109,7 @@ def _checked_shares(scheme: str, fractions: Sequence[float], cuts: Cuts | None) 
     return shares
 
 
-def _together(
+def _groups_to_keep(
     frame: pd.DataFrame, scheme: str, group: list[str], time: str, id_column: str, text: str, similarity: float | None
 ) -> NDArray[np.int64] | None:  # fmt: skip
     """Return items that must stay in one part; None without such groups."""

@@ -94,11 +94,11 @@ def encoding_of(opened: Open) -> tuple[str, str]:
         else:
             return f"utf-8{mark}", ""
     with opened() as file:
-        encoding, note = _not_quite_utf8(iter(partial(file.read, PIECE), b""))
+        encoding, note = _legacy_encoding(iter(partial(file.read, PIECE), b""))
     return (f"utf-8{mark}" if encoding == "utf-8" else encoding), note
 
 
-def _not_quite_utf8(pieces: Iterable[bytes]) -> tuple[str, str]:
+def _legacy_encoding(pieces: Iterable[bytes]) -> tuple[str, str]:
     """Detect the encoding of text that is not entirely UTF-8, with a note. A single truncated character is still UTF-8.
 
     In Western European texts non-ASCII letters occur singly or in pairs (`ção`); words made of them belong to another alphabet.

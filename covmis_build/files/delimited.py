@@ -76,7 +76,7 @@ class _Lines:
     ) -> None:  # fmt: skip
         self.opened, self.encoding, self.separator = opened, encoding, separator
         self.says_separator, self.by_bytes = says_separator, by_bytes
-        self.marks_are_text = bool(names) or quotation_marks.are_signs(self.every_line, separator)
+        self.marks_are_text = bool(names) or quotation_marks.are_literal(self.every_line, separator)
         self.notes, self.above, self.short = list[str](), 0, set[int]()
         with self.lines() as lines:
             first = _beginning(self.cells(lines))
@@ -118,7 +118,7 @@ class _Lines:
             yield from lines
 
     def cells(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        return quotation_marks.rows_of(lines, self.separator, signs=self.marks_are_text)
+        return quotation_marks.rows_of(lines, self.separator, quotes_are_literal=self.marks_are_text)
 
     def rows(self) -> Iterator[Row]:
         """Return the rows, without blank lines."""

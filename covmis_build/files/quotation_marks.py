@@ -23,17 +23,17 @@ TWICE = (
 _QUOTED = re.compile(r'"[^"\t]*"(?:\t"[^"\t]*")*')
 
 
-def are_signs(lines: Callable[[], Iterable[str]], separator: str) -> bool:
+def are_literal(lines: Callable[[], Iterable[str]], separator: str) -> bool:
     r"""True if each line has all cells when unquoted, while some would not end on their line when quoted.
 
-    >>> are_signs(lambda: ['id\ttext\n', '1\t"No!" she said\n'], "\t"), are_signs(lambda: ['1\t"No!"\n'], "\t")
+    >>> are_literal(lambda: ['id\ttext\n', '1\t"No!" she said\n'], "\t"), are_literal(lambda: ['1\t"No!"\n'], "\t")
     (True, False)
-    >>> are_signs(lambda: ['id\tby\ttext\n', '1\ta\t"No\n', 'and no"\n'], "\t")
+    >>> are_literal(lambda: ['id\tby\ttext\n', '1\ta\t"No\n', 'and no"\n'], "\t")
     False
     """
     if separator != "\t":
         return False
-    told = _told_by(lines())
+    told = _findings(lines())
     if told.tabs < 1:
         return False
     if told.odd_line:
@@ -46,7 +46,7 @@ def are_signs(lines: Callable[[], Iterable[str]], separator: str) -> bool:
         return True
 
 
-class _Told(NamedTuple):
+class _Findings(NamedTuple):
     """Findings about a file's quotation marks; `tabs` of the first line, none if its cells are quoted."""
 
     tabs: int
@@ -56,19 +56,19 @@ class _Told(NamedTuple):
     odd_tabs: int = 0
 
 
-def _told_by(lines: Iterable[str]) -> _Told:
+def _findings(lines: Iterable[str]) -> _Findings:
     marked, tabs = False, -1
     for number, line in enumerate(lines, start=1):
         if tabs < 0 and _QUOTED.fullmatch(line.strip()):
-            return _Told(0, marked)
+            return _Findings(0, marked)
         marked = marked or '"' in line
         tabs = line.count("\t") if tabs < 0 else tabs
         if line.count("\t") != tabs and line.strip():
-            return _Told(tabs, marked, number, line.count("\t"))
-    return _Told(tabs, marked)
+            return _Findings(tabs, marked, number, line.count("\t"))
+    return _Findings(tabs, marked)
 
 
-def _refuse_rows_in_a_row(lines: Iterable[str], told: _Told) -> None:
+def _refuse_rows_in_a_row(lines: Iterable[str], told: _Findings) -> None:
     """Refuse lines that are complete rows but would be joined if marks quote, because either could be meant."""
     whole: list[bool] = []
 
@@ -92,8 +92,8 @@ def _refuse_rows_in_a_row(lines: Iterable[str], told: _Told) -> None:
         return  # the reader reports it, and keeps what came before
 
 
-def rows_of(lines: Iterable[str], separator: str, *, signs: bool) -> Iterator[list[str]]:
-    """Return the cells of each row; with `signs`, quotation marks are characters of the texts."""
-    if signs:
+def rows_of(lines: Iterable[str], separator: str, *, quotes_are_literal: bool) -> Iterator[list[str]]:
+    """Return the cells of each row; with `quotes_are_literal`, quotation marks are characters of the texts."""
+    if quotes_are_literal:
         return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE)
     return csv.reader(lines, delimiter=separator, strict=True)

@@ -160,7 +160,9 @@ def _read(path: Path, names: Sequence[str], with_column: str, header: bool) -> S
         raise InputError(f"is not {what}, as its name says", remedy="Save it again, or rename it")
     packed = kind(head)
     data = _unpacked(path, packed) if packed else bytes_of(path)
-    return _whole(open_table(lambda: io.BytesIO(data), names=names, with_column=with_column, header=header))
+    return _read_to_end(
+        open_table(lambda: io.BytesIO(data), names=names, with_column=with_column, header=header)
+    )
 
 
 WORKBOOK = ((ZIP, OLD_EXCEL), "a workbook")  # password-protected workbooks use the old container
@@ -182,10 +184,10 @@ def _unpacked(path: Path, packed: str) -> bytes:
 
 def sheet_of(document: Any) -> Sheet:
     """Return the table in a JSON document."""
-    return _whole(one_of_each_name(table_of(document)))
+    return _read_to_end(one_of_each_name(table_of(document)))
 
 
-def _whole(table: Table) -> Sheet:
+def _read_to_end(table: Table) -> Sheet:
     rows, numbers, problems = list[dict[str, str]](), list[int](), dict[int, str]()
     nameless = [at for at, name in enumerate(table.header) if not name]
     for number, cells, problem in table.rows():

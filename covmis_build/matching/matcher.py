@@ -254,16 +254,16 @@ def _anchors(node: Node, counts: Mapping[str, int], common: Counter[str]) -> Anc
             return min((_anchors(part, counts, common) for part in parts), key=lambda found: found[0])
         case Or(parts):
             each = [_anchors(part, counts, common) for part in parts]
-            return _together(each)
+            return _combined(each)
         case AtLeast(least, parts):
             # every match contains one of any len(parts) - least + 1 of them
             each = sorted((_anchors(part, counts, common) for part in parts), key=lambda found: found[0])
-            return _together(each[: len(parts) - least + 1])
+            return _combined(each[: len(parts) - least + 1])
         case _:
             return _NEVER
 
 
-def _together(each: list[Anchors]) -> Anchors:
+def _combined(each: list[Anchors]) -> Anchors:
     return sum(cost for cost, _ in each), list(dict.fromkeys(word for _, many in each for word in many))
 
 

@@ -54,7 +54,7 @@ def retrieve(
     if callable(given):
         matched = engine.sql(_matched(options), found=found).to_arrow()
         given = given(matched.column("post_id").to_pylist())
-    listed = engine.table(_given(given))
+    listed = engine.table(_listed_posts(given))
     progress("matching", 1, 1)
     return _tables(engine, store, found, listed, options)
 
@@ -88,7 +88,7 @@ def _table(schema: pa.Schema, rows: Sequence[Sequence[object]]) -> pa.Table:
     )
 
 
-def _given(given: pd.DataFrame | None) -> pa.Table:
+def _listed_posts(given: pd.DataFrame | None) -> pa.Table:
     """Return the posts of a claim list; bare numbers are posts on X."""
     if given is None or not len(given):
         return _GIVEN.empty_table()

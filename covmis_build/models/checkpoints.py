@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build import storage
 from covmis_build.errors import InputError
 from covmis_build.models.encoders import Encoder, EncoderModel, extra, pretrained
-from covmis_build.models.folder import NAME, settle, told
+from covmis_build.models.folder import NAME, activate, read_description
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ def save_encoder(model: EncoderModel, folder: Path, card: dict[str, Any] | None 
         "format": FORMAT, "encoder": True, "weights": name, "options": asdict(model.options), "labels": model.labels,
         "card": card or {},
     }  # fmt: skip
-    settle(folder, whole)
+    activate(folder, whole)
 
 
 def load_encoder(folder: Path) -> EncoderModel:
@@ -65,12 +65,12 @@ def load_encoder(folder: Path) -> EncoderModel:
 
 def is_encoder(folder: Path) -> bool:
     """True if a folder contains a transformer model."""
-    return bool(told(folder).get("encoder"))
+    return bool(read_description(folder).get("encoder"))
 
 
 def described(folder: Path) -> dict[str, Any]:
     """Return a transformer model's description in `model.json`."""
-    whole = told(folder)
+    whole = read_description(folder)
     if not whole.get("encoder"):
         raise InputError(
             "is no transformer model",

@@ -18,7 +18,7 @@ COURSE = "course.json"
 """Written last into a training checkpoint and deleted first: a checkpoint without it is incomplete and ignored."""
 
 
-def settle(folder: Path, whole: dict[str, Any]) -> None:
+def activate(folder: Path, whole: dict[str, Any]) -> None:
     """Make the weights named in `whole`, which are already written, the valid ones; delete all others."""
     storage.write_text(folder / NAME, json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
     for old in [*folder.glob("weights-*"), *folder.glob(".weights-*.part")]:
@@ -26,7 +26,7 @@ def settle(folder: Path, whole: dict[str, Any]) -> None:
             storage.remove(old)
 
 
-def told(folder: Path) -> dict[str, Any]:
+def read_description(folder: Path) -> dict[str, Any]:
     """Return the content of `model.json`; empty if missing or unreadable."""
     try:
         whole = json.loads((folder / NAME).read_text("utf-8"))

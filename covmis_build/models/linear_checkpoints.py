@@ -17,7 +17,7 @@ import numpy as np
 from covmis_build import storage
 from covmis_build.errors import InputError
 from covmis_build.models.features import ANALYZERS, Averages, Features, Grams
-from covmis_build.models.folder import NAME, settle, told
+from covmis_build.models.folder import NAME, activate, read_description
 from covmis_build.models.linear import Linear, Model, Regression
 
 FORMAT = 2
@@ -43,7 +43,7 @@ def save(model: Model, folder: Path, card: dict[str, Any] | None = None) -> None
         "card": card or {},
     }  # fmt: skip
     storage.write_bytes(folder / name, packed.getvalue())
-    settle(folder, whole)
+    activate(folder, whole)
 
 
 def load(folder: Path) -> Model:
@@ -73,7 +73,7 @@ def _options(saved: dict[str, Any]) -> Linear:
 
 def card(folder: Path) -> dict[str, Any]:
     """Return the description of a model's training."""
-    return dict(told(folder)["card"])
+    return dict(read_description(folder)["card"])
 
 
 def _described(features: Features) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -18,7 +18,7 @@ from covmis_build import keyed, storage
 from covmis_build.errors import InputError, nearest
 from covmis_build.models.checkpoints import add_numbers
 from covmis_build.models.encoders import Encoder, pretrained, texts_of
-from covmis_build.models.folder import NAME, settle, told
+from covmis_build.models.folder import NAME, activate, read_description
 from covmis_build.models.linear import logistic
 
 if TYPE_CHECKING:
@@ -172,13 +172,13 @@ def save_nli(model: NliModel, folder: Path, card: dict[str, Any] | None = None) 
         "format": FORMAT, "nli": True, "weights": name, "options": asdict(model.options), "labels": model.labels,
         **numbers, "card": card or {},
     }  # fmt: skip
-    settle(folder, whole)
+    activate(folder, whole)
 
 
 def load_nli(folder: Path) -> NliModel:
     """Load a model; its predictions are the same as before saving."""
     try:
-        whole = told(folder)
+        whole = read_description(folder)
         options, labels = Nli(**whole["options"]), tuple(map(str, whole["labels"]))
         check(options, labels)
         coefficients = np.array(whole["coefficients"], dtype=np.float64).reshape(-1, 3)

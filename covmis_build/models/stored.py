@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from covmis_build.models import linear_checkpoints
 from covmis_build.models.checkpoints import load_encoder, save_encoder
 from covmis_build.models.encoders import Encoder, EncoderModel
-from covmis_build.models.folder import told
+from covmis_build.models.folder import read_description
 from covmis_build.models.linear import Model
 from covmis_build.models.nli import NliModel, load_nli, save_nli
 from covmis_build.models.twostep import BertScore, BertScoreModel, load_bertscore, save_bertscore
@@ -35,7 +35,7 @@ def save(model: StanceModel, options: Options, folder: Path, card: dict[str, Any
 
 def load(folder: Path) -> StanceModel:
     """Load the model in this folder."""
-    described = told(folder)
+    described = read_description(folder)
     if described.get("bertscore"):
         return load_bertscore(folder)
     if described.get("nli"):

@@ -77,7 +77,7 @@ class Compared(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per model and scheme, with mean and standard deviation over runs of each measure."""
-        return _told(self.cells, ["model", "scheme", "runs", "items"], self.measures)
+        return _formatted(self.cells, ["model", "scheme", "runs", "items"], self.measures)
 
     @property
     def summary(self) -> Summary:
@@ -86,7 +86,7 @@ class Compared(Result):
         if self.by_label:
             parts += ["", _labels_side_by_side(self.labels)]
         if len(self.groups):
-            parts += ["", _told(self.groups, ["model", "scheme", "group", "items"], self.measures)]
+            parts += ["", _formatted(self.groups, ["model", "scheme", "group", "items"], self.measures)]
         tested = self.tests[self.tests["t"].notna()] if len(self.tests) else self.tests
         if len(tested):
             columns = [name for name in tested.columns if tested[name].astype(str).ne("").any()]
@@ -117,7 +117,7 @@ def _labels_side_by_side(labels: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(wide)
 
 
-def _told(frame: pd.DataFrame, columns: list[str], measures: Sequence[str]) -> pd.DataFrame:
+def _formatted(frame: pd.DataFrame, columns: list[str], measures: Sequence[str]) -> pd.DataFrame:
     texts = {
         name: [_spread(mean, sd) for mean, sd in zip(frame[name], frame[f"{name}_sd"], strict=True)]
         for name in measures

@@ -102,7 +102,7 @@ def predictions(
     if path is not None and path.is_file():
         return _remembered(path, cell, labels)
     if isinstance(cell.setting.options, Linear):
-        said = train_linear(_together(cell, labels), cell.setting.options, labels=labels).predict(cell.judge)
+        said = train_linear(_all_rows(cell, labels), cell.setting.options, labels=labels).predict(cell.judge)
     else:
         said = _transformer(cell, cell.setting.options, labels, folder, progress)
     if path is not None:
@@ -134,7 +134,7 @@ def _remembered(path: Path, cell: Cell, labels: Sequence[str]) -> list[str]:
     return list(said)
 
 
-def _together(cell: Cell, labels: Sequence[str]) -> pd.DataFrame:
+def _all_rows(cell: Cell, labels: Sequence[str]) -> pd.DataFrame:
     """Return all rows that a linear model learns from."""
     import pandas as pd
 
@@ -161,7 +161,7 @@ def _transformer(
     from covmis_build.models.sequence import Step, train_steps
 
     if isinstance(options, Nli):
-        rows = _together(cell, labels) if needs_rows(cell.setting) and not len(cell.learn) else cell.learn
+        rows = _all_rows(cell, labels) if needs_rows(cell.setting) and not len(cell.learn) else cell.learn
         return train_nli(rows, options, labels=labels).predict(cell.judge)
     steps = list(cell.setting.before)
     if len(cell.learn):

@@ -21,7 +21,7 @@ from covmis_build.errors import InputError, nearest
 from covmis_build.models.bertscore import THRESHOLD, bertscore
 from covmis_build.models.checkpoints import add_numbers, load_encoder, save_encoder
 from covmis_build.models.encoders import Encoder, EncoderModel, as_pretrained, texts_of
-from covmis_build.models.folder import NAME, settle, told
+from covmis_build.models.folder import NAME, activate, read_description
 from covmis_build.models.sequence import labels_of, train_steps
 
 if TYPE_CHECKING:
@@ -153,13 +153,13 @@ def save_bertscore(model: BertScoreModel, folder: Path, card: dict[str, Any] | N
         "format": FORMAT, "bertscore": True, "weights": name, "options": asdict(model.options),
         "labels": model.labels, "shares": model.shares, "card": card or {},
     }  # fmt: skip
-    settle(folder, whole)
+    activate(folder, whole)
 
 
 def load_bertscore(folder: Path) -> BertScoreModel:
     """Load a model; its predictions are the same as before saving."""
     try:
-        whole = told(folder)
+        whole = read_description(folder)
         given = dict(whole["options"])
         inner = given.pop("second")
         options = BertScore(**given, second=Encoder(**inner) if inner else None)

@@ -102,8 +102,8 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     draws: list[Chance] = []
     for claim in sorted(claims.keys() | every_count.keys()):
         every = claims.get(claim, {})
-        before, before_ranked = _apart(earlier.get(claim, {}), every)
-        rows, ranked = _apart(every, every)
+        before, before_ranked = _split_ranked(earlier.get(claim, {}), every)
+        rows, ranked = _split_ranked(every, every)
         number = history.next_draw(earlier.get(claim, {}), (opened or {}).get(claim, 0))
         if ranked or before_ranked:
             own = {item: (chances or {})[item] for item in ranked}
@@ -148,7 +148,7 @@ def sample(  # noqa: PLR0913 - what a draw depends on, by name
     )
 
 
-def _apart(rows: history.Past, now: history.Past) -> tuple[history.Past, history.Past]:
+def _split_ranked(rows: history.Past, now: history.Past) -> tuple[history.Past, history.Past]:
     """Separate items matched by queries from ranked ones, by today's items: a query may have matched them since."""
     ranked = {item: row for item, row in rows.items() if now.get(item, row)["kind"] == RANKED}
     return {item: row for item, row in rows.items() if item not in ranked}, ranked

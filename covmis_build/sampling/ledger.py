@@ -80,14 +80,14 @@ def opened(ledger: pd.DataFrame, today: pd.DataFrame, claims: Collection[str], n
     new = today[today["claim_id"].isin(set(claims))].assign(round=number)
     last = last_draws(ledger)
     before = {
-        claim: _said(rows[rows["draw"].astype(int) == last[str(claim)]])
+        claim: _content_of_draw(rows[rows["draw"].astype(int) == last[str(claim)]])
         for claim, rows in ledger.groupby("claim_id")
     }
-    fresh = [rows for claim, rows in new.groupby("claim_id") if _said(rows) != before.get(claim)]
+    fresh = [rows for claim, rows in new.groupby("claim_id") if _content_of_draw(rows) != before.get(claim)]
     return pd.concat([ledger, *fresh], ignore_index=True) if fresh else ledger
 
 
-def _said(rows: pd.DataFrame) -> set[tuple[str, str, float]]:
+def _content_of_draw(rows: pd.DataFrame) -> set[tuple[str, str, float]]:
     """Return a draw's content on strata and ranked posts, which is equal if the same draw is opened again."""
     own = rows[rows["rule"] != "kept"]
     return set(zip(own["stratum"], own["item_id"], own["probability"].round(12), strict=True))

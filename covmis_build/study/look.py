@@ -13,7 +13,7 @@ from covmis_build.archive import columns, streams
 from covmis_build.archive.formats import nested
 from covmis_build.archive.formats.post import iso
 from covmis_build.archive.intake import in_words
-from covmis_build.archive.reader import How, file_of, open_job, read
+from covmis_build.archive.reader import ReadingOptions, file_of, open_job, read
 from covmis_build.cleaning.language import fits, languages
 from covmis_build.errors import InputError, MissingExtra, counted
 from covmis_build.options import Cleaning, Columns
@@ -169,13 +169,13 @@ def look(path: Path | str, study: Study | None = None) -> Look:
     return Look(list(seen.values()))
 
 
-def how_of(study: Study | None) -> How:
+def how_of(study: Study | None) -> ReadingOptions:
     """Return the study's options for parsing posts. Its claims are known after the first run."""
     if study is None:
-        return How()
+        return ReadingOptions()
     table = study.places.table("claims")
     claims = study.claims["claim_id"] if table.exists() else ()
-    return How.of(study.settings.retrieval, claims)
+    return ReadingOptions.of(study.settings.retrieval, claims)
 
 
 def name_in(path: Path, study: Study | None) -> str:
@@ -186,7 +186,7 @@ def name_in(path: Path, study: Study | None) -> str:
     return path.name
 
 
-def _look(job: streams.Job, how: How, path: Path, study: Study | None) -> SeenFile:
+def _look(job: streams.Job, how: ReadingOptions, path: Path, study: Study | None) -> SeenFile:
     seen = SeenFile(file_of(job))
     if job.kind == streams.TABLE:
         try:
@@ -211,7 +211,7 @@ def _look(job: streams.Job, how: How, path: Path, study: Study | None) -> SeenFi
     return seen
 
 
-def _see_without_header(seen: SeenFile, job: streams.Job, how: How) -> None:
+def _see_without_header(seen: SeenFile, job: streams.Job, how: ReadingOptions) -> None:
     """Try to parse a table without header, and return its columns and settings if that succeeds."""
     without = replace(how.rule(job.name) or Columns(), files="*", header=False)
     with suppress(InputError):
@@ -224,7 +224,7 @@ def _files(job: streams.Job) -> str:
     return job.name.partition("/")[2] or job.name
 
 
-def _see_rows(seen: SeenFile, job: streams.Job, how: How, path: Path, study: Study | None) -> None:
+def _see_rows(seen: SeenFile, job: streams.Job, how: ReadingOptions, path: Path, study: Study | None) -> None:
     problems: dict[str, Problem] = {}
     times: list[str] = []
     texts: list[tuple[str, str]] = []

@@ -14,7 +14,7 @@ from covmis_build.annotation.answers import known_label, labels_and_keys
 from covmis_build.annotation.channels.sheets import ROW, read_rows
 from covmis_build.annotation.checks import how_many, own_again
 from covmis_build.annotation.frozen_items import freeze, frozen_items, next_claims
-from covmis_build.annotation.gold import How, check_seals
+from covmis_build.annotation.gold import LabelSource, check_seals
 from covmis_build.annotation.guideline import read_guideline
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.annotation.training import frozen_anew, known_items, write_key, written_reasons
@@ -248,7 +248,7 @@ def _known_from_sheet(study: Study, sheet: Path) -> Known:
                 row=int(row[ROW]), remedy="Name items as claim|post, as the reports do",
             )  # fmt: skip
     gold = pd.DataFrame(
-        [(item, label, How.ADJUDICATED, "") for item, label in labels.items()],
+        [(item, label, LabelSource.ADJUDICATED, "") for item, label in labels.items()],
         columns=["item_id", "label", "how", "round"],
     )
     reasons = {row["item_id"].strip(): reason for row in rows if (reason := row.get("reason", "").strip())}

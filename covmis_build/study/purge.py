@@ -20,7 +20,7 @@ from covmis_build.addresses import Address
 from covmis_build.annotation.round_folder import RoundKind
 from covmis_build.archive import rewriting
 from covmis_build.archive.forgetting import Forget
-from covmis_build.archive.reader import How
+from covmis_build.archive.reader import ReadingOptions
 from covmis_build.archive.taking_out import take_out
 from covmis_build.archive.traces import UNREADABLE, Traces, words_of
 from covmis_build.archive.walk import archive_files, unfinished_writes
@@ -259,7 +259,7 @@ def _forget(
     for store in dict.fromkeys((places.far_store, places.store)):
         purged.attempt("build", partial(storage.remove, store), None)
     lines = changed = 0
-    how = How.of(study.settings.retrieval)
+    how = ReadingOptions.of(study.settings.retrieval)
     for number, path in enumerate(files):
         progress("archive", number, len(files))
         count = purged.attempt(places.relative(path), partial(_lines_rewritten, path, forget, how), 0)
@@ -303,7 +303,7 @@ def _forget(
     purged.places.append(("leftovers", len(leftovers), "half-written files of killed commands removed"))
 
 
-def _lines_rewritten(path: Path, forget: Forget, how: How) -> int:
+def _lines_rewritten(path: Path, forget: Forget, how: ReadingOptions) -> int:
     return take_out(path, forget, how).lines
 
 

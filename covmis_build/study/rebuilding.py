@@ -152,7 +152,7 @@ def beside_published(study: Study, files: Path) -> BesidePublished:
     besides: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for pair, kind in drawn.items():
         if published.get(pair) != kind:
-            besides[pair[0], kind][_beside(published.get(pair))] += 1
+            besides[pair[0], kind][_why_not_published(published.get(pair))] += 1
     hits, items, sample = (
         frame.groupby(["claim_id", "kind"])["post_id"].nunique()
         for frame in (study.hits, study.items, study.sample)
@@ -249,6 +249,6 @@ def _fate(
     return f"dropped at {step[pair]}" if pair in step else "found, but for another claim"
 
 
-def _beside(published_as: str | None) -> str:
+def _why_not_published(published_as: str | None) -> str:
     """Return why a sampled post was not published for this claim and query type."""
     return "not among the published" if published_as is None else f"published as {published_as}"

@@ -168,7 +168,7 @@ class Round(Result):
                 pulled.add(pull_machine(self.folder, code, set(sent.get(code, ())), path, now=now))
             if label_studio.used_by(self.folder) and not named:
                 pulled.add(label_studio.pull_round(self.study, self.folder))
-            record.note_told(self.folder, pulled)
+            record.note_reported_problems(self.folder, pulled)
         return pulled
 
     def label_page(self, annotator: str, *, save: str, back: str) -> str:

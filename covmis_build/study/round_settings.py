@@ -102,10 +102,10 @@ def settings_of_rounds(
     differ: dict[tuple[str, str], list[str]] = {}
     for round_ in counted:
         for name, value in _flat(_then(settings, round_)).items():
-            if _told(value) != _told(now[name]):
-                differ.setdefault((name, _told(value)), []).append(round_.number)
+            if _as_text(value) != _as_text(now[name]):
+                differ.setdefault((name, _as_text(value)), []).append(round_.number)
     differences = [
-        Difference(name, then, _told(now[name]), tuple(numbers))
+        Difference(name, then, _as_text(now[name]), tuple(numbers))
         for (name, then), numbers in sorted(differ.items())
     ]
     return (_then(settings, counted[-1]) if counted else settings), differences
@@ -178,7 +178,7 @@ def _flat(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _told(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """Return a value as text, the same for a list and a tuple."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 

@@ -140,13 +140,13 @@ def _rounds(places: Places) -> list[RoundRow]:
     for items in [*sorted(places.rounds.glob("*/items.parquet")), *sorted(recall.glob("*/items.parquet"))]:
         labels = items.with_name("labels.parquet")
         claims = storage.read_column(items, "claim_id", storage.RESTORED)
-        given = _given(storage.read_rows(labels, "labels"))
+        given = _count_independent(storage.read_rows(labels, "labels"))
         sealed = items.with_name("seal.json").exists()
         rows.append(RoundRow(items.parent.name, len(set(claims)), len(claims), given, sealed))
     return rows
 
 
-def _given(labels: list[dict[str, Any]]) -> int:
+def _count_independent(labels: list[dict[str, Any]]) -> int:
     """Return the annotators' current independent labels, without superseded ones and decisions."""
     earlier = {row["supersedes"] for row in labels}
     return sum(

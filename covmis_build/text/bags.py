@@ -143,10 +143,10 @@ def _buffers(column: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 @functools.cache
 def letters() -> NDArray[np.int32]:
     """Return for each code point its lower case if it is a word character (negative in scripts without spaces), otherwise 0."""
-    return kept("letters", lambda: {"letters": _made()})["letters"]
+    return kept("letters", lambda: {"letters": _build_table()})["letters"]
 
 
-def _made() -> NDArray[np.int32]:
+def _build_table() -> NDArray[np.int32]:
     points = np.arange(0x110000, dtype="<u4")
     every = points.tobytes().decode("utf-32-le", "surrogatepass")
     lower = every.replace("Σ", "σ").replace("İ", "i").lower()

@@ -44,10 +44,10 @@ class Folding(NamedTuple):
 @functools.cache
 def folding() -> Folding:
     """Return the table, stored between processes; building it takes a tenth of a second."""
-    return Folding(**kept("folding", _made))
+    return Folding(**kept("folding", _build_table))
 
 
-def _made() -> dict[str, NDArray[np.int32]]:
+def _build_table() -> dict[str, NDArray[np.int32]]:
     """Build the table.
 
     The tokeniser decomposes a text (NFKD), folds case, decomposes again, removes accents and composes (NFC). Processing single

@@ -249,7 +249,7 @@ def _scan(
                     continue
                 if listing:
                     if kept == len(out):
-                        a_out, b_out, out = _twice(a_out), _twice(b_out), _twice(out)
+                        a_out, b_out, out = _doubled(a_out), _doubled(b_out), _doubled(out)
                     a_out[kept], b_out[kept], out[kept] = who[i], who[j], alike
                     kept += 1
                 else:
@@ -280,7 +280,7 @@ def _longest_first(weight: Any, rest: Any, low: Any, size: Any, norm: Any, order
 
 
 @njit(helper=True)
-def _twice(array: Any) -> Any:
+def _doubled(array: Any) -> Any:
     longer = np.empty(2 * len(array), array.dtype)
     for k in range(len(array)):
         longer[k] = array[k]

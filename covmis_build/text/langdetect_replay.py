@@ -56,12 +56,12 @@ def detect(texts: Sequence[str]) -> list[str]:
     points = np.frombuffer("".join(ready).encode("utf-32-le", "surrogatepass"), np.int32)
     codes: NDArray[np.int64] = _detect(points, end, *tables, len(languages), COMPENSATED)
     return [
-        languages[code] if code >= 0 else _asked(text) if code == OUT_OF_CHANCE else ""
+        languages[code] if code >= 0 else _detect_with_package(text) if code == OUT_OF_CHANCE else ""
         for code, text in zip(codes.tolist(), texts, strict=True)
     ]
 
 
-def _asked(text: str) -> str:
+def _detect_with_package(text: str) -> str:
     """Return the label from langdetect itself."""
     import langdetect
 
@@ -73,7 +73,7 @@ def _asked(text: str) -> str:
 @functools.cache
 def _model() -> tuple[Any, ...]:
     """Return the languages; each n-gram's position and probabilities; letter normalisation; random words."""
-    tables = kept(f"langdetect-{version('langdetect')}", _made)
+    tables = kept(f"langdetect-{version('langdetect')}", _build_model)
     chances = np.zeros((len(tables["keys"]), LANES))
     chances.put(tables["places"], tables["odds"])
     return tables["languages"].tolist(), chances, *(tables[name] for name in TABLES)
@@ -82,7 +82,7 @@ def _model() -> tuple[Any, ...]:
 TABLES = ("keys", "slots", "normal", "upper", "words")
 
 
-def _made() -> dict[str, NDArray[Any]]:
+def _build_model() -> dict[str, NDArray[Any]]:
     """Build the model from the package's own profiles."""
     from langdetect import detector_factory
     from langdetect.utils.ngram import NGram

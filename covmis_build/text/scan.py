@@ -274,7 +274,7 @@ def _wake(
 
 
 @njit(helper=True)
-def _told(
+def _is_candidate(
     data: Any, begin: Any, end: Any, cores: Any, shift: Any, names: Any, start: Any, heads: Any, hosts: Any
 ) -> Any:
     """True if a URL is a candidate: it has a distinctive part and a name, or a host part; or it may be a redirect.
@@ -357,7 +357,7 @@ def _pieces(
             host |= (data[k] == DOT) | (data[k] == COLON)
             k += 1
         asked = slash and host and not _shortened(data, piece, k)
-        if asked and (every or _told(data, piece, k, cores, shift, names, start, heads, hosts)):
+        if asked and (every or _is_candidate(data, piece, k, cores, shift, names, start, heads, hosts)):
             return True
         k += 1
     return False
@@ -486,5 +486,7 @@ def _addresses(
     """Flag the owner of every URL that may be searched for."""
     shift = _bits(len(cores))
     for link in range(len(offset) - 1):
-        if every or _told(data, offset[link], offset[link + 1] - 1, cores, shift, names, start, heads, hosts):
+        if every or _is_candidate(
+            data, offset[link], offset[link + 1] - 1, cores, shift, names, start, heads, hosts
+        ):
             flags[owner[link]] |= LINK

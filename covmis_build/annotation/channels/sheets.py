@@ -446,7 +446,7 @@ def _sorted_apart(rows: Sequence[dict[str, str]], scheme: Labels) -> str:
     if len(turns) > len({row["claim"] for row in given}):
         turns = []
     claims = _claims(labels, turns)
-    for start, end in _together(labels):
+    for start, end in _runs_of_equal_labels(labels):
         if end - start == len(labels):
             surprise, windows = _surprise(labels, [0, end], scheme), 2
         else:
@@ -485,7 +485,7 @@ def _one_label_alone(claims: _Claims, start: int, end: int) -> float:
     )  # the rule of succession
 
 
-def _together(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _runs_of_equal_labels(labels: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Return the longest runs of equal labels; each begins where another label begins."""
     begins = [at for at in range(len(labels)) if not at or labels[at] != labels[at - 1]]
     reached = 0

@@ -80,7 +80,7 @@ def _comment(item: _Item, video: str) -> Post:
     if snippet is None or not isinstance(item.id, str):
         raise ValueError("a comment without id or text")
     text = snippet.text_original if snippet.text_original is not None else _plain(snippet.text_display or "")
-    return _made(
+    return _to_post(
         item.id, text, snippet.published_at or "", snippet.parent_id or "", snippet.video_id or video
     )
 
@@ -102,7 +102,7 @@ def _plain(display: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", re.sub(r"<br ?/?>", "\n", linked)))
 
 
-def _made(native: str, text: str, moment: str, parent: str, video: str) -> Post:
+def _to_post(native: str, text: str, moment: str, parent: str, video: str) -> Post:
     native = need(native)
     return Post(
         f"youtube:{native}",
@@ -128,5 +128,5 @@ def recognises_header(header: AbstractSet[str]) -> bool:
 def post(row: Row) -> Post:
     """Return the comment of a row."""
     if "comment_id" in row:
-        return _made(row["comment_id"], row["text"], row.get("published_at", ""), row.get("parent_comment_id", ""), row["video_id"])  # fmt: skip
-    return _made(row["id"], row["text"], row["publishedAt"], row["isReplyTo"], "")
+        return _to_post(row["comment_id"], row["text"], row.get("published_at", ""), row.get("parent_comment_id", ""), row["video_id"])  # fmt: skip
+    return _to_post(row["id"], row["text"], row["publishedAt"], row["isReplyTo"], "")

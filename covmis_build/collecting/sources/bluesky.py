@@ -52,7 +52,7 @@ class Session:
 
     def log_in(self) -> None:
         """Open the session, or open it again after it expired; tokens stay in memory."""
-        _asked(lambda: self.client.login(self.handle, self.password.reveal(), fetch_bsky_profile=False))
+        _call(lambda: self.client.login(self.handle, self.password.reveal(), fetch_bsky_profile=False))
 
     def close(self) -> None:
         """Close the connection."""
@@ -185,7 +185,7 @@ def _query(session: Session, method: str, asked: dict[str, Any]) -> dict[str, An
 
     if session.client._session is None:  # noqa: SLF001 - atproto has no public way to ask
         session.log_in()
-    answer = _asked(
+    answer = _call(
         lambda: session.client.invoke_query(method, params=DotDict(asked), output_encoding="application/json")
     )
     if not isinstance(answer.content, dict):
@@ -193,7 +193,7 @@ def _query(session: Session, method: str, asked: dict[str, Any]) -> dict[str, An
     return dict(answer.content)
 
 
-def _asked(call: Callable[[], Any]) -> Any:
+def _call(call: Callable[[], Any]) -> Any:
     """Return the call's result, or raise atproto's errors as faults. Their texts may contain the response, so they are not shown."""
     from atproto_client import exceptions
 

@@ -124,7 +124,7 @@ def searcher(session: Session) -> Callable[[Job, str, int], Page]:
     def fetch(job: Job, cursor: str, most: int) -> Page:
         at: dict[str, Any] = {"below": _id_at(job.until), "offset": 0}
         at = json.loads(cursor) if cursor else at
-        payload = _asked(
+        payload = _call(
             session,
             lambda: session.client.search_v2(
                 job.search,
@@ -163,7 +163,7 @@ def looker(session: Session, ids: Sequence[str]) -> Callable[[Job, str, int], Pa
         wanted = ids[number]
         state, statuses = "available", []
         try:
-            statuses = [_asked(session, lambda: session.client.status(wanted))]
+            statuses = [_call(session, lambda: session.client.status(wanted))]
         except _Absent as absent:
             state = absent.state
         payload = {"statuses": statuses, "asked": {wanted: state}}
@@ -193,7 +193,7 @@ def _id_at(moment: str) -> str | None:
     return str(int(dt.datetime.fromisoformat(moment).timestamp() * 1000) << 16)
 
 
-def _asked(session: Session, call: Callable[[], Any]) -> Any:
+def _call(session: Session, call: Callable[[], Any]) -> Any:
     """Return the unchanged JSON response. Errors become faults without the client's texts, which contain the body."""
     session.answers.clear()
     try:

@@ -229,7 +229,7 @@ def adjudicate_round(
             continue
         said = adjudication.versions(frozen, labels, wanted, seed=seed)
         talked = adjudication.talked(labels) if name == THIRD else {}
-        more = {item: {"said": _said(said[item], talked.get(item, ""))} for item in wanted}
+        more = {item: {"said": _labels_as_text(said[item], talked.get(item, ""))} for item in wanted}
         sent = tasks.send_project(
             server, items, wanted, DISCUSSION if name == DISCUSSION else who, study=study, number=round_.number,
             config=label_config(round_.scheme, deciding=True, discussion=name == DISCUSSION), guideline=guideline,
@@ -247,7 +247,7 @@ def _deleted(name: str, project: KnownProject) -> Problem:
     )
 
 
-def _said(versions: Sequence[tuple[str, str, str]], talked: str) -> str:
+def _labels_as_text(versions: Sequence[tuple[str, str, str]], talked: str) -> str:
     lines = [
         f"{letter}: {label}" + (f" ({comment})" if comment else "") for letter, label, comment in versions
     ]
